@@ -98,7 +98,7 @@ const sealedColumns: SealedColumns = {
   ],
 };
 
-/** Accounts, workspaces, members, tokens and bots; and who is calling, for the whole platform. */
+/** Accounts, workspaces, members, tokens and bots; identifies the caller of each request for the whole platform. */
 @Module({})
 export class AdminModule {
   static register(config: AdminConfig, platform: Platform): DynamicModule {

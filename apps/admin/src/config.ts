@@ -8,7 +8,7 @@ import {
   ServiceConfig,
 } from '@parley/service/config';
 
-/** What this version refuses to go beyond. The other amounts are told to clients and nothing more. */
+/** Quotas that this version enforces. Clients can read the others, but nothing enforces them. */
 const enforced = ['BOT_COUNT', 'KNOWLEDGEBASE_VECTOR_STORAGE', 'STORAGE_COUNT', 'WORKSPACE_MEMBER_COUNT'];
 
 export class AdminConfig extends ServiceConfig {
@@ -24,14 +24,14 @@ export class AdminConfig extends ServiceConfig {
       accepts: 'a token that `npm run parley -- token generate` prints',
       read: (value) => (tokenKind(value) === 'pat' ? value : new Rejected()),
     },
-    about: 'The first personal access token, made at the very first start. The embedded mode makes one itself.',
+    about: 'The first personal access token, created at the very first start. The embedded mode generates one itself.',
   })
   bootstrapToken!: string;
 
   @Env({
     env: 'PARLEY_BOOTSTRAP_EMAIL',
     type: text('an email address', /^\S+@\S+$/),
-    about: 'Email address of the account made at the very first start.',
+    about: 'Email address of the account created at the very first start.',
   })
   bootstrapEmail = 'admin@parley.local';
 
@@ -58,7 +58,7 @@ export class AdminConfig extends ServiceConfig {
   @Env(quota('INVOCATION_CALLS', 'Calls of bots and integrations that a workspace may have in a month.'))
   quotaInvocationCalls = 100_000_000;
 
-  @Env(quota('STORAGE_COUNT', 'Bytes of files, and of what recurring events will say, that a workspace may have.'))
+  @Env(quota('STORAGE_COUNT', 'Bytes of files, and of the payloads of recurring events, that a workspace may have.'))
   quotaStorageBytes = 1_000_000_000_000;
 
   @Env(quota('BOT_COUNT', 'Bots that a workspace may have.'))
@@ -79,13 +79,15 @@ export class AdminConfig extends ServiceConfig {
   @Env(quota('INTEGRATIONS_OWNED_COUNT', 'Integrations that a workspace may publish.'))
   quotaIntegrationsOwnedCount = 1_000;
 
-  @Env(quota('AI_SPEND', 'What a workspace may spend on models in a month, in billionths of a US dollar.'))
+  @Env(quota('AI_SPEND', 'Amount that a workspace may spend on models in a month, in billionths of a US dollar.'))
   quotaAiSpend = 1_000_000_000_000;
 
-  @Env(quota('OPENAI_SPEND', 'What a workspace may spend on OpenAI in a month, in billionths of a US dollar.'))
+  @Env(quota('OPENAI_SPEND', 'Amount that a workspace may spend on OpenAI in a month, in billionths of a US dollar.'))
   quotaOpenaiSpend = 1_000_000_000_000;
 
-  @Env(quota('BING_SEARCH_SPEND', 'What a workspace may spend on Bing in a month, in billionths of a US dollar.'))
+  @Env(
+    quota('BING_SEARCH_SPEND', 'Amount that a workspace may spend on Bing in a month, in billionths of a US dollar.'),
+  )
   quotaBingSearchSpend = 1_000_000_000_000;
 
   @Env(quota('ALWAYS_ALIVE', 'Bots that a workspace may keep alive between calls.'))
@@ -100,7 +102,7 @@ export class AdminConfig extends ServiceConfig {
   @Env(eventRetentionDaysVariable)
   eventRetentionDays = 90;
 
-  /** Enforced by the files service, which reads it too. */
+  /** Enforced by the files service, which reads the same variable. */
   @Env({
     env: 'MAX_UPLOAD_BYTES',
     type: integer(1, Number.MAX_SAFE_INTEGER),

@@ -13,7 +13,7 @@ export class HubConfig extends ServiceConfig {
     type: text('the id of a workspace, `wkspace_…`', /^wkspace_[0-9A-HJKMNP-TV-Z]{26}$/),
     about: 'Workspace that may publish interfaces under the names of the built-in ones.',
     optional: true,
-    defaultText: 'the workspace made at the very first start',
+    defaultText: 'the workspace created at the very first start',
   })
   operatorWorkspaceId?: string;
 }

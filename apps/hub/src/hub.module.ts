@@ -59,7 +59,6 @@ const sealedColumns: SealedColumns = {
   ],
 };
 
-/** Integrations, interfaces and plugins with their versions. */
 @Module({})
 export class HubModule {
   static register(config: HubConfig, platform: Platform): DynamicModule {

@@ -17,7 +17,7 @@ const profileColumns = 'id, email, display_name, profile_picture, created_at';
 export class AccountsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Throws AlreadyExists when the address has an account. */
+  /** Throws AlreadyExists when another account has this email address. */
   async create(tx: Sql, email: string): Promise<AccountRow> {
     try {
       const [row] = await tx.query<AccountRow>('INSERT INTO account (id, email) VALUES ($1, $2) RETURNING id, email', [
@@ -27,7 +27,7 @@ export class AccountsRepository {
       return row!;
     } catch (error) {
       if (!isUniqueViolation(error, 'account_email')) throw error;
-      throw new ApiError('AlreadyExists', `email "${email}" has an account already.`);
+      throw new ApiError('AlreadyExists', `email: an account with "${email}" exists already.`);
     }
   }
 
@@ -39,7 +39,7 @@ export class AccountsRepository {
     return row;
   }
 
-  /** The same, and keeps the account from being deleted until the transaction ends. */
+  /** Finds the account and locks its row (`FOR KEY SHARE`) against deletion until the transaction ends. */
   async lockByEmail(tx: Transaction, email: string): Promise<AccountRow | undefined> {
     const [row] = await tx.query<AccountRow>(
       'SELECT id, email FROM account WHERE lower(email) = lower($1) FOR KEY SHARE',
@@ -62,18 +62,21 @@ export class AccountsRepository {
     return row;
   }
 
-  /** False when it is gone. Until the transaction ends, nobody else gives the account anything. */
+  /**
+   * Row lock: blocks new tokens, memberships and preferences of the account until the transaction ends. False when the
+   * account is gone.
+   */
   async lock(tx: Transaction, id: string): Promise<boolean> {
     const rows = await tx.query('SELECT 1 FROM account WHERE id = $1 FOR UPDATE', [id]);
     return rows.length > 0;
   }
 
-  /** Takes its tokens, memberships and preferences along. */
+  /** Cascades to the account's tokens, memberships and preferences. */
   async delete(tx: Transaction, id: string): Promise<void> {
     await tx.query('DELETE FROM account WHERE id = $1', [id]);
   }
 
-  /** True when the platform has no account yet. Other starts that ask wait until this transaction ends. */
+  /** True when the platform has no account. Advisory lock: concurrent starts wait here until the transaction ends. */
   async lockAndCheckEmpty(tx: Sql): Promise<boolean> {
     await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('admin:bootstrap', 0))");
     const [row] = await tx.query<{ empty: boolean }>('SELECT NOT EXISTS (SELECT 1 FROM account) AS empty');

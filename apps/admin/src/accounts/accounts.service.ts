@@ -21,7 +21,7 @@ import { WorkspacesService } from '../workspaces/workspaces.service';
 import { type ProfileRow, toProfile } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
 
-/** Of a workspace's name, as its contract has it. */
+/** Length limit of a workspace name, as in its contract. */
 const maxNameLength = 64;
 
 @Injectable()
@@ -45,7 +45,7 @@ export class AccountsService {
     return reply(account.id, await this.accounts.updateProfile(account.id, change));
   }
 
-  /** Workspaces first, then the account, as everybody locks them: nobody waits in a circle. */
+  /** Lock order: workspaces before the account, as in every other operation, which rules out deadlocks. */
   async delete(caller: AccountCaller) {
     const { id } = caller.account;
     await this.database.transaction(async (tx) => {
@@ -53,7 +53,7 @@ export class AccountsService {
       if (!(await this.accounts.lock(tx, id))) throw notFound('account', id);
       const memberships = await this.workspaces.listForLeaving(tx, id);
       if (memberships.some((workspace) => !locked.includes(workspace.id))) {
-        throw unavailable('The account has just joined a workspace. Try again.');
+        throw unavailable('The account joined a workspace during this request. Try again.');
       }
       const needed = memberships.find(({ alone, only_owner, has_bots }) => only_owner && (!alone || has_bots));
       if (needed) throw stillNeeded(needed.id);
@@ -91,7 +91,8 @@ export class AccountsService {
 
   async createToken({ email, note }: CreateAccountToken): Promise<AccountToken> {
     const account = await this.accounts.findByEmail(email);
-    if (!account) throw new ApiError('ReferenceNotFound', `email "${email}" has no account: create one first.`);
+    if (!account)
+      throw new ApiError('ReferenceNotFound', `email: no account has "${email}". Create the account first.`);
     const { value } = await this.tokens.issue(account.id, note ?? 'made by command');
     return { value };
   }
@@ -105,7 +106,7 @@ function reply(id: string, row: ProfileRow | undefined): AccountProfileReply {
 function stillNeeded(workspaceId: string): ApiError {
   return new ApiError(
     'ReferenceConstraint',
-    `The account is the only owner of workspace "${workspaceId}", which has other members or bots: ` +
-      'make another member an owner or delete them first.',
+    `Cannot delete the account: it is the only owner of workspace "${workspaceId}", which has other members or bots. ` +
+      'Make another member an owner, or delete the other members and bots.',
   );
 }

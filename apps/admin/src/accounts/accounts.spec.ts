@@ -12,13 +12,12 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A request with the operator's key, or another token. */
 function ask(line: string, json?: object, token = door.operatorToken) {
   return door.send(line, { headers: { authorization: `Bearer ${token}` }, json });
 }
 
 describe('an operator', () => {
-  it('makes an account with a workspace of its own, and tokens for it', async () => {
+  it('creates an account with a workspace of its own, and tokens for it', async () => {
     const { status, json: account } = await ask('POST /operator/accounts', { email: 'Ann@example.com' });
     const { json: token } = await ask('POST /operator/tokens', { email: 'ann@EXAMPLE.com', note: 'laptop' });
 
@@ -36,7 +35,7 @@ describe('an operator', () => {
     expect(pats).toEqual([expect.objectContaining({ note: 'laptop' })]);
   });
 
-  it('makes one account for an address, however it is written and however often it is asked for', async () => {
+  it('creates one account per address, whatever its case, also for concurrent requests', async () => {
     const answers = await Promise.all(
       ['one@example.com', 'ONE@example.com', 'one@example.com'].map((email) =>
         ask('POST /operator/accounts', { email }),
@@ -50,7 +49,7 @@ describe('an operator', () => {
     });
   });
 
-  it('makes an account with the longest address, whose workspace can still be renamed', async () => {
+  it('creates an account with the longest address, whose workspace can still be renamed', async () => {
     const email = `${'a'.repeat(64)}@${'b'.repeat(60)}.${'c'.repeat(60)}.example`;
 
     const { status, json } = await ask('POST /operator/accounts', { email });
@@ -65,7 +64,7 @@ describe('an operator', () => {
     });
   });
 
-  it('makes no token for an address without an account', async () => {
+  it('issues no token for an address without an account', async () => {
     expect(await ask('POST /operator/tokens', { email: 'nobody@example.com' })).toMatchObject({
       status: 400,
       json: { type: 'ReferenceNotFound', message: expect.stringContaining('nobody@example.com') },
@@ -84,7 +83,7 @@ describe('an operator', () => {
     },
   );
 
-  it('is nobody else: no personal token and no bot key may call its operations', async () => {
+  it('is the only caller of its operations: personal tokens and bot keys are Forbidden', async () => {
     const account = await door.newAccount();
     const { bot } = await account.client.createBot({});
     const { value } = await account.client.createBotApiKey({ botId: bot.id });
@@ -104,7 +103,7 @@ describe('an operator', () => {
     }
   });
 
-  it('sees no dead letters where none are', async () => {
+  it('lists no dead letters when there are none', async () => {
     expect(await ask('GET /operator/admin/dead-letters')).toMatchObject({ status: 200, json: { deadLetters: [] } });
     expect(await ask('POST /operator/admin/dead-letters/replay', {})).toMatchObject({
       status: 200,
@@ -114,7 +113,7 @@ describe('an operator', () => {
 });
 
 describe('an account', () => {
-  it('is shown to itself, and keeps what is not changed', async () => {
+  it('reads its own profile, and an update keeps the fields that it leaves out', async () => {
     const { client, accountId } = await door.newAccount();
 
     const before = await client.getAccount({});
@@ -137,7 +136,7 @@ describe('an account', () => {
 });
 
 describe('deleting an account', () => {
-  it('takes its tokens, memberships and empty workspaces along, at once', async () => {
+  it('deletes its tokens, memberships and empty workspaces, with immediate effect', async () => {
     const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     const second = await carol.client.createWorkspace({ name: 'second' });
     await door.addMember(alice.workspaceId, carol.accountId, 'developer');
@@ -181,7 +180,7 @@ describe('deleting an account', () => {
     await expect(alice.client.getAccount({})).resolves.toBeDefined();
   });
 
-  it('leaves its workspaces to another owner', async () => {
+  it('keeps its workspaces when they have another owner', async () => {
     const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await door.addMember(alice.workspaceId, carol.accountId, 'owner');
     await alice.client.createBot({});
@@ -191,7 +190,7 @@ describe('deleting an account', () => {
     expect(await carol.client.getWorkspace({ id: alice.workspaceId })).toMatchObject({ ownerId: carol.accountId });
   });
 
-  it('leaves a workspace an owner when both of its owners delete themselves at once', async () => {
+  it('leaves a workspace one owner when both of its owners delete themselves concurrently', async () => {
     const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await door.addMember(alice.workspaceId, carol.accountId, 'owner');
     await alice.client.createBot({});
@@ -204,7 +203,7 @@ describe('deleting an account', () => {
     });
   });
 
-  it('refuses at once what the account is just asking for', async () => {
+  it('rejects the pending requests of the account immediately', async () => {
     const { client, accountId } = await door.newAccount();
     await client.getAccount({});
     await door.sql('BEGIN');

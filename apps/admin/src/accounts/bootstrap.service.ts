@@ -7,7 +7,10 @@ import { AccountsRepository } from './accounts.repository';
 
 const defaultHandle = 'default';
 
-/** Makes the first account, its workspace and its token when the platform has none. Safe with many starts at once. */
+/**
+ * Bootstrap: creates the first account, its workspace and its token when the platform has no account. Safe for
+ * concurrent starts.
+ */
 @Injectable()
 export class BootstrapService implements OnModuleInit {
   constructor(

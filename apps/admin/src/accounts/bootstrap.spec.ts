@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => door?.stop());
 
 describe('the first start', () => {
-  it('makes an account, the workspace "default" and the token that it was given', async () => {
+  it('creates an account, the workspace "default" and the configured token', async () => {
     const { workspaces } = await door.client(door.settings.bootstrapToken).listWorkspaces({});
 
     expect(workspaces).toHaveLength(1);
@@ -26,7 +26,7 @@ describe('the first start', () => {
     ).toEqual([{ email: 'admin@parley.local', role: 'owner' }]);
   });
 
-  it('keeps of the token only its hash', async () => {
+  it('stores only the hash of the token', async () => {
     const rows = await door.sql('SELECT * FROM admin.token');
 
     expect(rows).toHaveLength(1);
@@ -34,7 +34,7 @@ describe('the first start', () => {
     expect(JSON.stringify(rows)).not.toContain(door.settings.bootstrapToken.slice(0, 14));
   });
 
-  it('is made once by many starts at once, and by none later', async () => {
+  it('creates one account when many processes start concurrently, and none later', async () => {
     const starts = Array.from({ length: 3 }, () => newToken('pat')).map(
       (bootstrapToken): Parameters<typeof startService>[number] =>
         (databaseUrl, platform) =>

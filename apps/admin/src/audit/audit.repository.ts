@@ -14,7 +14,7 @@ export interface AuditedChange {
   operation: Operation;
   resourceId?: string;
   resourceName?: string;
-  /** What it was changed to, in short. Never a secret. */
+  /** Summary of the new value. Never a secret. */
   value?: string;
 }
 
@@ -27,7 +27,6 @@ const newestFirst = new Keyset<AuditRecordRow>([
 export class AuditRepository {
   constructor(private readonly database: Database) {}
 
-  /** Records who did it and from where, in the transaction of the change itself. */
   async add(tx: Transaction, caller: Caller, change: AuditedChange): Promise<void> {
     const { operation, ...rest } = change;
     await this.insert(tx, {
@@ -40,7 +39,6 @@ export class AuditRepository {
     });
   }
 
-  /** Records what another service told. */
   async addEntry(tx: Transaction, entry: AuditEntry): Promise<void> {
     await this.insert(tx, entry);
   }
@@ -83,5 +81,5 @@ export class AuditRepository {
   }
 }
 
-/** What is not known of a change is absent or null; without a time it is of this moment. */
+/** Unknown fields are absent or null; `recordedAt` defaults to now. */
 type NewRecord = Pick<AuditEntry, 'requestId' | 'workspaceId' | 'action' | 'operation'> & Partial<AuditEntry>;

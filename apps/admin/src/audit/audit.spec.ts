@@ -35,7 +35,7 @@ function entryFor(workspaceId: string): AuditEntry {
 }
 
 describe('audit records', () => {
-  it('say who did what to what, when and from where', async () => {
+  it('show account, action, resource, time and address of a change', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Tea' });
 
     await alice.client.updateWorkspace({ id, about: 'Leaves' });
@@ -68,7 +68,7 @@ describe('audit records', () => {
     ]);
   });
 
-  it('are paged, each shown once, also where times are equal', async () => {
+  it('appear once each across pages, also with equal times', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Tea' });
     for (const about of ['1', '2', '3', '4']) await alice.client.updateWorkspace({ id, about });
     await door.sql("UPDATE admin.audit_record SET recorded_at = '2026-01-01' WHERE workspace_id = $1", [id]);
@@ -80,7 +80,7 @@ describe('audit records', () => {
     expect(new Set([...first.records, ...second.records].map((record) => record.id)).size).toBe(5);
   });
 
-  it('are for administrators and owners', async () => {
+  it('are readable by administrators and owners only', async () => {
     for (const role of ['administrator', 'manager', 'developer', 'billing', 'viewer'] as const) {
       const carol = await door.newAccount();
       await door.addMember(alice.workspaceId, carol.accountId, role);
@@ -92,7 +92,7 @@ describe('audit records', () => {
     }
   });
 
-  it('of a foreign workspace are like those of none', async () => {
+  it('return the same 404 for another workspace as for a missing one', async () => {
     const bob = await door.newAccount();
 
     for (const id of [alice.workspaceId, 'wkspace_none']) {
@@ -104,8 +104,8 @@ describe('audit records', () => {
   });
 });
 
-describe('a change that another service tells', () => {
-  it('is recorded as it is told', async () => {
+describe('a change that another service reports', () => {
+  it('is recorded with all of its fields', async () => {
     const { client, workspaceId: id } = await door.newAccount();
     const entry = entryFor(id);
     const [, app] = door.apps;
@@ -134,7 +134,7 @@ describe('a change that another service tells', () => {
     ]);
   });
 
-  it('is recorded once, however often it is told, and of a key without an account', async () => {
+  it('is recorded once when its event is redelivered, and without an account for a key', async () => {
     const { client, workspaceId: id } = await door.newAccount();
     const handler = door.apps[1]!.get(RecordChangeHandler, { strict: false });
     const { accountId: _accountId, email: _email, ...entry } = entryFor(id);

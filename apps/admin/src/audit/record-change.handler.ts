@@ -5,7 +5,7 @@ import { type AuditEntry, recordChange } from '@parley/contracts/admin/audit';
 import { Inbox } from '@parley/outbox/inbox';
 import { AuditRepository } from './audit.repository';
 
-/** Records what other services changed. Safe to repeat: the inbox remembers the event. */
+/** Records changes that other services report. Safe to repeat: the inbox deduplicates events. */
 @Injectable()
 export class RecordChangeHandler {
   constructor(

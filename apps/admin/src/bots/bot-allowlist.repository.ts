@@ -27,7 +27,10 @@ export class BotAllowlistRepository {
     await tx.query('UPDATE bot SET allowlist = $2 WHERE id = $1', [botId, setting]);
   }
 
-  /** Those of the accounts that are members of the workspace, who are all on the list now. */
+  /**
+   * Adds the accounts that are members of the workspace. Returns the members among `accountIds`, including those listed
+   * before.
+   */
   async add(tx: Sql, botId: string, workspaceId: string, accountIds: string[]): Promise<string[]> {
     const rows = await tx.query<{ account_id: string }>(
       `WITH member AS (
@@ -49,7 +52,7 @@ export class BotAllowlistRepository {
     ]);
   }
 
-  /** As it is for a bot that is new in its workspace. */
+  /** Resets the allowlist to its default: open to all users of the workspace. */
   async clear(tx: Sql, botId: string): Promise<void> {
     await tx.query('DELETE FROM bot_allowed_member WHERE bot_id = $1', [botId]);
     await this.set(tx, botId, 'ALL_WORKSPACE_USERS');

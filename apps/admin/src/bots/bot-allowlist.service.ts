@@ -38,7 +38,7 @@ export class BotAllowlistService {
       const members = await this.allowlists.add(tx, botId, workspaceId, wanted);
       const stranger = wanted.find((id) => !members.includes(id));
       if (stranger !== undefined) {
-        throw new ApiError('ReferenceNotFound', `users names "${stranger}", which is no member of this workspace.`);
+        throw new ApiError('ReferenceNotFound', `users: "${stranger}" is not a member of this workspace.`);
       }
       await this.allowlists.remove(tx, botId, unwanted);
       await this.audit.add(tx, caller, {

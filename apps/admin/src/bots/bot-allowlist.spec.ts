@@ -13,7 +13,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** Somebody with this role in Alice's workspace. */
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
   const account = await door.newAccount();
   await door.addMember(alice.workspaceId, account.accountId, role);
@@ -35,11 +34,11 @@ async function newBot() {
 }
 
 describe('the allowlist of a bot', () => {
-  it('is of all users of the workspace at first', async () => {
+  it('admits all users of the workspace by default', async () => {
     expect(await (await newBot()).get()).toEqual({ setting: 'ALL_WORKSPACE_USERS', users: [] });
   });
 
-  it('takes and loses members one by one, and keeps those that are not named', async () => {
+  it('adds and removes single members and keeps the others', async () => {
     const { get, update } = await newBot();
     const [one, two, three] = await Promise.all([memberWith('viewer'), memberWith('viewer'), memberWith('viewer')]);
 
@@ -53,7 +52,7 @@ describe('the allowlist of a bot', () => {
     });
   });
 
-  it('loses nobody of several that are added at once', async () => {
+  it('keeps every member that concurrent requests add', async () => {
     const { get, update } = await newBot();
     const members = await Promise.all(Array.from({ length: 6 }, () => memberWith('viewer')));
 
@@ -62,7 +61,7 @@ describe('the allowlist of a bot', () => {
     expect((await get()).users).toHaveLength(6);
   });
 
-  it('loses who leaves the workspace', async () => {
+  it('drops a member who leaves the workspace', async () => {
     const { get, update } = await newBot();
     const { id } = await memberWith('viewer');
     await update({ users: { [id]: true } });
@@ -75,7 +74,7 @@ describe('the allowlist of a bot', () => {
     expect((await get()).users).toEqual([]);
   });
 
-  it('is changed as a whole or not at all', async () => {
+  it('applies an update completely or not at all', async () => {
     const { get, update } = await newBot();
     const { id } = await memberWith('viewer');
 
@@ -83,12 +82,12 @@ describe('the allowlist of a bot', () => {
 
     await expect(stranger).rejects.toMatchObject({
       type: 'ReferenceNotFound',
-      message: `users names "${bob.accountId}", which is no member of this workspace.`,
+      message: `users: "${bob.accountId}" is not a member of this workspace.`,
     });
     expect(await get()).toEqual({ setting: 'ALL_WORKSPACE_USERS', users: [] });
   });
 
-  it('is changed by managers and up, and leaves a record', async () => {
+  it('is updated by managers and higher roles, with an audit record', async () => {
     const { id } = await newBot();
     const [manager, developer] = await Promise.all([memberWith('manager'), memberWith('developer')]);
     const change = { botId: id, setting: 'SELECTED_USERS' as const };
@@ -104,7 +103,7 @@ describe('the allowlist of a bot', () => {
     ).toEqual([{ account_id: manager.id, action: 'UPDATE_BOT' }]);
   });
 
-  it('of another workspace is like none', async () => {
+  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
     const { id, get } = await newBot();
 
     for (const attempt of [
@@ -121,7 +120,7 @@ describe('the allowlist of a bot', () => {
 });
 
 describe('a bot for selected users', () => {
-  it.each(['developer', 'viewer'] as const)('is not there for a %s who is not selected', async (role) => {
+  it.each(['developer', 'viewer'] as const)('is not found for a %s who is not selected', async (role) => {
     const { id, update } = await newBot();
     const { id: versionId } = (await alice.client.listBotVersions({ id })).versions[0]!;
     const { client, asBot } = await memberWith(role);
@@ -155,7 +154,7 @@ describe('a bot for selected users', () => {
     expect((await client.listBots({ pageSize: 200 })).bots.map((bot) => bot.id)).not.toContain(id);
   });
 
-  it('is there for who is selected, with what the role may do', async () => {
+  it('is found for a selected member, with the permissions of their role', async () => {
     const { id, update } = await newBot();
     const [developer, viewer] = await Promise.all([memberWith('developer'), memberWith('viewer')]);
 
@@ -168,7 +167,7 @@ describe('a bot for selected users', () => {
     await expect(viewer.asBot(id).listFiles({})).rejects.toMatchObject(nobodyAnswers);
   });
 
-  it.each(['administrator', 'manager'] as const)('is there for every %s, and for its own key', async (role) => {
+  it.each(['administrator', 'manager'] as const)('is found for every %s, and for its own key', async (role) => {
     const { id, update } = await newBot();
     const { value } = await alice.client.createBotApiKey({ botId: id });
     const { client, asBot } = await memberWith(role);
@@ -182,7 +181,7 @@ describe('a bot for selected users', () => {
   });
 });
 
-/** Whoever may act as the bot gets as far as the service, which does not run here. */
+/** Error after authorisation succeeded: the files service does not run in this spec. */
 const nobodyAnswers = { type: 'Internal', code: 500 };
 
 function noSuchService(error: { type: string }): void {

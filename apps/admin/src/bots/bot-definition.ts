@@ -5,7 +5,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import { checkSchemas } from '@parley/json-schema/check-schemas';
 
-/** Of all that a bot declares, so that its answer always fits the bus. */
+/** Limit for the whole definition, in bytes of JSON: the reply has to fit into one bus message. */
 const maxDefinitionBytes = 10_000_000;
 
 type Part =
@@ -18,9 +18,7 @@ type Part =
   | 'user'
   | 'conversation'
   | 'message';
-/** What a bot declares, as it is stored: every part present. */
 export type BotDefinition = Pick<Bot, Part>;
-/** What creating or updating a bot says of it. */
 type DefinitionChanges = Pick<UpdateBot, Part>;
 
 export const emptyDefinition: BotDefinition = {
@@ -35,7 +33,10 @@ export const emptyDefinition: BotDefinition = {
   message: { tags: {} },
 };
 
-/** The definition after the changes. Throws InvalidPayload, with the field's name, when something would be too many. */
+/**
+ * Merges the changes into the definition. Throws InvalidPayload with the field's name when a map has too many entries,
+ * LimitExceeded when the result has more than `maxDefinitionBytes`.
+ */
 export function changeDefinition(current: BotDefinition, changes: DefinitionChanges): BotDefinition {
   const { states, events, recurringEvents, subscriptions, actions, configuration, user, conversation, message } =
     changes;
@@ -69,7 +70,7 @@ export function changeDefinition(current: BotDefinition, changes: DefinitionChan
   if (Buffer.byteLength(JSON.stringify(definition)) > maxDefinitionBytes) {
     throw new ApiError(
       'LimitExceeded',
-      `All definitions of a bot together must be at most ${maxDefinitionBytes} bytes.`,
+      `The definition of a bot must have at most ${maxDefinitionBytes} bytes: all of its states, events, actions, tags and configuration together.`,
     );
   }
   return definition;
@@ -80,11 +81,14 @@ export function requireAtMost(max: number, field: string, entries: Record<string
   if (count <= max) return;
   throw new ApiError(
     'InvalidPayload',
-    `${field} must have at most ${max} entries and would have ${count}: remove some by null.`,
+    `${field} must have at most ${max} entries and would have ${count}. Remove entries by setting them to null.`,
   );
 }
 
-/** Throws InvalidJsonSchema with the path of a schema that is none, InvalidPayload for subscriptions that are none. */
+/**
+ * Throws InvalidJsonSchema with the path of an invalid schema, InvalidPayload for an event filter that is not an
+ * object.
+ */
 export function checkDefinition(changes: DefinitionChanges): void {
   checkSchemas(changes);
   for (const [name, filter] of Object.entries(changes.subscriptions?.events ?? {})) {

@@ -37,7 +37,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A new bot of Alice's, and how she updates it. */
 async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
   const { bot } = await alice.client.createBot(input);
   const { id } = bot;
@@ -72,7 +71,7 @@ async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'bil
 }
 
 describe('updating a bot', () => {
-  it('with nothing changes nothing but its time', async () => {
+  it('with an empty body changes only updatedAt', async () => {
     const { bot, update, get } = await newBot(everything);
 
     const updated = await update({});
@@ -97,7 +96,7 @@ describe('updating a bot', () => {
     });
   });
 
-  it('merges maps by entry, replaces a given entry whole, and removes one by null', async () => {
+  it('merges maps by entry, replaces a given entry completely, and removes one by null', async () => {
     const { update } = await newBot(everything);
 
     const updated = await update({
@@ -127,7 +126,7 @@ describe('updating a bot', () => {
     expect(updated.tags).toEqual({ color: 'blue', taste: 'sweet' });
   });
 
-  it('removes what is not there without a word, and drops attributes that are null', async () => {
+  it('ignores the removal of missing entries, and drops attributes that are null', async () => {
     const { update } = await newBot();
     const attributes = { keep: 'x', drop: null };
 
@@ -143,7 +142,7 @@ describe('updating a bot', () => {
     expect(updated.actions).toEqual({ a: { ...action, attributes: { keep: 'x' } } });
   });
 
-  it('replaces medias, and both parts of the configuration, each as a whole', async () => {
+  it('replaces medias completely, and each part of the configuration completely', async () => {
     const { update } = await newBot(everything);
 
     const first = await update({ medias: [], configuration: { data: { c: 3 } } });
@@ -154,7 +153,7 @@ describe('updating a bot', () => {
     expect(second.configuration).toEqual({ data: { c: 3 }, schema: { type: 'object', properties: {} } });
   });
 
-  it('subscribes to named events, without those that are null, or to all', async () => {
+  it('subscribes to named events, without those that are null, or to all events', async () => {
     const { update } = await newBot(everything);
 
     const some = await update({ subscriptions: { events: { a: {}, b: null } } });
@@ -166,7 +165,7 @@ describe('updating a bot', () => {
     expect(all.subscriptions).toEqual({ events: null });
   });
 
-  it('sets and clears the url, and notes that it was deployed', async () => {
+  it('sets and clears the url, and updates deployedAt', async () => {
     const { id, bot, update } = await newBot();
     const stored = async () =>
       (await door.sql('SELECT url, authentication, layers FROM admin.bot WHERE id = $1', [id]))[0];
@@ -181,7 +180,7 @@ describe('updating a bot', () => {
     expect(await stored()).toEqual({ url: null, authentication: 'hmac-sha256', layers: [] });
   });
 
-  it('keeps secrets that are not named as they were, and shows names alone', async () => {
+  it('keeps secrets that are left out, and returns only their names', async () => {
     const { id, update } = await newBot(everything);
     const before = await storedSecrets(id);
 
@@ -194,7 +193,7 @@ describe('updating a bot', () => {
     expect(JSON.stringify([after, updated])).not.toContain('hush');
   });
 
-  it('takes names that mean something to JavaScript as names', async () => {
+  it('accepts names that are special in JavaScript, such as __proto__', async () => {
     const { put } = await newBot();
 
     const { text, json } = await put(
@@ -205,7 +204,7 @@ describe('updating a bot', () => {
     expect(json.bot.states).toEqual({});
   });
 
-  it('never loses one of several that come at once', async () => {
+  it('loses none of several concurrent updates', async () => {
     const { update, get } = await newBot();
     const names = Array.from({ length: 12 }, (_, index) => `S${index}`);
 
@@ -222,8 +221,8 @@ describe('updating a bot', () => {
   });
 });
 
-describe('all that a bot declares', () => {
-  it('is at most 10 MB together, also when it grows update by update', async () => {
+describe('the definition of a bot', () => {
+  it('has at most 10 MB, also when it grows over several updates', async () => {
     const { bot } = await newBot();
     const large = { type: 'object', description: 'x'.repeat(95_000) };
     const some = (from: number) =>
@@ -241,7 +240,7 @@ describe('all that a bot declares', () => {
   });
 });
 
-describe('an update is refused as a whole', () => {
+describe('an update is rejected as a whole', () => {
   const bad: [string, unknown, string, RegExp][] = [
     [
       'a subscription that is no object',
@@ -297,7 +296,7 @@ describe('an update is refused as a whole', () => {
     expect(await get()).toEqual(bot);
   });
 
-  it('when what it adds to what is there is too much', async () => {
+  it('when the merged map would exceed its limit', async () => {
     const { update, get } = await newBot({
       states: entries(20, { type: 'bot' as const, schema }),
       secrets: entries(25, 'x'),
@@ -307,7 +306,7 @@ describe('an update is refused as a whole', () => {
 
     await expect(update({ states: { more: { type: 'bot', schema } } })).rejects.toMatchObject({
       type: 'InvalidPayload',
-      message: 'states must have at most 20 entries and would have 21: remove some by null.',
+      message: 'states must have at most 20 entries and would have 21. Remove entries by setting them to null.',
     });
     await expect(update({ secrets: { MORE: 'x' } })).rejects.toMatchObject({
       message: expect.stringMatching(/^secrets must have/),
@@ -324,7 +323,7 @@ describe('an update is refused as a whole', () => {
     expect([Object.keys(swapped.states).length, swapped.secrets.length]).toEqual([20, 25]);
   });
 
-  it('also where a bot is created, for schemas', async () => {
+  it('for an invalid schema when a bot is created, too', async () => {
     const created = alice.client.createBot({ states: { s: { type: 'bot', schema: { type: 'text' } } } });
 
     await expect(created).rejects.toMatchObject({
@@ -334,8 +333,8 @@ describe('an update is refused as a whole', () => {
   });
 });
 
-describe('who may update a bot', () => {
-  it('is a developer and up', async () => {
+describe('permission to update a bot', () => {
+  it('takes the role developer or higher', async () => {
     const { id } = await newBot();
 
     await expect((await memberWith('developer')).updateBot({ id, name: 'x' })).resolves.toBeDefined();
@@ -344,7 +343,7 @@ describe('who may update a bot', () => {
     }
   });
 
-  it('is nobody of another workspace, for whom it is not there', async () => {
+  it('stays within the workspace: other workspaces get a 404', async () => {
     const { id, bot, get } = await newBot();
 
     await expect(bob.client.updateBot({ id, name: 'x' })).rejects.toMatchObject({
@@ -354,7 +353,7 @@ describe('who may update a bot', () => {
     expect(await get()).toEqual(bot);
   });
 
-  it('is not the bot itself', async () => {
+  it('is denied to the bot itself', async () => {
     const { id } = await newBot();
     const { value } = await alice.client.createBotApiKey({ botId: id });
 
@@ -363,7 +362,7 @@ describe('who may update a bot', () => {
 });
 
 describe('a blocked bot', () => {
-  it('has its keys refused until it is unblocked, and stays readable for its people', async () => {
+  it('has its keys rejected until it is unblocked, and stays readable for members', async () => {
     const { id, update, get } = await newBot();
     const { value } = await alice.client.createBotApiKey({ botId: id });
     const asBot = door.client(value);
@@ -374,7 +373,7 @@ describe('a blocked bot', () => {
     await expect(asBot.getBot({ id })).rejects.toMatchObject({ type: 'Forbidden' });
     await expect(door.client(value, undefined, id).listFiles({})).rejects.toMatchObject({
       type: 'Forbidden',
-      message: 'The bot of this key is blocked.',
+      message: 'The bot of this API key is blocked.',
     });
     expect((await get()).id).toBe(id);
     await update({ blocked: false });
@@ -383,7 +382,7 @@ describe('a blocked bot', () => {
 });
 
 describe('the audit records of bots', () => {
-  it('say who did what and which fields changed, and nothing of what is in them', async () => {
+  it('show the account and the names of the changed fields, never their contents', async () => {
     const { id, update } = await newBot({ name: 'watched' });
     await update({ secrets: { KEY: 'hush' }, description: 'quiet', tags: { a: 'b' } });
     await alice.client.deleteBot({ id });

@@ -8,12 +8,12 @@ import { touched } from './bots.repository';
 const maxVersions = 200;
 const columns = 'bot_version.id, bot_version.name, bot_version.description';
 
-/** Versions of the code of bots. What changes them works on a locked bot. */
+/** Versions of bot code. Writing methods need the bot's row lock. */
 @Injectable()
 export class BotVersionsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Gives the bot this code, and makes a version of it unless the bot has this code already. */
+  /** Deploys the code as a new version, unless the deployed version has the same code. */
   async deployCode(tx: Sql, botId: string, code: string): Promise<void> {
     const hash = (await hashText(code)).toString('hex');
     const deployed = await tx.query(
@@ -38,7 +38,7 @@ export class BotVersionsRepository {
     await this.removeOldest(tx, botId);
   }
 
-  /** A version of the code that the bot has. None when it has no code. */
+  /** Creates a version from the deployed code. Undefined when the bot has no code. */
   async create(
     tx: Sql,
     botId: string,
@@ -55,7 +55,6 @@ export class BotVersionsRepository {
     return row;
   }
 
-  /** Makes the version that of the bot. The name of the version, or undefined when the bot has no such version. */
   async deploy(tx: Sql, botId: string, versionId: string): Promise<{ name: string } | undefined> {
     const [row] = await tx.query<{ name: string }>(
       `UPDATE bot SET version_id = bot_version.id, deployed_at = now(), ${touched} FROM bot_version
@@ -84,7 +83,7 @@ export class BotVersionsRepository {
     return row?.code;
   }
 
-  /** Keeps as many as a bot may have, the deployed one among them, and no code without a version. */
+  /** Retention: deletes the oldest versions above the limit, never the deployed one, and code that no version uses. */
   private async removeOldest(tx: Sql, botId: string): Promise<void> {
     const removed = await tx.query(
       `DELETE FROM bot_version WHERE id IN (

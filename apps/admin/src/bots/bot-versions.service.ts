@@ -53,7 +53,7 @@ export class BotVersionsService {
     return { url: `${this.publicUrl}/v1/admin/bots/${id}/versions/${versionId}/code?${query}` };
   }
 
-  /** For whoever has the URL: nothing else is asked. */
+  /** Authorised by the signature of the URL alone: needs no token. */
   async download({ id, versionId, expires, signature }: DownloadBotVersion): Promise<{ text: string }> {
     this.signature.verify(scopeOf(id, versionId), { expires, signature });
     const code = await this.versions.findCode(id, versionId);
@@ -69,7 +69,7 @@ export class BotVersionsService {
       if (!version) {
         throw new ApiError(
           'InvalidPayload',
-          `The bot "${id}" has no code to make a version of: update it with code first.`,
+          `The bot "${id}" has no code. Update the bot with code before you create a version.`,
         );
       }
       await this.audit.add(tx, caller, {
@@ -89,7 +89,7 @@ export class BotVersionsService {
       const bot = await this.bots.lock(tx, viewerOf(caller), id);
       if (!bot) throw notFound('bot', id);
       const version = await this.versions.deploy(tx, id, versionId);
-      if (!version) throw new ApiError('ReferenceNotFound', `versionId "${versionId}" is no version of this bot.`);
+      if (!version) throw new ApiError('ReferenceNotFound', `versionId: the bot has no version "${versionId}".`);
       await this.audit.add(tx, caller, {
         workspaceId: caller.workspace.id,
         action: 'DEPLOY_BOT',

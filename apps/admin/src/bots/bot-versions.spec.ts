@@ -25,7 +25,6 @@ async function newBot(code?: string) {
     versions,
     update: async (next: string) => (await alice.client.updateBot({ id, code: next })).bot,
     urlOf: async (versionId: string) => (await alice.client.getBotVersion({ id, versionId })).url,
-    /** Codes of the versions, newest first. */
     codes: async () => {
       const codes: string[] = [];
       for (const version of await versions()) {
@@ -33,7 +32,6 @@ async function newBot(code?: string) {
       }
       return codes;
     },
-    /** The code that the bot has. */
     code: async () => {
       const rows = await door.sql<{ code: string }>(
         `SELECT code FROM admin.bot JOIN admin.bot_version version ON version.id = version_id
@@ -46,7 +44,6 @@ async function newBot(code?: string) {
   };
 }
 
-/** The address of the test in place of the public one. */
 function reachable(url: string): string {
   expect(url.startsWith(`${door.settings.publicUrl}/v1/`)).toBe(true);
   return url.replace(door.settings.publicUrl, door.url);
@@ -70,7 +67,7 @@ async function memberWith(role: 'developer' | 'billing' | 'viewer') {
 }
 
 describe('versions of a bot', () => {
-  it('are made by each change of its code, and listed newest first', async () => {
+  it('are created by each change of the code, and listed newest first', async () => {
     const { update, codes, versions, code } = await newBot('one');
 
     await update('two');
@@ -86,7 +83,7 @@ describe('versions of a bot', () => {
     }
   });
 
-  it('are not made when nothing of the code changes, and there are none without code', async () => {
+  it('are not created when the code stays the same or is absent', async () => {
     const { id, update, codes, versions } = await newBot();
     const before = await versions();
 
@@ -99,7 +96,7 @@ describe('versions of a bot', () => {
     expect(again.deployedAt).toBeDefined();
   });
 
-  it('share the code that they have in common', async () => {
+  it('share identical code', async () => {
     const { id, update, codes, storedCodes } = await newBot('one');
 
     await update('two');
@@ -110,7 +107,7 @@ describe('versions of a bot', () => {
     expect(await storedCodes()).toBe(2);
   });
 
-  it('may be an empty text and any other', async () => {
+  it('accept the empty text and any other text', async () => {
     const { update, codes } = await newBot('');
 
     await update('"ü" + "\u2028" // \\u0000 and \u{1F600}');
@@ -118,7 +115,7 @@ describe('versions of a bot', () => {
     expect(await codes()).toEqual(['"ü" + "\u2028" // \\u0000 and \u{1F600}', '']);
   });
 
-  it('can be made of the present code under a name', async () => {
+  it('can be created from the deployed code under a name', async () => {
     const { id, versions, codes } = await newBot('one');
 
     const { version } = await alice.client.createBotVersion({ id, name: 'stable', description: 'Worked in May' });
@@ -128,7 +125,7 @@ describe('versions of a bot', () => {
     expect(await codes()).toEqual(['one', 'one']);
   });
 
-  it('cannot be made of a bot without code', async () => {
+  it('cannot be created for a bot without code', async () => {
     const { id, versions } = await newBot();
 
     await expect(alice.client.createBotVersion({ id, name: 'x' })).rejects.toMatchObject({
@@ -154,7 +151,7 @@ describe('versions of a bot', () => {
     expect((await versions()).length).toBe(3);
   });
 
-  it('are 200 at most: the oldest go, but neither the deployed nor the newest one', async () => {
+  it('are limited to 200: the oldest are deleted, but neither the deployed nor the newest one', async () => {
     const { id, update, versions, storedCodes, code } = await newBot('first');
     const [first] = await versions();
     await update('second');
@@ -178,7 +175,7 @@ describe('versions of a bot', () => {
     expect([await code(), await storedCodes()]).toEqual(['first', 1]);
   });
 
-  it('are all kept in order when changes come at once', async () => {
+  it('stay complete and in order under concurrent changes', async () => {
     const { update, codes, code } = await newBot();
     const all = Array.from({ length: 8 }, (_, index) => `code ${index}`);
 
@@ -188,7 +185,7 @@ describe('versions of a bot', () => {
     expect((await codes())[0]).toBe(await code());
   });
 
-  it('are gone with their bot', async () => {
+  it('are deleted with their bot', async () => {
     const { id, storedCodes, urlOf, versions } = await newBot('one');
     const url = await urlOf((await versions())[0]!.id);
 
@@ -199,7 +196,7 @@ describe('versions of a bot', () => {
     expect(await refused(reachable(url))).toMatchObject({ status: 404, type: 'ResourceNotFound' });
   });
 
-  it('keep their code where reading and changing a bot does not read it', async () => {
+  it('keep their code in a table that reading and updating a bot does not touch', async () => {
     const { id, versions } = await newBot(`// ${'x'.repeat(2_000_000)}`);
     await door.sql('BEGIN');
     await door.sql('LOCK TABLE admin.bot_code IN ACCESS EXCLUSIVE MODE');
@@ -214,7 +211,7 @@ describe('versions of a bot', () => {
     }
   });
 
-  it('leave records of who made and deployed them', async () => {
+  it('leave audit records when they are created and deployed', async () => {
     const { id, versions } = await newBot('one');
     await alice.client.createBotVersion({ id, name: 'stable' });
     const versionId = (await versions())[0]!.id;
@@ -234,7 +231,7 @@ describe('versions of a bot', () => {
 });
 
 describe('the URL of a version', () => {
-  it('gives the code as text that no browser runs as a page, and asks for nothing else', async () => {
+  it('returns the code as text that no browser runs as a page, without any other credential', async () => {
     const { versions, urlOf } = await newBot('export default 1;');
     const url = reachable(await urlOf((await versions())[0]!.id));
 
@@ -248,7 +245,7 @@ describe('the URL of a version', () => {
     });
   });
 
-  it('is good for one version, unaltered, for a quarter of an hour', async () => {
+  it('is valid for one version, unaltered, for 15 minutes', async () => {
     const { id, update, versions, urlOf } = await newBot('one');
     await update('two');
     const [newest, oldest] = await versions();
@@ -283,8 +280,8 @@ describe('the URL of a version', () => {
   });
 });
 
-describe('who may use versions', () => {
-  it('is a developer and up; a viewer reads them', async () => {
+describe('permission to use versions', () => {
+  it('takes the role developer to write and viewer to read', async () => {
     const { id, versions } = await newBot('one');
     const versionId = (await versions())[0]!.id;
     const [developer, viewer, billing] = await Promise.all([
@@ -307,7 +304,7 @@ describe('who may use versions', () => {
     }
   });
 
-  it('is nobody of another workspace, for whom they are not there', async () => {
+  it('stays within the workspace: other workspaces get a 404', async () => {
     const { id, versions } = await newBot('one');
     const versionId = (await versions())[0]!.id;
     const own = (await bob.client.createBot({ code: 'mine' })).bot.id;
@@ -323,14 +320,14 @@ describe('who may use versions', () => {
     }
     await expect(bob.client.deployBotVersion({ id: own, versionId })).rejects.toMatchObject({
       type: 'ReferenceNotFound',
-      message: `versionId "${versionId}" is no version of this bot.`,
+      message: `versionId: the bot has no version "${versionId}".`,
     });
     expect(await versions()).toHaveLength(1);
   });
 });
 
 describe('the migration of code into a table of its own', () => {
-  it('keeps the code of every bot, as its first version, and can be taken back', async () => {
+  it('keeps the code of every bot as its first version, and can be reverted', async () => {
     const { url, drop } = await createEmptyDatabase();
     const open = (migrations: typeof adminDatabase.migrations) =>
       Database.open({ url, schema: adminDatabase.schema, migrations, poolSize: 2 });

@@ -3,7 +3,6 @@ import { shownConfigurationSchema } from '@parley/contracts/schemas';
 import type { InstalledRows } from '../installations/installation.entity';
 import type { BotDefinition } from './bot-definition';
 
-/** What a list shows of a bot. */
 export interface BotEntryRow {
   id: string;
   name: string;
@@ -28,7 +27,6 @@ export interface BotRow extends BotEntryRow, InstalledRows {
   created_by: string | null;
 }
 
-/** A bot whose row is locked, with what is never shown of it. */
 export interface LockedBotRow extends BotRow {
   /** Encrypted values by name. */
   secrets: Record<string, string>;

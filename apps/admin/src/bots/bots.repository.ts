@@ -14,23 +14,22 @@ const columns = `${entryColumns}, workspace_id, description, dev, medias, max_ex
   definition, signing_secret,
   ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by, ${installedColumns}`;
 
-/** Holds for the bots that the viewer may see: `$1` is their workspace and `$2` the viewer's account, as `Viewer` has them. */
+/** Condition for bots visible to a `Viewer`: `$1` is `workspaceId`, `$2` is `accountId`. */
 export const visible = `bot.workspace_id = $1 AND ($2::text IS NULL OR bot.allowlist = 'ALL_WORKSPACE_USERS'
   OR EXISTS (SELECT 1 FROM bot_allowed_member WHERE bot_id = bot.id AND account_id = $2))`;
-/** Grows with each change, also when the clock does not. */
+/** Strictly increasing, even when the clock stands still or goes back. */
 export const touched = "updated_at = greatest(now(), bot.updated_at + interval '1 millisecond')";
 
 interface NewBot {
   workspaceId: string;
   createdBy: string | null;
   name: string;
-  /** Encrypted, as are the values of `secrets`. */
+  /** Encrypted, like the values of `secrets`. */
   signingSecret: string;
   secrets: Record<string, string>;
   definition: BotDefinition;
 }
 
-/** What an update works out from what there was: whole maps, ready to be stored. */
 interface ChangedBot {
   tags: Record<string, string>;
   definition: BotDefinition;
@@ -70,7 +69,6 @@ export class BotsRepository {
     return row!;
   }
 
-  /** Without its code. */
   async find({ workspaceId, accountId }: Viewer, id: string): Promise<BotRow | undefined> {
     const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE ${visible} AND id = $3`, [
       workspaceId,
@@ -89,7 +87,7 @@ export class BotsRepository {
     return rows.length > 0;
   }
 
-  /** For as long as the transaction lasts nobody else changes the bot. */
+  /** Row lock: blocks other changes of the bot until the transaction ends. */
   async lock(tx: Sql, { workspaceId, accountId }: Viewer, id: string): Promise<LockedBotRow | undefined> {
     const [row] = await tx.query<LockedBotRow>(
       `SELECT ${columns}, secrets FROM bot WHERE ${visible} AND id = $3 FOR NO KEY UPDATE`,
@@ -98,7 +96,7 @@ export class BotsRepository {
     return row;
   }
 
-  /** Of a locked bot. */
+  /** Needs the bot's row lock. */
   async update(tx: Sql, input: UpdateBot, changed: ChangedBot): Promise<BotRow> {
     const [row] = await tx.query<BotRow>(
       `UPDATE bot SET name = coalesce($2, name), description = coalesce($3, description), type = coalesce($4, type),
@@ -130,7 +128,7 @@ export class BotsRepository {
     return row!;
   }
 
-  /** Counts a change of the recurring events, in the transaction that makes it. */
+  /** Increments the revision of the recurring events. Call it in the transaction that changes them. */
   async nextRecurringEventsRevision(tx: Sql, id: string): Promise<number> {
     const [row] = await tx.query<{ revision: number }>(
       `UPDATE bot SET recurring_events_revision = recurring_events_revision + 1 WHERE id = $1
@@ -140,12 +138,11 @@ export class BotsRepository {
     return row!.revision;
   }
 
-  /** To another workspace, where its keys go on to work. */
   async transfer(tx: Sql, id: string, workspaceId: string): Promise<void> {
     await tx.query(`UPDATE bot SET workspace_id = $2, ${touched} WHERE id = $1`, [id, workspaceId]);
   }
 
-  /** The secret before it is kept until then. */
+  /** Keeps the replaced secret valid until `formerValidUntil`. */
   async rotateSigningSecret(tx: Sql, id: string, sealed: string, formerValidUntil: Date): Promise<void> {
     await tx.query('DELETE FROM bot_former_signing_secret WHERE bot_id = $1 AND valid_until <= now()', [id]);
     await tx.query(
@@ -156,7 +153,7 @@ export class BotsRepository {
     await tx.query(`UPDATE bot SET signing_secret = $2, ${touched} WHERE id = $1`, [id, sealed]);
   }
 
-  /** Without definitions, which may be large. Index bot_created or bot_updated. */
+  /** Excludes definitions, which may be large. Index bot_created or bot_updated. */
   async list({ workspaceId, accountId }: Viewer, query: ListBots) {
     const { dev, tags, integrationNames, pluginNames, sortField = 'createdAt', sortDirection = 'desc' } = query;
     const keyset = new Keyset<BotEntryRow>(
@@ -185,7 +182,7 @@ export class BotsRepository {
     return keyset.page(rows, limit, boundTo);
   }
 
-  /** Takes the bot's API keys and installations along. */
+  /** Cascades to the bot's API keys and installations. */
   async delete(tx: Sql, workspaceId: string, id: string): Promise<{ name: string; revision: number } | undefined> {
     const [row] = await tx.query<{ name: string; revision: number }>(
       `DELETE FROM bot WHERE workspace_id = $1 AND id = $2

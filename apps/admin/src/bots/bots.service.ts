@@ -89,12 +89,12 @@ export class BotsService {
 
   async get(caller: WorkspaceCaller, { id, byAlias }: GetBot): Promise<BotReply> {
     const row = await this.bots.find(viewerOf(caller), id);
-    // A bot key reads its own bot and no other one of the workspace.
+    // A bot key may read its own bot only, not other bots of the workspace.
     if (!row || (caller.bot && caller.bot.id !== id)) throw notFound('bot', id);
     return this.reply(caller, row, byAlias);
   }
 
-  /** Works on a locked row: of two updates at once the later one builds on the earlier. */
+  /** Runs under the bot's row lock: concurrent updates build on each other. */
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
     checkDefinition(input);
     checkRecurringEvents(input.recurringEvents, this.config);
@@ -162,17 +162,23 @@ export class BotsService {
     return {};
   }
 
-  /** Who may use it is decided anew where it goes, and everybody who may ask is asked again who they are. */
+  /** Resets the allowlist to all users of the target workspace, and drops cached identities on every gateway. */
   async transfer(caller: WorkspaceCaller, { id, targetWorkspaceId }: TransferBot) {
     const sourceId = caller.workspace.id;
     if (targetWorkspaceId === sourceId) {
-      throw new ApiError('InvalidPayload', 'targetWorkspaceId must be another workspace than that of the bot.');
+      throw new ApiError(
+        'InvalidPayload',
+        'targetWorkspaceId: the bot is in this workspace already. Name another workspace.',
+      );
     }
     if (!(await this.bots.has(viewerOf(caller), id))) throw notFound('bot', id);
     await this.database.transaction(async (tx) => {
       const role = await this.members.findRole(tx, caller.account?.id, targetWorkspaceId);
       if (!role) {
-        throw new ApiError('ReferenceNotFound', `targetWorkspaceId "${targetWorkspaceId}" is no workspace of yours.`);
+        throw new ApiError(
+          'ReferenceNotFound',
+          `targetWorkspaceId: you are not a member of workspace "${targetWorkspaceId}".`,
+        );
       }
       requirePermission(role, 'write');
       await this.quotas.lock(tx, sourceId, targetWorkspaceId);
@@ -216,7 +222,7 @@ export class BotsService {
     return { newSigningSecret: secret };
   }
 
-  /** Of a bot in a locked workspace. Throws QuotaExceeded when what they will say has no room. */
+  /** Needs the workspace lock. Throws QuotaExceeded when the payloads of the recurring events exceed the storage quota. */
   private async changeRecurringEvents(tx: Transaction, { id: botId, workspace_id, definition }: BotRow): Promise<void> {
     const bytes = recurringBytes(definition.recurringEvents, this.config);
     await this.quotas.reserveForRecurringEvents(tx, { botId, workspaceId: workspace_id, bytes });
@@ -239,7 +245,7 @@ export class BotsService {
   }
 }
 
-/** Names only: contents may be secret, and large. */
+/** Contains field names only: values may be secret or large. */
 function changedFields({ id: _id, byAlias: _byAlias, ...changes }: UpdateBot): string {
   return Object.keys(changes).sort().join(', ');
 }

@@ -6,7 +6,7 @@ import { until } from '@parley/testing/until';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
-/** What every new bot has installed. */
+/** Version id of the built-in chat, which every new bot has installed. */
 const chatIntegrationId = 'intver_00000000000000000000000001';
 
 let door: FrontDoor;
@@ -20,7 +20,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** Alice's workspace, by somebody with this role in it. */
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
   const account = await door.newAccount();
   await door.addMember(alice.workspaceId, account.accountId, role);
@@ -35,7 +34,7 @@ function create(json: unknown) {
 }
 
 describe('creating a bot', () => {
-  it('without anything invents a name and shows every part of it', async () => {
+  it('with an empty body generates a name and returns every part of the bot', async () => {
     const { bot } = await alice.client.createBot({});
 
     expect(bot).toEqual({
@@ -66,7 +65,7 @@ describe('creating a bot', () => {
     });
   });
 
-  it('keeps all that was given', async () => {
+  it('stores every given field', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     const given = {
       name: 'Tea',
@@ -95,7 +94,7 @@ describe('creating a bot', () => {
     expect(bot.deployedAt).toBe(bot.createdAt);
   });
 
-  it('encrypts secrets at rest and shows no more than their names', async () => {
+  it('encrypts secrets at rest and returns only their names', async () => {
     const secrets = { API_KEY: 'hush-1', OTHER_2: 'hush-2' };
 
     const { bot } = await alice.client.createBot({ secrets });
@@ -111,11 +110,11 @@ describe('creating a bot', () => {
     expect(JSON.stringify(await alice.client.getBot({ id: bot.id }))).not.toMatch(/hush/);
   });
 
-  it('subscribes to every event when it does not say to which', async () => {
+  it('subscribes to all events when subscriptions are left out', async () => {
     expect((await create({ subscriptions: {} })).status).toBe(200);
   });
 
-  it('takes the role of a developer', async () => {
+  it('takes the role developer', async () => {
     const [developer, viewer, billing] = await Promise.all([
       memberWith('developer'),
       memberWith('viewer'),
@@ -127,7 +126,7 @@ describe('creating a bot', () => {
     await expect(billing.createBot({})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('counts in its workspace', async () => {
+  it('counts towards the quota of its workspace', async () => {
     const { client, workspaceId: id } = await door.newAccount();
 
     await Promise.all([client.createBot({}), client.createBot({})]);
@@ -137,7 +136,7 @@ describe('creating a bot', () => {
 });
 
 describe('reading a bot', () => {
-  it('shows its signing secret to developers and up only', async () => {
+  it('shows its signing secret to developers and higher roles only', async () => {
     const { bot } = await alice.client.createBot({});
     const { value } = await alice.client.createBotApiKey({ botId: bot.id });
     const secretFor = async (client: Account['client']) => (await client.getBot({ id: bot.id })).bot.signingSecret;
@@ -147,7 +146,7 @@ describe('reading a bot', () => {
     expect(await secretFor(door.client(value))).toBe('');
   });
 
-  it('of another workspace is like reading none', async () => {
+  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
     const { bot } = await bob.client.createBot({});
 
     for (const id of [bot.id, 'none']) {
@@ -158,7 +157,7 @@ describe('reading a bot', () => {
     }
   });
 
-  it('by its own key needs no workspace, and works for no other bot', async () => {
+  it('by its own key needs no workspace header, and finds no other bot', async () => {
     const [own, other] = await Promise.all([alice.client.createBot({}), alice.client.createBot({})]);
     const { value } = await alice.client.createBotApiKey({ botId: own.bot.id });
 
@@ -166,7 +165,7 @@ describe('reading a bot', () => {
     await expect(door.client(value).getBot({ id: other.bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('takes more than the role billing', async () => {
+  it('takes a higher role than billing', async () => {
     const { bot } = await alice.client.createBot({});
 
     await expect((await memberWith('billing')).getBot({ id: bot.id })).rejects.toMatchObject({ type: 'Forbidden' });
@@ -174,10 +173,10 @@ describe('reading a bot', () => {
 });
 
 describe('listing bots', () => {
-  it('shows those of the workspace, newest first, and nothing secret', async () => {
+  it('returns the bots of the workspace, newest first, without secrets', async () => {
     const { client } = await door.newAccount();
     const first = await client.createBot({ name: 'one', tags: { a: 'b' }, secrets: { S: 'hush' } });
-    // Bots of one millisecond are in the order of their ids.
+    // Ensures different creation times: bots of the same millisecond are sorted by id.
     await until(() => Date.now() > Date.parse(first.bot.createdAt));
     const second = await client.createBot({ name: 'two', type: 'desk', code: '1' });
 
@@ -190,7 +189,7 @@ describe('listing bots', () => {
     expect(list).toEqual({ bots: [entry(second), entry(first)], meta: {} });
   });
 
-  it('filters by tags and dev, and finds none with an integration or plugin', async () => {
+  it('filters by tags and dev, and returns none for an unknown integration or plugin', async () => {
     const { client } = await door.newAccount();
     await client.createBot({ name: 'red', tags: { color: 'red' } });
     await client.createBot({ name: 'blue', tags: { color: 'blue', size: 'l' }, dev: true });
@@ -212,7 +211,7 @@ describe('listing bots', () => {
     ['updatedAt', 'asc'],
     ['updatedAt', 'desc'],
   ] as const)(
-    'by %s %s pages through all of them once, also where times are equal',
+    'by %s %s returns each bot once across pages, also with equal times',
     async (sortField, sortDirection) => {
       const { client, workspaceId } = await door.newAccount();
       await Promise.all(Array.from({ length: 25 }, () => client.createBot({})));
@@ -236,7 +235,7 @@ describe('listing bots', () => {
     },
   );
 
-  it('gives a page of twenty unless asked otherwise, and no token on a last page that is full', async () => {
+  it('has 20 bots per page by default, and no token on a last page that is full', async () => {
     const { client } = await door.newAccount();
     await Promise.all(Array.from({ length: 21 }, () => client.createBot({})));
 
@@ -248,7 +247,7 @@ describe('listing bots', () => {
     expect([rest.meta.nextToken, whole.meta.nextToken]).toEqual([undefined, undefined]);
   });
 
-  it('takes a token for its own query only', async () => {
+  it('rejects a token of a different query', async () => {
     const { client, token, workspaceId } = await door.newAccount();
     await Promise.all([client.createBot({}), client.createBot({}), bob.client.createBot({})]);
     const { nextToken } = (await client.listBots({ pageSize: 1 })).meta;
@@ -272,7 +271,7 @@ describe('listing bots', () => {
 });
 
 describe('deleting a bot', () => {
-  it('removes it, refuses its keys at once and announces it', async () => {
+  it('removes it, rejects its keys immediately and publishes an event', async () => {
     const { bot } = await alice.client.createBot({});
     const { value } = await alice.client.createBotApiKey({ botId: bot.id });
     const outcome = () =>
@@ -283,7 +282,7 @@ describe('deleting a bot', () => {
           () => 'found',
           (error: { type: string }) => error.type,
         );
-    // The clock of the gateway's cache stands still: what the gateway knows of the key does not expire.
+    // Freezes the clock of the gateway's cache, so that its entry for the key does not expire.
     jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     expect(await outcome()).toBe('found');
 
@@ -307,7 +306,7 @@ describe('deleting a bot', () => {
     expect(await door.sql('SELECT 1 FROM admin.token WHERE bot_id = $1', [bot.id])).toEqual([]);
   });
 
-  it('happens once and is announced once, however often it is asked for at once', async () => {
+  it('succeeds once and publishes one event for concurrent requests', async () => {
     const { bot } = await alice.client.createBot({});
 
     const results = await Promise.allSettled(Array.from({ length: 4 }, () => alice.client.deleteBot({ id: bot.id })));
@@ -321,7 +320,7 @@ describe('deleting a bot', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('of another workspace is like deleting none', async () => {
+  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
     const { bot } = await bob.client.createBot({});
 
     await expect(alice.client.deleteBot({ id: bot.id })).rejects.toMatchObject({
@@ -332,7 +331,7 @@ describe('deleting a bot', () => {
     await expect(bob.client.getBot({ id: bot.id })).resolves.toBeDefined();
   });
 
-  it('takes the role of a manager', async () => {
+  it('takes the role manager', async () => {
     const { bot } = await alice.client.createBot({});
 
     await expect((await memberWith('developer')).deleteBot({ id: bot.id })).rejects.toMatchObject({
@@ -343,7 +342,7 @@ describe('deleting a bot', () => {
 });
 
 describe('transferring a bot', () => {
-  /** Somebody who is an administrator where the bot is and has this role, if any, where it goes. */
+  /** Creates a bot, and an administrator of its workspace who has `role`, if any, in the target workspace. */
   async function newTransfer(role?: 'viewer' | 'developer' | 'billing') {
     const { bot } = await alice.client.createBot({ name: 'moving', code: '1' });
     const mover = await door.newAccount();
@@ -359,7 +358,7 @@ describe('transferring a bot', () => {
     };
   }
 
-  it('moves it with its keys and versions, and leaves a record in both workspaces', async () => {
+  it('moves it with its keys and versions, and leaves an audit record in both workspaces', async () => {
     const { id, mover, target, transfer } = await newTransfer('developer');
     const { value } = await alice.client.createBotApiKey({ botId: id });
     await door.client(value).getBot({ id });
@@ -388,7 +387,7 @@ describe('transferring a bot', () => {
     ]);
   });
 
-  it('opens it to all users of its new workspace', async () => {
+  it('opens it to all users of the target workspace', async () => {
     const { id, mover, target, transfer } = await newTransfer('developer');
     await alice.client.updateBotAllowlist({ botId: id, setting: 'SELECTED_USERS', users: { [mover.accountId]: true } });
 
@@ -397,18 +396,18 @@ describe('transferring a bot', () => {
     expect(await target.client.getBotAllowlist({ botId: id })).toEqual({ setting: 'ALL_WORKSPACE_USERS', users: [] });
   });
 
-  it('takes membership and the role of a developer where it goes', async () => {
+  it('takes the role developer in the target workspace', async () => {
     const [none, viewer] = await Promise.all([newTransfer(), newTransfer('viewer')]);
 
     await expect(none.transfer()).rejects.toMatchObject({
       type: 'ReferenceNotFound',
-      message: `targetWorkspaceId "${none.target.workspaceId}" is no workspace of yours.`,
+      message: `targetWorkspaceId: you are not a member of workspace "${none.target.workspaceId}".`,
     });
     await expect(viewer.transfer()).rejects.toMatchObject({ type: 'Forbidden' });
     for (const { id } of [none, viewer]) await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
-  it.each(['developer', 'manager'] as const)('is Forbidden to a %s of the workspace where it is', async (role) => {
+  it.each(['developer', 'manager'] as const)('is Forbidden to a %s of the source workspace', async (role) => {
     const { id } = (await alice.client.createBot({})).bot;
     const own = await door.newAccount();
     await door.addMember(alice.workspaceId, own.accountId, role);
@@ -422,7 +421,7 @@ describe('transferring a bot', () => {
     await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
-  it('asks for the role anew where it is, whatever was believed of it', async () => {
+  it("reads the role in the source workspace again instead of the caller's cached one", async () => {
     const { id, mover, target } = await newTransfer('developer');
     const demoted = {
       requestId: 'r',
@@ -444,7 +443,7 @@ describe('transferring a bot', () => {
     await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
-  it('goes to another workspace, and neither to its own nor to none', async () => {
+  it('rejects its own workspace and a missing one as the target', async () => {
     const { id } = (await alice.client.createBot({})).bot;
     const to = (targetWorkspaceId: string) => alice.client.transferBot({ id, targetWorkspaceId });
 
@@ -452,7 +451,7 @@ describe('transferring a bot', () => {
     await expect(to('wkspace_none')).rejects.toMatchObject({ type: 'ReferenceNotFound' });
   });
 
-  it('of another workspace is like transferring none', async () => {
+  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
     const { id } = (await bob.client.createBot({})).bot;
     await door.addMember(bob.workspaceId, alice.accountId, 'viewer');
 
@@ -473,7 +472,7 @@ describe('rotating the signing secret of a bot', () => {
       [id],
     );
 
-  it('shows the new one and keeps those before it for a day, encrypted', async () => {
+  it('returns the new secret and keeps former ones for 24 hours, encrypted', async () => {
     const { id, signingSecret } = (await alice.client.createBot({})).bot;
     const box = new SecretBox(new SecretKeys(door.settings));
 
@@ -488,7 +487,7 @@ describe('rotating the signing secret of a bot', () => {
     for (const { hours } of former) expect(Math.abs(Number(hours) - 24)).toBeLessThan(0.1);
   });
 
-  it('forgets those whose day is over', async () => {
+  it('deletes former secrets after 24 hours', async () => {
     const { id } = (await alice.client.createBot({})).bot;
     await alice.client.rotateBotSigningSecrets({ id });
     await door.sql('UPDATE admin.bot_former_signing_secret SET valid_until = now() WHERE bot_id = $1', [id]);
@@ -498,7 +497,7 @@ describe('rotating the signing secret of a bot', () => {
     expect(await formerSecrets(id)).toHaveLength(1);
   });
 
-  it('takes the role of a manager, and leaves a record', async () => {
+  it('takes the role manager, and leaves an audit record', async () => {
     const { id } = (await alice.client.createBot({ name: 'turning' })).bot;
 
     await expect((await memberWith('developer')).rotateBotSigningSecrets({ id })).rejects.toMatchObject({
@@ -514,7 +513,7 @@ describe('rotating the signing secret of a bot', () => {
     ).toEqual([{ action: 'UNKNOWN', resource_name: 'turning', value: null }]);
   });
 
-  it('of another workspace is like rotating none', async () => {
+  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
     const { id } = (await bob.client.createBot({})).bot;
 
     await expect(alice.client.rotateBotSigningSecrets({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });

@@ -9,7 +9,7 @@ import { AdminConfig } from '../config';
 
 type RecurringEvents = NonNullable<Parameters<Client['createBot']>[0]>['recurringEvents'];
 
-/** An event each minute that is kept for ten days. */
+/** Stored events of a minutely recurring event under a retention of ten days. */
 const minutely = 10 * 24 * 60;
 const quota = 1_000_000;
 
@@ -29,7 +29,6 @@ beforeEach(async () => {
   alice = await door.newAccount();
 });
 
-/** Its payload is of so many bytes. */
 function every(cron: string, bytes = 10) {
   return { type: 'ticked', payload: { x: 'y'.repeat(bytes - 8) }, schedule: { cron } };
 }
@@ -47,10 +46,10 @@ describe('recurring events', () => {
     ['* * * * * *', 1],
     ['0,30 * * * * *', 30],
     ['30,29 0 0 1 1 *', 1],
-  ])('that come by "%s" are too close together', async (cron, seconds) => {
+  ])('are rejected for the schedule "%s", which is too frequent', async (cron, seconds) => {
     const refusal = {
       type: 'InvalidPayload',
-      message: `recurringEvents has an entry "tick" whose schedule.cron must leave at least 60 seconds between two events, and leaves ${seconds}.`,
+      message: `recurringEvents: the schedule.cron of "tick" must leave at least 60 seconds between two events, and leaves ${seconds}.`,
     };
     const id = await newBot();
 
@@ -60,7 +59,7 @@ describe('recurring events', () => {
     expect((await alice.client.getBot({ id })).bot.recurringEvents).toEqual({});
   });
 
-  it.each(['* * * * *', '30 * * * * *', '0 0 1 1 *', '0 0 30 2 *'])('may come by "%s"', async (cron) => {
+  it.each(['* * * * *', '30 * * * * *', '0 0 1 1 *', '0 0 30 2 *'])('accept the schedule "%s"', async (cron) => {
     const id = await newBot({ tick: every(cron) });
 
     expect((await alice.client.getBot({ id })).bot.recurringEvents).toMatchObject({ tick: { schedule: { cron } } });
@@ -68,7 +67,7 @@ describe('recurring events', () => {
 });
 
 describe('the payloads of recurring events', () => {
-  it('count as storage, for as long as they will be kept', async () => {
+  it('count towards the storage quota for the whole retention time', async () => {
     const id = await newBot({ tick: every('* * * * *', 10), tock: every('0 * * * *', 100) });
     expect(await used(id)).toBe(minutely * 10 + 10 * 24 * 100);
     expect(await used(alice.workspaceId)).toBe(minutely * 10 + 10 * 24 * 100);
@@ -86,12 +85,12 @@ describe('the payloads of recurring events', () => {
     );
   });
 
-  it('are refused beyond the quota of the workspace, with everything else that the request says', async () => {
+  it('are rejected above the storage quota, together with the rest of the request', async () => {
     const [big] = [await newBot({ tick: every('* * * * *', 60) }), await newBot()];
     const small = await newBot();
     const refusal = {
       type: 'QuotaExceeded',
-      message: `The workspace may store ${quota} bytes (storage_count): it uses ${minutely * 60}, and the recurring events of this bot would take ${minutely * 30} within 10 days.`,
+      message: `Quota exceeded: the workspace may store ${quota} bytes (storage_count). It uses ${minutely * 60}, and the recurring events of this bot would take ${minutely * 30} within 10 days.`,
     };
 
     await expect(
@@ -101,13 +100,13 @@ describe('the payloads of recurring events', () => {
 
     expect((await alice.client.getBot({ id: small })).bot).toMatchObject({ name: expect.not.stringMatching('new') });
     expect(await used(alice.workspaceId)).toBe(minutely * 60);
-    // What takes no more than before is no matter of the quota.
+    // Changes that do not increase the usage pass even above the quota.
     await alice.client.updateBot({ id: big, recurringEvents: { tick: every('0 * * * *', 60) } });
     await alice.client.updateBot({ id: small, recurringEvents: { tick: every('* * * * *', 30) } });
     expect(await used(alice.workspaceId)).toBe(10 * 24 * 60 + minutely * 30);
   });
 
-  it('never exceed it together, however many are declared at once', async () => {
+  it('stay within the quota under concurrent changes', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => newBot()));
 
     const results = await Promise.allSettled(
@@ -118,7 +117,7 @@ describe('the payloads of recurring events', () => {
     expect(await used(alice.workspaceId)).toBe(2 * minutely * 30);
   });
 
-  it('stand beside what files take', async () => {
+  it('count in addition to files', async () => {
     const id = await newBot({ tick: every('* * * * *', 10) });
     const data = { workspaceId: alice.workspaceId, botId: id, type: 'storage_count', value: 500_000 };
 
@@ -137,7 +136,7 @@ describe('the payloads of recurring events', () => {
     expect(await used(id)).toBe(500_000);
   });
 
-  it('go with a bot that is transferred', async () => {
+  it('move with a bot that is transferred', async () => {
     const id = await newBot({ tick: every('* * * * *', 10) });
     const { id: target } = await alice.client.createWorkspace({ name: 'target' });
 

@@ -8,7 +8,7 @@ type Limits = Pick<AdminConfig, 'recurringMinSeconds' | 'eventRetentionDays'>;
 const daysOfYear = 366;
 const daySeconds = 24 * 60 * 60;
 
-/** Throws InvalidPayload for an event that comes more often than it may. */
+/** Throws InvalidPayload for a schedule whose shortest interval is below the limit. */
 export function checkRecurringEvents(
   events: Record<string, RecurringEventDefinition | null> = {},
   { recurringMinSeconds }: Limits,
@@ -19,12 +19,12 @@ export function checkRecurringEvents(
     if (shortestGapSeconds >= recurringMinSeconds) continue;
     throw new ApiError(
       'InvalidPayload',
-      `recurringEvents has an entry "${name}" whose schedule.cron must leave at least ${recurringMinSeconds} seconds between two events, and leaves ${shortestGapSeconds}.`,
+      `recurringEvents: the schedule.cron of "${name}" must leave at least ${recurringMinSeconds} seconds between two events, and leaves ${shortestGapSeconds}.`,
     );
   }
 }
 
-/** Bytes of payloads that these events make within the time for which events are kept. */
+/** Upper bound in bytes for the payloads that these events store within the retention time. */
 export function recurringBytes(
   events: Record<string, RecurringEventDefinition>,
   { recurringMinSeconds, eventRetentionDays }: Limits,

@@ -8,22 +8,19 @@ export interface TokenHolder {
   kind: 'pat' | 'bak' | 'iak';
   accountId: string | null;
   email: string | null;
-  /** The named workspace, or the implied one, when the account is a member. */
+  /** The named workspace, or else the account's only workspace, when the account is a member of it. */
   workspaceId: string | null;
-  /** Of that workspace. */
   role: Role | null;
-  /** The named bot, or the bot of the key. */
+  /** The bot of the key, or else the named bot. */
   botId: string | null;
   botWorkspaceId: string | null;
   isBotBlocked: boolean | null;
-  /** The account may see the named bot, whatever its role. */
+  /** Whether the allowlist of the bot admits the account. Roles are not taken into account. */
   isBotOpen: boolean | null;
-  /** Of the named bot's workspace. */
   botRole: Role | null;
-  /** The integration of the key, and its workspace. */
   integrationId: string | null;
   integrationWorkspaceId: string | null;
-  /** Those of the bot that the named alias or integration, or else the key's integration, may mean. */
+  /** Enabled installations of the bot that match the named alias or integration, or else the key's integration. */
   installations: { alias: string; id: string }[];
 }
 
@@ -32,8 +29,8 @@ export class IdentityRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Everything that a request's credential and context headers lead to, in one round trip. Indexes token_hash_key and, for
-   * an implied workspace, workspace_member_account.
+   * Resolves the credential and the context headers of a request in one round trip. Indexes token_hash_key and, for an
+   * implied workspace, workspace_member_account.
    */
   async find({
     tokenHash,

@@ -13,11 +13,10 @@ import { quotaOf } from '../usage/quota-amounts';
 import { namedInstallation } from './named-installation';
 import { IdentityRepository, type TokenHolder } from './identity.repository';
 
-/** Turns a credential and the context headers into a caller, or says why not. */
+/** Resolves a credential and the context headers to a caller, or throws Unauthorized or Forbidden. */
 @Injectable()
 export class IdentityService {
   private readonly operatorHashes: Buffer[];
-  /** Of every workspace. */
   private readonly quotas: CallerQuotas;
 
   constructor(
@@ -52,7 +51,7 @@ export class IdentityService {
     return found ? { ...found, quotas: this.quotas } : { role: null };
   }
 
-  /** Users are the chat service's. Throws Forbidden for what is no user of this bot. */
+  /** Asks the chat service. Throws Forbidden unless the bot has this user. */
   private async namedUser(asker: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
     const isKnown = botId !== undefined && (await this.bus.call(users.exists, asker, { botId, userId })).exists;
     if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);
@@ -98,7 +97,7 @@ function identifyAccount(holder: TokenHolder, { workspaceId, botId }: Identify):
 
 function identifyBot(holder: TokenHolder, { workspaceId, botId }: Identify): Identity {
   if (!holder.botId || !holder.botWorkspaceId) throw unauthorized();
-  if (holder.isBotBlocked) throw new ApiError('Forbidden', 'The bot of this key is blocked.');
+  if (holder.isBotBlocked) throw new ApiError('Forbidden', 'The bot of this API key is blocked.');
   if (botId !== undefined && botId !== holder.botId) throw forbiddenHeader('x-bot-id', botId);
   if (workspaceId !== undefined && workspaceId !== holder.botWorkspaceId)
     throw forbiddenHeader('x-workspace-id', workspaceId);
@@ -113,7 +112,7 @@ function identifyIntegration(holder: TokenHolder, { workspaceId, botId }: Identi
     if (workspaceId !== undefined && workspaceId !== workspace.id) throw forbiddenHeader('x-workspace-id', workspaceId);
     return { caller: { credential: 'iak', workspace, integration } };
   }
-  // A bot that has not installed it is to this key as none.
+  // Hides bots without this integration: same error as for a missing bot.
   const isInstalled = holder.installations.some(({ id }) => id === integration.id);
   if (!holder.botId || !holder.botWorkspaceId || !isInstalled) throw forbiddenHeader('x-bot-id', botId);
   const workspace = { id: holder.botWorkspaceId };

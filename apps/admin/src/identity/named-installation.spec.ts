@@ -13,7 +13,6 @@ const twice = shelf.addIntegration('intver_twice', { name: 'twice' });
 let door: FrontDoor;
 let alice: Account;
 let botId: string;
-/** Of slack, whose owner is Alice's workspace. */
 let integrationKey: string;
 
 beforeAll(async () => {
@@ -42,7 +41,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** Whom admin takes the sender of these headers for. */
 async function identify(token: string, named: { integrationAlias?: string; integrationId?: string }, bot = botId) {
   const kind = token.startsWith('bp_iak_') ? 'iak' : token.startsWith('bp_bak_') ? 'bak' : 'pat';
   const question = { tokenHash: hashToken(token), kind, botId: bot, ...named } as const;
@@ -70,7 +68,7 @@ describe('an installation that a caller acts as', () => {
     expect(await identify(value, { integrationAlias: 'b' })).toMatchObject({ integration: { id: twice, alias: 'b' } });
   });
 
-  it('is that of its own integration for an integration API key, in the workspace of the bot', async () => {
+  it('defaults to its own integration for an integration API key, in the workspace of the bot', async () => {
     const caller = await identify(integrationKey, {});
 
     expect(caller).toMatchObject({
@@ -81,29 +79,33 @@ describe('an installation that a caller acts as', () => {
     });
   });
 
-  it('is nobody when none is named', async () => {
+  it('is absent when the headers name none', async () => {
     expect((await identify(alice.token, {})).integration).toBeUndefined();
   });
 
-  it('has to be told by its alias when the integration is installed more than once', async () => {
+  it('needs an alias when the integration is installed more than once', async () => {
     await expect(identify(alice.token, { integrationId: twice })).rejects.toMatchObject({
       type: 'InvalidPayload',
-      message: expect.stringMatching(/installed 2 times: .* x-integration-alias, which must be one of: a, b/),
+      message: expect.stringMatching(/^x-integration-alias is missing: .* installed 2 times\. Name one of: a, b\./),
     });
   });
 
   it.each([
-    ['an alias that is not installed', { integrationAlias: 'none' }, /^x-integration-alias "none" names no/],
+    [
+      'an alias that is not installed',
+      { integrationAlias: 'none' },
+      /^x-integration-alias "none": no such integration/,
+    ],
     [
       'an integration that is not installed',
       { integrationId: 'intver_none' },
-      /^x-integration-id "intver_none" names no/,
+      /^x-integration-id "intver_none": no such integration/,
     ],
-    ['one that is disabled', { integrationAlias: 'off' }, /^x-integration-alias "off" names no/],
+    ['one that is disabled', { integrationAlias: 'off' }, /^x-integration-alias "off": no such integration/],
     [
       'an alias of another integration',
       { integrationAlias: 'a', integrationId: slack },
-      /^x-integration-alias "a" names/,
+      /^x-integration-alias "a": no such integration/,
     ],
   ])('is Forbidden when the headers name %s', async (_case, named, message) => {
     await expect(identify(alice.token, named)).rejects.toMatchObject({
@@ -112,13 +114,13 @@ describe('an installation that a caller acts as', () => {
     });
   });
 
-  it('is Forbidden to an integration API key when it is of another integration', async () => {
+  it('is Forbidden to the API key of another integration', async () => {
     for (const named of [{ integrationId: twice }, { integrationAlias: 'a' }]) {
       await expect(identify(integrationKey, named)).rejects.toMatchObject({ type: 'Forbidden' });
     }
   });
 
-  it('is Forbidden to an integration API key in a bot that has not installed it, as in none', async () => {
+  it('is Forbidden to an integration API key in a bot without the integration, as in a missing bot', async () => {
     const other = (await alice.client.createBot({})).bot.id;
 
     for (const bot of [other, 'none']) {
@@ -129,14 +131,14 @@ describe('an installation that a caller acts as', () => {
     }
   });
 
-  it('takes the role of a developer', async () => {
+  it('takes the role developer', async () => {
     const carol = await door.newAccount();
     await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
 
     await expect(identify(carol.token, { integrationAlias: 'team' })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('may be named for files by whoever may act as it, and comes along with its own key', async () => {
+  it('may be named for files by each permitted caller, and is implied by an integration API key', async () => {
     const list = (token: string, headers: Record<string, string> = {}) =>
       door.send('GET /v1/files', { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
 
@@ -148,12 +150,12 @@ describe('an installation that a caller acts as', () => {
       list(alice.token),
     ]);
 
-    // Nobody answers for files here: they were let through.
+    // Authorisation succeeded: 503, since the files service does not run here.
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
     expect((await list(alice.token, { 'x-integration-alias': 'none' })).status).toBe(403);
   });
 
-  it('ends when it is uninstalled', async () => {
+  it('ends when the integration is uninstalled', async () => {
     const gone = shelf.addIntegration('intver_gone', { name: 'gone' });
     await alice.client.updateBot({ id: botId, integrations: { [gone]: {} } });
     await identify(alice.token, { integrationAlias: 'gone' });

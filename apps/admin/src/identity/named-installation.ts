@@ -5,9 +5,10 @@ import { ApiError } from '@parley/contracts/errors';
 import type { TokenHolder } from './identity.repository';
 
 /**
- * The installation that the headers name: by its alias, else by its integration if the bot has that installed once. An
- * integration key means its own integration. Throws Forbidden for what is not installed, InvalidPayload for what may be
- * several. Undefined when none is named.
+ * The installation that the headers name: by alias, or else by integration if the bot has exactly one installation of
+ * it. An integration key implies its own integration. Undefined when the headers name none.
+ *
+ * Throws Forbidden for a missing installation, InvalidPayload when several match.
  */
 export function namedInstallation(
   holder: TokenHolder,
@@ -29,10 +30,10 @@ export function namedInstallation(
   const aliases = meant.map((entry) => entry.alias).sort();
   throw new ApiError(
     'InvalidPayload',
-    `The bot has the integration "${id}" installed ${meant.length} times: name one by the header x-integration-alias, which must be one of: ${aliases.join(', ')}.`,
+    `x-integration-alias is missing: the bot has the integration "${id}" installed ${meant.length} times. Name one of: ${aliases.join(', ')}.`,
   );
 }
 
 function notInstalled(header: string, value: string | undefined): ApiError {
-  return new ApiError('Forbidden', `${header} "${value}" names no integration that is installed in this bot.`);
+  return new ApiError('Forbidden', `${header} "${value}": no such integration is installed in this bot.`);
 }

@@ -1,10 +1,9 @@
 import { chatIntegration } from '@parley/contracts/hub/built-in';
 import type { HubSummary } from '@parley/contracts/hub/resolution';
 
-/** Under which every new bot has the chat. */
 export const chatAlias = 'chat';
 
-/** The chat that comes with the platform, as the hub is seeded with it: every new bot gets it without asking the hub. */
+/** Hub summary of the built-in chat, equal to the hub's seed. New bots get it without a call to the hub. */
 export const builtInChat: HubSummary = {
   id: chatIntegration.id,
   name: chatIntegration.name,

@@ -9,7 +9,7 @@ export interface InstallationRow {
   webhook_id: string;
   enabled: boolean;
   configuration_type: string | null;
-  /** Encrypted JSON, or null for none. */
+  /** Encrypted JSON; null when there is no configuration. */
   configuration: string | null;
   disabled_channels: string[];
   status: InstallationStatus;
@@ -18,7 +18,7 @@ export interface InstallationRow {
   summary: HubSummary;
 }
 
-/** What a plugin adds to its bot, by the names that the plugin itself declares. */
+/** Entities that a plugin adds to its bot, by the plugin's own names. */
 export type PluginDefinition = Pick<
   InstallablePlugin,
   'states' | 'events' | 'actions' | 'userTags' | 'conversationTags' | 'messageTags'
@@ -36,23 +36,21 @@ export interface PluginRow {
   definition: PluginDefinition;
 }
 
-/** All that a bot has from the hub, by alias. */
 export interface InstalledRows {
   integrations: InstallationRow[];
   plugins: PluginRow[];
 }
 
-/** Whether an integration has heard of its installation. Nothing calls integrations in this version. */
+/** Registration state of an installation. This version calls no integrations, so a callable one stays pending. */
 export function statusOf(enabled: boolean, isCallable: boolean): Pick<InstallationRow, 'status' | 'status_reason'> {
   if (!enabled) return { status: 'unregistered', status_reason: null };
   if (!isCallable) return { status: 'registered', status_reason: null };
   return {
     status: 'registration_pending',
-    status_reason: 'Integrations are not called in this version: it will be told of its installation later.',
+    status_reason: 'Registration is pending: this version does not call integrations.',
   };
 }
 
-/** In the clear; empty for what was never configured. */
 export function openConfiguration(box: SecretBox, sealed: string | null | undefined): Record<string, unknown> {
   return sealed ? (JSON.parse(box.open(sealed)) as Record<string, unknown>) : {};
 }
@@ -88,7 +86,6 @@ export function toBotPlugin({ summary, ...row }: PluginRow, configuration: Recor
   };
 }
 
-/** The fields of a summary out of something that has more. */
 export function toSummary(entry: HubSummary): HubSummary {
   const { id, name, version, createdAt, updatedAt, title, description, iconUrl, readmeUrl } = entry;
   const { visibility, verificationStatus, lifecycleStatus } = entry;

@@ -4,12 +4,11 @@ import { newId } from '@parley/database/ids';
 import { builtInChat, chatAlias } from './built-in-chat';
 import type { InstallationRow, InstalledRows, PluginRow } from './installation.entity';
 
-/** Columns of a statement on `bot` that fill InstalledRows. Index installation_pkey, bot_plugin_pkey. */
+/** Subqueries of a statement on `bot` that fill InstalledRows. Index installation_pkey, bot_plugin_pkey. */
 export const installedColumns = `
   (SELECT coalesce(json_agg(installation ORDER BY alias), '[]') FROM installation WHERE bot_id = bot.id) AS integrations,
   (SELECT coalesce(json_agg(bot_plugin ORDER BY alias), '[]') FROM bot_plugin WHERE bot_id = bot.id) AS plugins`;
 
-/** What to write, and the aliases of what to remove. */
 export interface InstallationWrites {
   integrations: InstallationRow[];
   removedIntegrations: string[];
@@ -25,7 +24,7 @@ export interface InstalledOfBot extends InstalledRows {
 export interface PluginOfBot extends Pick<PluginRow, 'alias' | 'plugin_id' | 'interfaces'> {
   bot_id: string;
   workspace_id: string;
-  /** When the row was last written, as it was read. */
+  /** Version for optimistic concurrency: text of the timestamp, with microseconds. */
   updated_at?: string;
 }
 
@@ -42,7 +41,7 @@ export class InstallationsRepository {
     return row;
   }
 
-  /** Takes the bot's row lock and counts the change. None when the bot is gone. */
+  /** Locks the bot's row and increments its revision. Undefined when the bot is gone. */
   async nextRevision(tx: Transaction, botId: string): Promise<number | undefined> {
     const [row] = await tx.query<{ revision: number }>(
       `UPDATE bot SET installation_revision = installation_revision + 1 WHERE id = $1
@@ -52,7 +51,7 @@ export class InstallationsRepository {
     return row?.revision;
   }
 
-  /** What the bot has installed, as this transaction sees it. */
+  /** Reads the installations as this transaction sees them, its own writes included. */
   async get(tx: Transaction, botId: string): Promise<InstalledOfBot> {
     const [row] = await tx.query<InstalledOfBot>(
       `SELECT workspace_id, installation_revision AS revision, ${installedColumns} FROM bot WHERE id = $1`,
@@ -69,7 +68,7 @@ export class InstallationsRepository {
     );
   }
 
-  /** The webhook of an installation that is there already stays. */
+  /** Upsert by alias: an existing installation keeps its webhook id. */
   async write(tx: Transaction, botId: string, writes: InstallationWrites): Promise<void> {
     await tx.query(
       `WITH removed AS (DELETE FROM installation WHERE bot_id = $1 AND alias = ANY($2))
@@ -102,7 +101,10 @@ export class InstallationsRepository {
     );
   }
 
-  /** What some of the installations show that show something older; how many. Index installation_integration. */
+  /**
+   * Updates up to `limit` installations with an outdated summary or status; returns their number. Index
+   * installation_integration.
+   */
   async refreshIntegrations(
     { summary, status, status_reason }: Pick<InstallationRow, 'summary' | 'status' | 'status_reason'>,
     limit: number,
@@ -122,7 +124,7 @@ export class InstallationsRepository {
     return rows.length;
   }
 
-  /** Integrations of the bot other than the chat, each with the time of the oldest state of it that is shown. */
+  /** Integrations of the bot except the chat, each with the `updatedAt` of its oldest stored summary. */
   async listShown(botId: string): Promise<{ id: string; updatedAt: string }[]> {
     return this.database.query(
       `SELECT integration_id AS id, min(summary ->> 'updatedAt') AS "updatedAt" FROM installation
@@ -136,7 +138,7 @@ export class InstallationsRepository {
     await this.database.query(
       `UPDATE installation SET status = 'registration_failed', status_reason = $2, updated_at = now()
        WHERE integration_id = ANY($1::text[]) AND status_reason IS DISTINCT FROM $2`,
-      [integrationIds, 'This version of the integration was deleted: uninstall it, or install another version.'],
+      [integrationIds, 'This version of the integration was deleted. Uninstall it, or install another version.'],
     );
   }
 
@@ -149,8 +151,8 @@ export class InstallationsRepository {
   }
 
   /**
-   * Those after `last` that show something of this plugin, or of this integration by an interface that they are bound to.
-   * Index bot_plugin_plugin, or installation_integration and bot_plugin_pkey.
+   * Page of plugin installations after `last` that contain data of this plugin, or of this integration through a bound
+   * interface. Index bot_plugin_plugin, or installation_integration and bot_plugin_pkey.
    */
   async listPluginsShowing(
     kind: 'integration' | 'plugin',
@@ -170,7 +172,10 @@ export class InstallationsRepository {
     );
   }
 
-  /** Unless the plugin was changed meanwhile, shows something newer or the same, or was written since `updated_at`. */
+  /**
+   * Optimistic concurrency: skips a plugin that was changed meanwhile, has newer or equal data, or was written since
+   * `updated_at`.
+   */
   async refreshPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
     await this.database.query(
       `UPDATE bot_plugin SET summary = fresh.summary, definition = fresh.definition, updated_at = now()
@@ -184,7 +189,7 @@ export class InstallationsRepository {
     );
   }
 
-  /** Bots that have this version of an integration or plugin. Index installation_integration, bot_plugin_plugin. */
+  /** Number of bots with this version of an integration or plugin. Index installation_integration, bot_plugin_plugin. */
   async count(id: string): Promise<number> {
     const [row] = await this.database.query<{ count: string }>(
       `SELECT count(*) FROM (

@@ -34,25 +34,22 @@ import { InstallationsRepository, type InstallationWrites } from './installation
 import { applyChange, chooseAlias, type IntegrationPlan, planIntegrations } from './integration-plan';
 import { type PluginPlan, planPlugins, toPluginRow, toResolve } from './plugin-plan';
 
-/** What an update says of the installations of a bot. */
 export interface InstallationChanges {
   integrations?: Record<string, ChangeInstallation | null>;
   plugins?: Record<string, ChangePlugin | null>;
-  /** Whether `integrations` is keyed by alias, else by the id of the integration. */
+  /** Keys `integrations` by alias instead of by integration id. */
   byAlias?: boolean;
 }
 
-/** What the changes come to for the installations at this revision. */
+/** Rows to write, valid for one revision of the bot's installations. */
 export interface PreparedChanges extends InstallationWrites {
   revision: number;
 }
 
-/** Tries of a change that others overtake. */
 const maxAttempts = 10;
 
 type Check = Parameters<SchemaChecker['firstProblem']>[0][number];
 
-/** The integrations and plugins of bots. */
 @Injectable()
 export class InstallationsService implements OnApplicationShutdown {
   private readonly checker = new SchemaChecker();
@@ -72,8 +69,9 @@ export class InstallationsService implements OnApplicationShutdown {
   }
 
   /**
-   * Prepares the changes, since that asks the hub and takes time, and commits them by `commit`, which calls `apply` in its
-   * transaction. When another change of the same bot's installations came between, all of it is done again.
+   * Optimistic concurrency: prepares the changes with calls to the hub outside a transaction, then runs `commit`, which
+   * calls `apply` in its transaction. Repeats both when another change of the bot's installations was committed in
+   * between.
    */
   async change<T>(
     caller: WorkspaceCaller,
@@ -92,7 +90,7 @@ export class InstallationsService implements OnApplicationShutdown {
     }
   }
 
-  /** Writes what was prepared and announces it. Throws for `change` to try again when it is out of date. */
+  /** Writes and announces the prepared changes. Throws `Overtaken` when they are out of date, so that `change` retries. */
   async apply(tx: Transaction, caller: WorkspaceCaller, botId: string, prepared: PreparedChanges): Promise<void> {
     const revision = await this.installations.nextRevision(tx, botId);
     if (revision !== prepared.revision + 1) throw new Overtaken();
@@ -105,17 +103,18 @@ export class InstallationsService implements OnApplicationShutdown {
       resourceId: botId,
       value: describe(prepared),
     });
-    tx.afterCommit(() => this.bus.broadcast(credentialsChanged, { reason: `bot ${botId} has other integrations` }));
+    tx.afterCommit(() =>
+      this.bus.broadcast(credentialsChanged, { reason: `the integrations of bot ${botId} changed` }),
+    );
   }
 
-  /** What every new bot has. */
   async addChat(tx: Transaction, botId: string): Promise<InstalledRows> {
     await this.installations.nextRevision(tx, botId);
     await this.installations.addChat(tx, botId);
     return this.announce(tx, botId);
   }
 
-  /** Tells that the bot, which is just being deleted, has nothing installed. */
+  /** Announces that a bot has no installations; for a bot that this transaction deletes. */
   async announceNone(tx: Transaction, bot: { id: string; workspaceId: string; revision: number }): Promise<void> {
     const { id: botId, workspaceId, revision } = bot;
     await this.outbox.add(tx, installationsChanged, {
@@ -125,7 +124,7 @@ export class InstallationsService implements OnApplicationShutdown {
     });
   }
 
-  /** Of two installations of one integration, by id the one with the smallest alias is shown: rows come by alias. */
+  /** By id, an integration that is installed more than once is shown by its smallest alias: rows are sorted by alias. */
   show(caller: WorkspaceCaller, { integrations, plugins }: InstalledRows, byAlias = false) {
     const keyOf = (row: InstallationRow) => (byAlias ? row.alias : row.integration_id);
     const shown = integrations.filter((row) => row === integrations.find((other) => keyOf(other) === keyOf(row)));
@@ -174,7 +173,10 @@ export class InstallationsService implements OnApplicationShutdown {
     };
   }
 
-  /** Adds the configuration of each enabled one to the checks. Throws ReferenceNotFound for what may not be installed. */
+  /**
+   * Appends the configuration of each enabled installation to `checks`. Throws ReferenceNotFound for an integration
+   * that the workspace may not install.
+   */
   private async changedIntegrations(
     caller: WorkspaceCaller,
     installed: InstalledRows,
@@ -207,7 +209,10 @@ export class InstallationsService implements OnApplicationShutdown {
     return new Map(integrations.map((integration) => [integration.id, integration]));
   }
 
-  /** The same for plugins. */
+  /**
+   * Appends the configuration of each enabled plugin to `checks`. Throws ReferenceNotFound for a plugin that the
+   * workspace may not install, InvalidPayload when the hub cannot resolve it.
+   */
   private async changedPlugins(
     caller: WorkspaceCaller,
     installed: InstalledRows,
@@ -256,7 +261,6 @@ export class InstallationsService implements OnApplicationShutdown {
     return toBotPlugin(row, this.showConfiguration(caller, row));
   }
 
-  /** Empty for those who may not change it. */
   private showConfiguration({ role }: WorkspaceCaller, row: InstallationRow | PluginRow): Record<string, unknown> {
     return role !== undefined && hasPermission(role, 'write') ? this.configurationOf(row) : {};
   }
@@ -270,10 +274,10 @@ export class InstallationsService implements OnApplicationShutdown {
   }
 }
 
-/** What was prepared is out of date. */
+/** Conflict: another change of the installations was committed first. */
 class Overtaken extends ApiError {
   constructor() {
-    super('ResourceLockedConflict', 'The installations of this bot are just being changed by others: try again.');
+    super('ResourceLockedConflict', 'Other requests are changing the installations of this bot. Try again.');
   }
 }
 
@@ -281,7 +285,7 @@ function idsOf({ integrations, plugins }: InstalledRows): string[] {
   return [...integrations.map((row) => row.integration_id), ...plugins.map((row) => row.plugin_id)];
 }
 
-/** Without configurations, which may be secret. */
+/** Omits configurations, which may contain secrets. */
 function describe({ integrations, removedIntegrations, plugins, removedPlugins }: PreparedChanges): string {
   const removed = (alias: string) => `${alias} removed`;
   const parts = {
@@ -297,7 +301,7 @@ function describe({ integrations, removedIntegrations, plugins, removedPlugins }
     .join('; ');
 }
 
-/** The same words for what does not exist and for what belongs to somebody else. */
+/** Same error for a missing entry and for a private one of another workspace. */
 function noSuchEntry(path: string, kind: 'integration' | 'plugin', id: string): ApiError {
-  return new ApiError('ReferenceNotFound', `${path}: there is no ${kind} "${id}" that this workspace may install.`);
+  return new ApiError('ReferenceNotFound', `${path}: ${kind} "${id}" not found, or this workspace may not install it.`);
 }

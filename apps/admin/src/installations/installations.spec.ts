@@ -47,7 +47,7 @@ const headers = (account: Account) => ({
   'x-multiple-integrations': 'true',
 });
 
-/** A new bot of Alice's. What `byAlias` asks has the header x-multiple-integrations. */
+/** Creates a bot for Alice. `byAlias` sends the header x-multiple-integrations. */
 async function newBot() {
   const { id } = (await alice.client.createBot({})).bot;
   const send = async (method: string, json?: unknown) => {
@@ -63,7 +63,6 @@ async function newBot() {
   };
 }
 
-/** Alice's workspace, by somebody with this role in it. */
 async function memberWith(role: 'developer' | 'viewer') {
   const account = await door.newAccount();
   await door.addMember(alice.workspaceId, account.accountId, role);
@@ -82,7 +81,6 @@ async function announced(botId: string) {
   return rows.map(({ data }) => data);
 }
 
-/** As the hub tells it. */
 async function announce(change: { kind: 'integration' | 'plugin'; id: string; isDeleted: boolean }) {
   await door.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
     newId('outbox'),
@@ -90,7 +88,6 @@ async function announce(change: { kind: 'integration' | 'plugin'; id: string; is
   ]);
 }
 
-/** Nothing that was announced is still on its way. */
 async function untilConsumed() {
   const waiting = () =>
     door.sql(`SELECT id FROM hub.outbox WHERE published_at IS NULL
@@ -101,7 +98,7 @@ async function untilConsumed() {
 }
 
 describe('a new bot', () => {
-  it('has the chat installed, and the hub is told so', async () => {
+  it('has the chat installed, and announces it to the hub', async () => {
     const { id, get, byAlias } = await newBot();
 
     const { chat } = (await byAlias.get()).integrations;
@@ -143,7 +140,7 @@ describe('a new bot', () => {
 });
 
 describe('installing an integration', () => {
-  it('by alias asks the hub once, mints a webhook and shows it', async () => {
+  it('by alias calls the hub once, generates a webhook and returns it', async () => {
     const { id, byAlias, get } = await newBot();
 
     const { integrations } = await byAlias.update({
@@ -176,7 +173,7 @@ describe('installing an integration', () => {
     });
   });
 
-  it('by its id names it after the integration, with a number where that is taken', async () => {
+  it('by its id uses the name of the integration as the alias, with a number when the alias is taken', async () => {
     const { byAlias, update } = await newBot();
 
     await update({ integrations: { [slack]: { configuration: { token: 'abc' } } } });
@@ -190,7 +187,7 @@ describe('installing an integration', () => {
     });
   });
 
-  it('twice needs two aliases, and by its id means the one with the smallest', async () => {
+  it('twice needs two aliases, and its id then refers to the smallest alias', async () => {
     const { byAlias, update } = await newBot();
     const configuration = { token: 'abc' };
     await byAlias.update({
@@ -204,7 +201,7 @@ describe('installing an integration', () => {
     expect([both['a']!.enabled, both['b']!.enabled]).toEqual([false, true]);
   });
 
-  it('that has neither url nor code is registered at once, and one that is disabled is not registered', async () => {
+  it('without a url and code registers it immediately, and leaves a disabled one unregistered', async () => {
     const { byAlias } = await newBot();
 
     const { integrations } = await byAlias.update({
@@ -226,7 +223,7 @@ describe('installing an integration', () => {
     expect(JSON.stringify(await announced(id))).not.toContain('hush');
   });
 
-  it('shows its configuration to developers and up only', async () => {
+  it('shows its configuration to developers and higher roles only', async () => {
     const { id, byAlias } = await newBot();
     await byAlias.update({ integrations: { team: { integrationId: slack, configuration: { token: 'abc' } } } });
     const { value } = await alice.client.createBotApiKey({ botId: id });
@@ -238,11 +235,11 @@ describe('installing an integration', () => {
   });
 
   it.each([
-    [{ x: {} }, 'InvalidPayload', /^integrations\.x\.integrationId is missing: it is not installed yet/],
+    [{ x: {} }, 'InvalidPayload', /^integrations\.x\.integrationId is missing: no integration is installed/],
     [
       { x: { integrationId: 'intver_none' } },
       'ReferenceNotFound',
-      /^integrations\.x: there is no integration "intver_none" that this workspace may install/,
+      /^integrations\.x: integration "intver_none" not found, or this workspace may not install it/,
     ],
     [{ x: { integrationId: slack } }, 'InvalidPayload', /^integrations\.x\.configuration must have .* 'token'/],
     [
@@ -253,7 +250,7 @@ describe('installing an integration', () => {
     [
       { x: { integrationId: slack, configurationType: 'other' } },
       'InvalidPayload',
-      /^integrations\.x\.configurationType "other" .* must be one of: null, manual/,
+      /^integrations\.x\.configurationType: .* has no configuration "other"\. Use one of: null, manual/,
     ],
     [
       { x: { integrationId: slack, configurationType: 'manual', configuration: { port: 'a' } } },
@@ -263,9 +260,9 @@ describe('installing an integration', () => {
     [
       { x: { integrationId: slack, configuration: { token: 'abc' }, disabledChannels: ['fax'] } },
       'InvalidPayload',
-      /^integrations\.x\.disabledChannels has "fax", which is no channel of slack 1\.0\.0: it has dm, channel/,
+      /^integrations\.x\.disabledChannels: slack 1\.0\.0 has no channel "fax", only: dm, channel/,
     ],
-  ])('of %j is checked, and nothing of the update is done', async (integrations, type, message) => {
+  ])('of %j is rejected, and nothing of the update is applied', async (integrations, type, message) => {
     const { id, byAlias, get } = await newBot();
     const before = await get();
 
@@ -276,7 +273,7 @@ describe('installing an integration', () => {
     expect(await announced(id)).toHaveLength(1);
   });
 
-  it('does not check the configuration of one that is disabled, until it is enabled', async () => {
+  it('does not validate the configuration of a disabled installation until it is enabled', async () => {
     const { byAlias } = await newBot();
 
     await byAlias.update({
@@ -289,7 +286,7 @@ describe('installing an integration', () => {
     });
   });
 
-  it('stops at thirty, those that go in the same update not counted', async () => {
+  it('is limited to 30 installations, without those that the same update removes', async () => {
     const { byAlias } = await newBot();
     const installs = (names: string[]) => Object.fromEntries(names.map((name) => [name, { integrationId: clock }]));
     const numbers = Array.from({ length: 29 }, (_, index) => `n${index}`);
@@ -307,7 +304,7 @@ describe('installing an integration', () => {
 });
 
 describe('changing an installation', () => {
-  it('keeps what is not said, and the webhook when the version changes', async () => {
+  it('keeps the fields that are left out, and the webhook when the version changes', async () => {
     const { byAlias } = await newBot();
     const before = await byAlias.update({
       integrations: { team: { integrationId: slack, configuration: { token: 'abc' }, disabledChannels: ['dm'] } },
@@ -330,7 +327,7 @@ describe('changing an installation', () => {
     });
   });
 
-  it('gives the chat a configuration of its own', async () => {
+  it('sets the configuration of the chat', async () => {
     const { byAlias, update } = await newBot();
 
     await update({ integrations: { [builtInChat.id]: { configuration: { encryptionKey: 'secret' } } } });
@@ -341,7 +338,7 @@ describe('changing an installation', () => {
     ).rejects.toMatchObject({ type: 'InvalidPayload', message: expect.stringMatching(/encryptionKey must be string/) });
   });
 
-  it('to null uninstalls it, also when it is not there', async () => {
+  it('to null uninstalls it, also when it is missing', async () => {
     const { id, byAlias, update, get } = await newBot();
     await byAlias.update({ integrations: { a: { integrationId: clock }, b: { integrationId: clock } } });
 
@@ -354,7 +351,7 @@ describe('changing an installation', () => {
     expect((await announced(id)).at(-1)).toMatchObject({ integrations: [], plugins: [] });
   });
 
-  it('leaves them alone when the update says nothing of them', async () => {
+  it('keeps all installations when the update leaves them out', async () => {
     const { id, update } = await newBot();
 
     await update({ name: 'renamed' });
@@ -363,7 +360,7 @@ describe('changing an installation', () => {
     expect(await announced(id)).toHaveLength(1);
   });
 
-  it('at the same time by several loses none', async () => {
+  it('loses none of several concurrent changes', async () => {
     const { id, byAlias } = await newBot();
     const names = ['a', 'b', 'c', 'd'];
 
@@ -373,7 +370,7 @@ describe('changing an installation', () => {
     expect((await announced(id)).map(({ revision }) => revision)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('does again what another change overtook while the hub was asked', async () => {
+  it('is retried when another change was committed during the call to the hub', async () => {
     const { byAlias } = await newBot();
     let hasOvertaken = false;
     shelf.beforeAnswer = async () => {
@@ -386,11 +383,11 @@ describe('changing an installation', () => {
       integrations: { x: { integrationId: slack, configuration: { token: 'abc' } } },
     });
 
-    // It builds on the other one, which had disabled it.
+    // Based on the other change, which disabled it.
     expect(integrations['x']).toMatchObject({ id: slack, enabled: false });
   });
 
-  it('takes the role of a developer, in the own workspace', async () => {
+  it('takes the role developer, in its own workspace', async () => {
     const { id } = await newBot();
     const change = { id, integrations: { [clock]: {} } };
 
@@ -400,7 +397,7 @@ describe('changing an installation', () => {
     await expect((await memberWith('developer')).updateBot(change)).resolves.toBeDefined();
   });
 
-  it('is recorded, without anything secret', async () => {
+  it('leaves an audit record without secrets', async () => {
     const { id, byAlias } = await newBot();
 
     await byAlias.update({ integrations: { x: { integrationId: clock, configuration: { a: 'hush' } }, chat: null } });
@@ -419,7 +416,7 @@ describe('changing an installation', () => {
 });
 
 describe('listing bots', () => {
-  it('finds those that have one of the integrations', async () => {
+  it('filters by the names of integrations', async () => {
     const { client, workspaceId, token, accountId } = await door.newAccount();
     const account = { client, workspaceId, token, accountId };
     const [withSlack, withClock] = await Promise.all([
@@ -454,7 +451,7 @@ describe('counting installations', () => {
 });
 
 describe('a change in the hub', () => {
-  it('is shown by every bot that has the integration, whatever came before', async () => {
+  it('updates every bot that has the integration, whatever the order of events', async () => {
     const id = shelf.addIntegration('intver_moving', { isCallable: false, updatedAt: '2026-02-01T00:00:00.000Z' });
     const bots = await Promise.all([newBot(), newBot()]);
     for (const bot of bots) await bot.byAlias.update({ integrations: { x: { integrationId: id } } });
@@ -470,7 +467,7 @@ describe('a change in the hub', () => {
     expect((await shown()).map((x) => x!.title)).toEqual(['Newer', 'Newer']);
   });
 
-  it('that was told of before the bot had the integration is shown too, and not announced as one of the bot', async () => {
+  it('that was published before the bot installed the integration is applied too, without an event about the bot', async () => {
     const id = shelf.addIntegration('intver_racing', { updatedAt: '2026-02-01T00:00:00.000Z' });
     const bot = await newBot();
     shelf.beforeAnswer = async () => {
@@ -488,7 +485,7 @@ describe('a change in the hub', () => {
     expect(await announced(bot.id)).toHaveLength(2);
   });
 
-  it('writes nothing to a bot that shows all as it is', async () => {
+  it('writes nothing to a bot that is up to date', async () => {
     const bot = await newBot();
     const plugins = { p: { id: shelf.addPlugin('plugver_still', { actions: {} }) } };
     await bot.byAlias.update({ integrations: { x: { integrationId: clock } }, plugins });
@@ -507,7 +504,7 @@ describe('a change in the hub', () => {
     expect(await rows()).toEqual(expect.arrayContaining(before));
   });
 
-  it('fails the installations of what was deleted while or after it was installed', async () => {
+  it('fails the installations of an integration that is deleted during or after the installation', async () => {
     const [racing, later] = [shelf.addIntegration('intver_gone'), shelf.addIntegration('intver_gone_later')];
     const bot = await newBot();
     shelf.beforeAnswer = async () => void shelf.integrations.delete(racing);

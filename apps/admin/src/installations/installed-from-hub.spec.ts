@@ -25,7 +25,7 @@ async function newIntegration({ client }: Account, change: NewIntegration = {}) 
   return (await client.createIntegration({ name: `integration-${names}`, version: '1.0.0', ...change })).integration;
 }
 
-/** Without the header x-multiple-integrations. */
+/** Sends no header x-multiple-integrations. */
 async function newBot() {
   const { id } = (await alice.client.createBot({})).bot;
   return {
@@ -47,7 +47,7 @@ it('shows the chat as the hub does', async () => {
   for (const field of [...fields, ...states]) expect([field, shown[field]]).toEqual([field, integration[field]]);
 });
 
-it('lets the configuration of the chat be what the hub says, and nothing else', async () => {
+it('validates the configuration of the chat by the schema in the hub', async () => {
   const { update } = await newBot();
   const configure = (configuration: Record<string, unknown>) =>
     update({ integrations: { [chatIntegration.id]: { configuration } } });
@@ -61,7 +61,7 @@ it('lets the configuration of the chat be what the hub says, and nothing else', 
   await expect(configure({ encryptionKey: 7 })).rejects.toMatchObject({ type: 'InvalidPayload' });
 });
 
-it('installs what the workspace owns or everybody may use, and finds a foreign private one as little as none', async () => {
+it('installs own and public integrations, and returns the same error for a private one of another workspace as for a missing one', async () => {
   const { update } = await newBot();
   const own = await newIntegration(alice, { url: 'https://example.com' });
   const open = await newIntegration(bob, { visibility: 'public' });
@@ -74,12 +74,12 @@ it('installs what the workspace owns or everybody may use, and finds a foreign p
   for (const id of [foreign.id, 'intver_none']) {
     await expect(update({ integrations: { [id]: {} } })).rejects.toMatchObject({
       type: 'ReferenceNotFound',
-      message: `integrations.${id}: there is no integration "${id}" that this workspace may install.`,
+      message: `integrations.${id}: integration "${id}" not found, or this workspace may not install it.`,
     });
   }
 });
 
-it('shows what changes in the hub, and keeps from being deleted what a bot has', async () => {
+it('shows changes of the hub, and blocks the deletion of an installed integration', async () => {
   const { update, get } = await newBot();
   const { id } = await newIntegration(alice, { title: 'Before' });
   await update({ integrations: { [id]: {} } });
@@ -105,7 +105,7 @@ it('shows what changes in the hub, and keeps from being deleted what a bot has',
   );
 });
 
-it('lets a bot keep and change what its owner has made private since, which nobody installs anew', async () => {
+it('lets a bot keep and change an integration that became private, which no other workspace can install', async () => {
   const { update, get } = await newBot();
   const { id } = await newIntegration(bob, { visibility: 'public' });
   const code = { node: '', browser: '' };
@@ -126,11 +126,11 @@ it('lets a bot keep and change what its owner has made private since, which nobo
   const other = await newBot();
   await expect(other.update({ integrations: { [id]: {} } })).rejects.toMatchObject({
     type: 'ReferenceNotFound',
-    message: `integrations.${id}: there is no integration "${id}" that this workspace may install.`,
+    message: `integrations.${id}: integration "${id}" not found, or this workspace may not install it.`,
   });
   await expect(other.update({ plugins: { hidden: { id: plugin.id } } })).rejects.toMatchObject({
     type: 'ReferenceNotFound',
-    message: `plugins.hidden: there is no plugin "${plugin.id}" that this workspace may install.`,
+    message: `plugins.hidden: plugin "${plugin.id}" not found, or this workspace may not install it.`,
   });
 });
 

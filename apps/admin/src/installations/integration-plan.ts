@@ -4,25 +4,22 @@ import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 import { newId } from '@parley/database/ids';
 import { type InstallationRow, statusOf, toSummary } from './installation.entity';
 
-/** An installation that is new or changes. */
 export interface WantedIntegration {
-  /** What the caller calls it: its alias, or the id of its integration. */
+  /** Key in the request: the alias, or the id of the integration. */
   key: string;
   current?: InstallationRow;
-  /** Version id that it will have. */
   id: string;
   change: ChangeInstallation;
 }
 
 export interface IntegrationPlan {
   wanted: WantedIntegration[];
-  /** Aliases. */
   removed: string[];
 }
 
 /**
- * Which installations the changes are about. By id, when an integration is installed more than once, the one with the
- * smallest alias is meant, which is also the one that is shown. Removing what is not there changes nothing.
+ * Matches the changes to installations. By id, an integration that is installed more than once means its smallest
+ * alias, which is also the one shown. Removing a missing installation is a no-op.
  */
 export function planIntegrations(
   installed: InstallationRow[],
@@ -36,14 +33,17 @@ export function planIntegrations(
     else {
       const id = change.integrationId ?? current?.integration_id ?? (byAlias ? undefined : key);
       if (id === undefined)
-        throw new ApiError('InvalidPayload', `integrations.${key}.integrationId is missing: it is not installed yet.`);
+        throw new ApiError(
+          'InvalidPayload',
+          `integrations.${key}.integrationId is missing: no integration is installed under this alias yet.`,
+        );
       plan.wanted.push({ key, current, id, change });
     }
   }
   return plan;
 }
 
-/** What is called by its id is named after its integration, with a number where that name is taken. */
+/** Without an alias in the request, the alias is the integration's name, with a number when that is taken. */
 export function chooseAlias(wanted: WantedIntegration, name: string, byAlias: boolean, taken: Set<string>): string {
   if (wanted.current) return wanted.current.alias;
   if (byAlias) return wanted.key;
@@ -53,7 +53,10 @@ export function chooseAlias(wanted: WantedIntegration, name: string, byAlias: bo
   }
 }
 
-/** The row after the change, with its configuration still to be checked by this schema and to be sealed. */
+/**
+ * Row after the change, and the schema for its configuration. The caller still has to validate and encrypt the
+ * configuration.
+ */
 export function applyChange(
   { key, current, change }: WantedIntegration,
   integration: InstallableIntegration,
@@ -86,7 +89,7 @@ function schemaOf(key: string, type: string | null, integration: InstallableInte
   const allowed = ['null', ...Object.keys(schemas)].join(', ');
   throw new ApiError(
     'InvalidPayload',
-    `integrations.${key}.configurationType "${type}" is none of ${integration.name} ${integration.version}: it must be one of: ${allowed}.`,
+    `integrations.${key}.configurationType: ${integration.name} ${integration.version} has no configuration "${type}". Use one of: ${allowed}.`,
   );
 }
 
@@ -95,6 +98,6 @@ function requireChannels(key: string, disabled: string[], { name, version, chann
   if (unknown === undefined) return;
   throw new ApiError(
     'InvalidPayload',
-    `integrations.${key}.disabledChannels has "${unknown}", which is no channel of ${name} ${version}: it has ${channels.join(', ') || 'none'}.`,
+    `integrations.${key}.disabledChannels: ${name} ${version} has no channel "${unknown}", only: ${channels.join(', ') || 'none'}.`,
   );
 }

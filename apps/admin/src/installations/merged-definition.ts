@@ -5,7 +5,7 @@ import type { PluginRow } from './installation.entity';
 type Entries<T> = Record<string, T>;
 type Shown = Pick<UpdateBot, 'states' | 'events' | 'actions' | 'user' | 'conversation' | 'message'>;
 
-/** The definition of a bot with what its enabled plugins add to it, as `alias#name`. */
+/** Merges the entities of enabled plugins into the bot's definition, named `alias#name`. */
 export function withPlugins(own: BotDefinition, plugins: PluginRow[]): BotDefinition {
   return plugins
     .filter(({ enabled }) => enabled)
@@ -24,7 +24,8 @@ export function withPlugins(own: BotDefinition, plugins: PluginRow[]): BotDefini
 }
 
 /**
- * An update without what these plugins add: a client that sends back what it was shown must not make it the bot's own.
+ * Removes the entities of these plugins from an update. A client that sends back a reply must not copy them into the
+ * bot's own definition.
  */
 export function withoutPlugins<T extends Shown>(update: T, aliases: string[]): T {
   const own = <E>(entries: Entries<E> | undefined) => entries && withoutPrefixes(entries, aliases);
@@ -41,7 +42,6 @@ export function withoutPlugins<T extends Shown>(update: T, aliases: string[]): T
   };
 }
 
-/** What the plugin that has this alias declares, by the names under which it is the bot's. */
 export function prefixed<T>(alias: string, entries: Entries<T>): Entries<T> {
   return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [`${alias}#${name}`, entry]));
 }

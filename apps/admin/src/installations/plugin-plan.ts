@@ -4,14 +4,14 @@ import { ApiError } from '@parley/contracts/errors';
 import type { InstallablePlugin, PluginToResolve } from '@parley/contracts/hub/resolution';
 import { type InstallationRow, type PluginRow, toPluginDefinition, toSummary } from './installation.entity';
 
-/** A plugin that is new or changes, or that depends on an installation which changes. */
+/** Plugin to install or to change, or to resolve again because an installation that it depends on changes. */
 export interface WantedPlugin {
   alias: string;
   /** Version id. */
   id: string;
   current?: PluginRow;
   enabled: boolean;
-  /** Undefined for that of `current`, if any. */
+  /** Keeps the configuration of `current` when undefined. */
   configuration?: Record<string, unknown>;
   interfaces: Record<string, BindInterface & BindIntegration>;
   integrations: Record<string, BindIntegration>;
@@ -19,13 +19,12 @@ export interface WantedPlugin {
 
 export interface PluginPlan {
   wanted: WantedPlugin[];
-  /** Aliases. */
   removed: string[];
 }
 
 /**
- * Which plugins have to be looked at again, with each binding led to an installation. `touched` are the aliases of
- * integrations that change or go. Throws InvalidPayload for a binding to what will not be installed.
+ * Selects the plugins to resolve again and binds each dependency to an installation. `touched` holds the aliases of
+ * integrations that change or are removed. Throws InvalidPayload for a binding to a missing installation.
  */
 export function planPlugins(
   installed: PluginRow[],
@@ -52,8 +51,8 @@ export function toResolve({ alias, id, interfaces }: WantedPlugin): PluginToReso
 }
 
 /**
- * The row but for its configuration, still to be checked and to be sealed. Throws InvalidPayload when the plugin depends
- * on something that it is not bound to. What it does not know is dropped.
+ * Row without its configuration, which the caller still has to validate and encrypt. Drops bindings that the plugin
+ * does not declare. Throws InvalidPayload when a dependency of the plugin has no binding.
  */
 export function toPluginRow(wanted: WantedPlugin, plugin: InstallablePlugin): Omit<PluginRow, 'configuration'> {
   const { alias } = wanted;
@@ -87,14 +86,14 @@ function bound<B, R>(
     if (!binding)
       throw new ApiError(
         'InvalidPayload',
-        `${path}.${name} is missing: the plugin needs an installed integration for it.`,
+        `${path}.${name} is missing: bind this dependency of the plugin to an installed integration.`,
       );
     return [name, toBound(binding, id)] as const;
   });
   return Object.fromEntries(entries);
 }
 
-/** What the change does not say stays, led to the version that is installed under the alias by then. */
+/** Keeps current bindings that the change leaves out, rebound to the version that is then installed under the alias. */
 function wantedPlugin(
   alias: string,
   change: ChangePlugin,
@@ -123,7 +122,7 @@ function byAliasAlone<T extends BindIntegration>(bindings: Record<string, T> = {
   return mapEntries(bindings, ({ integrationId: _id, ...rest }) => rest as Omit<T, 'integrationId'> & BindInterface);
 }
 
-/** The installation that a binding means: by alias, else the first of the integration. */
+/** Resolves a binding to an installation: by alias, or else the first installation of the integration. */
 function lead(path: string, binding: Partial<BindIntegration>, installed: InstallationRow[]): BindIntegration {
   const { integrationId, integrationAlias } = binding;
   const found = installed.find(
@@ -135,7 +134,7 @@ function lead(path: string, binding: Partial<BindIntegration>, installed: Instal
   const named = [integrationId, integrationAlias].filter((name) => name !== undefined).join('" as "');
   throw new ApiError(
     'InvalidPayload',
-    `${path} is bound to the integration "${named}", which the bot does not have: install it, or bind another one.`,
+    `${path} is bound to the integration "${named}", which the bot does not have. Install it, or bind another integration.`,
   );
 }
 

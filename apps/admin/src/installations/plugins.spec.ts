@@ -46,7 +46,7 @@ beforeEach(() => {
   shelf.beforeAnswer = () => Promise.resolve();
 });
 
-/** A new bot of Alice's, asked with integrations by alias, with the desk installed under the alias `desk`. */
+/** Creates a bot for Alice, with the desk installed under the alias `desk` and integrations keyed by alias. */
 async function newBot() {
   const { id } = (await alice.client.createBot({})).bot;
   const headers = {
@@ -65,7 +65,6 @@ async function newBot() {
   return { id, update, get: () => send('GET') };
 }
 
-/** Alice's workspace, by somebody with this role in it. */
 async function memberWith(role: 'developer' | 'viewer') {
   const account = await door.newAccount();
   await door.addMember(alice.workspaceId, account.accountId, role);
@@ -75,7 +74,7 @@ async function memberWith(role: 'developer' | 'viewer') {
 const bound = { helpdesk: { integrationId: desk, integrationAlias: 'desk' } };
 
 describe('installing a plugin', () => {
-  it('shows it, and what it adds to the bot under its alias', async () => {
+  it('shows the plugin, and its entities under its alias', async () => {
     const { id, update, get } = await newBot();
 
     await update({
@@ -115,7 +114,7 @@ describe('installing a plugin', () => {
     expect(await lastAnnounced(id)).toMatchObject({ revision: 3, plugins: [{ alias: 'help', id: handoff }] });
   });
 
-  it('with what it needs asks the hub once for each kind', async () => {
+  it('together with its dependencies calls the hub once for each kind', async () => {
     const { update } = await newBot();
 
     const { plugins } = await update({
@@ -149,7 +148,7 @@ describe('installing a plugin', () => {
     expect(JSON.stringify(await lastAnnounced(id))).not.toContain('hush');
   });
 
-  it('shows its configuration to developers and up only', async () => {
+  it('shows its configuration to developers and higher roles only', async () => {
     const { id, update } = await newBot();
     await update({ plugins: { help: { id: handoff, configuration: { greeting: 'hi' }, interfaces: bound } } });
     const { value } = await alice.client.createBotApiKey({ botId: id });
@@ -160,7 +159,7 @@ describe('installing a plugin', () => {
     expect(await seenBy(door.client(value))).toEqual({});
   });
 
-  it('by one update with what getBot shows of it does not make that the own of the bot', async () => {
+  it("does not become part of the bot's own definition when a client sends back the reply of getBot", async () => {
     const { id, update, get } = await newBot();
     const own = { states: { mine: { type: 'bot' as const, schema } } };
     await update({ plugins: { help: { id: plain } }, ...own });
@@ -181,7 +180,7 @@ describe('installing a plugin', () => {
     expect({ ...(await get()), updatedAt: '' }).toEqual({ ...shown, updatedAt: '' });
   });
 
-  it('together with what it adds, as a deployment sends both, stores that once', async () => {
+  it('together with its entities, as a deployment sends both, stores the entities once', async () => {
     const { id, update } = await newBot();
 
     const bot = await update({
@@ -197,7 +196,7 @@ describe('installing a plugin', () => {
     expect(bot.actions['help#start']).toEqual(added.actions.start);
   });
 
-  it('that is disabled adds nothing to the bot', async () => {
+  it('that is disabled adds no entities to the bot', async () => {
     const { update } = await newBot();
 
     const bot = await update({ plugins: { help: { id: plain, enabled: false } } });
@@ -211,13 +210,13 @@ describe('installing a plugin', () => {
       'that nobody published',
       { x: { id: 'plugver_none' } },
       'ReferenceNotFound',
-      /^plugins\.x: there is no plugin "plugver_none" that this workspace may install/,
+      /^plugins\.x: plugin "plugver_none" not found, or this workspace may not install it/,
     ],
     [
       'that needs an interface',
       { x: { id: handoff } },
       'InvalidPayload',
-      /^plugins\.x\.interfaces\.helpdesk is missing: the plugin needs an installed integration/,
+      /^plugins\.x\.interfaces\.helpdesk is missing: bind this dependency/,
     ],
     [
       'bound to an integration that is not installed',
@@ -235,7 +234,7 @@ describe('installing a plugin', () => {
       'that needs an integration',
       { x: { id: backed } },
       'InvalidPayload',
-      /^plugins\.x\.integrations\.store is missing: the plugin needs an installed integration/,
+      /^plugins\.x\.integrations\.store is missing: bind this dependency/,
     ],
     [
       'with a wrong configuration',
@@ -244,7 +243,7 @@ describe('installing a plugin', () => {
       /^plugins\.x\.configuration\.greeting must be string/,
     ],
     ['under an alias that is none', { 'a#b': { id: plain } }, 'InvalidPayload', /^plugins has a name "a#b"/],
-  ])('%s is refused, and nothing of the update is done', async (_case, plugins, type, message) => {
+  ])('%s is rejected, and nothing of the update is applied', async (_case, plugins, type, message) => {
     const { update, get } = await newBot();
     const before = await get();
 
@@ -256,7 +255,7 @@ describe('installing a plugin', () => {
     expect(await get()).toEqual(before);
   });
 
-  it('that the hub cannot resolve says why', async () => {
+  it('that the hub cannot resolve returns the reason', async () => {
     const { update } = await newBot();
     shelf.problems.push({ alias: 'x', problem: 'it does not implement hitl.' });
 
@@ -268,7 +267,7 @@ describe('installing a plugin', () => {
 });
 
 describe('changing plugins and what they depend on', () => {
-  it('keeps what is not said', async () => {
+  it('keeps the fields that are left out', async () => {
     const { update } = await newBot();
     const before = await update({
       plugins: { help: { id: handoff, enabled: false, configuration: { greeting: 'hi' }, interfaces: bound } },
@@ -279,7 +278,7 @@ describe('changing plugins and what they depend on', () => {
     expect(after.plugins).toEqual(before.plugins);
   });
 
-  it('leads a binding to the new version of an integration', async () => {
+  it('rebinds a plugin to the new version of an integration', async () => {
     const { update } = await newBot();
     await update({
       plugins: {
@@ -299,7 +298,7 @@ describe('changing plugins and what they depend on', () => {
     expect(shelf.asked).toEqual([`integrations ${deskNext}`, `plugins ${handoff} ${backed}`]);
   });
 
-  it('does not uninstall what a plugin needs, unless the plugin goes too', async () => {
+  it('blocks the removal of an integration that a plugin depends on, unless the plugin is removed too', async () => {
     const { update } = await newBot();
     await update({ plugins: { help: { id: handoff, interfaces: bound } } });
 
@@ -314,7 +313,7 @@ describe('changing plugins and what they depend on', () => {
     expect(bot.actions).toEqual({});
   });
 
-  it('shows what a plugin adds by now when the hub tells of a change, of an integration that it is bound to as well', async () => {
+  it('updates the entities of a plugin after a change in the hub, also of an integration that it is bound to', async () => {
     const { update, get } = await newBot();
     const configuration = { greeting: 'hi' };
     await update({ plugins: { help: { id: handoff, configuration, interfaces: bound } } });
@@ -336,7 +335,7 @@ describe('changing plugins and what they depend on', () => {
     expect((await get()).plugins['help']).toMatchObject({ configuration });
   });
 
-  it('shows what a plugin adds by now when it changed while it was installed', async () => {
+  it('updates the entities of a plugin that changed in the hub during its installation', async () => {
     const { update, get } = await newBot();
     const racing = shelf.addPlugin('plugver_racing', { actions: { first: added.actions.start } });
     shelf.beforeAnswer = async () => {
@@ -351,7 +350,7 @@ describe('changing plugins and what they depend on', () => {
 });
 
 describe('listing bots', () => {
-  it('finds those that have one of the plugins', async () => {
+  it('filters by the names of plugins', async () => {
     const { id, update } = await newBot();
     await update({ plugins: { any: { id: plain } } });
 
@@ -372,7 +371,6 @@ async function lastAnnounced(botId: string) {
   return row!.data;
 }
 
-/** As the hub tells it. */
 async function announce(change: { kind: 'integration' | 'plugin'; id: string }) {
   await door.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
     newId('outbox'),

@@ -16,12 +16,12 @@ import { statusOf, toPluginDefinition, toSummary } from './installation.entity';
 import { InstallationsRepository, type PluginOfBot } from './installations.repository';
 
 const integrationsAtOnce = 500;
-/** Each with its definition, which may be large. */
+/** Smaller batches than for integrations: each row carries its definition, which may be large. */
 const pluginsAtOnce = 50;
 
 /**
- * Brings what bots show of an integration or plugin up to date. Safe to repeat and in any order: the hub is asked for how
- * it is now, and nothing newer is replaced by it.
+ * Refreshes stored summaries and definitions of an integration or plugin. Safe to repeat and in any order: reads the
+ * hub's current state, and never replaces newer data.
  */
 @Injectable()
 export class RefreshInstallationsHandler {
@@ -42,8 +42,8 @@ export class RefreshInstallationsHandler {
   }
 
   /**
-   * The hub may have changed between what an update read of it and its commit, when nobody was told of this bot yet. Writes
-   * nothing when all is as in the hub, and announces nothing.
+   * Closes a race: the hub may have changed between the read of an update and its commit, when its event did not reach
+   * this bot yet. Writes nothing when all rows are up to date, and publishes nothing.
    */
   @Consumes(refreshInstalled)
   async refreshInstalled({ botId, workspaceId }: InstallationsChanged, { event }: Delivery): Promise<void> {
@@ -77,7 +77,7 @@ export class RefreshInstallationsHandler {
     await this.writeIntegrations(found.filter(({ id }) => isOlder.has(id)));
   }
 
-  /** Where one is installed it stays so, even when it is no longer published. */
+  /** Includes installed integrations that are no longer published. */
   private async findIntegrations(caller: Caller, workspaceId: string, ids: string[]) {
     const input = { workspaceId, ids, installedIds: ids };
     return (await this.bus.call(resolution.integrations, caller, input)).integrations;
@@ -107,7 +107,10 @@ export class RefreshInstallationsHandler {
     } while (batch.length === pluginsAtOnce);
   }
 
-  /** One that cannot be resolved any more stays as it was. Rows of several bots share aliases, so they are told by number. */
+  /**
+   * Keeps a plugin that cannot be resolved any more as it was. Uses row numbers as aliases, since rows of several bots
+   * share aliases.
+   */
   private async refreshPluginsOf(caller: Caller, workspaceId: string, rows: PluginOfBot[]): Promise<void> {
     const { plugins } = await this.bus.call(resolution.plugins, caller, {
       workspaceId,

@@ -6,7 +6,6 @@ import { newId } from '@parley/database/ids';
 export class ShareableIdsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Aliases under which the bot has the integration. */
   async findAliases(botId: string, integrationId: string): Promise<string[]> {
     const rows = await this.database.query<{ alias: string }>(
       'SELECT alias FROM installation WHERE bot_id = $1 AND integration_id = $2 ORDER BY alias',
@@ -15,7 +14,7 @@ export class ShareableIdsRepository {
     return rows.map(({ alias }) => alias);
   }
 
-  /** Replaces the one that there was. None when the installation is just going. */
+  /** Replaces an existing id. Undefined when the installation is gone. */
   async replace(tx: Transaction, botId: string, alias: string, hours: number): Promise<string | undefined> {
     const [row] = await tx.query<{ id: string }>(
       `INSERT INTO shareable_id (id, bot_id, alias, expires_at)

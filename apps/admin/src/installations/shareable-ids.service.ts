@@ -12,7 +12,7 @@ import { ShareableIdsRepository } from './shareable-ids.repository';
 
 const lifetimeHours = 24;
 
-/** Ids by which an installation may be shown to others for a while. */
+/** Temporary ids under which an installation can be shown to others. */
 @Injectable()
 export class ShareableIdsService {
   constructor(
@@ -48,7 +48,7 @@ export class ShareableIdsService {
     });
   }
 
-  /** Throws ResourceNotFound for what is not installed, InvalidQuery for what may be several. */
+  /** Throws ResourceNotFound for a missing installation, InvalidQuery when several match. */
   private async aliasOf(caller: WorkspaceCaller, input: InstallationPath): Promise<string> {
     const { botId, integrationId, integrationInstanceAlias: named } = input;
     if (!(await this.bots.has(viewerOf(caller), botId))) throw notFound('bot', botId);
@@ -58,7 +58,7 @@ export class ShareableIdsService {
     if (others.length === 0) return alias;
     throw new ApiError(
       'InvalidQuery',
-      `integrationInstanceAlias is missing: the bot has "${integrationId}" installed as ${aliases.join(', ')}.`,
+      `integrationInstanceAlias is missing: the bot has "${integrationId}" installed as ${aliases.join(', ')}. Name one of them.`,
     );
   }
 
@@ -73,5 +73,5 @@ function notInstalled({ integrationId, integrationInstanceAlias }: InstallationP
 }
 
 function noSuchId(alias: string): ApiError {
-  return new ApiError('ResourceNotFound', `The installation "${alias}" has no shareable id: create one.`);
+  return new ApiError('ResourceNotFound', `The installation "${alias}" has no shareable id. Create one first.`);
 }

@@ -24,7 +24,7 @@ async function newBot(): Promise<string> {
 }
 
 describe('a shareable id of an installation', () => {
-  it('is made, shown and replaced by a new one', async () => {
+  it('is created, shown and replaced by a new one', async () => {
     const botId = await newBot();
 
     const { shareableId } = await alice.client.createIntegrationShareableId({ botId, integrationId });
@@ -37,7 +37,7 @@ describe('a shareable id of an installation', () => {
     expect(await alice.client.getIntegrationShareableId({ botId, integrationId })).toMatchObject(next);
   });
 
-  it('is good for 24 hours', async () => {
+  it('is valid for 24 hours', async () => {
     const botId = await newBot();
     await alice.client.createIntegrationShareableId({ botId, integrationId });
     const pass = (time: string) =>
@@ -50,13 +50,16 @@ describe('a shareable id of an installation', () => {
     expect(await isExpired()).toBe(true);
   });
 
-  it('is gone when it is deleted, once, and when the integration is uninstalled', async () => {
+  it('is deleted once, and together with its installation', async () => {
     const botId = await newBot();
     await alice.client.createIntegrationShareableId({ botId, integrationId });
 
     await alice.client.deleteIntegrationShareableId({ botId, integrationId });
 
-    const missing = { type: 'ResourceNotFound', message: 'The installation "chat" has no shareable id: create one.' };
+    const missing = {
+      type: 'ResourceNotFound',
+      message: 'The installation "chat" has no shareable id. Create one first.',
+    };
     await expect(alice.client.getIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject(missing);
     await expect(alice.client.deleteIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject(missing);
     await alice.client.createIntegrationShareableId({ botId, integrationId });
@@ -64,7 +67,7 @@ describe('a shareable id of an installation', () => {
     expect(await door.sql('SELECT 1 FROM admin.shareable_id WHERE bot_id = $1', [botId])).toEqual([]);
   });
 
-  it('is of an alias, which has to be told when there are several', async () => {
+  it('belongs to an alias, which is required when there are several', async () => {
     const botId = await newBot();
     const answer = await door.send(`PUT /v1/admin/bots/${botId}`, {
       headers: {
@@ -80,7 +83,7 @@ describe('a shareable id of an installation', () => {
 
     await expect(create()).rejects.toMatchObject({
       type: 'InvalidQuery',
-      message: 'integrationInstanceAlias is missing: the bot has "intver_slack" installed as a, b.',
+      message: 'integrationInstanceAlias is missing: the bot has "intver_slack" installed as a, b. Name one of them.',
     });
     await expect(create('chat')).rejects.toMatchObject({ type: 'ResourceNotFound' });
     const { shareableId } = await create('b');
@@ -90,7 +93,7 @@ describe('a shareable id of an installation', () => {
     ).toMatchObject({ shareableId });
   });
 
-  it('of a foreign bot is like one of none, and of what is not installed is not there', async () => {
+  it('returns the same 404 for a bot of another workspace as for a missing bot, and a 404 for a missing installation', async () => {
     const botId = await newBot();
 
     for (const call of [
@@ -112,7 +115,7 @@ describe('a shareable id of an installation', () => {
     });
   });
 
-  it('is made and deleted by developers, and shown to viewers', async () => {
+  it('is created and deleted by developers, and readable for viewers', async () => {
     const botId = await newBot();
     const [developer, viewer] = await Promise.all([door.newAccount(), door.newAccount()]);
     await door.addMember(alice.workspaceId, developer.accountId, 'developer');

@@ -3,7 +3,7 @@ import { Database } from '@parley/database/database';
 
 interface IntrospectedBot {
   workspace_id: string;
-  /** The account that made the bot, if it still exists. */
+  /** Account that created the bot; null when it was deleted. */
   creator_id: string | null;
 }
 

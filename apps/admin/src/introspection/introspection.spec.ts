@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => door?.stop());
 
 describe('introspection', () => {
-  it('says where a bot is, and who asks, without any header but the token', async () => {
+  it('returns the workspace of a bot and the account of the caller, without any header but the token', async () => {
     const carol = await door.newAccount();
     await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
 
@@ -32,7 +32,7 @@ describe('introspection', () => {
     });
   });
 
-  it('by the key of the bot names the account that made the bot, while that exists', async () => {
+  it('with a bot key returns the account that created the bot, until that is deleted', async () => {
     const [carol, client] = [await door.newAccount(), door.client(key)];
     await door.addMember(alice.workspaceId, carol.accountId, 'developer');
     const { bot } = await door.client(carol.token, alice.workspaceId).createBot({});
@@ -50,7 +50,7 @@ describe('introspection', () => {
     expect((await door.client(value).introspect({ botId: bot.id })).userId).toBe('');
   });
 
-  it('of a bot that the token may not read is like that of none', async () => {
+  it('returns the same error for a bot that the token may not read as for a missing bot', async () => {
     const [bob, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await door.addMember(alice.workspaceId, carol.accountId, 'billing');
     const dave = await door.newAccount();
@@ -73,7 +73,7 @@ describe('introspection', () => {
     }
   });
 
-  it('needs a token and the id of a bot', async () => {
+  it('requires a token and the id of a bot', async () => {
     const headers = { authorization: `Bearer ${alice.token}` };
 
     expect(await door.send('POST /v1/admin/introspect', { json: { botId } })).toMatchObject({

@@ -21,7 +21,10 @@ import { MembersRepository } from '../workspaces/members.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { toMember } from './member.entity';
 
-/** Who belongs to a workspace. Changes hold its lock and ask for the caller's role anew, so that one owner always stays. */
+/**
+ * Members of a workspace. Changes hold the workspace lock and read the caller's role again, so that one owner always
+ * remains.
+ */
 @Injectable()
 export class MembersService {
   constructor(
@@ -52,7 +55,7 @@ export class MembersService {
       requirePermission(callerRole, 'administer');
       if (role === 'owner') requireOwner(callerRole);
       const account = await this.accounts.lockByEmail(tx, email);
-      if (!account) throw new ApiError('ReferenceNotFound', `email "${email}" has no account.`);
+      if (!account) throw new ApiError('ReferenceNotFound', `email: no account has "${email}".`);
       await this.quotas.admit(tx, workspace.id, 'workspace_member_count');
       const id = await this.members.create(tx, workspace.id, account.id, email, role);
       await this.audit.add(tx, caller, {
@@ -117,7 +120,7 @@ export class MembersService {
     return {};
   }
 
-  /** The caller's role as it is once nobody else can change it. */
+  /** Reads the caller's role under the workspace lock, so that it cannot change until the transaction ends. */
   private async lockAndGetRole(tx: Transaction, caller: WorkspaceCaller): Promise<Role> {
     await this.workspaces.lock(tx, caller.workspace.id);
     return this.members.requireRole(tx, caller, caller.workspace.id, 'belong');
@@ -125,5 +128,6 @@ export class MembersService {
 }
 
 function requireOwner(role: Role): void {
-  if (role !== 'owner') throw new ApiError('Forbidden', 'Only an owner of the workspace makes or unmakes owners.');
+  if (role !== 'owner')
+    throw new ApiError('Forbidden', 'Only an owner of the workspace may add, change or remove owners.');
 }

@@ -17,7 +17,6 @@ async function emailOf({ accountId }: Account): Promise<string> {
   return row!.email;
 }
 
-/** Somebody with this role in the account's workspace, and their client and member id there. */
 async function join(owner: Account, role: Role) {
   const account = await door.newAccount();
   await door.addMember(owner.workspaceId, account.accountId, role);
@@ -30,7 +29,7 @@ async function ownMemberId(account: Account): Promise<string> {
 }
 
 describe('adding a member', () => {
-  it('takes the address of an account, and shows name and picture of the account', async () => {
+  it("takes the address of an account, and returns the account's name and picture", async () => {
     const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await carol.client.updateAccount({ displayName: 'Carol', profilePicture: 'https://example.com/c.png' });
     const email = await emailOf(carol);
@@ -69,15 +68,15 @@ describe('adding a member', () => {
     ]);
   });
 
-  it('without an account names the address', async () => {
+  it('without an account returns an error with the address', async () => {
     const alice = await door.newAccount();
 
     await expect(
       alice.client.createWorkspaceMember({ email: 'nobody@example.com', role: 'viewer' }),
-    ).rejects.toMatchObject({ type: 'ReferenceNotFound', message: 'email "nobody@example.com" has no account.' });
+    ).rejects.toMatchObject({ type: 'ReferenceNotFound', message: 'email: no account has "nobody@example.com".' });
   });
 
-  it('happens once, however often it is asked for at once', async () => {
+  it('succeeds once for concurrent requests', async () => {
     const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     const email = await emailOf(carol);
 
@@ -91,7 +90,7 @@ describe('adding a member', () => {
 });
 
 describe('listing members', () => {
-  it('shows all of them once, newest first, page by page', async () => {
+  it('returns each member once, newest first, page by page', async () => {
     const alice = await door.newAccount();
     const others = [await join(alice, 'viewer'), await join(alice, 'manager'), await join(alice, 'billing')];
     await door.sql("UPDATE admin.workspace_member SET created_at = '2026-01-01' WHERE workspace_id = $1", [
@@ -109,7 +108,7 @@ describe('listing members', () => {
     );
   });
 
-  it('is for those who may read the workspace, and its token for that workspace alone', async () => {
+  it('takes read permission on the workspace, and rejects a page token of another workspace', async () => {
     const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
     const [viewer, billing] = await Promise.all([join(alice, 'viewer'), join(alice, 'billing')]);
     const { nextToken } = (await viewer.client.listWorkspaceMembers({ pageSize: 1 })).meta;
@@ -123,7 +122,7 @@ describe('listing members', () => {
 });
 
 describe('a role', () => {
-  it('is changed with effect on the next request', async () => {
+  it('changes with effect on the next request', async () => {
     const alice = await door.newAccount();
     const carol = await join(alice, 'developer');
     await carol.client.createBot({});
@@ -134,35 +133,32 @@ describe('a role', () => {
     await expect(carol.client.createBot({})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('stays when none is given', async () => {
+  it('stays the same when the update leaves it out', async () => {
     const alice = await door.newAccount();
     const carol = await join(alice, 'developer');
 
     expect(await alice.client.updateWorkspaceMember({ id: carol.memberId })).toMatchObject({ role: 'developer' });
   });
 
-  it.each(['manager', 'developer', 'billing', 'viewer'] as const)(
-    'as %s is not enough to administer members',
-    async (role) => {
-      const alice = await door.newAccount();
-      const [carol, other] = await Promise.all([join(alice, role), join(alice, 'viewer')]);
-      const refused = { type: 'Forbidden', message: expect.stringContaining(role) };
+  it.each(['manager', 'developer', 'billing', 'viewer'] as const)('as %s may not administer members', async (role) => {
+    const alice = await door.newAccount();
+    const [carol, other] = await Promise.all([join(alice, role), join(alice, 'viewer')]);
+    const refused = { type: 'Forbidden', message: expect.stringContaining(role) };
 
-      await expect(
-        carol.client.createWorkspaceMember({ email: 'x@example.com', role: 'viewer' }),
-      ).rejects.toMatchObject(refused);
-      await expect(carol.client.updateWorkspaceMember({ id: carol.memberId, role: 'owner' })).rejects.toMatchObject(
-        refused,
-      );
-      await expect(carol.client.deleteWorkspaceMember({ id: other.memberId })).rejects.toMatchObject(refused);
-    },
-  );
+    await expect(carol.client.createWorkspaceMember({ email: 'x@example.com', role: 'viewer' })).rejects.toMatchObject(
+      refused,
+    );
+    await expect(carol.client.updateWorkspaceMember({ id: carol.memberId, role: 'owner' })).rejects.toMatchObject(
+      refused,
+    );
+    await expect(carol.client.deleteWorkspaceMember({ id: other.memberId })).rejects.toMatchObject(refused);
+  });
 
-  it('as administrator is enough for all members but owners', async () => {
+  it('as administrator may administer all members except owners', async () => {
     const [alice, stranger] = await Promise.all([door.newAccount(), door.newAccount()]);
     const [admin, carol] = await Promise.all([join(alice, 'administrator'), join(alice, 'viewer')]);
     const owner = await ownMemberId(alice);
-    const refused = { type: 'Forbidden', message: 'Only an owner of the workspace makes or unmakes owners.' };
+    const refused = { type: 'Forbidden', message: 'Only an owner of the workspace may add, change or remove owners.' };
 
     await expect(
       admin.client.updateWorkspaceMember({ id: carol.memberId, role: 'administrator' }),
@@ -180,7 +176,7 @@ describe('a role', () => {
 });
 
 describe('removing a member', () => {
-  it('refuses its next request', async () => {
+  it('rejects their next request', async () => {
     const alice = await door.newAccount();
     const carol = await join(alice, 'developer');
     await carol.client.listBots({});
@@ -193,7 +189,7 @@ describe('removing a member', () => {
     });
   });
 
-  it.each(['administrator', 'billing', 'viewer'] as const)('is done by itself as %s', async (role) => {
+  it.each(['administrator', 'billing', 'viewer'] as const)('is allowed for the member themself as %s', async (role) => {
     const alice = await door.newAccount();
     const carol = await join(alice, role);
 
@@ -202,7 +198,7 @@ describe('removing a member', () => {
     await expect(carol.client.getWorkspaceMember({})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('of another workspace is like removing none', async () => {
+  it('returns the same 404 for a member of another workspace as for a missing one', async () => {
     const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
     const foreign = await join(bob, 'viewer');
 
@@ -218,7 +214,7 @@ describe('removing a member', () => {
 describe('the last owner', () => {
   const refused = { type: 'ReferenceConstraint', message: expect.stringMatching(/owner first/) };
 
-  it('can neither go nor be demoted, until there is another one', async () => {
+  it('can neither leave nor be demoted until there is another owner', async () => {
     const alice = await door.newAccount();
     const [carol, id] = await Promise.all([join(alice, 'administrator'), ownMemberId(alice)]);
 
@@ -231,7 +227,7 @@ describe('the last owner', () => {
     expect(workspace.ownerId).toBe(carol.accountId);
   });
 
-  it('stays when two owners unmake each other at once', async () => {
+  it('stays when two owners demote each other concurrently', async () => {
     const alice = await door.newAccount();
     const carol = await join(alice, 'owner');
     const hers = await ownMemberId(alice);
@@ -251,7 +247,7 @@ describe('the last owner', () => {
     }
   });
 
-  it('stays when both owners leave at once', async () => {
+  it('stays when both owners leave concurrently', async () => {
     const alice = await door.newAccount();
     const carol = await join(alice, 'owner');
     const hers = await ownMemberId(alice);

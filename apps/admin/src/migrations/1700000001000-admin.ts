@@ -47,10 +47,10 @@ export class Admin1700000001000 implements MigrationInterface {
         tags jsonb NOT NULL,
         medias jsonb NOT NULL,
         max_execution_time integer,
-        -- States, events, actions and the like, as the bot declares them.
+        -- Own states, events, actions, tags and configuration of the bot.
         definition jsonb NOT NULL,
         code text,
-        -- Encrypted: the signing secret, and an object of secrets by name.
+        -- Encrypted, like each value of secrets, an object by name.
         signing_secret text NOT NULL,
         secrets jsonb NOT NULL,
         created_by text COLLATE "C",

@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Audit1700000001010 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Outlives whom and what it names: no reference to accounts, bots or anything else.
+      -- Audit records outlive accounts, bots and other resources: no foreign keys to them.
       CREATE TABLE audit_record (
         id text COLLATE "C" PRIMARY KEY,
         workspace_id text COLLATE "C" NOT NULL,

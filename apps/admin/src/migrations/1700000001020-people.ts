@@ -5,7 +5,7 @@ export class People1700000001020 implements MigrationInterface {
     await runner.query(`
       ALTER TABLE account ADD COLUMN display_name text, ADD COLUMN profile_picture text;
 
-      -- Members from before have no id of ours: Postgres makes one of the same form.
+      -- Existing members have no id: Postgres generates one of the same form.
       ALTER TABLE workspace_member ADD COLUMN id text COLLATE "C" NOT NULL
         DEFAULT 'member_' || upper(left(replace(gen_random_uuid()::text, '-', ''), 26));
       CREATE UNIQUE INDEX workspace_member_id ON workspace_member (id);
@@ -13,7 +13,7 @@ export class People1700000001020 implements MigrationInterface {
 
       CREATE INDEX workspace_public ON workspace (created_at, id) WHERE is_public;
 
-      -- As json, which keeps a value as it came.
+      -- json, not jsonb: keeps the text of a value unchanged.
       CREATE TABLE account_preference (
         account_id text COLLATE "C" NOT NULL REFERENCES account ON DELETE CASCADE,
         key text COLLATE "C" NOT NULL,

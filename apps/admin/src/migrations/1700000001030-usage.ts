@@ -5,10 +5,10 @@ export class Usage1700000001030 implements MigrationInterface {
     await runner.query(`
       CREATE TABLE usage (
         workspace_id text COLLATE "C" NOT NULL REFERENCES workspace ON DELETE CASCADE,
-        -- Empty for what belongs to no bot.
+        -- Empty for usage without a bot.
         bot_id text COLLATE "C" NOT NULL,
         type text COLLATE "C" NOT NULL,
-        -- In UTC, as 2026-01-31. The value is the last one of the day.
+        -- UTC, formatted as 2026-01-31. The value is the last one of the day.
         day text COLLATE "C" NOT NULL,
         value double precision NOT NULL,
         changed_at timestamptz(3) NOT NULL,

@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class BotVersions1700000001041 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Apart from what is read of a bot, since it may be large; once for each content.
+      -- Code in a table of its own, since it may be large; one row for each content.
       CREATE TABLE bot_code (
         bot_id text COLLATE "C" NOT NULL REFERENCES bot ON DELETE CASCADE,
         -- SHA-256, in hex.
@@ -16,7 +16,7 @@ export class BotVersions1700000001041 implements MigrationInterface {
         id text COLLATE "C" PRIMARY KEY,
         bot_id text COLLATE "C" NOT NULL,
         code_hash text COLLATE "C" NOT NULL,
-        -- Grows with each version of a bot, which makes them one at a time.
+        -- Increases with each version of a bot; versions are created one at a time.
         position bigint GENERATED ALWAYS AS IDENTITY,
         name text NOT NULL,
         description text,
@@ -24,7 +24,7 @@ export class BotVersions1700000001041 implements MigrationInterface {
       );
       CREATE UNIQUE INDEX bot_version_position ON bot_version (bot_id, position);
 
-      -- The version whose code the bot has. Never removed while it is.
+      -- The deployed version. Never deleted while it is deployed.
       ALTER TABLE bot ADD version_id text COLLATE "C";
 
       INSERT INTO bot_code (bot_id, hash, code)

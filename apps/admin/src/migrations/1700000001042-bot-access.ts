@@ -6,7 +6,7 @@ export class BotAccess1700000001042 implements MigrationInterface {
       ALTER TABLE bot ADD allowlist text NOT NULL DEFAULT 'ALL_WORKSPACE_USERS'
         CHECK (allowlist IN ('ALL_WORKSPACE_USERS', 'SELECTED_USERS'));
 
-      -- Who may see a bot that is for selected users. Who leaves the workspace leaves its lists.
+      -- Allowlist: members who may see a bot for selected users. Cascades when a member leaves the workspace.
       CREATE TABLE bot_allowed_member (
         bot_id text COLLATE "C" NOT NULL REFERENCES bot ON DELETE CASCADE,
         workspace_id text COLLATE "C" NOT NULL,
@@ -16,7 +16,7 @@ export class BotAccess1700000001042 implements MigrationInterface {
       );
       CREATE INDEX bot_allowed_member_member ON bot_allowed_member (workspace_id, account_id);
 
-      -- Signing secrets that were replaced and are still to be accepted. Encrypted.
+      -- Former signing secrets that are still valid. Encrypted.
       CREATE TABLE bot_former_signing_secret (
         bot_id text COLLATE "C" NOT NULL REFERENCES bot ON DELETE CASCADE,
         secret text NOT NULL,

@@ -5,7 +5,7 @@ import { builtInChat, chatAlias } from '../installations/built-in-chat';
 export class Installations1700000001060 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Grows with every change of what the bot has installed.
+      -- Increases with every change of the bot's installations.
       ALTER TABLE bot ADD COLUMN installation_revision integer NOT NULL DEFAULT 0;
 
       CREATE TABLE installation (
@@ -15,13 +15,13 @@ export class Installations1700000001060 implements MigrationInterface {
         webhook_id text COLLATE "C" NOT NULL UNIQUE,
         enabled boolean NOT NULL,
         configuration_type text,
-        -- Encrypted JSON; NULL for one that was never configured.
+        -- Encrypted JSON; NULL when there is no configuration.
         configuration text,
         disabled_channels jsonb NOT NULL DEFAULT '[]',
         status text NOT NULL,
         status_reason text,
         identifier text,
-        -- What the hub shows of the integration, as of its last change.
+        -- Summary of the integration in the hub as of its last change.
         summary jsonb NOT NULL,
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         updated_at timestamptz(3) NOT NULL DEFAULT now(),
@@ -36,7 +36,7 @@ export class Installations1700000001060 implements MigrationInterface {
         enabled boolean NOT NULL,
         -- Encrypted JSON.
         configuration text NOT NULL,
-        -- Which installation stands for each interface and integration that the plugin depends on.
+        -- Installation bound to each interface and integration that the plugin depends on.
         interfaces jsonb NOT NULL,
         integrations jsonb NOT NULL,
         summary jsonb NOT NULL,
@@ -48,7 +48,7 @@ export class Installations1700000001060 implements MigrationInterface {
       );
       CREATE INDEX bot_plugin_plugin ON bot_plugin (plugin_id);
 
-      -- Integration API keys belong to an integration of a workspace; the integration itself is the hub's.
+      -- Integration API keys belong to an integration of a workspace; the hub owns the integration.
       ALTER TABLE token ADD COLUMN integration_id text COLLATE "C",
         ADD COLUMN workspace_id text COLLATE "C" REFERENCES workspace ON DELETE CASCADE,
         DROP CONSTRAINT token_kind_check, DROP CONSTRAINT token_check,
@@ -73,7 +73,6 @@ export class Installations1700000001060 implements MigrationInterface {
   }
 }
 
-/** Bots from before have the chat like every new one, and the hub is told so. */
 async function installChat(runner: QueryRunner): Promise<void> {
   const bots = (await runner.query('UPDATE bot SET installation_revision = 1 RETURNING id, workspace_id')) as [
     { id: string; workspace_id: string }[],

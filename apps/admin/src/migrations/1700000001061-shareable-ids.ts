@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class ShareableIds1700000001061 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- One at most for each installation.
+      -- At most one id for each installation.
       CREATE TABLE shareable_id (
         id text COLLATE "C" NOT NULL UNIQUE,
         bot_id text COLLATE "C" NOT NULL,

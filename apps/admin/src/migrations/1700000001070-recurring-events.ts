@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class RecurringEvents1700000001070 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Grows with every change of the recurring events in the definition.
+      -- Increases with every change of the recurring events in the definition.
       ALTER TABLE bot ADD COLUMN recurring_events_revision integer NOT NULL DEFAULT 0`);
     await announce(runner);
   }
@@ -14,7 +14,7 @@ export class RecurringEvents1700000001070 implements MigrationInterface {
   }
 }
 
-/** Bots from before have recurring events that nobody was told of. */
+/** Announces the recurring events of existing bots, which no service knows yet. */
 async function announce(runner: QueryRunner): Promise<void> {
   const bots = (await runner.query(
     `UPDATE bot SET recurring_events_revision = 1 WHERE definition -> 'recurringEvents' <> '{}' RETURNING id`,

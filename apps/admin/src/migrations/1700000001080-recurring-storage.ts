@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Bots from before count from their next change of recurring events on. */
+/** Existing bots start to count with their next change of recurring events. */
 export class RecurringStorage1700000001080 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Bytes of payloads that the recurring events make within the time for which events are kept. Part of the bot's usage.
+      -- Reserved bytes: payloads of the recurring events within the event retention. Part of the bot's storage usage.
       ALTER TABLE bot ADD COLUMN recurring_bytes bigint NOT NULL DEFAULT 0`);
   }
 

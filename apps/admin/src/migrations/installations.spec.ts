@@ -6,7 +6,7 @@ import { adminDatabase } from '../admin.module';
 import { builtInChat } from '../installations/built-in-chat';
 import { Installations1700000001060 } from './1700000001060-installations';
 
-it('installs the chat in bots from before, and announces it', async () => {
+it('installs the chat in existing bots, and announces it', async () => {
   const { url, drop } = await createEmptyDatabase();
   const { migrations } = adminDatabase;
   const open = async (some: MigrationClass[]) => {

@@ -8,7 +8,7 @@ it.each([
   ['the oldest workspace', { a: 'default', b: 'other' }, ['a']],
   ['no workspace when the oldest one has another handle', { a: 'other', b: 'default' }, []],
   ['no workspace of an empty database', {}, []],
-])("makes the operator's of %s", async (_which, handles, operators) => {
+])("marks as the operator's workspace: %s", async (_which, handles, operators) => {
   const { url, drop } = await createEmptyDatabase();
   const { migrations } = adminDatabase;
   const open = async (some: MigrationClass[]) => {

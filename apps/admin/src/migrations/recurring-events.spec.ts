@@ -5,7 +5,7 @@ import { createEmptyDatabase } from '@parley/testing/test-database';
 import { adminDatabase } from '../admin.module';
 import { RecurringEvents1700000001070 } from './1700000001070-recurring-events';
 
-it('announces the recurring events of bots from before', async () => {
+it('announces the recurring events of existing bots', async () => {
   const { url, drop } = await createEmptyDatabase();
   const { migrations } = adminDatabase;
   const open = async (some: MigrationClass[]) => {

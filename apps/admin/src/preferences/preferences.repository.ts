@@ -6,12 +6,12 @@ export interface PreferenceOwner {
   id: string;
 }
 
-/** One table for each kind of owner: `account_preference` refers to `account` by `account_id`. */
+/** One table per kind of owner: `account_preference` refers to `account` by `account_id`. */
 @Injectable()
 export class PreferencesRepository {
   constructor(private readonly database: Database) {}
 
-  /** The value, which may be null, or no value at all. */
+  /** Value of the preference, which may be null; `value` is absent when nothing is stored. */
   async find({ kind, id }: PreferenceOwner, key: string): Promise<{ value?: unknown }> {
     const [row] = await this.database.query<{ value: unknown }>(
       `SELECT value FROM ${kind}_preference WHERE ${kind}_id = $1 AND key = $2`,
@@ -20,7 +20,7 @@ export class PreferencesRepository {
     return row ?? {};
   }
 
-  /** Nothing, when the owner is just being deleted. */
+  /** No-op when the owner is gone. */
   async set(sql: Sql, { kind, id }: PreferenceOwner, key: string, value: unknown): Promise<void> {
     await sql.query(
       `INSERT INTO ${kind}_preference (${kind}_id, key, value)

@@ -6,7 +6,7 @@ import { Database, type Sql } from '@parley/database/database';
 import { AuditRepository } from '../audit/audit.repository';
 import { type PreferenceOwner, PreferencesRepository } from './preferences.repository';
 
-/** What clients keep here for themselves. Nothing else reads it. */
+/** Key-value storage for clients. No service reads the values. */
 @Injectable()
 export class PreferencesService {
   constructor(

@@ -16,20 +16,19 @@ afterAll(() => door?.stop());
 const values = [0, false, '', null, 'text', [1, [null]], { z: 1, a: { __proto__x: true } }, 1e300];
 
 describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind) => {
-  /** The client's two operations on this kind of preference. */
   const of = ({ client }: Pick<Account, 'client'>) =>
     kind === 'account'
       ? { get: (key: string) => client.getAccountPreference({ key }), set: client.setAccountPreference }
       : { get: (key: string) => client.getWorkspacePreference({ key }), set: client.setWorkspacePreference };
 
-  it.each(values)('keeps %j as it came', async (value) => {
+  it.each(values)('stores %j unchanged', async (value) => {
     await of(alice).set({ key: 'value', value });
 
     const answer = await of(alice).get('value');
     expect(JSON.stringify(answer)).toBe(JSON.stringify({ value }));
   });
 
-  it('is nothing until it is set, and again once it is set without a value', async () => {
+  it('is empty until it is set, and again after it is set without a value', async () => {
     const { get, set } = of(alice);
 
     const before = await get('theme');
@@ -41,7 +40,7 @@ describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind
     expect([before, after, await get('theme')]).toEqual([{}, { value: 'light' }, {}]);
   });
 
-  it('belongs to its owner alone', async () => {
+  it('belongs to its owner only', async () => {
     await of(alice).set({ key: 'mine', value: 1 });
     await of(bob).set({ key: 'mine', value: 2 });
 
@@ -49,7 +48,7 @@ describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind
     expect(await of(bob).get('other')).toEqual({});
   });
 
-  it('has a key of any characters, up to 200', async () => {
+  it('accepts keys of any characters, up to 200', async () => {
     const key = `a/b %?#ü ${'x'.repeat(191)}`;
     const { get, set } = of(alice);
 
@@ -82,7 +81,7 @@ describe('a preference of a workspace', () => {
     }
   });
 
-  it('is recorded when it changes', async () => {
+  it('leaves an audit record when it changes', async () => {
     await alice.client.setWorkspacePreference({ key: 'audited', value: 'hush' });
 
     const { records } = await alice.client.getAuditRecords({ id: alice.workspaceId, pageSize: 1 });

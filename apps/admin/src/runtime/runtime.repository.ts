@@ -11,7 +11,7 @@ export interface RuntimeRow {
   installations: (Pick<InstallationRow, 'alias' | 'integration_id' | 'webhook_id' | 'enabled' | 'disabled_channels'> & {
     name: string;
   })[];
-  /** The enabled ones. */
+  /** Enabled plugins only. */
   plugins: { alias: string; states: PluginDefinition['states'] }[];
 }
 
@@ -26,7 +26,7 @@ export interface WebhookRow extends Pick<InstallationRow, 'alias' | 'integration
 export class RuntimeRepository {
   constructor(private readonly database: Database) {}
 
-  /** In one round trip. Index bot_pkey, installation_pkey, bot_plugin_pkey. */
+  /** One round trip. Index bot_pkey, installation_pkey, bot_plugin_pkey. */
   async find(botId: string): Promise<RuntimeRow | undefined> {
     const [row] = await this.database.query<RuntimeRow>(
       `SELECT workspace_id, recurring_events_revision,

@@ -17,7 +17,6 @@ import { openConfiguration } from '../installations/installation.entity';
 import { prefixed } from '../installations/merged-definition';
 import { RuntimeRepository, type RuntimeRow } from './runtime.repository';
 
-/** What an integration adds to its bots. */
 type Declared = Pick<InstallableIntegration, 'channels' | 'states'>;
 
 const chat: Declared = {
@@ -26,7 +25,6 @@ const chat: Declared = {
 };
 const deleted: Declared = { channels: [], states: {} };
 
-/** What the services that run bots need to know of them. */
 @Injectable()
 export class RuntimeService {
   constructor(
@@ -35,7 +33,7 @@ export class RuntimeService {
     private readonly bus: Bus,
   ) {}
 
-  /** Fails as the hub does when that is needed and does not answer: half an answer would be believed. */
+  /** Fails when the hub is needed and unavailable: callers would take a partial reply for the complete one. */
   async get(caller: Caller, { botId }: GetBotRuntime): Promise<BotRuntime> {
     const row = await this.runtimes.find(botId);
     if (!row) throw notFound('bot', botId);
@@ -71,7 +69,7 @@ export class RuntimeService {
     };
   }
 
-  /** By version id. The hub is asked once for all that do not come with the platform. */
+  /** By version id. One call to the hub for all integrations except the built-in chat. */
   private async declaredBy(caller: Caller, row: RuntimeRow): Promise<Map<string, Declared>> {
     const known = new Map<string, Declared>([[chatIntegration.id, chat]]);
     const ids = [...new Set(row.installations.map((installation) => installation.integration_id))].filter(

@@ -32,7 +32,7 @@ async function newIntegration({ client }: Account, change: NewIntegration = {}) 
   return (await client.createIntegration({ name: `integration-${names}`, version: '1.0.0', ...change })).integration;
 }
 
-/** By alias, as the header x-multiple-integrations says. */
+/** Sends the header x-multiple-integrations. */
 async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
   const { id } = (await alice.client.createBot(input)).bot;
   const headers = {
@@ -49,7 +49,7 @@ async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
 }
 
 describe('the runtime of a bot', () => {
-  it('has what the bot declares and its chat', async () => {
+  it("contains the bot's own states and its chat", async () => {
     const schema = { type: 'object', properties: { step: { type: 'number' } } };
     const recurringEvents = { tick: { type: 'ticked', payload: { n: 1 }, schedule: { cron: '*/5 * * * *' } } };
     const states = { progress: { type: 'conversation' as const, schema, expiry: 5000 } };
@@ -77,7 +77,7 @@ describe('the runtime of a bot', () => {
     });
   });
 
-  it('has the states of enabled plugins under the names that the bot shows', async () => {
+  it('contains the states of enabled plugins under their names in the bot', async () => {
     const schema = { type: 'object', properties: {} };
     const { plugin } = await alice.client.createPlugin({
       name: 'counting',
@@ -95,7 +95,7 @@ describe('the runtime of a bot', () => {
     });
   });
 
-  it('has channels that are not disabled and the states of each integration, of disabled installations too', async () => {
+  it('contains the states and enabled channels of each integration, also of disabled installations', async () => {
     const schema = { type: 'object', properties: { token: { type: 'string' } } };
     const slack = await newIntegration(alice, {
       channels: { dm: channel, group: channel },
@@ -131,7 +131,7 @@ describe('the runtime of a bot', () => {
     ]);
   });
 
-  it('has what an integration declares that its owner has made private since', async () => {
+  it('contains the declarations of an integration that became private', async () => {
     const { id: integrationId } = await newIntegration(bob, { visibility: 'public', channels: { dm: channel } });
     const { id, update } = await newBot();
     await update({ integrations: { hidden: { integrationId } } });
@@ -141,18 +141,18 @@ describe('the runtime of a bot', () => {
     expect((await getRuntime(id)).installations[1]).toMatchObject({ alias: 'hidden', channels: ['dm'] });
   });
 
-  it('has an installation without channels and states when its version was deleted from the hub', async () => {
+  it('contains an installation without channels and states when its version was deleted from the hub', async () => {
     const { id: integrationId } = await newIntegration(alice, { channels: { dm: channel } });
     const { id, update } = await newBot();
     await update({ integrations: { gone: { integrationId } } });
 
-    // As it may go in the moment in which it is installed.
+    // Simulates a deletion during the installation.
     await door.sql('DELETE FROM hub.integration WHERE id = $1', [integrationId]);
 
     expect((await getRuntime(id)).installations[1]).toMatchObject({ alias: 'gone', channels: [], states: {} });
   });
 
-  it('is none for a bot that is not there or is deleted', async () => {
+  it('returns a 404 for a missing or deleted bot', async () => {
     const { id } = await newBot();
     await alice.client.deleteBot({ id });
 
@@ -163,7 +163,7 @@ describe('the runtime of a bot', () => {
 });
 
 describe('without the hub', () => {
-  it('tells of a bot that has the chat alone, and fails for one that has more', async () => {
+  it('returns a bot that has only the chat, and fails for a bot with other integrations', async () => {
     const alone = await startFrontDoor(GatewayModule, AdminModule);
     const { client } = await alone.newAccount();
     const [simple, other] = [(await client.createBot({})).bot.id, (await client.createBot({})).bot.id];
@@ -184,7 +184,7 @@ describe('without the hub', () => {
 });
 
 describe('a webhook', () => {
-  it('leads to the installation of the bot, with its configuration in the clear', async () => {
+  it('resolves to the installation of the bot, with its decrypted configuration', async () => {
     const { id, update } = await newBot();
     const { integrations } = await update({ integrations: { chat: { configuration: { encryptionKey: 'hush' } } } });
 
@@ -201,7 +201,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('says that the installation was never configured, is disabled, is of another integration, or its bot blocked', async () => {
+  it('reports a missing configuration, a disabled installation, another integration, and a blocked bot', async () => {
     const { id: integrationId, name } = await newIntegration(alice);
     const { update } = await newBot();
     await update({ blocked: true });
@@ -216,7 +216,7 @@ describe('a webhook', () => {
     expect(await findWebhook(integrations['chat']!.webhookId)).toMatchObject({ enabled: true, configuration: {} });
   });
 
-  it('is none when there is no such one, when it was uninstalled, and when its bot is deleted', async () => {
+  it('returns a 404 when it is unknown, uninstalled, or its bot is deleted', async () => {
     const { id: integrationId } = await newIntegration(alice);
     const { id, update } = await newBot();
     const { integrations } = await update({ integrations: { post: { integrationId } } });
@@ -239,7 +239,7 @@ describe('the recurring events of a bot', () => {
     return rows.map(({ data }) => data);
   };
 
-  it('are announced whenever they may be others, with a revision that grows', async () => {
+  it('are announced by each update that contains them, with a revision that grows', async () => {
     const { id, update } = await newBot({ recurringEvents: { tick: every('* * * * *') } });
     await update({ recurringEvents: { tock: every('0 * * * *') } });
     await update({ recurringEvents: { tick: null } });
@@ -248,7 +248,7 @@ describe('the recurring events of a bot', () => {
     expect(await getRuntime(id)).toMatchObject({ recurringEventsRevision: 3, recurringEvents: { tock: {} } });
   });
 
-  it('are not announced when nothing is said of them, nor when the update fails or other code is deployed', async () => {
+  it('are not announced when an update leaves them out or fails, nor when other code is deployed', async () => {
     const { id, update } = await newBot({ code: 'first' });
     await update({ name: 'Other', code: 'second' });
     const versions = (await alice.client.listBotVersions({ id })).versions;
@@ -260,7 +260,7 @@ describe('the recurring events of a bot', () => {
     expect(await getRuntime(id)).toMatchObject({ recurringEventsRevision: 0, recurringEvents: {} });
   });
 
-  it('get a revision of its own from each of many updates at once', async () => {
+  it('get a revision of its own from each of many concurrent updates', async () => {
     const { id, update } = await newBot();
 
     await Promise.all(

@@ -24,7 +24,7 @@ async function newIntegration({ client }: Account): Promise<string> {
 }
 
 describe('integration API keys', () => {
-  it('are shown once, listed newest first, and kept as a hash', async () => {
+  it('are shown once, listed newest first, and stored as a hash', async () => {
     const integrationId = await newIntegration(alice);
 
     const first = await alice.client.createIntegrationApiKey({ integrationId, note: 'server' });
@@ -44,7 +44,7 @@ describe('integration API keys', () => {
     });
   });
 
-  it('read their own integration without naming a workspace, and no other one', async () => {
+  it('read their own integration without a workspace header, and no other one', async () => {
     const [own, other] = await Promise.all([newIntegration(alice), newIntegration(alice)]);
     const { value } = await alice.client.createIntegrationApiKey({ integrationId: own });
     const client = door.client(value);
@@ -70,18 +70,18 @@ describe('integration API keys', () => {
     }
   });
 
-  it('of a foreign integration and of none are refused in the same words', async () => {
+  it('return the same error for an integration of another workspace as for a missing one', async () => {
     const foreign = await newIntegration(bob);
 
     for (const integrationId of [foreign, 'none']) {
-      const message = `integrationId "${integrationId}" is no integration of this workspace.`;
+      const message = `integrationId: this workspace has no integration "${integrationId}".`;
       const refused = { type: 'ReferenceNotFound', message };
       await expect(alice.client.createIntegrationApiKey({ integrationId })).rejects.toMatchObject(refused);
       await expect(alice.client.listIntegrationApiKeys({ integrationId })).rejects.toMatchObject(refused);
     }
   });
 
-  it('are gone when they are deleted, once, and by their workspace alone', async () => {
+  it('are deleted once, and only by their workspace', async () => {
     const integrationId = await newIntegration(alice);
     const { id, value } = await alice.client.createIntegrationApiKey({ integrationId });
     await door.client(value).getIntegration({ id: integrationId });
@@ -105,7 +105,7 @@ describe('integration API keys', () => {
     );
   });
 
-  it('go with their integration', async () => {
+  it('are deleted with their integration', async () => {
     const [gone, stays] = await Promise.all([newIntegration(alice), newIntegration(alice)]);
     await Promise.all([gone, stays].map((integrationId) => alice.client.createIntegrationApiKey({ integrationId })));
 
@@ -120,7 +120,7 @@ describe('integration API keys', () => {
     expect(await keysOf(stays)).toBe(1);
   });
 
-  it.each([['viewer'], ['billing'], ['developer']] as const)('take more than the role %s', async (role) => {
+  it.each([['viewer'], ['billing'], ['developer']] as const)('take a higher role than %s', async (role) => {
     const [integrationId, carol] = await Promise.all([newIntegration(alice), door.newAccount()]);
     await door.addMember(alice.workspaceId, carol.accountId, role);
     const client = door.client(carol.token, alice.workspaceId);
@@ -130,7 +130,7 @@ describe('integration API keys', () => {
     await expect(client.deleteIntegrationApiKey({ id: 'x' })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('leave audit records of their making and their end, as bot API keys do', async () => {
+  it('leave audit records when they are created and deleted, as bot API keys do', async () => {
     const integrationId = await newIntegration(alice);
     const { bot } = await alice.client.createBot({});
     const key = await alice.client.createIntegrationApiKey({ integrationId });

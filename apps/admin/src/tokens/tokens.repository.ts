@@ -9,7 +9,7 @@ import type { TokenRow } from './token.entity';
 export class TokensRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores a token by its hash. The token itself is not kept. Throws Unauthorized when the account is just being deleted. */
+  /** Stores the hash of a token only. Throws Unauthorized when the account is gone. */
   async createOfAccount(sql: Sql, accountId: string, note: string, token: string): Promise<TokenRow> {
     const [row] = await sql.query<TokenRow>(
       `INSERT INTO token (id, kind, hash, preview, note, account_id)
@@ -21,7 +21,7 @@ export class TokensRepository {
     return row;
   }
 
-  /** The same for a bot of the workspace. None when there is no such bot, or when it is just being deleted. */
+  /** Stores the hash of a key only. Undefined when the workspace has no such bot, or when the bot is gone. */
   async createOfBot(
     sql: Sql,
     { workspaceId, botId }: { workspaceId: string; botId: string },
@@ -37,7 +37,7 @@ export class TokensRepository {
     return row;
   }
 
-  /** None when the workspace is just being deleted. */
+  /** Stores the hash of a key only. Undefined when the workspace is gone. */
   async createOfIntegration(
     sql: Sql,
     { workspaceId, integrationId }: { workspaceId: string; integrationId: string },
@@ -71,7 +71,7 @@ export class TokensRepository {
     return rows.length > 0;
   }
 
-  /** Which bot's key it was, if it was one of the workspace's. */
+  /** Returns the id of the key's bot. Undefined when no bot of the workspace has this key. */
   async deleteOfWorkspaceBots(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
     const [row] = await sql.query<{ bot_id: string }>(
       `DELETE FROM token USING bot
@@ -89,7 +89,7 @@ export class TokensRepository {
     );
   }
 
-  /** Which integration's key it was, if it was one of the workspace's. */
+  /** Returns the id of the key's integration. Undefined when no integration of the workspace has this key. */
   async deleteOfWorkspaceIntegrations(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
     const [row] = await sql.query<{ integration_id: string }>(
       'DELETE FROM token WHERE id = $2 AND workspace_id = $1 RETURNING integration_id',

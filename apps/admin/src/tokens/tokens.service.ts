@@ -32,7 +32,6 @@ export class TokensService {
     private readonly bus: Bus,
   ) {}
 
-  /** A new token of this account, with its value for the only time. */
   async issue(accountId: string, note: string): Promise<NewToken> {
     const value = newToken('pat');
     return { ...toTokenEntry(await this.tokens.createOfAccount(this.database, accountId, note, value)), value };
@@ -106,7 +105,7 @@ export class TokensService {
     return this.revoked(id);
   }
 
-  /** Throws ReferenceNotFound, in the same words for an integration of others and for none. */
+  /** Throws ReferenceNotFound: the same error for an integration of another workspace as for a missing one. */
   private async requireOwnIntegration(caller: WorkspaceCaller, id: string): Promise<void> {
     const { workspaceId } = await this.bus.call(resolution.owner, caller, { id });
     if (workspaceId === caller.workspace.id) return;
@@ -125,9 +124,9 @@ export class TokensService {
 }
 
 function noSuchIntegration(id: string): ApiError {
-  return new ApiError('ReferenceNotFound', `integrationId "${id}" is no integration of this workspace.`);
+  return new ApiError('ReferenceNotFound', `integrationId: this workspace has no integration "${id}".`);
 }
 
 function noSuchBot(botId: string): ApiError {
-  return new ApiError('ReferenceNotFound', `botId "${botId}" is no bot of this workspace.`);
+  return new ApiError('ReferenceNotFound', `botId: this workspace has no bot "${botId}".`);
 }

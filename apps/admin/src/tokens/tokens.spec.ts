@@ -21,7 +21,7 @@ async function newBot(account: Account): Promise<string> {
 }
 
 describe('personal access tokens', () => {
-  it('are shown once, work, and are kept as a hash', async () => {
+  it('are shown once, work, and are stored as a hash', async () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'laptop' });
 
     const { pats } = await alice.client.listPersonalAccessTokens({});
@@ -37,7 +37,7 @@ describe('personal access tokens', () => {
     expect(JSON.stringify(row)).not.toContain(value.slice(0, 20));
   });
 
-  it('need a note of some length, which may be empty', async () => {
+  it('require a note, which may be empty, within its length limit', async () => {
     const ask = (json: object) =>
       door.send('POST /v1/admin/account/pats', { headers: { authorization: `Bearer ${alice.token}` }, json });
 
@@ -50,7 +50,7 @@ describe('personal access tokens', () => {
     }
   });
 
-  it('are gone when they are deleted, once', async () => {
+  it('are deleted once, and stop working', async () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'x' });
 
     await alice.client.deletePersonalAccessToken({ id: pat.id });
@@ -63,7 +63,7 @@ describe('personal access tokens', () => {
     });
   });
 
-  it('of somebody else are neither listed nor deleted', async () => {
+  it('of another account are neither listed nor deleted', async () => {
     const { pat } = await bob.client.createPersonalAccessToken({ note: 'x' });
 
     const { pats } = await alice.client.listPersonalAccessTokens({});
@@ -82,7 +82,7 @@ describe('personal access tokens', () => {
 });
 
 describe('bot API keys', () => {
-  it('are shown once, act as their bot, and are kept as a hash', async () => {
+  it('are shown once, act as their bot, and are stored as a hash', async () => {
     const botId = await newBot(alice);
 
     const key = await alice.client.createBotApiKey({ botId, note: 'server' });
@@ -96,7 +96,7 @@ describe('bot API keys', () => {
     expect((await door.client(value).getBot({ id: botId })).bot.id).toBe(botId);
   });
 
-  it('may not manage, list or write anything of the workspace', async () => {
+  it('may not manage, list or write resources of the workspace', async () => {
     const botId = await newBot(alice);
     const { value, id } = await alice.client.createBotApiKey({ botId });
     const client = door.client(value, alice.workspaceId, botId);
@@ -119,11 +119,11 @@ describe('bot API keys', () => {
     }
   });
 
-  it('of a foreign bot and of none are refused in the same words', async () => {
+  it('return the same error for a bot of another workspace as for a missing one', async () => {
     const foreign = await newBot(bob);
 
     for (const botId of [foreign, 'none']) {
-      const message = `botId "${botId}" is no bot of this workspace.`;
+      const message = `botId: this workspace has no bot "${botId}".`;
       await expect(alice.client.createBotApiKey({ botId })).rejects.toMatchObject({
         type: 'ReferenceNotFound',
         message,
@@ -135,7 +135,7 @@ describe('bot API keys', () => {
     }
   });
 
-  it('are gone when they are deleted, once, and by their workspace alone', async () => {
+  it('are deleted once, and only by their workspace', async () => {
     const botId = await newBot(alice);
     const { id } = await alice.client.createBotApiKey({ botId });
 
@@ -149,7 +149,7 @@ describe('bot API keys', () => {
     expect((await alice.client.listBotApiKeys({ botId })).baks).toEqual([]);
   });
 
-  it('are not deleted as personal tokens, nor the other way round', async () => {
+  it('are not deleted by the operation for personal tokens, nor the other way round', async () => {
     const botId = await newBot(alice);
     const [key, { pat }] = await Promise.all([
       alice.client.createBotApiKey({ botId }),
@@ -162,7 +162,7 @@ describe('bot API keys', () => {
     await expect(alice.client.deleteBotApiKey({ id: pat.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it.each([['viewer'], ['billing'], ['developer']] as const)('take more than the role %s', async (role) => {
+  it.each([['viewer'], ['billing'], ['developer']] as const)('take a higher role than %s', async (role) => {
     const [botId, carol] = await Promise.all([newBot(alice), door.newAccount()]);
     await door.addMember(alice.workspaceId, carol.accountId, role);
     const client = door.client(carol.token, alice.workspaceId);
@@ -174,7 +174,7 @@ describe('bot API keys', () => {
     await expect(client.listBotApiKeys({ botId })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('leave a record when they are made and when they are deleted, without the key', async () => {
+  it('leave audit records without the key when they are created and deleted', async () => {
     const botId = await newBot(alice);
     const { id, value } = await alice.client.createBotApiKey({ botId, note: 'back end' });
     await alice.client.deleteBotApiKey({ id });
@@ -190,7 +190,7 @@ describe('bot API keys', () => {
     expect(JSON.stringify(records)).not.toContain(value);
   });
 
-  it('are refused while their bot is being deleted', async () => {
+  it('cannot be created during the deletion of their bot', async () => {
     const botId = await newBot(alice);
     await door.sql('BEGIN');
     await door.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);

@@ -8,7 +8,7 @@ import { UsageRepository } from './usage.repository';
 const days = 730;
 const months = 24;
 const bots = 10;
-/** Two looks for each bot, each at a few pages. The days of a type are on more than a thousand. */
+/** Limit of index pages per bot: two lookups of a few pages each. The days of one type fill more than 1,000 pages. */
 const mostPagesOfBot = 20;
 
 const workspace: UsageSubject = { id: 'w', workspace_id: 'w', bot_id: '' };
@@ -18,8 +18,8 @@ let test: TestDatabase;
 let usage: UsageRepository;
 
 /**
- * Each day of two years every bot has one more of both types, and what is of no bot stays at one. So at the end of the
- * month before the last one 730 days less those of the last month are over. Other workspaces are told of in between.
+ * Usage of two years: each day every bot has one more of both types, and usage without a bot stays at one. Thus the
+ * value at the end of a month is the number of days so far. Rows of another workspace lie in between.
  */
 beforeAll(async () => {
   test = await createTestDatabase(adminDatabase.migrations, 'admin');
@@ -51,7 +51,7 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     return { answer: answer!, pages: await pagesOf(test.database, sent) };
   }
 
-  /** What the work writes, which is undone, and the pages that it looks at, foreign keys aside. */
+  /** Rows that the work writes, which is rolled back, and the pages that it reads, without those of foreign keys. */
   async function change(work: (tx: Transaction) => Promise<void>) {
     let changed: unknown[] = [];
     const undone = new Error('undone');
@@ -79,7 +79,7 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     ['2024-03', 'storage_count', days, 1],
     ['2024-03', 'invocation_calls', 0, 0],
     ['2021-12', 'storage_count', 0, 0],
-  ] as const)('is read by the last day of each bot in %s: %s', async (period, type, ofBot, ofNone) => {
+  ] as const)('reads only the last day of each bot in %s: %s', async (period, type, ofBot, ofNone) => {
     const all = await read(() => usage.listAmounts([workspace], [type], period));
     const one = await read(() => usage.listAmounts([bot], [type], period));
     const byBot = await read(() => usage.listByBot('w', type, period));
@@ -92,7 +92,7 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     expect(byBot.pages).toBeLessThan((bots + 2) * mostPagesOfBot);
   });
 
-  it.each(['storage_count', 'invocation_calls'] as const)('is told month by month: %s', async (type) => {
+  it.each(['storage_count', 'invocation_calls'] as const)('is summed per month: %s', async (type) => {
     const all = await read(() => usage.listHistory(workspace, type, '2024-03'));
     const one = await read(() => usage.listHistory(bot, type, '2024-03'));
 
@@ -111,7 +111,7 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     expect(one.pages).toBeLessThan((months + 2) * 2 * mostPagesOfBot);
   });
 
-  it('ends with a bot by the last day of each type, and goes with it to another workspace', async () => {
+  it('ends with a deleted bot, and moves with a transferred one, by the last day of each type', async () => {
     const end = await change((tx) => usage.endBot(tx, 'bot_4', 'w'));
     const move = await change((tx) => usage.moveBot(tx, 'bot_4', 'w', 'x'));
 

@@ -1,7 +1,7 @@
 import { limitTypes, type UsageType } from '@parley/contracts/admin/usage';
 import type { AdminConfig } from '../config';
 
-/** What admin counts itself. */
+/** Usage types that admin counts in its own tables. */
 export type OwnUsageType = 'bot_count' | 'workspace_member_count';
 
 const amounts: Record<UsageType, (config: AdminConfig) => number> = {
@@ -22,12 +22,11 @@ const amounts: Record<UsageType, (config: AdminConfig) => number> = {
   file_max_size_bytes: (config) => config.maxUploadBytes,
 };
 
-/** What each workspace may use. */
 export function quotaOf(config: AdminConfig, type: UsageType): number {
   return amounts[type](config);
 }
 
-/** What is used up, unlike a limit of a single call or file. */
+/** False for limits of a single call or file, which usage does not exhaust. */
 export function isUsedUp(type: UsageType): boolean {
   return !limitTypes.includes(type);
 }

@@ -18,7 +18,6 @@ import { UsageRepository } from './usage.repository';
 
 const names: Record<OwnUsageType, string> = { bot_count: 'bots', workspace_member_count: 'members' };
 
-/** What workspaces may use, and the count of what admin itself gives them. */
 @Injectable()
 export class QuotasService {
   constructor(
@@ -39,23 +38,32 @@ export class QuotasService {
     return { quotas: usageTypes.map((type) => ({ period, value: quotaOf(this.config, type), type })) };
   }
 
-  /** Counts one more, which the transaction adds. Locks the workspace; throws QuotaExceeded when it has no room. */
+  /**
+   * Locks the workspace and counts one more, which the transaction adds. Throws QuotaExceeded when the quota is
+   * reached.
+   */
   async admit(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
     await this.workspaces.lock(tx, workspaceId);
     const count = await this.usage.count(tx, workspaceId, type);
     const quota = quotaOf(this.config, type);
     if (count >= quota) {
-      throw new ApiError('QuotaExceeded', `The workspace may have ${quota} ${names[type]} (${type}) and has ${count}.`);
+      throw new ApiError(
+        'QuotaExceeded',
+        `Quota exceeded: the workspace may have ${quota} ${names[type]} (${type}) and has ${count}.`,
+      );
     }
     await this.usage.recordOwn(tx, workspaceId, type, count + 1);
   }
 
-  /** Locks what is counted by workspace. Whoever also locks a bot or a member of it does so after this. */
+  /** Locks workspaces, in the order of their ids. Lock order: before the rows of their bots and members. */
   async lock(tx: Transaction, ...workspaceIds: string[]): Promise<void> {
     for (const id of workspaceIds.sort()) await this.workspaces.lock(tx, id);
   }
 
-  /** Counts a bot where it goes and no longer where it was, with what it holds; both are locked. Throws QuotaExceeded. */
+  /**
+   * Moves the usage of a bot between two locked workspaces. Throws QuotaExceeded when the target has its maximum of
+   * bots.
+   */
   async transferBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
     await this.admit(tx, to, 'bot_count');
     await this.usage.recordOwn(tx, from, 'bot_count', (await this.usage.count(tx, from, 'bot_count')) - 1);
@@ -63,8 +71,8 @@ export class QuotasService {
   }
 
   /**
-   * Counts what the recurring events of a bot in a locked workspace will say, in place of what they would have said before.
-   * Throws QuotaExceeded when that is more than before and has no room.
+   * Replaces the storage reserved for the recurring events of a bot in a locked workspace. Throws QuotaExceeded when
+   * the reservation grows above the quota.
    */
   async reserveForRecurringEvents(
     tx: Transaction,
@@ -78,11 +86,10 @@ export class QuotasService {
     if (used!.value <= quota) return;
     throw new ApiError(
       'QuotaExceeded',
-      `The workspace may store ${quota} bytes (storage_count): it uses ${used!.value - bytes}, and the recurring events of this bot would take ${bytes} within ${this.config.eventRetentionDays} days.`,
+      `Quota exceeded: the workspace may store ${quota} bytes (storage_count). It uses ${used!.value - bytes}, and the recurring events of this bot would take ${bytes} within ${this.config.eventRetentionDays} days.`,
     );
   }
 
-  /** Counts anew, once the transaction has taken something away from the locked workspace. */
   async recount(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
     await this.usage.recordOwn(tx, workspaceId, type, await this.usage.count(tx, workspaceId, type));
   }

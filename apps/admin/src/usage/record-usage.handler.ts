@@ -5,7 +5,6 @@ import { recordUsage, type UsageChanged } from '@parley/contracts/admin/usage';
 import { Database } from '@parley/database/database';
 import { UsageRepository } from './usage.repository';
 
-/** Keeps what services tell of what they count. */
 @Injectable()
 export class RecordUsageHandler {
   constructor(
@@ -13,13 +12,13 @@ export class RecordUsageHandler {
     private readonly usage: UsageRepository,
   ) {}
 
-  /** Safe to repeat and in any order: the newest amount of a day stays. */
+  /** Safe to repeat and in any order: keeps the newest amount of a day. */
   @Consumes(recordUsage)
   async record(change: UsageChanged): Promise<void> {
     await this.usage.record(change);
   }
 
-  /** Safe to repeat: what is nothing already stays nothing. */
+  /** Safe to repeat: amounts of zero stay zero. */
   @Consumes(endUsage)
   async end({ botId, workspaceId }: BotDeleted): Promise<void> {
     await this.database.transaction((tx) => this.usage.endBot(tx, botId, workspaceId));

@@ -1,6 +1,5 @@
 import type { DailyUsage, UsageActivity, UsageType } from '@parley/contracts/admin/usage';
 
-/** A workspace, or a bot in one, whose usage is asked for. */
 export interface UsageSubject {
   id: string;
   workspace_id: string;
@@ -9,7 +8,6 @@ export interface UsageSubject {
 }
 
 export interface AmountRow {
-  /** Of the subject. */
   id: string;
   type: UsageType;
   value: number;
@@ -36,7 +34,7 @@ export function toDailyUsage(row: UsageRow): DailyUsage {
   return { key: `${row.bot_id || row.workspace_id}:${row.day}`, date: row.day, value: row.value };
 }
 
-/** `2026-01` of `2026-01-31` and of an ISO time. */
+/** Month of a day or an ISO time: `2026-01` for `2026-01-31`. */
 export function monthOf(time: string): string {
   return time.slice(0, 7);
 }

@@ -28,32 +28,32 @@ const today = "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
 const replace = `ON CONFLICT (workspace_id, type, bot_id, day) DO UPDATE
   SET value = excluded.value, changed_at = excluded.changed_at`;
 const replaceOlder = `${replace} WHERE usage.changed_at <= excluded.changed_at`;
-/** Types that are not counted by month: what a bot has of them it holds on to. */
+/** Usage types that are levels, not monthly sums: a bot holds its amount until it changes. */
 const heldTypes = usageTypes.filter((type) => !monthlyUsage.includes(type));
 /**
- * What the bot $1 holds in the workspace $2, of the types $3: one look into the primary key for each. Only this index is in the
- * order of two bounds; with an equality Postgres has been seen to look for the bot in all of the last days.
+ * Amounts that bot $1 holds in workspace $2, of the types $3: one lookup in the primary key per type. With the two
+ * bounds on `bot_id`, only the primary key has the requested order; with an equality, Postgres was seen to search all
+ * of the last days for the bot.
  */
 const held = `(
-  SELECT wanted.type, latest.value FROM unnest($3::text[]) AS wanted (type) CROSS JOIN LATERAL (
-    SELECT value FROM usage WHERE workspace_id = $2 AND type = wanted.type AND bot_id >= $1 AND bot_id <= $1
+  SELECT requested.type, latest.value FROM unnest($3::text[]) AS requested (type) CROSS JOIN LATERAL (
+    SELECT value FROM usage WHERE workspace_id = $2 AND type = requested.type AND bot_id >= $1 AND bot_id <= $1
     ORDER BY bot_id DESC, day DESC LIMIT 1
   ) latest WHERE latest.value <> 0
 ) held`;
 
-/** SQL of what is asked for; `botId` is empty for all of the workspace. */
+/** SQL expressions of a query; `botId` is the empty text for the whole workspace. */
 interface Asked {
   workspaceId: string;
   botId: string;
   type: string;
   period: string;
-  /** `monthlyUsage`. */
   monthly: string;
 }
 
 /**
- * The last value of each bot by the end of the month, with the bots found by jumps from one to the next: however many days
- * there are, it is a few looks into the primary key for each bot. Bounds as those of `held`.
+ * Skip scan: the last value of each bot until the end of the month. It jumps from bot to bot with a few lookups in the
+ * primary key for each, however many days are stored. Bounds as in `held`.
  */
 const latestValues = ({ workspaceId, botId, type, period, monthly }: Asked) => `
   WITH RECURSIVE counted AS (
@@ -73,14 +73,17 @@ const latestValues = ({ workspaceId, botId, type, period, monthly }: Asked) => `
       AND (bot_id, day) >= (counted.bot_id, CASE WHEN ${type} = ANY(${monthly}) THEN ${period} ELSE '' END)
     ORDER BY bot_id DESC, day DESC LIMIT 1) latest`;
 
-/** Amounts of all but `monthlyUsage` hold until the next one, in whatever month that comes. */
+/**
+ * Usage per day. Monthly types (`monthlyUsage`) start at zero each month; all others hold until the next recorded
+ * amount.
+ */
 @Injectable()
 export class UsageRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Keeps the newest of a day. A bot counts for the workspace that it is in; one that is gone holds nothing any more. To the
-   * storage that is told, admin adds what it has reserved itself.
+   * Keeps the newest amount of a day. Assigns it to the current workspace of the bot, and drops held types of a deleted
+   * bot. Adds the storage that admin reserved for recurring events to a reported storage_count.
    */
   async record({ workspaceId, botId = '', type, value, at }: UsageChanged): Promise<void> {
     await this.database.query(
@@ -103,7 +106,7 @@ export class UsageRepository {
     return row!.count;
   }
 
-  /** What admin counted itself, in a workspace that is locked. */
+  /** Stores a count from admin's own tables. Needs the workspace lock. */
   async recordOwn(tx: Transaction, workspaceId: string, type: OwnUsageType, value: number): Promise<void> {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
@@ -113,8 +116,9 @@ export class UsageRepository {
   }
 
   /**
-   * Adds to the storage of a locked bot what its recurring events will say; how much that was before. News of its files
-   * that are on their way still count: they are told within seconds.
+   * Replaces the storage reserved for the recurring events of a locked bot; returns the former reservation. The row's
+   * time lies up to a minute back, so that storage reports of the files service under way, which arrive within seconds,
+   * still count.
    */
   async reserve(tx: Transaction, workspaceId: string, botId: string, bytes: number): Promise<number> {
     const [before] = await tx.query<{ bytes: string }>(
@@ -138,7 +142,6 @@ export class UsageRepository {
     return Number(before!.bytes);
   }
 
-  /** What the bot holds is nothing from now on. */
   async endBot(tx: Transaction, botId: string, workspaceId: string): Promise<void> {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
@@ -148,7 +151,7 @@ export class UsageRepository {
     );
   }
 
-  /** What the bot holds, and what it used this month, counts for another workspace from now on. */
+  /** Moves the held amounts of a bot, and its monthly usage of this month, to another workspace. */
   async moveBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
@@ -163,7 +166,6 @@ export class UsageRepository {
     );
   }
 
-  /** Those of the ids that are a workspace of the account or a bot in one. */
   listSubjects(accountId: string, ids: string[]): Promise<UsageSubject[]> {
     return this.database.query(
       `SELECT subject.* FROM (
@@ -183,7 +185,7 @@ export class UsageRepository {
     );
   }
 
-  /** How much there was at the end of the month, of each type for each subject. Primary key. */
+  /** Amounts at the end of the month for each subject and type. Primary key. */
   async listAmounts(
     subjects: UsageSubject[],
     types: readonly UsageType[],
@@ -191,17 +193,17 @@ export class UsageRepository {
     sql: Sql = this.database,
   ): Promise<AmountRow[]> {
     return sql.query(
-      `SELECT subject.id, wanted.type, coalesce(sum(latest.value), 0) AS value
+      `SELECT subject.id, requested.type, coalesce(sum(latest.value), 0) AS value
        FROM unnest($1::text[], $2::text[], $3::text[]) AS subject (id, workspace_id, bot_id)
-       CROSS JOIN unnest($4::text[]) AS wanted (type)
+       CROSS JOIN unnest($4::text[]) AS requested (type)
        LEFT JOIN LATERAL (${latestValues({
          workspaceId: 'subject.workspace_id',
          botId: 'subject.bot_id',
-         type: 'wanted.type',
+         type: 'requested.type',
          period: '$5',
          monthly: '$6::text[]',
        })}) latest ON true
-       GROUP BY subject.id, wanted.type`,
+       GROUP BY subject.id, requested.type`,
       [
         subjects.map(({ id }) => id),
         subjects.map(({ workspace_id }) => workspace_id),
@@ -213,7 +215,6 @@ export class UsageRepository {
     );
   }
 
-  /** What admin counts, as it is now. */
   async listOwnAmounts(workspaceIds: string[]): Promise<(Record<OwnUsageType, number> & { id: string })[]> {
     return this.database.query(
       `SELECT counted.id, (SELECT count(*)::int FROM bot WHERE workspace_id = counted.id) AS bot_count,
@@ -237,7 +238,7 @@ export class UsageRepository {
     );
   }
 
-  /** Month by month, as far as anything changed in it, and this month. Primary key, or usage_day for all of a workspace. */
+  /** One row for each month with a change, and one for this month. Primary key, or usage_day for a whole workspace. */
   listHistory(subject: UsageSubject, type: UsageType, thisMonth: string): Promise<{ period: string; value: number }[]> {
     const [isBehind, order] = subject.bot_id
       ? ["(bot_id, day) > ($3, changed.period || '-31') AND bot_id <= $3", 'bot_id, day']

@@ -26,7 +26,6 @@ import { thisMonth } from './quotas.service';
 import { toActivity, toDailyUsage, type UsageSubject } from './usage.entity';
 import { UsageRepository } from './usage.repository';
 
-/** What workspaces and bots use. Every member of a workspace may see it. */
 @Injectable()
 export class UsageService {
   constructor(
@@ -56,7 +55,7 @@ export class UsageService {
     return { data: rows.map(({ bot_id, value }) => ({ botId: bot_id, value })) };
   }
 
-  /** Limits of a single call or file are never closer to their end. */
+  /** Excludes limits of a single call or file, which have no usage. */
   async listCompletion({ account }: AccountCaller): Promise<QuotaCompletions> {
     const workspaces = await this.usage.listWorkspacesOf(account.id);
     const completions: Record<string, QuotaCompletion> = {};
@@ -91,7 +90,10 @@ export class UsageService {
     return { id, workspace_id: id, bot_id: '' };
   }
 
-  /** Workspaces and bots of these ids, in their order. Throws ResourceNotFound when one of them is foreign or missing. */
+  /**
+   * Resolves ids to workspaces and bots, in the same order. Throws ResourceNotFound for a missing one or one of another
+   * workspace.
+   */
   private async subjectsOf({ account }: AccountCaller, ids: string[]): Promise<UsageSubject[]> {
     const found = new Map((await this.usage.listSubjects(account.id, ids)).map((subject) => [subject.id, subject]));
     return [...new Set(ids)].map((id) => {
@@ -101,7 +103,7 @@ export class UsageService {
     });
   }
 
-  /** In the order of the subjects, then of the types. This month's bots and members are counted where they are. */
+  /** Sorted by subject, then by type. For the current month, bots and members are counted in their own tables. */
   private async usagesOf(
     subjects: UsageSubject[],
     types: readonly UsageType[],

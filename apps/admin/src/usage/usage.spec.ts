@@ -22,7 +22,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** What a service tells, as its consumer gets it. */
 function tell({ workspaceId }: Account, type: UsageType, value: number, more: Partial<UsageChanged> = {}) {
   return door.apps[1]!.get(RecordUsageHandler, { strict: false }).record({
     workspaceId,
@@ -42,7 +41,7 @@ async function valueOf({ client }: Account, id: string, type: UsageType, period?
 }
 
 describe('quotas', () => {
-  it('are those of the configuration, each of them in every month', async () => {
+  it('have the configured amounts in every month', async () => {
     const { client, workspaceId: id } = await door.newAccount();
 
     const { quotas: all } = await client.listWorkspaceQuotas({ id });
@@ -70,7 +69,7 @@ describe('quotas', () => {
     });
   });
 
-  it('of bots are kept, also when many are made at once', async () => {
+  it('limit bots, also for concurrent requests', async () => {
     const { client, workspaceId: id } = await door.newAccount();
 
     const results = await Promise.allSettled(Array.from({ length: 7 }, () => client.createBot({})));
@@ -80,7 +79,7 @@ describe('quotas', () => {
     expect(failures[0]).toMatchObject({
       type: 'QuotaExceeded',
       code: 403,
-      message: 'The workspace may have 4 bots (bot_count) and has 4.',
+      message: 'Quota exceeded: the workspace may have 4 bots (bot_count) and has 4.',
     });
     expect(await client.getWorkspace({ id })).toMatchObject({ botCount: 4 });
     const { bots } = await client.listBots({});
@@ -88,7 +87,7 @@ describe('quotas', () => {
     await expect(client.createBot({})).resolves.toBeDefined();
   });
 
-  it('of bots hold for one that is transferred too', async () => {
+  it('limit bots that are transferred to a workspace, too', async () => {
     const alice = await door.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'full' });
     for (let count = 0; count < 4; count++) await door.client(alice.token, id).createBot({});
@@ -101,7 +100,7 @@ describe('quotas', () => {
     await expect(alice.client.getBot({ id: botId })).resolves.toBeDefined();
   });
 
-  it('of members are kept, also when many are added at once', async () => {
+  it('limit members, also for concurrent requests', async () => {
     const [alice, ...others] = await Promise.all(Array.from({ length: 5 }, () => door.newAccount()));
     const emails = await Promise.all(others.map(async ({ client }) => (await client.getAccount({})).account.email));
 
@@ -114,8 +113,8 @@ describe('quotas', () => {
   });
 });
 
-describe('what admin counts', () => {
-  it('is as it is now, and kept day by day', async () => {
+describe('usage that admin counts', () => {
+  it('is the current count, and stored per day', async () => {
     const alice = await door.newAccount();
     const { client, workspaceId: id } = alice;
     const botId = await newBot(alice);
@@ -136,7 +135,7 @@ describe('what admin counts', () => {
     ]);
   });
 
-  it('goes with a bot that is transferred', async () => {
+  it('moves with a bot that is transferred', async () => {
     const alice = await door.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'second' });
     const botId = await newBot(alice);
@@ -160,13 +159,13 @@ describe('what admin counts', () => {
       [botId, 'bot_count', 0],
       [botId, 'ai_spend', 7],
     ]);
-    // What was under way when it was transferred counts where it is now.
+    // Reports sent before the transfer count for the new workspace.
     await tell(alice, 'storage_count', 11, { botId, at: new Date(Date.now() + 60_000).toISOString() });
     expect(await valueOf(alice, id, 'storage_count')).toBe(11);
   });
 });
 
-describe('what other services count', () => {
+describe('usage that other services count', () => {
   it('arrives by event', async () => {
     const { client, workspaceId } = await door.newAccount();
     const app = door.apps[1]!;
@@ -183,7 +182,7 @@ describe('what other services count', () => {
     expect(usage.value).toBe(3);
   });
 
-  it('is the newest that was told, however often and in whatever order', async () => {
+  it('is the newest report, however often and in whatever order reports arrive', async () => {
     const alice = await door.newAccount();
     const at = (hour: number) => `2024-03-05T0${hour}:00:00.000Z`;
 
@@ -199,7 +198,7 @@ describe('what other services count', () => {
     expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2024-03')).toBe(30);
   });
 
-  it('of a workspace is the sum of its bots and of what belongs to none', async () => {
+  it('of a workspace is the sum of its bots and of usage without a bot', async () => {
     const alice = await door.newAccount();
     const [one, two] = [await newBot(alice), await newBot(alice)];
 
@@ -219,7 +218,7 @@ describe('what other services count', () => {
     ]);
   });
 
-  it('of a bot ends with the bot, but for what the month has seen', async () => {
+  it('of a bot ends when the bot is deleted, except for monthly types', async () => {
     const alice = await door.newAccount();
     const botId = await newBot(alice);
     await tell(alice, 'storage_count', 10, { botId });
@@ -238,7 +237,7 @@ describe('what other services count', () => {
     });
   });
 
-  it('of a workspace that is gone is dropped', async () => {
+  it('of a deleted workspace is dropped', async () => {
     const alice = await door.newAccount();
 
     await tell({ ...alice, workspaceId: 'wkspace_none' }, 'storage_count', 1);
@@ -248,7 +247,7 @@ describe('what other services count', () => {
 });
 
 describe('the history of usage', () => {
-  it('keeps what is there from month to month, and counts calls anew', async () => {
+  it('keeps levels from month to month, and starts monthly types at zero', async () => {
     const alice = await door.newAccount();
     const [one, two] = [await newBot(alice), await newBot(alice)];
     for (const type of ['storage_count', 'invocation_calls'] as const) {
@@ -277,7 +276,7 @@ describe('the history of usage', () => {
     expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2023-12')).toBe(0);
   });
 
-  it('shows each day once, page by page, within the asked times', async () => {
+  it('shows each day once, page by page, within the requested dates', async () => {
     const alice = await door.newAccount();
     const botId = await newBot(alice);
     const days = ['2024-01-29', '2024-01-30', '2024-01-31', '2024-02-01'];
@@ -329,7 +328,7 @@ describe('the history of usage', () => {
 });
 
 describe('the completion of quotas', () => {
-  it('is that of the most used one, for each workspace of the account', async () => {
+  it('is that of the most used quota, for each workspace of the account', async () => {
     const alice = await door.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'second' });
     await tell(alice, 'storage_count', 900);
@@ -361,7 +360,7 @@ describe('usage and quotas', () => {
     listWorkspaceQuotas: (client: Account['client'], id: string) => client.listWorkspaceQuotas({ id }),
   };
 
-  it.each(Object.entries(calls))('are read by billing, and by nobody else: %s', async (name, call) => {
+  it.each(Object.entries(calls))('are readable for billing, and hidden from other accounts: %s', async (name, call) => {
     const [alice, bob, carol] = await Promise.all([door.newAccount(), door.newAccount(), door.newAccount()]);
     await door.addMember(alice.workspaceId, carol.accountId, 'billing');
     const botId = await newBot(alice);
@@ -376,7 +375,7 @@ describe('usage and quotas', () => {
     if (/^(getU|getM|listUsage)/.test(name)) await expect(call(carol.client, botId)).resolves.toBeDefined();
   });
 
-  it('of several are refused when one of them is foreign', async () => {
+  it('of several subjects are rejected when one of them belongs to another account', async () => {
     const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
 
     await expect(
@@ -384,7 +383,7 @@ describe('usage and quotas', () => {
     ).rejects.toMatchObject({ type: 'ResourceNotFound', message: expect.stringContaining(bob.workspaceId) });
   });
 
-  it('are asked for a day that no calendar has without harm', async () => {
+  it('tolerate a date that is not in the calendar', async () => {
     const { client, workspaceId: id } = await door.newAccount();
     const query = { id, type: 'bot_count' } as const;
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { handleForm } from '@parley/contracts/admin/workspaces';
 
-/** Leaves room for what is appended, within the 64 characters of a handle. */
+/** Leaves room for the suffix within the 64 characters of a handle. */
 const maxStemLength = 56;
 const numbered = 20;
 const random = 5;
 
-/** Handles that are like the wanted one, best first. With the random ones at the end, some of them are always free. */
+/** Suggestions similar to a handle, best first. The random ones at the end ensure that some are always free. */
 export function similarHandles(wanted: string): string[] {
   const stem = wanted.replaceAll(/^[-_]+|[-_]+$/g, '').slice(0, maxStemLength) || 'workspace';
   const endings = [

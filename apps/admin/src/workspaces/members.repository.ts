@@ -20,7 +20,10 @@ const newestFirst = new Keyset<MemberRow>([
 export class MembersRepository {
   constructor(private readonly database: Database) {}
 
-  /** The caller's role in the workspace of a path. Throws ResourceNotFound for who is no member, Forbidden for too low a role. */
+  /**
+   * Returns the caller's role in the workspace. Throws ResourceNotFound for an account that is not a member, Forbidden
+   * for a role without the permission.
+   */
   async requireRole(sql: Sql, { account }: Caller, workspaceId: string, permission: Permission): Promise<Role> {
     const role = await this.findRole(sql, account?.id, workspaceId);
     if (!role) throw notFound('workspace', workspaceId);
@@ -66,7 +69,7 @@ export class MembersRepository {
     return row;
   }
 
-  /** Throws AlreadyExists when the account is a member. The account must be there until the transaction ends. */
+  /** Throws AlreadyExists when the account is a member. The caller has to hold a lock on the account's row. */
   async create(tx: Transaction, workspaceId: string, accountId: string, email: string, role: Role): Promise<string> {
     const id = newId('member');
     const rows = await tx.query(
@@ -75,7 +78,7 @@ export class MembersRepository {
       [id, workspaceId, accountId, role],
     );
     if (rows.length === 0)
-      throw new ApiError('AlreadyExists', `email "${email}" is a member of this workspace already.`);
+      throw new ApiError('AlreadyExists', `email: "${email}" is a member of this workspace already.`);
     return id;
   }
 
@@ -92,8 +95,8 @@ export class MembersRepository {
   }
 
   /**
-   * Makes a workspace belong to the owner of longest standing if it belongs to nobody of its owners any more. Throws
-   * ReferenceConstraint when no owner is left. The workspace must be locked.
+   * Assigns the workspace to its longest-standing owner when its current `owner_id` is no longer an owner. Needs the
+   * workspace lock. Throws ReferenceConstraint when no owner is left.
    */
   async settleOwner(tx: Transaction, workspaceId: string): Promise<void> {
     const [owners] = await tx.query<{ count: number }>(
@@ -107,6 +110,9 @@ export class MembersRepository {
       [workspaceId],
     );
     if (owners!.count > 0) return;
-    throw new ApiError('ReferenceConstraint', 'A workspace has an owner always: make another member an owner first.');
+    throw new ApiError(
+      'ReferenceConstraint',
+      'A workspace needs at least one owner. Make another member an owner first.',
+    );
   }
 }

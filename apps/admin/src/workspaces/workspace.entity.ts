@@ -11,12 +11,12 @@ export interface WorkspaceRow {
   website: string;
   social_accounts: string[];
   is_public: boolean;
-  /** Made at the first start, for whoever runs the platform. */
+  /** Workspace of the platform's operator, created at the first start. */
   is_operators: boolean;
   blocked: boolean;
   created_at: Date;
   updated_at: Date;
-  /** `count(*)`, which arrives as text. */
+  /** Text: Postgres returns `count(*)` as bigint. */
   bot_count: string;
 }
 
@@ -28,7 +28,7 @@ export function toWorkspace(row: WorkspaceRow): Workspace {
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     botCount: Number(row.bot_count),
-    // Nothing is sold here: these have no source and never change.
+    // Constants for API compatibility: this platform has no billing.
     billingVersion: 'v1',
     plan: 'community',
     spendingLimit: 0,

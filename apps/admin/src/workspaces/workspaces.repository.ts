@@ -25,9 +25,7 @@ export interface LeavingRow {
   id: string;
   name: string;
   member_id: string;
-  /** It has no other member. */
   alone: boolean;
-  /** It has no other owner. */
   only_owner: boolean;
   has_bots: boolean;
 }
@@ -35,7 +33,7 @@ export interface LeavingRow {
 export interface NewWorkspace {
   name: string;
   handle?: string;
-  /** Of whoever runs the platform; there is one at most. */
+  /** Workspace of the platform's operator; at most one exists. */
   isOperators?: boolean;
 }
 
@@ -43,7 +41,7 @@ export interface NewWorkspace {
 export class WorkspacesRepository {
   constructor(private readonly database: Database) {}
 
-  /** A workspace with its owner as first member. Throws Unauthorized when the account is just being deleted. */
+  /** Creates a workspace with its owner as first member. Throws Unauthorized when the account is gone. */
   async create(tx: Sql, ownerId: string, { name, handle, isOperators = false }: NewWorkspace): Promise<string> {
     const id = newId('wkspace');
     const rows = await tx.query(
@@ -60,13 +58,12 @@ export class WorkspacesRepository {
     return id;
   }
 
-  /** Until the transaction ends, nobody else changes the workspace's members, or what is counted of it. */
+  /** Row lock: blocks changes of the workspace's members and of its counted resources until the transaction ends. */
   async lock(tx: Transaction, id: string): Promise<void> {
     const rows = await tx.query('SELECT 1 FROM workspace WHERE id = $1 FOR NO KEY UPDATE', [id]);
     if (rows.length === 0) throw notFound('workspace', id);
   }
 
-  /** The workspace with the account's role in it, if it is a member. */
   async findOfMember(sql: Sql, accountId: string, id: string): Promise<(WorkspaceRow & { role: Role }) | undefined> {
     const [row] = await sql.query<WorkspaceRow & { role: Role }>(
       `SELECT ${columns}, member.role FROM workspace
@@ -77,7 +74,7 @@ export class WorkspacesRepository {
     return row;
   }
 
-  /** Ids of the account's workspaces. Until the transaction ends, nobody else changes them. */
+  /** Row locks on the account's workspaces, in the order of their ids; returns the ids. */
   async lockOfMember(tx: Transaction, accountId: string): Promise<string[]> {
     const rows = await tx.query<{ id: string }>(
       `SELECT workspace.id FROM workspace
@@ -88,7 +85,6 @@ export class WorkspacesRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** What becomes of the account's workspaces without it. */
   listForLeaving(tx: Transaction, accountId: string): Promise<LeavingRow[]> {
     return tx.query(
       `SELECT workspace.id, workspace.name, member.id AS member_id, others.count = 0 AS alone,
@@ -103,7 +99,7 @@ export class WorkspacesRepository {
     );
   }
 
-  /** The account's workspaces belong to their owner of longest standing among the others. */
+  /** Assigns the account's workspaces to their longest-standing other owner. */
   async passOn(tx: Transaction, accountId: string): Promise<void> {
     await tx.query(
       `UPDATE workspace SET owner_id = (
@@ -120,7 +116,7 @@ export class WorkspacesRepository {
     return rows.length > 0;
   }
 
-  /** Takes its members and preferences along. */
+  /** Cascades to its members and preferences. */
   async delete(tx: Transaction, id: string): Promise<void> {
     await tx.query('DELETE FROM workspace WHERE id = $1', [id]);
   }
@@ -149,7 +145,7 @@ export class WorkspacesRepository {
     return newestPublicFirst.page(rows, limit, boundTo);
   }
 
-  /** Those of the handles that a workspace has. Index workspace_handle. */
+  /** Selects the handles that are in use. Index workspace_handle. */
   listTakenHandles(handles: string[]): Promise<{ handle: string; name: string; is_public: boolean }[]> {
     return this.database.query('SELECT handle, name, is_public FROM workspace WHERE handle = ANY($1)', [handles]);
   }
@@ -177,7 +173,7 @@ export class WorkspacesRepository {
     return newestFirst.page(rows, limit, boundTo);
   }
 
-  /** Its time grows with each change, in the order of the changes. Throws AlreadyExists when the handle is taken. */
+  /** `updated_at` is strictly increasing. Throws AlreadyExists when another workspace has the handle. */
   async update(tx: Sql, id: string, change: UpdateWorkspace): Promise<void> {
     try {
       await tx.query(
@@ -201,7 +197,7 @@ export class WorkspacesRepository {
       );
     } catch (error) {
       if (!isUniqueViolation(error, 'workspace_handle')) throw error;
-      throw new ApiError('AlreadyExists', `handle "${change.handle ?? ''}" is taken: choose another one.`);
+      throw new ApiError('AlreadyExists', `handle: "${change.handle ?? ''}" is taken. Choose another one.`);
     }
   }
 }

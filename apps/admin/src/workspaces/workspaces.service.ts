@@ -43,7 +43,7 @@ export class WorkspacesService {
     private readonly bus: Bus,
   ) {}
 
-  /** The answer is read before the commit, as that of `update` is: an error says that nothing was done. */
+  /** Reads the reply before the commit, like `update`: an error then means that nothing was changed. */
   async create(caller: AccountCaller, { name }: CreateWorkspace) {
     const workspace = await this.database.transaction(async (tx) => {
       const id = await this.workspaces.create(tx, caller.account.id, { name });
@@ -90,7 +90,10 @@ export class WorkspacesService {
       await this.workspaces.lock(tx, id);
       await this.members.requireRole(tx, caller, id, 'own');
       if (await this.workspaces.hasBots(tx, id)) {
-        throw new ApiError('ReferenceConstraint', `The workspace "${id}" has bots: delete or transfer them first.`);
+        throw new ApiError(
+          'ReferenceConstraint',
+          `Cannot delete workspace "${id}": it has bots. Delete or transfer them first.`,
+        );
       }
       const { name } = await this.getOfMember(tx, caller, id);
       await this.close(tx, caller, admin.workspaces.delete, { id, name });
@@ -99,7 +102,7 @@ export class WorkspacesService {
     return {};
   }
 
-  /** Deletes a locked workspace without bots, in whatever operation it goes. Its audit records stay. */
+  /** Deletes a locked workspace without bots, for any operation that does so. Its audit records stay. */
   async close(
     tx: Transaction,
     caller: AccountCaller,
@@ -146,7 +149,6 @@ export class WorkspacesService {
     return { ...toLabel(row), isOperators: row.is_operators };
   }
 
-  /** Announces what others show of the workspace, and answers it. */
   private async changed(tx: Transaction, caller: AccountCaller, id: string) {
     const row = await this.getOfMember(tx, caller, id);
     await this.outbox.add(tx, workspaceChanged, toLabel(row));

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => door?.stop());
 
 describe('a workspace', () => {
-  it('is made for its owner and shown whole', async () => {
+  it('is created for its owner and returned with all fields', async () => {
     const workspace = await alice.client.createWorkspace({ name: 'Tea' });
 
     expect(workspace).toEqual({
@@ -40,7 +40,7 @@ describe('a workspace', () => {
     await expect(door.client(alice.token, workspace.id).createBot({})).resolves.toBeDefined();
   });
 
-  it('of which one is no member is not there, like one that never was', async () => {
+  it('returns the same 404 for an account that is not a member as for a missing workspace', async () => {
     for (const id of [bob.workspaceId, 'wkspace_none']) {
       const error = { type: 'ResourceNotFound', message: `The workspace "${id}" was not found.` };
       await expect(alice.client.getWorkspace({ id })).rejects.toMatchObject(error);
@@ -49,7 +49,7 @@ describe('a workspace', () => {
     expect((await bob.client.getWorkspace({ id: bob.workspaceId })).name).not.toBe('mine');
   });
 
-  it('is read by every member, billing too', async () => {
+  it('is readable for every member, including billing', async () => {
     const carol = await door.newAccount();
     await door.addMember(alice.workspaceId, carol.accountId, 'billing');
 
@@ -58,7 +58,7 @@ describe('a workspace', () => {
 });
 
 describe('listing workspaces', () => {
-  it('shows those that one is a member of, newest first, page by page', async () => {
+  it("returns the account's workspaces, newest first, page by page", async () => {
     const { client, workspaceId } = await door.newAccount();
     for (const name of ['one', 'two', 'three']) await client.createWorkspace({ name });
     const whole = await client.listWorkspaces({});
@@ -81,7 +81,7 @@ describe('listing workspaces', () => {
     expect(new Set([...first.workspaces, ...second.workspaces].map(({ id }: { id: string }) => id)).size).toBe(4);
   });
 
-  it('filters by handle, among its own', async () => {
+  it("filters the account's workspaces by handle", async () => {
     const handle = 'handle-of-alice';
     await alice.client.updateWorkspace({ id: alice.workspaceId, handle });
 
@@ -95,7 +95,7 @@ describe('listing workspaces', () => {
 });
 
 describe('updating a workspace', () => {
-  it('changes what is given and keeps the rest', async () => {
+  it('changes the given fields and keeps the others', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Tea' });
     const change = {
       name: 'Coffee',
@@ -123,7 +123,7 @@ describe('updating a workspace', () => {
     expect(Date.parse(again.updatedAt)).toBeGreaterThanOrEqual(Date.parse(changed.updatedAt));
   });
 
-  it('grows its time also when the clock does not, so that others know the last change', async () => {
+  it('increases updatedAt also when the clock stands still, so that other services recognise the last change', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Clock' });
     await door.sql("UPDATE admin.workspace SET updated_at = now() + interval '1 hour' WHERE id = $1", [id]);
     const before = await alice.client.getWorkspace({ id });
@@ -133,14 +133,14 @@ describe('updating a workspace', () => {
     expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt));
   });
 
-  it('to a handle that is taken is AlreadyExists, also when two want it at once', async () => {
+  it('to a handle that is taken is AlreadyExists, also for concurrent requests', async () => {
     const results = await Promise.allSettled(
       [alice, bob].map(({ client, workspaceId: id }) => client.updateWorkspace({ id, handle: 'wanted' })),
     );
 
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(results.find((result) => result.status === 'rejected')).toMatchObject({
-      reason: { type: 'AlreadyExists', message: 'handle "wanted" is taken: choose another one.' },
+      reason: { type: 'AlreadyExists', message: 'handle: "wanted" is taken. Choose another one.' },
     });
   });
 
@@ -169,7 +169,7 @@ describe('updating a workspace', () => {
 });
 
 describe('a public workspace', () => {
-  it('shows to everybody with an account what it says of itself', async () => {
+  it('shows its public fields to every account', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Open', billingVersion: 'v4' });
     const about = {
       about: 'Doors',
@@ -185,7 +185,7 @@ describe('a public workspace', () => {
     expect(open).toEqual({ id, name: 'Open', createdAt, updatedAt, ...about, handle: '' });
   });
 
-  it('that is private is not there, like one that never was, also for its members', async () => {
+  it('returns the same 404 for a private workspace as for a missing one, also for its members', async () => {
     for (const id of [alice.workspaceId, 'wkspace_none']) {
       await expect(alice.client.getPublicWorkspace({ id })).rejects.toMatchObject({
         type: 'ResourceNotFound',
@@ -229,14 +229,14 @@ describe('a public workspace', () => {
 });
 
 describe('the availability of a handle', () => {
-  it('is given when nobody has it', async () => {
+  it('is true when no workspace has it', async () => {
     expect(await alice.client.checkHandleAvailability({ handle: 'not-taken' })).toEqual({
       available: true,
       suggestions: [],
     });
   });
 
-  it('names a public workspace that has it, and five free ones', async () => {
+  it('returns the public workspace that has it, and five free handles', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Taken' });
     await alice.client.updateWorkspace({ id, handle: 'taken' });
     const second = await alice.client.createWorkspace({ name: 'Second' });
@@ -253,7 +253,7 @@ describe('the availability of a handle', () => {
   });
 
   it.each([['-edge-'], ['_'], ['-'.repeat(64)], ['x'.repeat(64)]])(
-    'of %s suggests only what a workspace can take',
+    'of %s suggests only valid handles',
     async (handle) => {
       const { id } = await alice.client.createWorkspace({ name: 'x' });
       if (handle.startsWith('x')) await alice.client.updateWorkspace({ id, handle });
@@ -268,7 +268,7 @@ describe('the availability of a handle', () => {
 });
 
 describe('deleting a workspace', () => {
-  it('takes its members along at once, tells it, and keeps its records', async () => {
+  it('deletes its members immediately, publishes an event, and keeps its audit records', async () => {
     const [{ client, workspaceId: id }, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
     await door.addMember(id, carol.accountId, 'developer');
     const hers = door.client(carol.token, id);
@@ -286,7 +286,7 @@ describe('deleting a workspace', () => {
     });
   });
 
-  it('is refused while it has bots', async () => {
+  it('is rejected while it has bots', async () => {
     const { client, workspaceId: id } = await door.newAccount();
     const { bot } = await client.createBot({});
 
@@ -299,14 +299,14 @@ describe('deleting a workspace', () => {
     await expect(client.deleteWorkspace({ id })).resolves.toEqual({});
   });
 
-  it.each(['administrator', 'manager', 'billing'] as const)('takes more than the role %s', async (role) => {
+  it.each(['administrator', 'manager', 'billing'] as const)('takes a higher role than %s', async (role) => {
     const carol = await door.newAccount();
     await door.addMember(alice.workspaceId, carol.accountId, role);
 
     await expect(carol.client.deleteWorkspace({ id: alice.workspaceId })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('of which one is no member is like deleting none', async () => {
+  it('returns the same 404 for an account that is not a member as for a missing workspace', async () => {
     for (const id of [bob.workspaceId, 'wkspace_none']) {
       await expect(alice.client.deleteWorkspace({ id })).rejects.toMatchObject({
         type: 'ResourceNotFound',

@@ -1,20 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/database/database';
 
-/** The end of a row's time as long as it has none. */
+/** `valid_to` of current rows: the largest bigint. */
 const open = '9223372036854775807';
 
-/** Gives `installs` and `views` of each row of `integration`, or NULL when it was neither installed nor seen. */
+/**
+ * Joins the current counters to `integration`: `installs` and `views` are NULL for an integration without installs and
+ * views.
+ */
 export const joinCurrentCounter = `LEFT JOIN integration_counter counter
   ON counter.integration_id = integration.id AND counter.valid_to = ${open}`;
 
-/** The same at a moment of the counters' clock: everything that was counted up to now is committed. */
+/**
+ * Joins the counters at a time of the logical clock `counter_clock`. All changes up to the clock's current time are
+ * committed.
+ */
 export function joinCounterAt(time: string): string {
   return `LEFT JOIN integration_counter counter ON counter.integration_id = integration.id
     AND counter.valid_from <= ${time} AND counter.valid_to > ${time}`;
 }
 
-/** What to add to the counters of a version. */
 export interface Counted {
   integrationId: string;
   installs?: number;
@@ -25,7 +30,10 @@ export interface Counted {
 export class CountersRepository {
   constructor(private readonly database: Database) {}
 
-  /** Adds, and keeps what was before for lists that are being paged. Versions that are gone count for nothing. */
+  /**
+   * Versioned counters: closes the current rows, which lists being paged still read, and inserts new ones. Skips
+   * deleted versions.
+   */
   async add(tx: Transaction, counted: Counted[]): Promise<void> {
     if (counted.length === 0) return;
     const [clock] = await tx.query<{ time: string }>('UPDATE counter_clock SET time = time + 1 RETURNING time');
@@ -56,7 +64,7 @@ export class CountersRepository {
     await this.database.transaction((tx) => this.add(tx, counted));
   }
 
-  /** Forgets values that no list asks for any more. */
+  /** Deletes closed rows that no pagination needs any more. */
   async forgetBefore(hours: number): Promise<void> {
     await this.database.query("DELETE FROM integration_counter WHERE closed_at < now() - $1 * interval '1 hour'", [
       hours,

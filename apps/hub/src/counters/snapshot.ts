@@ -1,22 +1,20 @@
 import { ApiError } from '@parley/contracts/errors';
 
-/** How long a list that is sorted by counters can be paged. */
+/** Time limit in hours for paging through a list sorted by counters. */
 export const snapshotHours = 24;
 
-/** The moment that all pages of a list show the counters of. */
 export interface Snapshot {
-  /** Of the counters' clock. */
+  /** Time of the logical clock `counter_clock`. */
   time: string;
-  /** When the first page was asked for, in milliseconds. */
+  /** Unix time of the first page in milliseconds. */
   takenAt: number;
 }
 
-/** A token of a list's order with the snapshot that it goes on with. */
 export function withSnapshot({ time, takenAt }: Snapshot, token: string): string {
   return `${time}.${takenAt}.${token}`;
 }
 
-/** Throws InvalidQuery for what is no such token, and for one that is too old. */
+/** Throws InvalidQuery for an invalid token and for one older than `snapshotHours`. */
 export function readSnapshot(token: string): { snapshot: Snapshot; rest: string } {
   const [, time, takenAt, rest] = /^(\d{1,15})\.(\d{1,15})\.(.*)$/.exec(token) ?? [];
   if (time === undefined || takenAt === undefined || rest === undefined) {

@@ -9,8 +9,8 @@ const writeIntervalMs = 2_000;
 const forgetIntervalMs = 600_000;
 
 /**
- * Counts views without a write where somebody reads: they are added up here and written every two seconds. A process that
- * is killed loses those of the last two seconds; one that is stopped loses none.
+ * Write-behind counter: adds up views in memory and writes them every two seconds, so that reads cause no write. A
+ * killed process loses the views of up to two seconds, a stopped one none.
  */
 @Injectable()
 export class ViewsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -23,7 +23,7 @@ export class ViewsService implements OnApplicationBootstrap, BeforeApplicationSh
     @Inject(platformToken) { logger }: Platform,
   ) {
     this.writing = new Loop({ name: 'hub.writeViews', intervalMs: writeIntervalMs, logger }, () => this.write());
-    // An hour more than a list may take, for clocks that differ.
+    // Keeps one hour more than pagination may take, to allow for clock skew.
     this.forgetting = new Loop({ name: 'hub.forgetCounters', intervalMs: forgetIntervalMs, logger }, async () => {
       await this.counters.forgetBefore(snapshotHours + 1);
       return false;
@@ -44,7 +44,7 @@ export class ViewsService implements OnApplicationBootstrap, BeforeApplicationSh
     this.seen.set(id, (this.seen.get(id) ?? 0) + 1);
   }
 
-  /** What cannot be written is kept for the next time. */
+  /** Keeps the views for the next attempt when the write fails. */
   private async write(): Promise<boolean> {
     const views = this.seen;
     if (views.size === 0) return false;

@@ -4,7 +4,7 @@ import type { Transaction } from '@parley/database/database';
 
 @Injectable()
 export class InstallationsRepository {
-  /** False when a report of this revision or a later one was there. Locks the bot's reports. */
+  /** Locks the bot's report. False for a revision that is not newer than the stored one. */
   async isNews(tx: Transaction, { botId, revision }: InstallationsChanged): Promise<boolean> {
     const rows = await tx.query(
       `INSERT INTO installation_report (bot_id, revision) VALUES ($1, $2)
@@ -15,7 +15,7 @@ export class InstallationsRepository {
     return rows.length > 0;
   }
 
-  /** Replaces what the bot has, and gives the integrations that it had before. */
+  /** Replaces the bot's installations; returns the ids of its former integrations. */
   async replace(tx: Transaction, { botId, integrations, plugins }: InstallationsChanged): Promise<string[]> {
     const before = await tx.query<{ kind: string; entry_id: string }>(
       'DELETE FROM installation WHERE bot_id = $1 RETURNING kind, entry_id',

@@ -10,7 +10,7 @@ import { Database } from '@parley/database/database';
 import { type Counted, CountersRepository } from '../counters/counters.repository';
 import { InstallationsRepository } from './installations.repository';
 
-/** What bots have installed, as admin tells it. */
+/** Installations of bots, copied from admin's events. */
 @Injectable()
 export class InstallationsService {
   constructor(
@@ -20,7 +20,7 @@ export class InstallationsService {
     private readonly bus: Bus,
   ) {}
 
-  /** Safe to repeat: a report that is not newer than the one before changes nothing. */
+  /** Safe to repeat: ignores a report that is not newer than the stored one. */
   @Consumes(countInstallations)
   async report(report: InstallationsChanged): Promise<void> {
     await this.database.transaction(async (tx) => {
@@ -31,26 +31,26 @@ export class InstallationsService {
     });
   }
 
-  /** Throws Forbidden, in the same words for a bot that does not exist and for one that the caller may not read. */
+  /** Throws Forbidden: the same error for a missing bot as for one that the caller may not read. */
   async requireBotReader(caller: Caller, botId: string): Promise<void> {
     const accountId = caller.account?.id ?? '';
     const { role } = await this.bus.call(admin.identity.roleInBot, caller, { accountId, botId });
     if (role && hasPermission(role, 'read')) return;
-    throw new ApiError('Forbidden', `installedByBotId "${botId}" names nothing that this token may read.`);
+    throw new ApiError('Forbidden', `installedByBotId: no bot "${botId}" that this token may read.`);
   }
 
-  /** Throws ReferenceConstraint for what a bot has installed: admin knows, also what it has not told yet. */
+  /** Throws ReferenceConstraint when a bot has it installed. Asks admin, whose events may not have arrived here yet. */
   async requireUnused(caller: Caller, kind: 'integration' | 'plugin', id: string): Promise<void> {
     const { count } = await this.bus.call(admin.installations.count, caller, { id });
     if (count === 0) return;
     throw new ApiError(
       'ReferenceConstraint',
-      `Bots have ${kind} "${id}" installed: it cannot be deleted before they do not.`,
+      `Cannot delete ${kind} "${id}": bots have it installed. Uninstall it from all bots first.`,
     );
   }
 }
 
-/** A bot counts once, under however many aliases it has the same version. */
+/** Counts each bot once per version, however many aliases it has for it. */
 function difference(before: string[], now: string[]): Counted[] {
   const [old, present] = [new Set(before), new Set(now)];
   return [

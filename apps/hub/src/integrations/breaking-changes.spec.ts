@@ -12,7 +12,6 @@ const text = { type: 'string' };
 const number = { type: 'number' };
 const entity = object({ a: text });
 
-/** An integration that takes and gives one property, inside of everything that has a schema. */
 function definition(input: Schema = object({ a: text }), output: Schema = object({ a: text })): IntegrationDefinition {
   return {
     ...emptyDefinition,
@@ -43,12 +42,12 @@ describe('removing', () => {
     [{ channels: { counter } }, ['channel "counter": message "text" is removed']],
     [{ actions: {}, events: {} }, ['action "brew" is removed', 'event "boiled" is removed']],
     [{ user: { tags: { more: {} }, creation: { enabled: true, requiredTags: [] } } }, []],
-  ])('leaves %j, so that %j', (change, problems) => {
+  ])('down to %j reports %j', (change, problems) => {
     expect(breakingChanges(definition(), { ...definition(), ...change })).toEqual(problems);
   });
 });
 
-describe('what bots give', () => {
+describe('schemas of values that bots send', () => {
   const places = [
     'configuration',
     'configuration "manual"',
@@ -64,13 +63,13 @@ describe('what bots give', () => {
     ['a property less', object({}), undefined],
     ['a type more', object({ a: { type: ['string', 'null'] } }), undefined],
     ['any type', object({ a: {} }), undefined],
-  ])('may break by %s', (_name, input, problem) => {
+  ])('are checked for %s', (_name, input, problem) => {
     const problems = breakingChanges(definition(), definition(input));
 
     expect(problems.sort()).toEqual(problem ? places.map((place) => `${place}: ${problem}`).sort() : []);
   });
 
-  it('may break inside of objects and lists', () => {
+  it('are checked inside of objects and lists', () => {
     const nested = (inner: Schema) => object({ list: { type: 'array', items: object({ o: inner }) } });
 
     const problems = breakingChanges(definition(nested(object({}))), definition(nested(object({ b: text }, ['b']))));
@@ -79,7 +78,7 @@ describe('what bots give', () => {
   });
 });
 
-describe('what bots get', () => {
+describe('schemas of values that bots receive', () => {
   const places = ['output of action "brew"', 'event "boiled"', 'entity "cup"'];
 
   it.each([
@@ -89,13 +88,13 @@ describe('what bots get', () => {
     ['any type', object({ a: {} }), 'property "a" has another type'],
     ['a property more', object({ a: text, b: text }), undefined],
     ['a required property more', object({ a: text, b: text }, ['b']), undefined],
-  ])('may break by %s', (_name, output, problem) => {
+  ])('are checked for %s', (_name, output, problem) => {
     const problems = breakingChanges(definition(), definition(undefined, output));
 
     expect(problems.sort()).toEqual(problem ? places.map((place) => `${place}: ${problem}`).sort() : []);
   });
 
-  it('may become an integer where it was a number, but not the other way round', () => {
+  it('may change from number to integer, but not from integer to number', () => {
     const [integer, decimal] = [object({ a: { type: 'integer' } }), object({ a: number })];
 
     expect(breakingChanges(definition(undefined, decimal), definition(undefined, integer))).toEqual([]);

@@ -3,7 +3,7 @@ import type { IntegrationDefinition } from '@parley/contracts/hub/integration-de
 
 type Schema = Record<string, unknown>;
 
-/** What bots that rely on the one definition would miss in the other, a sentence each; empty when they keep working. */
+/** Compares two definitions; returns one sentence per change that breaks bots, empty when there is none. */
 export function breakingChanges(before: IntegrationDefinition, after: IntegrationDefinition): string[] {
   return [
     ...newDemands('configuration', before.configuration.schema, after.configuration.schema),
@@ -29,7 +29,6 @@ export function breakingChanges(before: IntegrationDefinition, after: Integratio
   ];
 }
 
-/** What is gone, and what is wrong with what is still there. */
 function compare<T>(
   kind: string,
   before: Record<string, T>,
@@ -42,7 +41,7 @@ function compare<T>(
   });
 }
 
-/** For what bots give: a property that they must give from now on, or may no longer give in the type they do. */
+/** Schemas of values that bots send: reports properties that become required or stop accepting a type. */
 function newDemands(path: string, before: Schema, after: Schema): string[] {
   const wasRequired = requiredOf(before);
   const demanded = requiredOf(after).filter((name) => !wasRequired.includes(name));
@@ -52,7 +51,7 @@ function newDemands(path: string, before: Schema, after: Schema): string[] {
   ];
 }
 
-/** For what bots get: a property that is gone, or comes in a type that it did not have. */
+/** Schemas of values that bots receive: reports removed properties and types that are new for a property. */
 function lostPromises(path: string, before: Schema, after: Schema): string[] {
   const [old, now] = [propertiesOf(before), propertiesOf(after)];
   return [
@@ -63,7 +62,7 @@ function lostPromises(path: string, before: Schema, after: Schema): string[] {
   ];
 }
 
-/** The properties that both schemas have, those inside of them and of their items too. */
+/** Compares the properties that both schemas have, recursively through objects and list items. */
 function compareProperties(
   path: string,
   before: Schema,
@@ -80,7 +79,7 @@ function compareProperties(
   });
 }
 
-/** True when every type that the second schema allows is one of the first. */
+/** True when the first schema allows every type that the second allows. */
 function accepts(first: Schema, second: Schema): boolean {
   const [allowed, types] = [typesOf(first), typesOf(second)];
   if (allowed.length === 0) return true;
@@ -91,7 +90,6 @@ function isInteger(type: unknown, allowed: unknown[]): boolean {
   return type === 'integer' && allowed.includes('number');
 }
 
-/** Empty when it says nothing of its type. */
 function typesOf({ type }: Schema): unknown[] {
   return type === undefined ? [] : [type].flat();
 }
@@ -105,7 +103,7 @@ function propertiesOf({ properties }: Schema): Record<string, Schema> {
   return Object.fromEntries(entries.filter((entry): entry is [string, Schema] => isRecord(entry[1])));
 }
 
-/** What a list holds, or the schema itself when it is of no list. */
+/** Schema of the list items, or the schema itself when it is not a list. */
 function itemOf(schema: Schema): Schema {
   return isRecord(schema['items']) ? schema['items'] : schema;
 }

@@ -2,7 +2,6 @@ import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import { checkSchemas } from '@parley/json-schema/check-schemas';
 
-/** Entries that a definition may have at most. */
 const limits = {
   states: 20,
   events: 20,
@@ -15,10 +14,7 @@ const limits = {
 };
 const otherEntries = 1000;
 
-/**
- * Throws InvalidPayload for a definition with too many of something, and InvalidJsonSchema for one of its schemas that is
- * none; both with the path of what is wrong.
- */
+/** Throws InvalidPayload for too many entries and InvalidJsonSchema for an invalid schema, both with the path. */
 export function checkDefinition(definition: IntegrationDefinition): void {
   const { channels, user } = definition;
   checkCount('states', definition.states, limits.states);

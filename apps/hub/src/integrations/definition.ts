@@ -14,7 +14,6 @@ const noConfiguration: ConfigurationDefinition = { identifier: { required: false
 const nothingCreatable: CreatableDefinition = { tags: {}, creation: { enabled: false, requiredTags: [] } };
 const noChannel: ChannelDefinition = { messages: {}, conversation: nothingCreatable, message: { tags: {} } };
 
-/** What an integration declares of which nothing was said. */
 export const emptyDefinition: IntegrationDefinition = {
   configuration: noConfiguration,
   configurations: {},
@@ -30,8 +29,8 @@ export const emptyDefinition: IntegrationDefinition = {
 };
 
 /**
- * The definition after the change. Entries of maps are replaced whole and removed by `null`; channels are merged down to
- * their messages and tags, and the default configuration down to its fields.
+ * Merges a change into the definition. Entries of maps are replaced completely and removed by `null`; channels are
+ * merged down to their messages and tags, and the default configuration down to its fields.
  */
 export function mergeDefinition(
   current: IntegrationDefinition,

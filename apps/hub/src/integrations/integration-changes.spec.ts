@@ -20,7 +20,6 @@ afterAll(() => door?.stop());
 let names = 0;
 type Given = Omit<Parameters<Account['client']['createIntegration']>[0], 'name' | 'version'>;
 
-/** Version 1.0.0 of a name that no other test uses. */
 async function create(given: Given = {}) {
   names += 1;
   const { integration } = await alice.client.createIntegration({
@@ -31,14 +30,12 @@ async function create(given: Given = {}) {
   return integration;
 }
 
-/** Alice's workspace, by somebody with this role in it. */
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
   const account = await door.newAccount();
   await door.addMember(alice.workspaceId, account.accountId, role);
   return door.client(account.token, alice.workspaceId);
 }
 
-/** What was announced about an integration, newest last. */
 async function announced(subject: string, field: string, id: string) {
   const rows = await door.sql<{ data: Record<string, unknown> }>(
     'SELECT data FROM hub.outbox WHERE subject = $1 AND data ->> $2 = $3 ORDER BY id',
@@ -47,7 +44,6 @@ async function announced(subject: string, field: string, id: string) {
   return rows.map(({ data }) => data);
 }
 
-/** True when somebody waits for the transaction of the test. */
 async function isBlocked(): Promise<boolean> {
   const waiting = await door.sql(
     'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
@@ -59,7 +55,7 @@ const schema = { type: 'object', properties: { a: { type: 'string' } } };
 const other = { type: 'object', properties: { b: { type: 'string' } } };
 
 describe('updating an integration', () => {
-  it('keeps what is not named', async () => {
+  it('keeps the fields that are left out', async () => {
     const before = await create({
       title: 'Tea',
       url: 'http://localhost/tea',
@@ -79,7 +75,7 @@ describe('updating an integration', () => {
     });
   });
 
-  it('merges maps by entry, channels by message and tag, and removes by null', async () => {
+  it('merges maps by entry, channels by message and tag, and removes entries by null', async () => {
     const { id } = await create({
       url: 'http://localhost/tea',
       identifier: { extractScript: 'extract', fallbackHandlerScript: 'fallback' },
@@ -139,7 +135,7 @@ describe('updating an integration', () => {
     expect(Object.keys(integration.channels['counter']!.conversation.tags).sort()).toEqual(['row', 'table']);
   });
 
-  it('takes any name for an entry, also that of something which every object has', async () => {
+  it('accepts any name for an entry, also one that every JavaScript object has', async () => {
     const { id } = await create();
     const headers = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
     const body =
@@ -154,7 +150,7 @@ describe('updating an integration', () => {
     expect(Object.keys(json.integration.entities)).toEqual(['toString']);
   });
 
-  it('loses nothing of two that come at once', async () => {
+  it('loses neither of two concurrent updates', async () => {
     const { id } = await create();
     const changes = Array.from({ length: 10 }, (_, index) => `state${index}`);
 
@@ -166,7 +162,7 @@ describe('updating an integration', () => {
     expect(Object.keys(integration.states).sort()).toEqual(changes);
   });
 
-  it('holds the limits over what is there and what is added together', async () => {
+  it('applies limits to stored and added entries together', async () => {
     const states = Object.fromEntries(
       Array.from({ length: 20 }, (_, i) => [`s${i}`, { type: 'user' as const, schema }]),
     );
@@ -180,7 +176,7 @@ describe('updating an integration', () => {
     await expect(alice.client.updateIntegration({ id, states: { more, s0: null } })).resolves.toBeDefined();
   });
 
-  it('holds the limit of attributes, and of their names, over what is there too', async () => {
+  it('applies the limits of attributes and their names to stored and added ones together', async () => {
     const attributes = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`a${index}`, 'x']));
     const { id } = await create({ attributes });
 
@@ -193,7 +189,7 @@ describe('updating an integration', () => {
     await expect(alice.client.updateIntegration({ id, attributes: { more: 'x', a0: null } })).resolves.toBeDefined();
   });
 
-  it('finds nothing when its workspace is deleted meanwhile', async () => {
+  it('returns a 404 when its workspace is deleted meanwhile', async () => {
     const { id } = await create();
     await door.sql('BEGIN');
     await door.sql('DELETE FROM hub.integration WHERE id = $1', [id]);
@@ -206,7 +202,7 @@ describe('updating an integration', () => {
     await refused;
   });
 
-  it('takes as many and as long names of actions as there may be', async () => {
+  it('accepts the maximum number and length of action names', async () => {
     const { id } = await create();
     const action = { input: { schema: {} }, output: { schema: {} } };
     const names = Array.from({ length: 1000 }, (_, index) => `${index}X${'あ'.repeat(190)}${index}`);
@@ -224,7 +220,7 @@ describe('updating an integration', () => {
     [{ interfaces: { i: { id: 'ifver_01ARZ3NDEKTSV4RRFFQ69G5FAV' } } }, 'ReferenceNotFound'],
     [{ title: '' }, 'InvalidPayload'],
     [{ secrets: { a: 'x' } }, 'InvalidPayload'],
-  ])('with %j is refused whole', async (change, type) => {
+  ])('with %j is rejected as a whole', async (change, type) => {
     const { id, updatedAt } = await create();
 
     await expect(alice.client.updateIntegration({ id, description: 'new', ...change } as never)).rejects.toMatchObject({
@@ -233,7 +229,7 @@ describe('updating an integration', () => {
     expect((await alice.client.getIntegration({ id })).integration).toMatchObject({ description: '', updatedAt });
   });
 
-  it('tells whoever has it installed, and the audit records', async () => {
+  it('publishes an event for its installations, and an audit record', async () => {
     const { id } = await create();
 
     await alice.client.updateIntegration({ id, title: 'New', visibility: 'public' });
@@ -247,7 +243,7 @@ describe('updating an integration', () => {
     ]);
   });
 
-  it('by another workspace finds nothing', async () => {
+  it('by another workspace returns a 404', async () => {
     const { id } = await create({ visibility: 'public' });
 
     await expect(bob.client.updateIntegration({ id, title: 'Mine' })).rejects.toMatchObject({
@@ -255,7 +251,7 @@ describe('updating an integration', () => {
     });
   });
 
-  it('publishes no name that somebody else has published', async () => {
+  it('rejects the publication under a name that another workspace has published', async () => {
     const { id, name } = await create();
     await bob.client.createIntegration({ name, version: '2.0.0', visibility: 'unlisted' });
 
@@ -270,7 +266,7 @@ describe('a breaking change', () => {
   const bypass = { 'x-bypass-breaking-changes-detection': 'true' };
 
   it.each(['public', 'unlisted'] as const)(
-    'of a version that is %s is refused with what would break',
+    'of a %s version is rejected with a list of the problems',
     async (visibility) => {
       const { id } = await create({ actions, visibility });
 
@@ -282,7 +278,7 @@ describe('a breaking change', () => {
     },
   );
 
-  it('of a version that never was public is made, also when a bot of the workspace has it', async () => {
+  it('of a version that was never public is allowed, also when a bot of the workspace has it installed', async () => {
     const { id } = await create({ actions });
     const { bot } = await alice.client.createBot({});
     await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
@@ -293,7 +289,7 @@ describe('a breaking change', () => {
     expect(integration.actions).toEqual({});
   });
 
-  it('of a version that is private again is refused as long as a bot has it installed', async () => {
+  it('of a version that became private again is rejected while a bot has it installed', async () => {
     const { id } = await create({ actions, visibility: 'public' });
     const { bot } = await bob.client.createBot({});
     await bob.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
@@ -305,7 +301,7 @@ describe('a breaking change', () => {
     });
   });
 
-  it('is made when the header asks for it', async () => {
+  it('is allowed by the header', async () => {
     const { id } = await create({ actions, visibility: 'public' });
 
     const answer = await door.send(`PUT /v1/admin/integrations/${id}`, {
@@ -319,7 +315,7 @@ describe('a breaking change', () => {
   it.each([
     ['a draft', {}],
     ['one under development', { dev: true, visibility: 'public' as const }],
-  ])('of %s is nobody’s business', async (_name, given) => {
+  ])('of %s is allowed', async (_name, given) => {
     const { id } = await create({ actions, ...given });
 
     await expect(alice.client.updateIntegration({ id, actions: { brew: null } })).resolves.toBeDefined();
@@ -327,7 +323,7 @@ describe('a breaking change', () => {
 });
 
 describe('validating', () => {
-  it('a creation writes nothing and says what creating would', async () => {
+  it('a creation writes nothing and returns the errors of the creation', async () => {
     const { name } = await create();
 
     expect(await alice.client.validateIntegrationCreation({ name, version: '2.0.0' })).toEqual({});
@@ -343,7 +339,7 @@ describe('validating', () => {
     ).rejects.toMatchObject({ type: 'InvalidJsonSchema' });
   });
 
-  it('an update writes nothing and says what updating would', async () => {
+  it('an update writes nothing and returns the errors of the update', async () => {
     const { id } = await create({ visibility: 'public', events: { boiled: { schema } } });
 
     expect(await alice.client.validateIntegrationUpdate({ id, title: 'New' })).toEqual({});
@@ -359,7 +355,7 @@ describe('validating', () => {
 });
 
 describe('deleting an integration', () => {
-  it('takes all of it along and tells so', async () => {
+  it('deletes it completely and publishes an event', async () => {
     const { id, name } = await create({ code: 'x', icon: '', visibility: 'public' });
     await alice.client.createIntegration({ name, version: '0.9.0', visibility: 'public' });
 
@@ -373,7 +369,7 @@ describe('deleting an integration', () => {
     expect(await announced(hubEntryChanged.subject, 'id', id)).toMatchObject([{ isDeleted: true }]);
   });
 
-  it('is refused while a bot has it installed', async () => {
+  it('is rejected while a bot has it installed', async () => {
     const { id } = await create();
     const { bot } = await alice.client.createBot({});
     await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
@@ -384,7 +380,7 @@ describe('deleting an integration', () => {
     expect(await alice.client.deleteIntegration({ id })).toEqual({});
   });
 
-  it('by another workspace finds nothing', async () => {
+  it('by another workspace returns a 404', async () => {
     const { id } = await create({ visibility: 'public' });
 
     await expect(bob.client.deleteIntegration({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
@@ -392,7 +388,7 @@ describe('deleting an integration', () => {
 });
 
 describe('verification', () => {
-  it('is asked for once, and again after a rejection', async () => {
+  it('can be requested once, and again after a rejection', async () => {
     const { id } = await create();
     const status = async () => (await alice.client.getIntegration({ id })).integration.verificationStatus;
     const ask = () => alice.client.requestIntegrationVerification({ integrationId: id });
@@ -414,7 +410,7 @@ describe('verification', () => {
 });
 
 describe('rotating the signing secret', () => {
-  it('shows the new one once and keeps both encrypted, the old one for a day', async () => {
+  it('returns the new secret once and keeps both encrypted, the old one for 24 hours', async () => {
     const { id, signingSecret } = await create();
 
     const { newSigningSecret } = await alice.client.rotateIntegrationSigningSecrets({ id });
@@ -435,7 +431,7 @@ describe('rotating the signing secret', () => {
   });
 });
 
-describe('what a role may change', () => {
+describe('permission to change integrations', () => {
   it.each([
     ['administrator', 'done done done done done done'],
     ['manager', 'done done done done done done'],
@@ -470,8 +466,8 @@ describe('what a role may change', () => {
   );
 });
 
-describe('what a workspace owns', () => {
-  it('is told as usage: names, not their versions and nothing under development', async () => {
+describe('the integrations of a workspace', () => {
+  it('count as usage by name, without versions and integrations under development', async () => {
     const owner = await door.newAccount();
     const usage = async () =>
       (await owner.client.getUsage({ id: owner.workspaceId, type: 'integrations_owned_count' })).usage.value;
@@ -490,7 +486,7 @@ describe('what a workspace owns', () => {
     await until(usage, (value) => value === 1);
   });
 
-  it('has at most 200 versions of a name', async () => {
+  it('are limited to 200 versions per name', async () => {
     const { id, name } = await create();
     await door.sql(
       `INSERT INTO hub.integration SELECT (jsonb_populate_record(integration,

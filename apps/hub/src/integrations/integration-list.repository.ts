@@ -9,22 +9,22 @@ import { versionCondition } from '../publishing/version-condition';
 import type { ListedRow } from './integration.entity';
 import { entryColumns, ownerColumns } from './integrations.repository';
 
-/** All versions of a name fit into a page: older command lines never ask for a second one. */
+/** All versions of a name fit into one page: older command line tools never request a second one. */
 const maxOfOneName = 1000;
 
-/** With the moment that its counters are of, and what it may be sorted by: `bigint`s, which arrive as text. */
+/** Snapshot time and sort keys, which are `bigint` and arrive as text. */
 type Row = ListedRow & { time: string; score: string; popularity: string };
 interface Page {
   rows: ListedRow[];
   nextToken?: string;
 }
 
-/** Who has installed an integration thinks more of it than who has looked at it. */
+/** Sort key: one install weighs as much as ten views. */
 const popularity = '(coalesce(installs, 0)::bigint * 10 + coalesce(views, 0))';
-/** That of the first page, which the parameter gives on the others. */
+/** Snapshot time: the current one for the first page, the parameter for later pages. */
 const moment = 'coalesce($1::bigint, (SELECT time FROM counter_clock))';
 const id: KeyColumn<Row> = { sql: 'integration.id', type: 'text', of: (row) => row.id };
-/** Each with an id behind it, since none is unique. */
+/** Sort keys, each followed by the id, since none is unique. */
 const orders: Record<NonNullable<ListIntegrations['sortBy']> | 'relevance', KeyColumn<Row>[]> = {
   createdAt: [{ sql: 'integration.created_at', type: 'timestamptz', of: (row) => row.created_at }, id],
   updatedAt: [{ sql: 'integration.updated_at', type: 'timestamptz', of: (row) => row.updated_at }, id],
@@ -34,12 +34,14 @@ const orders: Record<NonNullable<ListIntegrations['sortBy']> | 'relevance', KeyC
   relevance: [{ sql: 'score', type: 'int8', of: (row) => row.score }, id],
 };
 
-/** The lists of integrations: each page is one statement. */
 @Injectable()
 export class IntegrationListRepository {
   constructor(private readonly database: Database) {}
 
-  /** Unless something narrower is asked for, the listed version of each name. Index integration_listed. */
+  /**
+   * Only the listed version of each name for `latest`, or for a query without a version, name and bot. Index
+   * integration_listed.
+   */
   async listPublic(query: ListIntegrations): Promise<Page> {
     const { name, version, installedByBotId } = query;
     const isNarrow = name !== undefined || version !== undefined || installedByBotId !== undefined;
@@ -48,7 +50,7 @@ export class IntegrationListRepository {
     return this.page(query, [], () => [shown]);
   }
 
-  /** All versions, those under development only when they are asked for. Index integration_workspace. */
+  /** All versions of the workspace; with `dev`, only those under development. Index integration_workspace. */
   async listOwn(workspaceId: string, query: ListOwnIntegrations): Promise<Page> {
     const { visibility, dev = false, version } = query;
     return this.page(query, [workspaceId, visibility, dev], (values) => [
@@ -77,9 +79,9 @@ export class IntegrationListRepository {
       ...filterConditions(query, values),
       token ? keyset.after(token.rest, boundTo(token.snapshot), values) : 'true',
     ];
-    // The first page is of this moment, and needs no past.
+    // The first page reads current counters, which needs no history.
     const counter = token ? joinCounterAt(moment) : joinCurrentCounter;
-    // The long columns are read of the rows of the page alone.
+    // Reads the long columns only for the rows of the page.
     const rows = await this.database.query<Row>(
       `WITH page AS (
          SELECT integration.id, ${moment} AS time, coalesce(installs, 0) AS installs, coalesce(views, 0) AS views,
@@ -133,8 +135,8 @@ function filterConditions(query: ListIntegrations, values: unknown[]): string[] 
 }
 
 /**
- * What fits a search, and how well: the very name first, then names that begin with it, then by what the words weigh
- * where they stand. A part of a name is enough, also one that no word begins with.
+ * Conditions and score of a search: the exact name first, then name prefixes, then by the weight of the matched words.
+ * A part of a name matches as well, even inside of a word.
  */
 function searchConditions(search: string | undefined, values: unknown[]): { score: string; matches: string[] } {
   if (search === undefined) return { score: '0::bigint', matches: [] };

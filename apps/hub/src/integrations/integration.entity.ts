@@ -15,7 +15,6 @@ import type { ConfigurationDefinition, IntegrationDefinition } from '@parley/con
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
 
-/** What every look at an integration shows. */
 export interface IntegrationEntryRow extends PublicationRow {
   attributes: Record<string, string> | null;
   verification_status: VerificationStatus;
@@ -30,9 +29,8 @@ export interface IntegrationRow extends IntegrationEntryRow {
   layers: string[];
   max_execution_time: number | null;
   has_code: boolean;
-  /** Encrypted, by name. */
+  /** Encrypted values by name. */
   secrets: Record<string, string>;
-  /** By alias. */
   interfaces: Record<string, Implementation>;
 }
 
@@ -43,18 +41,18 @@ interface OwnerColumns {
 
 interface CounterColumns {
   installs: number;
-  /** A `bigint`, which arrives as text. */
+  /** Text: a `bigint`. */
   views: string;
 }
 
 export type PublishedRow = IntegrationRow & OwnerColumns & CounterColumns;
 
-/** A row of a list; its counters are those of the moment that the list is paged at. */
+/** Row of a list, with counters as of the list's snapshot. */
 export type ListedRow = IntegrationEntryRow &
   OwnerColumns &
   CounterColumns & { action_names: string[]; interface_names: string[] };
 
-/** An integration as everybody sees it: where it runs and what secrets it has concerns its workspace alone. */
+/** Public view of an integration: omits its url and its secrets. */
 export function toPublicIntegration(row: PublishedRow): PublicIntegration {
   return {
     ...toIntegration(row),
@@ -65,7 +63,7 @@ export function toPublicIntegration(row: PublishedRow): PublicIntegration {
   };
 }
 
-/** @param search what was searched for, whose places are shown. */
+/** @param search marks the matches of this search. */
 export function toEntry(row: ListedRow, search?: string): IntegrationEntry {
   const { readmeUrl: _notListed, ...summary } = toSummary(row);
   return {
@@ -100,7 +98,6 @@ function toMatches(row: ListedRow, search: string): MatchedOn {
   };
 }
 
-/** An integration as its own workspace sees it. */
 export function toIntegration(row: IntegrationRow, signingSecret = ''): Integration {
   const { sandbox, extraOperations: _internal, ...definition } = row.definition;
   return {

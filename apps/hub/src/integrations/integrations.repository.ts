@@ -25,7 +25,6 @@ const columns = `${entryColumns}, dev, url, definition, sdk_version, layers, max
 
 const isPublished = "(NOT dev AND visibility <> 'private')";
 
-/** Everything of an integration that may change. */
 export interface IntegrationValues {
   labels: LabelColumns;
   url: string | null;
@@ -35,10 +34,10 @@ export interface IntegrationValues {
   sdkVersion: string | null;
   layers: string[];
   maxExecutionTime: number | null;
-  /** Encrypted, by name. */
+  /** Encrypted values by name. */
   secrets: Record<string, string>;
   visibility: Visibility;
-  /** Absent when it stays. */
+  /** Undefined keeps the stored code. */
   code?: string;
 }
 
@@ -55,14 +54,17 @@ export interface NewIntegration extends IntegrationValues {
 export class IntegrationsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Until the end of the transaction nobody else adds a version of this name or publishes one, in any workspace. */
+  /**
+   * Advisory lock per name: serialises creation and publication of its versions across all workspaces until the
+   * transaction ends.
+   */
   async lockName(tx: Transaction, name: string): Promise<void> {
     await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('integration:' || $1, 0))", [name]);
   }
 
   /**
-   * How many versions the workspace has of a name, under development or not, and whether another one has published it.
-   * Indexes integration_workspace and integration_published.
+   * Number of versions that the workspace has of a name with this `dev` flag, and whether another workspace has
+   * published the name. Indexes integration_workspace and integration_published.
    */
   async describeName(
     sql: Sql,
@@ -86,7 +88,7 @@ export class IntegrationsRepository {
     return rows.length > 0;
   }
 
-  /** The interfaces of these ids that the workspace may implement, by id. They stay as long as the transaction. */
+  /** Finds interfaces that the workspace may implement, and locks them against deletion until the transaction ends. */
   async findInterfaces(
     sql: Sql,
     workspaceId: string,
@@ -100,7 +102,7 @@ export class IntegrationsRepository {
     return new Map(rows.map(({ id, ...label }) => [id, label]));
   }
 
-  /** Throws AlreadyExists. */
+  /** Throws AlreadyExists when the workspace has this version of the name. */
   async create(tx: Transaction, integration: NewIntegration): Promise<IntegrationRow> {
     const id = newId('intver');
     const { workspaceId, name, version, dev } = integration;
@@ -119,7 +121,7 @@ export class IntegrationsRepository {
     return (await this.find(tx, workspaceId, id))!;
   }
 
-  /** Everything that may change, as it is from now on. */
+  /** Replaces all values that can change. Needs the lock on the name. */
   async save(tx: Transaction, { id, name }: { id: string; name: string }, values: IntegrationValues): Promise<void> {
     const { labels, definition, interfaces, code } = values;
     const { title, description } = labels;
@@ -160,7 +162,10 @@ export class IntegrationsRepository {
     await this.list(tx, name);
   }
 
-  /** Names that the workspace owns, and the time of this count: of two at once, the later one sees what the other did. */
+  /**
+   * Number of names that the workspace owns. Advisory lock per workspace: concurrent counts run one after the other,
+   * and the later one includes the changes of the earlier.
+   */
   async countNames(tx: Transaction, workspaceId: string): Promise<{ count: number; at: Date }> {
     await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('integrations-of:' || $1, 0))", [workspaceId]);
     const [row] = await tx.query<{ count: number; at: Date }>(
@@ -175,7 +180,7 @@ export class IntegrationsRepository {
     await tx.query('UPDATE integration SET verification_status = $2, updated_at = now() WHERE id = $1', [id, status]);
   }
 
-  /** Both encrypted. The one before stays good for a day. */
+  /** Takes the encrypted secret. The former one stays valid for 24 hours. */
   async rotateSigningSecret(tx: Transaction, id: string, signingSecret: string): Promise<void> {
     await tx.query(
       `UPDATE integration SET signing_secret = $2, previous_signing_secret = signing_secret,
@@ -185,19 +190,19 @@ export class IntegrationsRepository {
     );
   }
 
-  /** Throws ReferenceConstraint for one that a plugin depends on. */
+  /** Throws ReferenceConstraint when a plugin depends on the integration. */
   async delete(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
     await tx.query('DELETE FROM integration WHERE id = $1', [id]).catch((error: unknown) => {
       if (!isForeignKeyViolation(error)) throw error;
       throw new ApiError(
         'ReferenceConstraint',
-        `Plugins depend on integration "${id}": it cannot be deleted before they do not.`,
+        `Cannot delete integration "${id}": plugins depend on it. Remove it from their dependencies first.`,
       );
     });
     await this.list(tx, name);
   }
 
-  /** With the lock on its name, so that nobody else changes it until the end of the transaction. */
+  /** Locks the name and the row until the transaction ends. */
   async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
     const [named] = await tx.query<{ name: string }>(
       'SELECT name FROM integration WHERE workspace_id = $1 AND id = $2',
@@ -205,7 +210,7 @@ export class IntegrationsRepository {
     );
     if (!named) return undefined;
     await this.lockName(tx, named.name);
-    // Of a workspace that is deleted it goes without that lock.
+    // Row lock too: the deletion of a workspace deletes its integrations without the lock on the name.
     await tx.query('SELECT FROM integration WHERE id = $1 FOR NO KEY UPDATE', [id]);
     return this.find(tx, workspaceId, id);
   }
@@ -218,17 +223,16 @@ export class IntegrationsRepository {
     return row;
   }
 
-  /** Of the workspace's own, published or not. Index integration_name. */
+  /** Finds a version that the workspace owns, published or not. Index integration_name. */
   async findByName(workspaceId: string, name: string, wanted: string): Promise<IntegrationRow | undefined> {
     return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], wanted);
   }
 
-  /** Public or unlisted. */
   async findPublished(id: string): Promise<PublishedRow | undefined> {
     return this.findShown(`integration.id = $1 AND ${isPublished}`, [id]);
   }
 
-  /** Public or unlisted. Index integration_published. */
+  /** Finds public and unlisted integrations. Index integration_published. */
   async findPublishedByName(name: string, wanted: string): Promise<PublishedRow | undefined> {
     const condition = `integration.name = $1 AND ${isPublished}`;
     const version = isExact(wanted) ? wanted : await this.pick(condition, [name], wanted);
@@ -236,7 +240,10 @@ export class IntegrationsRepository {
     return this.findShown(`${condition} AND version = $2`, [name, version]);
   }
 
-  /** Bots have it, as they have told, and it was published once, though it may be private now. Index installation_entry. */
+  /**
+   * True when a bot has it installed and it was published at some time; it may be private now. Index
+   * installation_entry.
+   */
   async isInstalledFromHub(sql: Sql, id: string): Promise<boolean> {
     const rows = await sql.query(
       `SELECT FROM installation JOIN integration ON integration.id = entry_id
@@ -254,7 +261,7 @@ export class IntegrationsRepository {
     return row?.workspace_id;
   }
 
-  /** Those of the ids that the workspace owns, that are published or that are installed already. */
+  /** Selects integrations that the workspace owns, that are published, or whose id is in `installedIds`. */
   async findInstallable(workspaceId: string, ids: string[], installedIds: string[]): Promise<IntegrationRow[]> {
     return this.database.query<IntegrationRow>(
       `SELECT ${columns} FROM integration
@@ -273,7 +280,7 @@ export class IntegrationsRepository {
     return row;
   }
 
-  /** An exact version at once; for `latest` and ranges the versions are looked at first. */
+  /** One query for an exact version; `latest` and ranges first read all versions of the name. */
   private async findVersion(condition: string, values: unknown[], wanted: string): Promise<IntegrationRow | undefined> {
     const version = isExact(wanted) ? wanted : await this.pick(condition, values, wanted);
     if (version === undefined) return undefined;
@@ -319,7 +326,7 @@ export class IntegrationsRepository {
     );
   }
 
-  /** Makes the highest public release of the name the one that the hub's list shows. Needs the lock on the name. */
+  /** Marks the highest public release of the name as the one in the hub's list. Needs the lock on the name. */
   private async list(tx: Transaction, name: string): Promise<void> {
     await tx.query('UPDATE integration SET is_listed = false WHERE name = $1 AND is_listed', [name]);
     await tx.query(
@@ -332,5 +339,5 @@ export class IntegrationsRepository {
 }
 
 export function alreadyExists(name: string, version: string): ApiError {
-  return new ApiError('AlreadyExists', `There is an integration ${name} ${version} in this workspace.`);
+  return new ApiError('AlreadyExists', `Integration ${name} ${version} already exists in this workspace.`);
 }

@@ -43,10 +43,8 @@ import { IntegrationListRepository } from './integration-list.repository';
 import { alreadyExists, type IntegrationValues, IntegrationsRepository } from './integrations.repository';
 
 const maxVersions = 200;
-/** Breaking changes that an error names. */
 const maxShownProblems = 10;
 
-/** What an integration is before anything is said of it. */
 const nothing: Omit<IntegrationValues, 'labels'> = {
   url: null,
   definition: emptyDefinition,
@@ -59,7 +57,7 @@ const nothing: Omit<IntegrationValues, 'labels'> = {
   visibility: 'private',
 };
 
-/** The integrations of a workspace: each of its members sees them, published or not. */
+/** Integrations of a workspace, published or not; visible to all its members. */
 @Injectable()
 export class IntegrationsService {
   constructor(
@@ -149,7 +147,10 @@ export class IntegrationsService {
       if (!current) throw notFound('integration', id);
       const { verification_status: status } = current;
       if (status === 'pending' || status === 'approved') {
-        throw new ApiError('RelationConflict', `The verification of integration "${id}" is ${status} already.`);
+        throw new ApiError(
+          'RelationConflict',
+          `integrationId: the verification of integration "${id}" is ${status} already.`,
+        );
       }
       await this.integrations.setVerificationStatus(tx, id, 'pending');
       await this.announce(tx, caller, current, hub.integrations.requestVerification, 'pending');
@@ -177,7 +178,7 @@ export class IntegrationsService {
 
   async get({ workspace, integration }: WorkspaceCaller, { id }: IntegrationId): Promise<IntegrationReply> {
     const row = await this.integrations.find(this.database, workspace.id, id);
-    // An integration key reads its own integration and no other one of the workspace.
+    // An integration key may read its own integration only, not others of the workspace.
     if (!row || (integration && integration.id !== id)) throw notFound('integration', id);
     return { integration: toIntegration(row) };
   }
@@ -191,14 +192,14 @@ export class IntegrationsService {
     return { integration: toIntegration(row) };
   }
 
-  /** Asks admin, and so must not run inside of a transaction. */
+  /** Calls admin: do not use inside of a transaction. */
   private async checkName(caller: WorkspaceCaller, { name, version }: CreateIntegration): Promise<void> {
     checkVersion(version);
     const { handle } = await this.workspaces.labelOf(caller);
     checkName(name, handle);
   }
 
-  /** What a new integration will be. Throws for what keeps it from being made. Needs the lock on the name. */
+  /** Validates a creation and returns its values. A caller that writes them needs the lock on the name. */
   private async valuesOf(tx: Sql, caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationValues> {
     const { name, version, dev = false } = input;
     const { workspace } = caller;
@@ -208,7 +209,10 @@ export class IntegrationsService {
     if (!dev && (await this.integrations.hasVersion(tx, workspace.id, name, version)))
       throw alreadyExists(name, version);
     if (versions >= maxVersions) {
-      throw new ApiError('LimitExceeded', `${name} has ${maxVersions} versions already: delete one that nobody uses.`);
+      throw new ApiError(
+        'LimitExceeded',
+        `version: integration "${name}" has ${maxVersions} versions, which is the maximum. Delete one first.`,
+      );
     }
     if (isPublished({ ...values, dev })) {
       requirePublisher(caller);
@@ -217,7 +221,6 @@ export class IntegrationsService {
     return values;
   }
 
-  /** What an integration will be after a change. Throws for what keeps it from being changed. */
   private async valuesAfter(
     sql: Sql,
     caller: WorkspaceCaller,
@@ -262,7 +265,6 @@ export class IntegrationsService {
     });
   }
 
-  /** The values after a change. Throws for a change that makes no integration. */
   private async merge(
     sql: Sql,
     { workspace }: WorkspaceCaller,
@@ -304,7 +306,7 @@ export class IntegrationsService {
     );
   }
 
-  /** Throws ReferenceNotFound for an interface that is not there. */
+  /** Throws ReferenceNotFound for an interface that is missing or private to another workspace. */
   private async resolveInterfaces(
     sql: Sql,
     workspaceId: string,
@@ -316,8 +318,7 @@ export class IntegrationsService {
       if (draft === null) return [alias, null];
       const { id, entities = {}, actions = {}, events = {}, channels = {} } = draft;
       const declared = found.get(id);
-      if (!declared)
-        throw new ApiError('ReferenceNotFound', `interfaces.${alias}.id: there is no interface "${id}" here.`);
+      if (!declared) throw new ApiError('ReferenceNotFound', `interfaces.${alias}.id: interface "${id}" not found.`);
       return [alias, { id, ...declared, entities, actions, events, channels }];
     });
     return Object.fromEntries(resolved);
@@ -335,7 +336,6 @@ function toValues(row: IntegrationRow): IntegrationValues {
   };
 }
 
-/** Others may see it. */
 function isPublished({ dev, visibility }: { dev: boolean; visibility: Visibility }): boolean {
   return !dev && visibility !== 'private';
 }
@@ -347,10 +347,13 @@ function requireNoBreak(before: IntegrationDefinition, after: IntegrationDefinit
   const more = problems.length > shown.length ? ` and ${problems.length - shown.length} more` : '';
   throw new ApiError(
     'BreakingChanges',
-    `Bots that use this version would break: ${shown.join('; ')}${more}. Publish another version instead.`,
+    `The change breaks bots that use this version: ${shown.join('; ')}${more}. Publish another version instead.`,
   );
 }
 
 function nameTaken(name: string): ApiError {
-  return new ApiError('AlreadyExists', `Another workspace has published an integration "${name}": use another name.`);
+  return new ApiError(
+    'AlreadyExists',
+    `name: another workspace has published an integration "${name}". Use another name.`,
+  );
 }

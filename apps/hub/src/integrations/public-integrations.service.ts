@@ -13,7 +13,6 @@ import { type PublishedRow, toPublicEntry, toPublicIntegration } from './integra
 import { IntegrationListRepository } from './integration-list.repository';
 import { IntegrationsRepository } from './integrations.repository';
 
-/** The integrations that everybody sees. */
 @Injectable()
 export class PublicIntegrationsService {
   constructor(

@@ -26,7 +26,7 @@ type Query = Parameters<Account['client']['listPublicIntegrations']>[0];
 type OwnQuery = Parameters<Account['client']['listIntegrations']>[0];
 
 let names = 0;
-/** A word that no other test uses, so that a search for it finds what this test has published. */
+/** Unique word, so that a search for it finds only the integrations of this test. */
 function newWord(): string {
   names += 1;
   return `q${String.fromCharCode(...[...String(names)].map((digit) => 97 + Number(digit)))}x`;
@@ -37,12 +37,10 @@ async function publish(name: string, given: Partial<Given> = {}) {
   return (await alice.client.createIntegration({ name, ...all })).integration;
 }
 
-/** What everybody finds. The list has its own client: no header names a workspace. */
 async function find(query: Query) {
   return (await door.client(bob.token).listPublicIntegrations(query)).integrations;
 }
 
-/** All pages of a list, with what is done between each two. */
 async function pages(query: Query, between: () => Promise<void> = async () => {}) {
   const found: Awaited<ReturnType<typeof find>> = [];
   let nextToken: string | undefined;
@@ -63,7 +61,7 @@ const schema = { type: 'object', properties: {} };
 const action = { input: { schema }, output: { schema } };
 
 describe('getting a public integration', () => {
-  it('shows chat, which comes with the platform', async () => {
+  it('returns the built-in chat', async () => {
     const { integration } = await bob.client.getPublicIntegration({ name: 'chat', version: '1.0.0' });
 
     const channel = integration.channels['channel']!;
@@ -90,7 +88,7 @@ describe('getting a public integration', () => {
     );
   });
 
-  it('shows who owns it and how much it is used, but neither address nor secrets', async () => {
+  it('returns its owner and counters, but neither its url nor its secrets', async () => {
     const { id } = await publish(newWord(), { url: 'http://localhost/tea', secrets: { A: 'x' }, title: 'Tea' });
 
     const { integration } = await door.client(bob.token).getPublicIntegrationById({ id });
@@ -106,7 +104,7 @@ describe('getting a public integration', () => {
     });
   });
 
-  it('finds unlisted ones by id and name, and neither private ones nor those under development', async () => {
+  it('finds unlisted ones by id and name, but neither private ones nor those under development', async () => {
     const name = newWord();
     const unlisted = await publish(name, { visibility: 'unlisted' });
     const hidden = [
@@ -125,7 +123,7 @@ describe('getting a public integration', () => {
     }
   });
 
-  it('counts views in the background, each once', async () => {
+  it('counts each view once, in the background', async () => {
     const { id } = await publish(newWord());
 
     await Promise.all(Array.from({ length: 5 }, () => bob.client.getPublicIntegrationById({ id })));
@@ -141,7 +139,7 @@ describe('getting a public integration', () => {
 });
 
 describe('the list of public integrations', () => {
-  it('shows the highest release of each name, unless a version or a name is given', async () => {
+  it('shows the highest release of each name, unless the query has a version or a name', async () => {
     const word = newWord();
     for (const version of ['1.0.0', '1.9.0', '1.10.0', '2.0.0-beta.1']) await publish(word, { version });
     await publish(word, { version: '3.0.0', visibility: 'private' });
@@ -193,7 +191,7 @@ describe('the list of public integrations', () => {
     }
   });
 
-  it('shows all versions of a name on one page, whatever its size', async () => {
+  it('returns all versions of a name on one page, whatever the page size', async () => {
     const name = newWord();
     for (let patch = 0; patch < 25; patch += 1) await publish(name, { version: `1.0.${patch}` });
 
@@ -203,7 +201,7 @@ describe('the list of public integrations', () => {
     expect(meta.nextToken).toBeUndefined();
   });
 
-  it('follows what is published, withdrawn and deleted', async () => {
+  it('reflects publications, withdrawals and deletions', async () => {
     const word = newWord();
     const old = await publish(word, { version: '1.0.0' });
     const young = await publish(word, { version: '2.0.0', visibility: 'private' });
@@ -254,7 +252,7 @@ describe('the list of public integrations', () => {
 });
 
 describe('a search', () => {
-  it('finds words where they stand, says where, and puts names first', async () => {
+  it('finds words in every field, returns the matches, and sorts names first', async () => {
     const word = newWord();
     const capital = word[0]!.toUpperCase() + word.slice(1);
     await publish(`${word}-b`, { description: `Of ${word} and others`, title: 'B' });
@@ -276,7 +274,7 @@ describe('a search', () => {
     ]);
   });
 
-  it('finds a part of a name, all words of several, and no sign as anything but itself', async () => {
+  it('finds parts of a name and all of several words, and takes special characters literally', async () => {
     const word = newWord();
     const { id } = await publish(`the_${word}sheets`, { description: 'For spreadsheets' });
     const ids = async (search: string) => (await find({ search })).map((entry) => entry.id);
@@ -290,7 +288,7 @@ describe('a search', () => {
     for (const search of ['%', "'", '\\', '&|!', '()', ':*', '…']) expect(await ids(search)).not.toContain(id);
   });
 
-  it('says nothing of matches where nothing is searched', async () => {
+  it('returns no matches without a search', async () => {
     const { name } = await publish(newWord());
 
     expect((await find({ name }))[0]).not.toHaveProperty('matchedOn');
@@ -331,7 +329,7 @@ describe('an order', () => {
 
 describe('paging', () => {
   it.each(['createdAt', 'updatedAt', 'name', 'installCount', 'popularity', undefined] as const)(
-    'by %s meets every one once, while counters change in between',
+    'by %s returns each integration once, while counters change in between',
     async (sortBy) => {
       const word = newWord();
       const ids: string[] = [];
@@ -346,12 +344,12 @@ describe('paging', () => {
       const found = await pages({ search: word, sortBy, limit: 3 }, shuffle);
 
       expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
-      // All pages show the counters of the moment when the first one was read.
+      // All pages read the counters of the first page's snapshot.
       expect(found.map(({ meta }) => meta.views).sort((a, b) => a - b)).toEqual(ids.map((_, index) => index));
     },
   );
 
-  it('of one list does not continue another', async () => {
+  it('of one list is rejected by another list', async () => {
     await publish(newWord());
     const { meta } = await bob.client.listPublicIntegrations({ limit: 1 });
 
@@ -372,7 +370,7 @@ describe('installations', () => {
     });
   const installs = async (id: string) => (await bob.client.getPublicIntegrationById({ id })).integration.meta.installs;
 
-  it('are counted by bots, however often and in whatever order they are told', async () => {
+  it('are counted per bot, however often and in whatever order events arrive', async () => {
     const [tea, milk] = [(await publish(newWord())).id, (await publish(newWord())).id];
 
     await report('bot-1', 1, [tea, tea]);
@@ -387,7 +385,7 @@ describe('installations', () => {
     expect([await installs(tea), await installs(milk)]).toEqual([0, 1]);
   });
 
-  it('of bots are told by admin, and are what a bot’s own list shows', async () => {
+  it('of bots arrive by events of admin, and equal the list of the bot', async () => {
     const name = newWord();
     const { id } = await publish(name);
     await publish(name, { version: '2.0.0' });
@@ -416,7 +414,7 @@ describe('installations', () => {
 });
 
 describe('the list of a workspace', () => {
-  it('shows all versions of its own, whatever their visibility, and no other’s', async () => {
+  it('returns all its own versions, whatever their visibility, and none of other workspaces', async () => {
     const name = newWord();
     await publish(name, { version: '1.0.0', attributes: { color: 'green' } });
     await publish(name, { version: '1.1.0', visibility: 'private' });

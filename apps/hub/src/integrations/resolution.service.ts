@@ -8,7 +8,6 @@ import type {
 import { toInstallable } from './integration.entity';
 import { IntegrationsRepository } from './integrations.repository';
 
-/** What other services need to know of integrations to install them. */
 @Injectable()
 export class ResolutionService {
   constructor(private readonly repository: IntegrationsRepository) {}

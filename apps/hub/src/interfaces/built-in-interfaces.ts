@@ -29,19 +29,18 @@ function action(title: string, description: string, input: Schema, output: Schem
   return { title, description, input: { schema: input }, output: { schema: output } };
 }
 
-const conversationId = described('The conversation it is about.', text);
-const messageId = described('The message that is being answered.', text);
-const cost = described('What the provider charges for it, in US dollars.', number);
+const conversationId = described('Id of the conversation.', text);
+const messageId = described('Id of the message that the bot answers.', text);
+const cost = described('Cost that the provider charges, in US dollars.', number);
 const item = entity('item');
-const itemId = described('Which item.', text);
+const itemId = described('Id of the item.', text);
 
-/** What can be done with items of some kind: each of these interfaces speaks of one entity, `item`. */
 function aboutItems(parts: Partial<InterfaceDefinition>, nameTemplate: string): InterfaceDefinition {
   return {
     entities: {
       item: {
         title: 'Item',
-        description: 'What the integration keeps many of, such as an issue or a contact.',
+        description: 'One of many records of the integration, such as an issue or a contact.',
         schema: object({ id: text }),
       },
     },
@@ -60,15 +59,16 @@ const typingIndicator: InterfaceDefinition = {
   actions: {
     startTypingIndicator: action(
       'Start the typing indicator',
-      'Shows the user that an answer is being written.',
-      object({ conversationId, messageId, timeout: described('Milliseconds until it ends by itself.', number) }, [
-        'timeout',
-      ]),
+      'Shows the user that the bot is writing an answer.',
+      object(
+        { conversationId, messageId, timeout: described('Milliseconds after which the indicator ends.', number) },
+        ['timeout'],
+      ),
       nothing,
     ),
     stopTypingIndicator: action(
       'Stop the typing indicator',
-      'Shows the user that nothing is being written any more.',
+      'Hides the typing indicator.',
       object({ conversationId, messageId }),
       nothing,
     ),
@@ -91,15 +91,15 @@ const hitl: InterfaceDefinition = {
   entities: {
     hitlSession: {
       title: 'Session',
-      description: 'What the help desk wants to know when a session starts.',
+      description: 'Data that the help desk needs at the start of a session.',
       schema: anything,
     },
   },
   events: {
     hitlAssigned: {
       title: 'Assigned',
-      description: 'An agent takes the conversation over.',
-      schema: object({ conversationId, userId: described('The agent, as a user of the bot.', text) }),
+      description: 'An agent was assigned to the conversation.',
+      schema: object({ conversationId, userId: described('Id of the agent as a user of the bot.', text) }),
     },
     hitlStopped: {
       title: 'Stopped',
@@ -110,13 +110,13 @@ const hitl: InterfaceDefinition = {
   actions: {
     createUser: action(
       'Create a user',
-      'Makes the person whom the bot talks with known to the help desk.',
+      "Creates the bot's user in the help desk.",
       object({ name: text, pictureUrl: text, email: text }, ['name', 'pictureUrl', 'email']),
       object({ userId: text }),
     ),
     startHitl: action(
       'Start a session',
-      'Asks the help desk for an agent.',
+      'Requests an agent of the help desk.',
       object(
         {
           userId: text,
@@ -124,7 +124,7 @@ const hitl: InterfaceDefinition = {
           description: text,
           hitlSession: entity('hitlSession'),
           messageHistory: described(
-            'What was said before, oldest first.',
+            'Earlier messages of the conversation, oldest first.',
             list(object({ source: anything, type: text, payload: anything })),
           ),
         },
@@ -134,13 +134,13 @@ const hitl: InterfaceDefinition = {
     ),
     stopHitl: action(
       'Stop a session',
-      'Tells the help desk that the bot goes on without it.',
+      'Ends the session: the bot continues without the help desk.',
       object({ conversationId, reason: text }, ['reason']),
       nothing,
     ),
   },
   channels: {
-    hitl: { title: 'Session', description: 'What user and agent say to each other.', messages: hitlMessages },
+    hitl: { title: 'Session', description: 'Messages between user and agent.', messages: hitlMessages },
   },
   attributes: {},
 };
@@ -158,11 +158,10 @@ const llmMessage = object(
   ['type', 'content', 'toolCalls', 'toolResultCallId'],
 );
 const tokenPrice = described(
-  'Tokens of one request at most, and the price of a million in US dollars.',
+  'Limit for the tokens of one request, and the price of a million tokens in US dollars.',
   object({ maxTokens: number, costPer1MTokens: number }),
 );
 
-/** Of some kind of model: what identifies it, and what lists tell of it besides. */
 function modelEntity(title: string) {
   return { title, description: 'Identifies a model of the provider.', schema: object({ id: text }) };
 }
@@ -183,16 +182,16 @@ const llm: InterfaceDefinition = {
         object(
           {
             model: entity('modelRef'),
-            systemPrompt: described('What the model is told before the messages.', text),
+            systemPrompt: described('System prompt: instructions that precede the messages.', text),
             messages: list(llmMessage),
             responseFormat: { type: 'string', enum: ['text', 'json_object'] },
             reasoningEffort: { type: 'string', enum: ['none', 'low', 'medium', 'high'] },
-            maxTokens: described('Tokens of the answer at most.', number),
+            maxTokens: described('Limit for the tokens of the answer.', number),
             temperature: { type: 'number', minimum: 0, maximum: 2 },
             topP: { type: 'number', minimum: 0, maximum: 1 },
             stopSequences: list(text),
             tools: described(
-              'Functions that the model may ask for.',
+              'Functions that the model may call.',
               list(object({ type: { type: 'string', enum: ['function'] }, function: anything })),
             ),
             toolChoice: object(
@@ -232,7 +231,7 @@ const llm: InterfaceDefinition = {
     },
     listLanguageModels: action(
       'List language models',
-      'Says which models there are.',
+      'Lists the available models.',
       nothing,
       listedModels('modelRef', { input: tokenPrice, output: tokenPrice }),
     ),
@@ -248,13 +247,13 @@ const speechToText: InterfaceDefinition = {
     transcribeAudio: {
       ...action(
         'Transcribe audio',
-        'Writes down what is said in a recording.',
+        'Transcribes the speech of a recording.',
         object(
           {
-            fileUrl: described('Where the recording is.', text),
+            fileUrl: described('URL of the recording.', text),
             model: entity('speechModelRef'),
-            language: described('As ISO 639-1 says it; found out when absent.', text),
-            prompt: described('Words that may come up, or what was said before.', text),
+            language: described('ISO 639-1 code; detected when absent.', text),
+            prompt: described('Context for the model: expected words, or the preceding text.', text),
             temperature: number,
           },
           ['model', 'language', 'prompt', 'temperature'],
@@ -262,7 +261,7 @@ const speechToText: InterfaceDefinition = {
         object({
           model: text,
           language: text,
-          duration: described('Seconds.', number),
+          duration: described('Duration in seconds.', number),
           segments: list(object({ text, start: number, end: number }, ['start', 'end'])),
           cost,
           botpress: object({ cost }),
@@ -273,7 +272,7 @@ const speechToText: InterfaceDefinition = {
     },
     listSpeechToTextModels: action(
       'List speech models',
-      'Says which models there are.',
+      'Lists the available models.',
       nothing,
       listedModels('speechModelRef', { costPerMinute: number }),
     ),
@@ -287,7 +286,7 @@ const textToImage: InterfaceDefinition = {
     imageModelRef: modelEntity('Image model'),
     imageGenerationParams: {
       title: 'Parameters',
-      description: 'What only models of this provider understand.',
+      description: 'Parameters that are specific to models of this provider.',
       schema: anything,
     },
   },
@@ -296,13 +295,13 @@ const textToImage: InterfaceDefinition = {
     generateImage: {
       ...action(
         'Generate an image',
-        'Makes an image of a description.',
+        'Generates an image from a description.',
         object(
           {
-            prompt: described('What the image should show.', text),
+            prompt: described('Description of the image.', text),
             model: entity('imageModelRef'),
-            size: described('Such as 1024x1024.', text),
-            expiration: described('Days for which the image is kept.', number),
+            size: described('Image size, such as 1024x1024.', text),
+            expiration: described('Days until the image is deleted.', number),
             params: entity('imageGenerationParams'),
           },
           ['model', 'size', 'expiration', 'params'],
@@ -314,7 +313,7 @@ const textToImage: InterfaceDefinition = {
     },
     listImageModels: action(
       'List image models',
-      'Says which models there are.',
+      'Lists the available models.',
       nothing,
       listedModels('imageModelRef', { costPerImage: number, sizes: list(text), defaultSize: text }),
     ),
@@ -328,8 +327,8 @@ const listable = aboutItems(
     actions: {
       list: action(
         'List',
-        'Gives the items, page by page.',
-        object({ nextToken: described('Of the page before.', text) }, ['nextToken']),
+        'Returns the items, page by page.',
+        object({ nextToken: described('Token from `meta.nextToken` of the previous page.', text) }, ['nextToken']),
         object({ items: list(item), meta: object({ nextToken: text }, ['nextToken']) }),
       ),
     },
@@ -339,8 +338,8 @@ const listable = aboutItems(
 
 const creatable = aboutItems(
   {
-    actions: { create: action('Create', 'Makes an item.', object({ item }), object({ item })) },
-    events: { created: { title: 'Created', description: 'An item was made.', schema: object({ item }) } },
+    actions: { create: action('Create', 'Creates an item.', object({ item }), object({ item })) },
+    events: { created: { title: 'Created', description: 'An item was created.', schema: object({ item }) } },
   },
   '{{item}}Creatable',
 );
@@ -348,40 +347,40 @@ const creatable = aboutItems(
 const updatable = aboutItems(
   {
     actions: {
-      update: action('Update', 'Changes an item.', object({ id: itemId, item }), object({ item })),
+      update: action('Update', 'Updates an item.', object({ id: itemId, item }), object({ item })),
     },
-    events: { updated: { title: 'Updated', description: 'An item was changed.', schema: object({ item }) } },
+    events: { updated: { title: 'Updated', description: 'An item was updated.', schema: object({ item }) } },
   },
   '{{item}}Updatable',
 );
 
 const deletable = aboutItems(
   {
-    actions: { delete: action('Delete', 'Removes an item.', object({ id: itemId }), nothing) },
-    events: { deleted: { title: 'Deleted', description: 'An item was removed.', schema: object({ id: itemId }) } },
+    actions: { delete: action('Delete', 'Deletes an item.', object({ id: itemId }), nothing) },
+    events: { deleted: { title: 'Deleted', description: 'An item was deleted.', schema: object({ id: itemId }) } },
   },
   '{{item}}Deletable',
 );
 
 const readable = aboutItems(
-  { actions: { read: action('Read', 'Gives an item.', object({ id: itemId }), object({ item })) } },
+  { actions: { read: action('Read', 'Returns an item.', object({ id: itemId }), object({ item })) } },
   '{{item}}Readable',
 );
 
 const all: [string, string, string, InterfaceDefinition][] = [
   ['typing-indicator', 'Typing indicator', 'Shows users that the bot is about to answer.', typingIndicator],
-  ['hitl', 'Human in the loop', 'Hands conversations over to people, at a help desk.', hitl],
+  ['hitl', 'Human in the loop', 'Hands conversations over to agents of a help desk.', hitl],
   ['llm', 'Language models', 'Generates text with large language models.', llm],
   ['listable', 'Listable', 'Has items that can be listed.', listable],
-  ['creatable', 'Creatable', 'Has items that can be made.', creatable],
-  ['updatable', 'Updatable', 'Has items that can be changed.', updatable],
-  ['deletable', 'Deletable', 'Has items that can be removed.', deletable],
+  ['creatable', 'Creatable', 'Has items that can be created.', creatable],
+  ['updatable', 'Updatable', 'Has items that can be updated.', updatable],
+  ['deletable', 'Deletable', 'Has items that can be deleted.', deletable],
   ['readable', 'Readable', 'Has items that can be read one by one.', readable],
-  ['speech-to-text', 'Speech to text', 'Writes down what is said in recordings.', speechToText],
-  ['text-to-image', 'Text to image', 'Makes images of descriptions.', textToImage],
+  ['speech-to-text', 'Speech to text', 'Transcribes the speech of recordings.', speechToText],
+  ['text-to-image', 'Text to image', 'Generates images from descriptions.', textToImage],
 ];
 
-/** What integrations commonly implement, as it is when a database is made. */
+/** Common interfaces, inserted when a database is created. A change needs a migration of its own for existing databases. */
 export const builtInInterfaces: BuiltInInterface[] = all.map(([name, title, description, definition], index) => ({
   id: `00000000-0000-4000-8000-0000000000${String(index + 1).padStart(2, '0')}`,
   name,

@@ -10,7 +10,7 @@ export interface InterfaceRow extends PublicationRow {
 
 const empty: InterfaceDefinition = { entities: {}, events: {}, actions: {}, channels: {}, attributes: {} };
 
-/** What a definition becomes by a draft: each named entry replaced, those that are `null` gone; channels are merged. */
+/** Merges a draft into a definition: named entries are replaced, `null` removes them; channels are merged. */
 export function changeDefinition(draft: InterfaceDraft, old = empty): InterfaceDefinition {
   const { nameTemplate = old.nameTemplate } = draft;
   const channels = mapChange(draft.channels, (channel, name): InterfaceChannel => {

@@ -9,7 +9,6 @@ import type { InterfaceRow } from './interface.entity';
 
 const columns = `${publicationColumns}, definition`;
 
-/** What of an interface is written; ids and times are its own. */
 export type InterfaceValues = Omit<InterfaceRow, 'id' | 'created_at' | 'updated_at'>;
 
 @Injectable()
@@ -39,10 +38,7 @@ export class InterfacesRepository {
       return created!;
     } catch (error) {
       if (!isUniqueViolation(error, 'interface_version')) throw error;
-      throw new ApiError(
-        'AlreadyExists',
-        `There is an interface "${row.name}" ${row.version} in this workspace already.`,
-      );
+      throw new ApiError('AlreadyExists', `Interface "${row.name}" ${row.version} already exists in this workspace.`);
     }
   }
 
@@ -55,7 +51,7 @@ export class InterfacesRepository {
     return row;
   }
 
-  /** Until the end of the transaction, nobody else changes it. */
+  /** Row lock: blocks other changes of the interface until the transaction ends. */
   async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<InterfaceRow | undefined> {
     const [row] = await tx.query<InterfaceRow>(
       `SELECT ${columns} FROM interface WHERE id = $1 AND workspace_id = $2 FOR UPDATE`,
@@ -83,7 +79,7 @@ export class InterfacesRepository {
     return updated!;
   }
 
-  /** Throws ReferenceConstraint for one that something refers to. */
+  /** Throws ReferenceConstraint when an integration or plugin refers to the interface. */
   async delete(tx: Transaction, { id, name, version }: InterfaceRow): Promise<void> {
     try {
       await tx.query('DELETE FROM interface WHERE id = $1', [id]);
@@ -91,7 +87,7 @@ export class InterfacesRepository {
       if (!isForeignKeyViolation(error)) throw error;
       throw new ApiError(
         'ReferenceConstraint',
-        `Integrations or plugins refer to interface "${name}" ${version}: it cannot be deleted before they are.`,
+        `Cannot delete interface "${name}" ${version}: integrations or plugins refer to it. Remove these references first.`,
       );
     }
   }

@@ -70,7 +70,10 @@ export class InterfacesService {
     return { interface: toInterface(row) };
   }
 
-  /** One of the workspace, or else a public one: command line tools up to 0.8 look nowhere else for what they implement. */
+  /**
+   * Falls back from the workspace's interfaces to public ones: command line tools up to 0.8 look up implemented
+   * interfaces only here.
+   */
   async getVisibleByName(workspaceId: string, wanted: PublicationName): Promise<InterfaceReply> {
     const { found } = await this.publications.findWanted(this.database, 'interface', workspaceId, { found: wanted });
     if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);

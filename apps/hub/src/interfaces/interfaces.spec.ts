@@ -18,12 +18,10 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A name that no other test uses, since public ones belong to one workspace. */
 function newName() {
   return `thing-${(names += 1)}`;
 }
 
-/** Alice's workspace, by somebody with this role in it. */
 async function memberWith(role: 'manager' | 'developer' | 'billing' | 'viewer') {
   const account = await door.newAccount();
   await door.addMember(alice.workspaceId, account.accountId, role);
@@ -51,7 +49,7 @@ const png = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1').toString('base6
 const readme = Buffer.from('# Tea ☕').toString('base64');
 
 describe('creating an interface', () => {
-  it('without anything but a name and version shows every map of it', async () => {
+  it('with only a name and version returns every map', async () => {
     const name = newName();
 
     const created = await alice.client.createInterface({ name, version: '1.0.0' });
@@ -74,7 +72,7 @@ describe('creating an interface', () => {
     });
   });
 
-  it('keeps all that was given, and names like __proto__ too', async () => {
+  it('stores every given field, also under names like __proto__', async () => {
     const name = newName();
     const entities = JSON.parse('{"__proto__":{"schema":{}},"constructor":{"schema":{}}}') as object;
     const given = { ...definition, title: 'Tea', description: 'Of tea', public: true };
@@ -90,7 +88,7 @@ describe('creating an interface', () => {
     expect(JSON.stringify(odd.json.interface.entities)).toBe(JSON.stringify(entities));
   });
 
-  it('leaves an audit record to admin', async () => {
+  it('leaves an audit record in admin', async () => {
     const { interface: made } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
 
     const [row] = await door.sql<{ data: object }>(
@@ -109,7 +107,7 @@ describe('creating an interface', () => {
 
   it.each([
     [{ name: 'a b' }, 'InvalidPayload', /^name must be letters/],
-    [{ name: 'foreign/tea' }, 'Forbidden', /^name begins with "foreign\/"/],
+    [{ name: 'foreign/tea' }, 'Forbidden', /^name: "foreign\/" is not the handle/],
     [{ version: '1.0' }, 'InvalidPayload', /^version must be a semver/],
     [{ icon: Buffer.from('no image').toString('base64') }, 'InvalidPayload', /^icon must be base64 of a PNG/],
     [{ icon: 'not base64!' }, 'InvalidPayload', /^icon must be base64/],
@@ -136,13 +134,13 @@ describe('creating an interface', () => {
       'InvalidJsonSchema',
       /^actions\.a\.output\.schema is not a valid JSON schema/,
     ],
-  ])('with %j is refused', async (json, type, message) => {
+  ])('with %j is rejected', async (json, type, message) => {
     const answer = await send('POST /v1/admin/interfaces', { name: newName(), version: '1.0.0', ...json });
 
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
-  it('of a name and version that are there is AlreadyExists, also when it is asked for at once', async () => {
+  it('of an existing name and version is AlreadyExists, also for concurrent requests', async () => {
     const name = newName();
 
     const results = await Promise.allSettled(
@@ -151,11 +149,11 @@ describe('creating an interface', () => {
 
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     expect(failures.map(({ type }) => type)).toEqual(['AlreadyExists', 'AlreadyExists']);
-    expect(failures[0].message).toBe(`There is an interface "${name}" 1.0.0 in this workspace already.`);
+    expect(failures[0].message).toBe(`Interface "${name}" 1.0.0 already exists in this workspace.`);
     await expect(bob.client.createInterface({ name, version: '1.0.0' })).resolves.toBeDefined();
   });
 
-  it('of a name that another workspace has published works in private only, also when both publish at once', async () => {
+  it('of a name that another workspace has published is possible only as private, also for concurrent publications', async () => {
     const name = newName();
     const draft = (await bob.client.createInterface({ name, version: '1.0.0' })).interface;
 
@@ -166,11 +164,11 @@ describe('creating an interface', () => {
 
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(results.find((result) => result.status === 'rejected')).toMatchObject({
-      reason: { type: 'AlreadyExists', message: expect.stringContaining('published by another workspace') },
+      reason: { type: 'AlreadyExists', message: expect.stringContaining('another workspace has published') },
     });
   });
 
-  it('is refused beyond 200 versions of a name', async () => {
+  it('is rejected above 200 versions of a name', async () => {
     const name = newName();
     await alice.client.createInterface({ name, version: '1.0.0' });
     await door.sql(
@@ -190,7 +188,7 @@ describe('creating an interface', () => {
     expect([whole.interfaces.length, whole.meta]).toEqual([200, {}]);
   });
 
-  it('takes the role of a developer, and of a manager where others see it', async () => {
+  it('takes the role developer, and manager when it is not private', async () => {
     const [manager, developer, viewer] = await Promise.all([
       memberWith('manager'),
       memberWith('developer'),
@@ -216,7 +214,7 @@ describe('creating an interface', () => {
 });
 
 describe('reading an interface', () => {
-  it('of another workspace is like reading none, unless it is public and read from the hub', async () => {
+  it('of another workspace returns a 404, unless it is public and read from the hub', async () => {
     const [hidden, shown] = await Promise.all([
       bob.client.createInterface({ name: newName(), version: '1.0.0' }),
       bob.client.createInterface({ name: newName(), version: '1.0.0', public: true }),
@@ -243,7 +241,7 @@ describe('reading an interface', () => {
     expect(await alice.client.getPublicInterface({ name: shown.interface.name, version: 'latest' })).toEqual(shown);
   });
 
-  it('by its name gives the one of the workspace, or else a public one, which older clients ask for there alone', async () => {
+  it("by its name returns the workspace's own, or else a public one, for older clients", async () => {
     const name = newName();
     const { interface: own } = await alice.client.createInterface({ name, version: '1.0.0' });
     const { interface: shared } = await bob.client.createInterface({ name, version: '2.0.0', public: true });
@@ -283,13 +281,13 @@ describe('reading an interface', () => {
     }
   });
 
-  it('takes more than the role billing', async () => {
+  it('takes a higher role than billing', async () => {
     await expect((await memberWith('billing')).listInterfaces({})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 });
 
 describe('listing interfaces', () => {
-  it('shows those of the workspace, newest first and page by page, without their definitions', async () => {
+  it('returns those of the workspace, newest first and page by page, without their definitions', async () => {
     const { client, workspaceId } = await door.newAccount();
     for (let index = 0; index < 5; index += 1) {
       await client.createInterface({ name: newName(), version: '1.0.0', ...definition });
@@ -309,7 +307,7 @@ describe('listing interfaces', () => {
     });
   });
 
-  it('filters by name and version, among what may be seen', async () => {
+  it('filters visible interfaces by name and version', async () => {
     const { client } = await door.newAccount();
     const [first, second] = [newName(), newName()];
     for (const version of ['1.0.0', '1.9.0', '1.10.0']) {
@@ -339,7 +337,7 @@ describe('listing interfaces', () => {
 });
 
 describe('updating an interface', () => {
-  it('replaces named entries, removes those that are null and keeps the rest', async () => {
+  it('replaces named entries, removes those that are null and keeps the others', async () => {
     const { id } = (await alice.client.createInterface({ name: newName(), version: '1.0.0', ...definition })).interface;
 
     const changed = await alice.client.updateInterface({
@@ -366,7 +364,7 @@ describe('updating an interface', () => {
     expect(await alice.client.getInterface({ id })).toEqual(cleared);
   });
 
-  it('loses none of two changes that come at once', async () => {
+  it('loses neither of two concurrent changes', async () => {
     const { id } = (await alice.client.createInterface({ name: newName(), version: '1.0.0' })).interface;
     const keys = Array.from({ length: 8 }, (_, index) => `e${index}`);
 
@@ -375,7 +373,7 @@ describe('updating an interface', () => {
     expect(Object.keys((await alice.client.getInterface({ id })).interface.entities).sort()).toEqual(keys);
   });
 
-  it('is held to the limits of what it makes, and changes nothing when refused', async () => {
+  it('applies the limits to the merged definition, and changes nothing when it is rejected', async () => {
     const events = entries(20, { schema });
     const { interface: made } = await alice.client.createInterface({ name: newName(), version: '1.0.0', events });
 
@@ -394,7 +392,7 @@ describe('updating an interface', () => {
 });
 
 describe('deleting an interface', () => {
-  it('removes it, and its version may be made again', async () => {
+  it('removes it, and the same version can be created again', async () => {
     const { id, name } = (await alice.client.createInterface({ name: newName(), version: '1.0.0' })).interface;
 
     await alice.client.deleteInterface({ id });
@@ -406,7 +404,7 @@ describe('deleting an interface', () => {
 });
 
 describe('an interface that an integration implements', () => {
-  it('stays as long as the integration does, whichever workspace that is of', async () => {
+  it('cannot be deleted before the integration, whichever workspace owns that', async () => {
     const { id, name } = (await bob.client.createInterface({ name: newName(), version: '1.0.0', public: true }))
       .interface;
     const implemented = { id, entities: {}, actions: {}, events: {}, channels: {} };
@@ -420,12 +418,12 @@ describe('an interface that an integration implements', () => {
     expect(integration.interfaces).toEqual({ tea: { ...implemented, name, version: '1.0.0' } });
     await expect(bob.client.deleteInterface({ id })).rejects.toMatchObject({
       type: 'ReferenceConstraint',
-      message: expect.stringContaining(`refer to interface "${name}" 1.0.0`),
+      message: expect.stringContaining(`Cannot delete interface "${name}" 1.0.0`),
     });
     await expect(bob.client.getInterface({ id })).resolves.toBeDefined();
   });
 
-  it('has to be one that the workspace may see', async () => {
+  it('must be visible to the workspace', async () => {
     const { id } = (await bob.client.createInterface({ name: newName(), version: '1.0.0' })).interface;
 
     await expect(
@@ -438,8 +436,8 @@ describe('an interface that an integration implements', () => {
   });
 });
 
-describe('the interfaces that come with the platform', () => {
-  it('are public, found by name, and cannot be taken by anybody else', async () => {
+describe('the built-in interfaces', () => {
+  it('are public, found by name, and their names are reserved', async () => {
     const expected = [
       ...['creatable', 'deletable', 'hitl', 'listable', 'llm', 'readable', 'speech-to-text', 'text-to-image'],
       ...['typing-indicator', 'updatable'],
@@ -460,15 +458,18 @@ describe('the interfaces that come with the platform', () => {
     }
   });
 
-  it.each(builtInInterfaces)('are such as could be published: $name', ({ version, title, description, definition }) => {
-    const references = [...JSON.stringify(definition).matchAll(/"\$ref":"([^"]+)"/g)].map(([, name]) => name!);
+  it.each(builtInInterfaces)(
+    'satisfy the rules for publication: $name',
+    ({ version, title, description, definition }) => {
+      const references = [...JSON.stringify(definition).matchAll(/"\$ref":"([^"]+)"/g)].map(([, name]) => name!);
 
-    expect(() => checkDefinition(InterfaceDefinition, definition)).not.toThrow();
-    expect(Object.keys(definition.entities)).toEqual(expect.arrayContaining(references));
-    expect([version, title.length <= 64, description.length <= 256]).toEqual(['1.0.0', true, true]);
-  });
+      expect(() => checkDefinition(InterfaceDefinition, definition)).not.toThrow();
+      expect(Object.keys(definition.entities)).toEqual(expect.arrayContaining(references));
+      expect([version, title.length <= 64, description.length <= 256]).toEqual(['1.0.0', true, true]);
+    },
+  );
 
-  it('are implemented by integrations of any workspace', async () => {
+  it('can be implemented by integrations of any workspace', async () => {
     const { interface: llm } = await alice.client.getPublicInterface({ name: 'llm', version: '^1.0.0' });
     const implemented = {
       id: llm.id,

@@ -17,7 +17,6 @@ let operator: Client;
 let alice: Account;
 let bob: Account;
 
-/** A door with the client of the workspace that was made at the first start. */
 async function open(config: Partial<HubConfig> = {}) {
   const opened = await startFrontDoor(GatewayModule, AdminModule, configured(HubModule, HubConfig, config));
   const { bootstrapToken } = opened.settings;
@@ -33,7 +32,6 @@ function builtIn(name: string): string {
   return builtInInterfaces.find((each) => each.name === name)!.id;
 }
 
-/** Which version a workspace finds in the hub. */
 async function found({ client }: Account, name: string, version: string): Promise<string> {
   return (await client.getPublicInterface({ name, version })).interface.id;
 }
@@ -51,7 +49,7 @@ describe("the operator's workspace", () => {
 
   afterAll(() => door?.stop());
 
-  it('publishes interfaces under the names of built-in ones, which integrations of others implement', async () => {
+  it('publishes interfaces under built-in names, which integrations of other workspaces implement', async () => {
     const { interface: hitl } = await operator.createInterface({
       ...hitlDefinition,
       name: 'hitl',
@@ -92,7 +90,7 @@ describe("the operator's workspace", () => {
     expect(await listed(bob, { name: 'hitl' })).toEqual(['hitl@2.1.0']);
   });
 
-  it('wins over the built-in one with a lower and with an equal version, until it takes its own away', async () => {
+  it('takes precedence over a built-in interface with a lower and with an equal version, until it deletes its own', async () => {
     const lower = await publish(operator, 'listable', '0.0.3');
     const equal = await publish(operator, 'llm', '1.0.0');
 
@@ -113,7 +111,7 @@ describe("the operator's workspace", () => {
     expect(await listed(alice, { name: 'llm' })).toEqual(['llm@1.0.0']);
   });
 
-  it('leaves the built-in one the latest as long as its own are private or pre-releases', async () => {
+  it('leaves the built-in one the latest while its own are private or pre-releases', async () => {
     await operator.createInterface({ name: 'readable', version: '2.0.0' });
     const beta = await publish(operator, 'readable', '2.0.0-beta.1');
 
@@ -123,11 +121,11 @@ describe("the operator's workspace", () => {
     expect(await listed(alice, { name: 'readable', version: 'latest' })).toEqual(['readable@1.0.0']);
   });
 
-  it('is the only one that may publish them, also by making one public later', async () => {
+  it('is the only one that may publish under built-in names, also by a later change of visibility', async () => {
     const refused = {
       type: 'AlreadyExists',
       message:
-        'The name "updatable" belongs to a built-in interface: only the workspace of the operator may publish it.',
+        'name: "updatable" belongs to a built-in interface, and only the operator\'s workspace may publish it. Choose another name.',
     };
 
     const draft = (await alice.client.createInterface({ name: 'updatable', version: '2.0.0' })).interface;
@@ -140,12 +138,12 @@ describe("the operator's workspace", () => {
     await expect(publish(alice.client, 'updatable', '3.0.0')).rejects.toMatchObject({ type: 'AlreadyExists' });
   });
 
-  it('may publish neither the chat, which is built in, nor what another workspace has published', async () => {
+  it('may publish neither the chat, which is built in, nor a name that another workspace has published', async () => {
     await publish(bob.client, 'tea', '1.0.0');
 
     await expect(publish(operator, 'tea', '2.0.0')).rejects.toMatchObject({
       type: 'AlreadyExists',
-      message: expect.stringContaining('published by another workspace') as string,
+      message: expect.stringContaining('another workspace has published') as string,
     });
     await expect(
       operator.createIntegration({ name: 'chat', version: '2.0.0', visibility: 'public' }),
@@ -153,7 +151,7 @@ describe("the operator's workspace", () => {
   });
 });
 
-it('is the workspace that the configuration names, and then no other one', async () => {
+it('is the workspace of the configuration instead of the first one', async () => {
   const operatorWorkspaceId = 'wkspace_00000000000000000000000002';
   const { opened, first } = await open({ operatorWorkspaceId });
   const { accountId, token } = await opened.newAccount();

@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Workspaces1700000003000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- What the hub shows of the workspaces that publish in it: told by admin, which owns them.
+      -- Copy of the public fields of workspaces, which admin owns and announces by event.
       CREATE TABLE workspace (
         id text COLLATE "C" PRIMARY KEY,
         name text NOT NULL,

@@ -19,7 +19,7 @@ export class Integrations1700000003010 implements MigrationInterface {
         title text NOT NULL,
         description text NOT NULL,
         url text,
-        -- As text, which keeps the order of what schemas declare.
+        -- json, not jsonb: keeps the order of properties in schemas.
         definition json NOT NULL,
         attributes jsonb,
         sdk_version text,
@@ -28,21 +28,21 @@ export class Integrations1700000003010 implements MigrationInterface {
         has_code boolean NOT NULL DEFAULT false,
         icon_url text NOT NULL DEFAULT '',
         readme_url text NOT NULL DEFAULT '',
-        -- Encrypted, as are the values of secrets.
+        -- Encrypted, like the values of secrets.
         signing_secret text NOT NULL,
-        -- Good until then, so that what was signed before a rotation is still believed.
+        -- Former secret with its expiry: accepts signatures from before a rotation.
         previous_signing_secret text,
         previous_signing_secret_until timestamptz(3),
         secrets jsonb NOT NULL,
         visibility text NOT NULL CHECK (visibility IN ('public', 'private', 'unlisted')),
-        -- Bots of others may have it, also when it is private again.
+        -- Bots of other workspaces may have it installed, even after it became private again.
         was_published boolean NOT NULL DEFAULT false,
         verification_status text NOT NULL DEFAULT 'unapproved'
           CHECK (verification_status IN ('unapproved', 'pending', 'approved', 'rejected')),
         lifecycle_status text NOT NULL DEFAULT 'published' CHECK (lifecycle_status IN ('published', 'deprecated')),
-        -- The highest public version of its name that is no pre-release: the one that the hub's list shows.
+        -- Shown in the hub's list: the highest public release of its name.
         is_listed boolean NOT NULL DEFAULT false,
-        -- Of name, title, description, actions and interfaces.
+        -- Search index of name, title, description, actions and interfaces.
         search tsvector NOT NULL,
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         updated_at timestamptz(3) NOT NULL DEFAULT now()
@@ -53,20 +53,20 @@ export class Integrations1700000003010 implements MigrationInterface {
       CREATE UNIQUE INDEX integration_listed ON integration (name) WHERE is_listed;
       CREATE INDEX integration_search ON integration USING gin (search);
 
-      -- Apart, so that no read touches what may be 50 MB.
+      -- Code in a table of its own, since it may have 50 MB.
       CREATE TABLE integration_code (
         integration_id text COLLATE "C" PRIMARY KEY REFERENCES integration ON DELETE CASCADE,
         code text NOT NULL
       );
 
-      -- What an integration implements; name and version as they were when it was said.
+      -- Interfaces that an integration implements; name and version as of the declaration.
       CREATE TABLE integration_interface (
         integration_id text COLLATE "C" NOT NULL REFERENCES integration ON DELETE CASCADE,
         alias text COLLATE "C" NOT NULL,
         interface_id text COLLATE "C" NOT NULL,
         name text COLLATE "C" NOT NULL,
         version text COLLATE "C" NOT NULL,
-        -- What it calls the entities, actions, events and channels of the interface.
+        -- The integration's names for the entities, actions, events and channels of the interface.
         names json NOT NULL,
         PRIMARY KEY (integration_id, alias)
       );
@@ -75,7 +75,7 @@ export class Integrations1700000003010 implements MigrationInterface {
     await this.seedChat(runner);
   }
 
-  /** As chat is defined when a database is made; a change of it comes by a migration of its own. */
+  /** Inserts the chat as defined at this time; a later change needs a migration of its own. */
   private async seedChat(runner: QueryRunner): Promise<void> {
     const { id, name, version, publishedAt, title, description, definition } = chatIntegration;
     await runner.query('INSERT INTO workspace (id, name, handle, updated_at) VALUES ($1, $2, $3, now())', [

@@ -4,11 +4,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Counters1700000003011 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Names that a search may match, beside those that every list shows.
+      -- Names that a search matches, in addition to the fields of every list.
       ALTER TABLE integration ADD COLUMN action_names text[] NOT NULL DEFAULT '{}';
       CREATE INDEX integration_listed_created ON integration (created_at, id) WHERE is_listed;
 
-      -- What bots have installed: told by admin, which owns it. Of each bot the report with the greatest revision counts.
+      -- Installations of bots, which admin owns and announces by event. The greatest revision of each bot counts.
       CREATE TABLE installation_report (
         bot_id text COLLATE "C" PRIMARY KEY,
         revision bigint NOT NULL
@@ -23,13 +23,13 @@ export class Counters1700000003011 implements MigrationInterface {
       );
       CREATE INDEX installation_entry ON installation (entry_id);
 
-      -- One row, whose lock puts all changes of counters in a row: what has a time up to this one is committed.
+      -- Logical clock with one row. Its lock serialises all changes of counters: changes up to this time are committed.
       CREATE TABLE counter_clock (time bigint NOT NULL);
       CREATE UNIQUE INDEX counter_clock_one ON counter_clock ((true));
       INSERT INTO counter_clock VALUES (1);
 
-      -- Counters with their past, so that a list that is sorted by them can be paged while they change. A version
-      -- without a row has been neither seen nor installed. Times are those of the clock above.
+      -- Versioned counters for stable pagination of lists that are sorted by them. A version
+      -- without a row was neither viewed nor installed. Times are those of the clock above.
       CREATE TABLE integration_counter (
         integration_id text COLLATE "C" NOT NULL REFERENCES integration ON DELETE CASCADE,
         installs integer NOT NULL,

@@ -14,11 +14,11 @@ export class Interfaces1700000003020 implements MigrationInterface {
         visibility text NOT NULL CHECK (visibility IN ('public', 'private')),
         title text NOT NULL,
         description text NOT NULL,
-        -- Empty, or data: URLs.
+        -- Empty, or data URLs.
         icon_url text NOT NULL,
         readme_url text NOT NULL,
         sdk_version text,
-        -- As text, which keeps the order of what schemas declare.
+        -- json, not jsonb: keeps the order of properties in schemas.
         definition json NOT NULL,
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         updated_at timestamptz(3) NOT NULL DEFAULT now(),

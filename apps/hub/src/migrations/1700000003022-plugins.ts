@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Plugins1700000003022 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      -- Apart, so that no other read touches what may be 50 MB, and once for all versions that share it.
+      -- Code in a table of its own, since it may have 50 MB; one row for all versions that share it.
       CREATE TABLE plugin_code (
         -- SHA-256 of the content.
         hash bytea PRIMARY KEY,
@@ -22,11 +22,11 @@ export class Plugins1700000003022 implements MigrationInterface {
         visibility text NOT NULL CHECK (visibility IN ('public', 'private', 'unlisted')),
         title text NOT NULL,
         description text NOT NULL,
-        -- Empty, or data: URLs.
+        -- Empty, or data URLs.
         icon_url text NOT NULL,
         readme_url text NOT NULL,
         sdk_version text,
-        -- As text, which keeps the order of what schemas declare.
+        -- json, not jsonb: keeps the order of properties in schemas.
         definition json NOT NULL,
         node_code bytea NOT NULL REFERENCES plugin_code,
         browser_code bytea NOT NULL REFERENCES plugin_code,
@@ -39,7 +39,7 @@ export class Plugins1700000003022 implements MigrationInterface {
       CREATE INDEX plugin_node_code ON plugin (node_code);
       CREATE INDEX plugin_browser_code ON plugin (browser_code);
 
-      -- What a plugin needs stays as long as the plugin does.
+      -- Dependencies of plugins: restricts the deletion of an entry that a plugin depends on.
       CREATE TABLE plugin_interface (
         plugin_id text COLLATE "C" NOT NULL REFERENCES plugin ON DELETE CASCADE,
         alias text COLLATE "C" NOT NULL,

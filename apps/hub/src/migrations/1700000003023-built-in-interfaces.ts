@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { builtInInterfaces } from '../interfaces/built-in-interfaces';
 import { versionKey } from '../publishing/version-key';
 
-/** What integrations commonly implement. A change of one of them comes by a migration of its own. */
+/** Inserts the built-in interfaces; a later change needs a migration of its own. */
 export class BuiltInInterfaces1700000003023 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const { id, name, version, title, description, definition } of builtInInterfaces) {

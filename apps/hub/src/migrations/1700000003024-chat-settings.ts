@@ -1,7 +1,7 @@
 import { chatIntegration } from '@parley/contracts/hub/built-in';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The settings of chat said that a webhook is told of signals, which is not so. */
+/** Corrects the settings of chat, which wrongly said that a webhook receives signals. */
 export class ChatSettings1700000003024 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('UPDATE integration SET definition = $2 WHERE id = $1', [

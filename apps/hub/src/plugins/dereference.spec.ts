@@ -12,7 +12,6 @@ const openai: Implementer = {
     llm: { id: 'llm-1', name: 'llm', entities: { modelRef: { name: 'model' }, gone: { name: 'nothing' } } },
   },
 };
-/** Implements another version of the interface. */
 const older: Implementer = {
   ...openai,
   id: 'older',
@@ -31,7 +30,6 @@ const implementers = new Map([openai, older, twice, other].map((each) => [each.i
 
 const model = { $ref: 'interface:llm/entities/modelRef' };
 
-/** A plugin with one action that takes this. */
 function taking(schema: Record<string, unknown>) {
   return {
     configuration: { schema: {} },
@@ -46,7 +44,7 @@ function inputOf(schema: Record<string, unknown>, bindings: Parameters<typeof de
 }
 
 describe('a reference to an entity', () => {
-  it('is replaced in configuration, states, events and actions by what the bound integration has for it, and nothing else is', () => {
+  it('is replaced in configuration, states, events and actions by the schema of the bound integration, and nothing else is', () => {
     const rest = { attributes: { a: 'b' } };
     const plugin = {
       ...rest,
@@ -102,13 +100,19 @@ describe('a reference to an entity', () => {
   });
 
   it.each([
-    ['no binding', {}, model, 'InvalidPayload', 'interfaces.llm must name an integration that implements it.'],
+    [
+      'no binding',
+      {},
+      model,
+      'InvalidPayload',
+      'interfaces.llm is missing: bind it to an integration that implements it.',
+    ],
     [
       'an integration that is not there',
       { llm: { integrationId: 'x' } },
       model,
       'ReferenceNotFound',
-      'interfaces.llm: there is no integration "x" here.',
+      'interfaces.llm: integration "x" not found.',
     ],
     [
       'an integration that does not implement it',
@@ -136,37 +140,37 @@ describe('a reference to an entity', () => {
       { llm: { integrationId: 'openai' } },
       { $ref: 'interface:llm/entities/toString' },
       'ReferenceNotFound',
-      'interfaces.llm: integration openai 2.0.0 has nothing for the entity "toString".',
+      'interfaces.llm: integration openai 2.0.0 has no schema for the entity "toString".',
     ],
     [
       'an entity that the integration names and does not have',
       { llm: { integrationId: 'openai' } },
       { $ref: 'interface:llm/entities/gone' },
       'ReferenceNotFound',
-      'interfaces.llm: integration openai 2.0.0 has nothing for the entity "gone".',
+      'interfaces.llm: integration openai 2.0.0 has no schema for the entity "gone".',
     ],
     [
       'an interface that the plugin does not depend on',
       { llm: { integrationId: 'openai' } },
       { $ref: 'interface:constructor/entities/x' },
       'ReferenceNotFound',
-      '"interface:constructor/entities/x": the plugin depends on no interface "constructor".',
+      '"interface:constructor/entities/x": the plugin has no dependency on an interface "constructor".',
     ],
   ])('cannot be replaced with %s', (_what, bindings, schema, type, message) => {
     expect(() => inputOf(schema, bindings)).toThrow(expect.objectContaining({ type, message }));
   });
 
-  it('is missed even where nothing refers to the interface', () => {
+  it('is required even when nothing refers to the interface', () => {
     expect(() => inputOf({}, {})).toThrow(expect.objectContaining({ type: 'InvalidPayload' }));
     expect(dereference(taking({}), {}, {}, new Map())).toEqual(taking({}));
   });
 
-  it('repeated without end does not fill the memory', () => {
+  it('cannot exhaust the memory by repetition', () => {
     const large = { ...openai, entities: { model: { schema: { description: 'x'.repeat(100_000) } } } };
     const schema = { anyOf: Array.from({ length: 50 }, () => model) };
 
     expect(() =>
       dereference(taking(schema), { llm }, { llm: { integrationId: 'openai' } }, new Map([['openai', large]])),
-    ).toThrow(expect.objectContaining({ type: 'InvalidPayload', message: expect.stringContaining('larger than') }));
+    ).toThrow(expect.objectContaining({ type: 'InvalidPayload', message: expect.stringContaining('too large') }));
   });
 });

@@ -6,13 +6,12 @@ import type { Dependency } from '@parley/contracts/hub/plugins';
 import type { InterfaceBinding } from '@parley/contracts/hub/resolution';
 import { isRecord } from '@parley/contracts/is-record';
 
-/** An integration as far as it stands for interfaces. */
 export interface Implementer {
   id: string;
   name: string;
   version: string;
   entities: Record<string, EntityDefinition>;
-  /** By alias: which interface, and what the integration calls its entities. */
+  /** Implemented interfaces by alias, with the integration's names for their entities. */
   interfaces: Record<string, { id: string; name: string; entities: Record<string, { name: string }> }>;
 }
 
@@ -20,13 +19,13 @@ type Parts = Pick<PluginDefinition, 'configuration' | 'states' | 'events' | 'act
 type Bindings = Record<string, InterfaceBinding>;
 
 const reference = /^interface:(.+?)\/entities\/(.+)$/s;
-/** A small schema with many references to large ones could fill any memory. */
+/** Memory limit: a small schema with many references to large ones can grow without bounds. */
 const maxReplacedBytes = 4 * 1024 * 1024;
 
 /**
- * The definition with each `$ref` to `interface:<alias>/entities/<entity>` replaced by the schema of that entity in the
- * integration that is bound to the interface. Every interface that the plugin depends on has to be bound to an integration
- * that implements it; throws InvalidPayload or ReferenceNotFound with what is missing.
+ * Replaces each `$ref` to `interface:<alias>/entities/<entity>` by the schema of that entity in the integration that is
+ * bound to the interface. Throws InvalidPayload or ReferenceNotFound when an interface of the plugin is not bound to an
+ * integration that implements it.
  */
 export function dereference<T extends Parts>(
   definition: T,
@@ -43,7 +42,7 @@ export function dereference<T extends Parts>(
   const replace = replacer((alias, entity) => {
     const schemaOf = bound.get(alias);
     if (!schemaOf)
-      throw missing(`"interface:${alias}/entities/${entity}": the plugin depends on no interface "${alias}"`);
+      throw missing(`"interface:${alias}/entities/${entity}": the plugin has no dependency on an interface "${alias}"`);
     return schemaOf(entity);
   });
   const { configuration, states, events, actions } = definition;
@@ -62,7 +61,6 @@ export function dereference<T extends Parts>(
 
 type Schema = Record<string, unknown>;
 
-/** Gives the schema of each entity of one interface. */
 function bind(
   alias: string,
   wanted: Dependency,
@@ -70,20 +68,26 @@ function bind(
   implementers: Map<string, Implementer>,
 ): (entity: string) => Schema {
   if (!binding)
-    throw new ApiError('InvalidPayload', `interfaces.${alias} must name an integration that implements it.`);
+    throw new ApiError(
+      'InvalidPayload',
+      `interfaces.${alias} is missing: bind it to an integration that implements it.`,
+    );
   const integration = implementers.get(binding.integrationId);
-  if (!integration) throw missing(`interfaces.${alias}: there is no integration "${binding.integrationId}" here`);
+  if (!integration) throw missing(`interfaces.${alias}: integration "${binding.integrationId}" not found`);
   const label = `integration ${integration.name} ${integration.version}`;
   const implementation = pick(alias, wanted, binding, integration);
   return (entity) => {
     const name = ownEntry(implementation.entities, entity)?.name;
     const schema = name === undefined ? undefined : ownEntry(integration.entities, name)?.schema;
-    if (!schema) throw missing(`interfaces.${alias}: ${label} has nothing for the entity "${entity}"`);
+    if (!schema) throw missing(`interfaces.${alias}: ${label} has no schema for the entity "${entity}"`);
     return schema;
   };
 }
 
-/** How the integration implements the interface: this version of it, or else another one of the same name. */
+/**
+ * Finds the integration's implementation of the interface: of this version, or else of another version of the same
+ * name.
+ */
 function pick(
   alias: string,
   wanted: Dependency,
@@ -108,7 +112,7 @@ function pick(
   return first[1];
 }
 
-/** Replaces references in one schema after another, as long as all of it stays within bounds. */
+/** Replaces references in one schema after another; the size limit applies to all of them together. */
 function replacer(schemaOf: (alias: string, entity: string) => Schema): (schema: Schema) => Schema {
   let bytes = 0;
   const visit = (value: unknown): unknown => {
@@ -121,7 +125,7 @@ function replacer(schemaOf: (alias: string, entity: string) => Schema): (schema:
     if (bytes > maxReplacedBytes) {
       throw new ApiError(
         'InvalidPayload',
-        `With all entities in place, the plugin is larger than ${maxReplacedBytes} bytes.`,
+        `The plugin is too large: the schemas of its referenced entities must have at most ${maxReplacedBytes} bytes in total.`,
       );
     }
     return schema;

@@ -22,7 +22,7 @@ const empty: PluginDefinition = {
   attributes: {},
 };
 
-/** What a definition becomes by a draft: each named entry replaced, those that are `null` gone. */
+/** Merges a draft into a definition: named entries are replaced, `null` removes them. */
 export function changeDefinition(draft: PluginDefinitionDraft, old = empty): PluginDefinition {
   const { configuration = old.configuration } = draft;
   return {
@@ -72,7 +72,7 @@ export function toPluginEntry(row: PublicationRow): PluginEntry {
     ...toLabels(row),
     public: row.visibility === 'public',
     visibility: row.visibility,
-    // Nothing deprecates a plugin yet.
+    // Plugins cannot be deprecated in this version.
     lifecycleStatus: 'published',
   };
 }

@@ -15,7 +15,7 @@ const columns = `${publicationColumns}, definition, json_build_object(
 
 export type PluginValues = Omit<PluginRow, 'id' | 'created_at' | 'updated_at'>;
 
-/** What is not part of a row as it is read; absent parts stay. */
+/** Values outside of the row type; undefined ones stay unchanged. */
 export interface PluginExtras {
   sdkVersion?: string;
   node?: string;
@@ -58,14 +58,14 @@ export class PluginsRepository {
       if (!isUniqueViolation(error, 'plugin_version')) throw error;
       throw new ApiError(
         'AlreadyExists',
-        `There is a plugin "${plugin.name}" ${plugin.version} in this workspace already.`,
+        `Plugin "${plugin.name}" ${plugin.version} already exists in this workspace.`,
       );
     }
     await this.saveDependencies(tx, id, plugin.dependencies);
     return (await this.find(tx, { of: plugin.workspace_id }, id))!;
   }
 
-  /** One that `findToChange` has given, as it is from now on. */
+  /** Needs the row lock of `findToChange`. */
   async update(tx: Transaction, plugin: PluginRow, { sdkVersion, node, browser }: PluginExtras): Promise<PluginRow> {
     const old = await this.codeOf(tx, plugin.id);
     const programs = [node, browser].filter((program) => program !== undefined);
@@ -107,7 +107,7 @@ export class PluginsRepository {
     );
   }
 
-  /** Until the end of the transaction, nobody else changes it. */
+  /** Row lock: blocks other changes of the plugin until the transaction ends. */
   async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<PluginRow | undefined> {
     await tx.query('SELECT FROM plugin WHERE id = $1 AND workspace_id = $2 FOR UPDATE', [id, workspaceId]);
     return this.find(tx, { of: workspaceId }, id);
@@ -130,7 +130,6 @@ export class PluginsRepository {
     await this.dropUnusedCode(tx, [node_code, browser_code]);
   }
 
-  /** These integrations as far as they stand for interfaces. */
   async findImplementers(sql: Sql, scope: 'everybody' | Visible, ids: string[]): Promise<Map<string, Implementer>> {
     const { visibleTo = null, installedIds = [] } = scope === 'everybody' ? {} : scope;
     const rows = await sql.query<Implementer>(
@@ -154,13 +153,13 @@ export class PluginsRepository {
   }
 
   /**
-   * Hashes of the programs, in their order. Who saves one that is there keeps it from being dropped until the commit.
-   * Locks those that they replace too.
+   * Returns the hashes of the programs, in the same order. Row locks on the saved and the replaced code keep a
+   * concurrent `dropUnusedCode` waiting until the commit.
    */
   private async saveCode(tx: Transaction, programs: string[], replaced: Buffer[] = []): Promise<Buffer[]> {
     const hashes = await Promise.all(programs.map(hashText));
     const byHash = new Map(programs.map((program, index) => [hashes[index]!.toString('hex'), program]));
-    // One order for all, so that no two wait for each other; and never the same row twice.
+    // Lock order: sorted by hash, each row once, which rules out deadlocks.
     const ordered = [...new Set([...hashes, ...replaced].map((hash) => hash.toString('hex')))].sort();
     for (const hash of ordered) {
       const program = byHash.get(hash);
@@ -177,7 +176,10 @@ export class PluginsRepository {
     return hashes;
   }
 
-  /** Waits for those who are just saving the same, and looks for references only then. */
+  /**
+   * Locks the code first, which waits for concurrent saves of the same code, and then deletes it if no plugin refers to
+   * it.
+   */
   private async dropUnusedCode(tx: Transaction, hashes: Buffer[]): Promise<void> {
     await tx.query('SELECT FROM plugin_code WHERE hash = ANY($1::bytea[]) ORDER BY hash FOR UPDATE', [hashes]);
     await tx.query(
@@ -200,13 +202,15 @@ export class PluginsRepository {
         );
       } catch (error) {
         if (!isForeignKeyViolation(error)) throw error;
-        throw new ApiError('ReferenceNotFound', `dependencies.${kind}s: one of them was deleted just now.`);
+        throw new ApiError(
+          'ReferenceNotFound',
+          `dependencies.${kind}s: an entry was deleted during this request. Check the ids and try again.`,
+        );
       }
     }
   }
 }
 
-/** What a plugin depends on, by alias. */
 function dependenciesSql(kind: 'interface' | 'integration'): string {
   return `(SELECT coalesce(json_object_agg(alias, json_build_object('id', dependency.id, 'name', dependency.name,
       'version', dependency.version) ORDER BY alias), '{}')

@@ -45,7 +45,6 @@ import { changeDefinition, type PluginRow, toInstallable, toPlugin, toPluginEntr
 import { PluginsRepository, type PluginValues } from './plugins.repository';
 
 const maxDependencies = 50;
-/** The hub for everybody, or a workspace's own part of it. */
 type ReadScope = Exclude<Scope, Visible>;
 
 const noDependencies: Dependencies = { interfaces: {}, integrations: {} };
@@ -115,7 +114,7 @@ export class PluginsService {
 
   async delete(caller: WorkspaceCaller, { id }: PluginId) {
     requireChanger(caller, await this.getRow({ of: caller.workspace.id }, id));
-    // Asks admin, and so must not run inside of the transaction.
+    // Calls admin: do not use inside of the transaction.
     await this.installations.requireUnused(caller, 'plugin', id);
     await this.database.transaction(async (tx) => {
       const row = await this.getToChange(tx, caller, { id });
@@ -141,7 +140,7 @@ export class PluginsService {
     return { plugins: rows.map(toPluginEntry), meta: { nextToken } };
   }
 
-  /** Who may see the plugin may have it dereferenced by the integrations that they may see. */
+  /** Needs read access to the plugin and to the bound integrations. */
   async getDereferenced(scope: ReadScope, { id, interfaces = {} }: DereferencePlugin): Promise<PluginReply> {
     const row = await this.getRow(scope, id);
     const visible = scope === 'everybody' ? scope : { visibleTo: scope.of };
@@ -162,7 +161,7 @@ export class PluginsService {
     return { code };
   }
 
-  /** What installing these plugins needs to know, and what keeps others from being installed. */
+  /** Resolves plugins for their installation; reports for each of the others the reason why it cannot be installed. */
   async resolve({ workspaceId, plugins, installedIds }: ResolvePlugins): Promise<InstallablePlugins> {
     const scope = { visibleTo: workspaceId, installedIds };
     const bound = plugins.flatMap(({ interfaces }) => Object.values(interfaces));
@@ -223,7 +222,7 @@ export class PluginsService {
     return dependencies;
   }
 
-  /** Throws ReferenceNotFound with the alias of what is not there, and InvalidPayload for what names nothing. */
+  /** Throws ReferenceNotFound with the alias of a missing dependency, InvalidPayload for a draft without id and name. */
   private async findWanted(
     sql: Sql,
     workspaceId: string,
@@ -254,9 +253,8 @@ function getDependency(
   { id, name, version }: DependencyDraft,
   found: Dependency | undefined,
 ): Dependency {
-  if (!id && !name) throw new ApiError('InvalidPayload', `${path} must have an id or a name.`);
-  if (!found)
-    throw new ApiError('ReferenceNotFound', `${path}: there is no ${id ?? `${name} ${version ?? 'latest'}`} here.`);
+  if (!id && !name) throw new ApiError('InvalidPayload', `${path}: id or name is required.`);
+  if (!found) throw new ApiError('ReferenceNotFound', `${path}: ${id ?? `${name} ${version ?? 'latest'}`} not found.`);
   return found;
 }
 
@@ -264,7 +262,7 @@ function summaryOf({ id, name, visibility, version }: PluginRow) {
   return { id, name, value: `${visibility} ${version}` };
 }
 
-/** Throws for a plugin whose interfaces are not all implemented. */
+/** Throws when an interface of the plugin is not implemented. */
 function install({ alias, interfaces }: PluginToResolve, row: PluginRow, implementers: Map<string, Implementer>) {
   const definition = dereference(row.definition, row.dependencies.interfaces, interfaces, implementers);
   return toInstallable(alias, { ...row, definition });

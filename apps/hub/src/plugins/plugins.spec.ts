@@ -19,12 +19,10 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A name that no other test uses, since public ones belong to one workspace. */
 function newName() {
   return `part-${(names += 1)}`;
 }
 
-/** Alice's workspace, by somebody with this role in it. */
 async function memberWith(role: 'manager' | 'developer' | 'billing' | 'viewer') {
   const account = await door.newAccount();
   await door.addMember(alice.workspaceId, account.accountId, role);
@@ -59,7 +57,7 @@ const definition = {
 };
 
 describe('creating a plugin', () => {
-  it('without anything but a name, version and code shows every map of it', async () => {
+  it('with only a name, version and code returns every map', async () => {
     const given = plain();
 
     const { plugin } = await alice.client.createPlugin(given);
@@ -88,7 +86,7 @@ describe('creating a plugin', () => {
     });
   });
 
-  it('keeps all that was given, and its code apart', async () => {
+  it('stores every given field, and its code in a separate table', async () => {
     const given = { ...definition, title: 'Tea', description: 'Of tea', visibility: 'unlisted' as const };
 
     const created = await create(alice.client, { ...given, readme: Buffer.from('# Tea').toString('base64') });
@@ -103,7 +101,7 @@ describe('creating a plugin', () => {
     expect(await send(`GET /v1/admin/plugins/${plugin.id}/code/other`)).toMatchObject({ status: 404 });
   });
 
-  it('drops what newer clients send beside a dependency, however large', async () => {
+  it('drops further fields that newer clients send with a dependency, however large', async () => {
     const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0' });
     const implementation = { type: 'Buffer', data: Array.from({ length: 800_000 }, (_, index) => index % 256) };
     const dependency = { id: integration.id, type: 'integration', uri: 'x', definition: { deep: {} }, implementation };
@@ -120,7 +118,7 @@ describe('creating a plugin', () => {
 
   it.each([
     [{ name: 'a b' }, 'InvalidPayload', /^name must be letters/],
-    [{ name: 'foreign/tea' }, 'Forbidden', /^name begins with "foreign\/"/],
+    [{ name: 'foreign/tea' }, 'Forbidden', /^name: "foreign\/" is not the handle/],
     [{ version: 'v1' }, 'InvalidPayload', /^version must be a semver/],
     [{ icon: 'bm8gaW1hZ2U=' }, 'InvalidPayload', /^icon must be base64 of a PNG/],
     [{ states: entries(21, { type: 'user', schema }) }, 'InvalidPayload', /^states must have at most 20/],
@@ -131,24 +129,28 @@ describe('creating a plugin', () => {
       /^configuration\.schema is not a valid JSON schema/,
     ],
     [{ states: { s: { type: 'user', schema: { type: 1 } } } }, 'InvalidJsonSchema', /^states\.s\.schema is no/],
-    [{ dependencies: { interfaces: { a: {} } } }, 'InvalidPayload', /^dependencies\.interfaces\.a must have an id or/],
+    [
+      { dependencies: { interfaces: { a: {} } } },
+      'InvalidPayload',
+      /^dependencies\.interfaces\.a: id or name is required/,
+    ],
     [
       { dependencies: { interfaces: { a: { name: 'none', version: '^1.0.0' } } } },
       'ReferenceNotFound',
-      /^dependencies\.interfaces\.a: there is no none \^1\.0\.0 here\.$/,
+      /^dependencies\.interfaces\.a: none \^1\.0\.0 not found\.$/,
     ],
     [
       { dependencies: { integrations: { a: { id: 'intver_none' } } } },
       'ReferenceNotFound',
-      /^dependencies\.integrations\.a: there is no intver_none here\.$/,
+      /^dependencies\.integrations\.a: intver_none not found\.$/,
     ],
-  ])('with %j is refused', async (json, type, message) => {
+  ])('with %j is rejected', async (json, type, message) => {
     const answer = await send('POST /v1/admin/plugins', { ...plain(), ...json });
 
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
-  it('finds what it depends on by id or by name and version, among its own first and then what is public', async () => {
+  it("finds dependencies by id, or by name and version among the workspace's own first and then among public ones", async () => {
     const [own, shared, hidden] = [newName(), newName(), newName()];
     const ids: Record<string, string> = {};
     for (const [account, name, version, isPublic] of [
@@ -191,19 +193,19 @@ describe('creating a plugin', () => {
     }
   });
 
-  it('of a name and version that are there is AlreadyExists, and leaves no code behind', async () => {
+  it('of an existing name and version is AlreadyExists, and leaves no code behind', async () => {
     const { name } = await create(alice.client);
     const other = { node: `node of ${name}`, browser: `browser of ${name}` };
 
     await expect(alice.client.createPlugin({ name, version: '1.0.0', code: other })).rejects.toMatchObject({
       type: 'AlreadyExists',
-      message: `There is a plugin "${name}" 1.0.0 in this workspace already.`,
+      message: `Plugin "${name}" 1.0.0 already exists in this workspace.`,
     });
 
     expect(await codeRows(other.node)).toBe(0);
   });
 
-  it('of a name that another workspace has published works in private only', async () => {
+  it('of a name that another workspace has published is possible only as private', async () => {
     const { name } = await create(bob.client, { visibility: 'unlisted' });
 
     await expect(create(alice.client, { name, visibility: 'public' })).rejects.toMatchObject({ type: 'AlreadyExists' });
@@ -211,7 +213,7 @@ describe('creating a plugin', () => {
     await expect(alice.client.updatePlugin({ id, public: true })).rejects.toMatchObject({ type: 'AlreadyExists' });
   });
 
-  it('takes the role of a developer, and of a manager where others see it', async () => {
+  it('takes the role developer, and manager when it is not private', async () => {
     const [manager, developer, viewer] = await Promise.all([
       memberWith('manager'),
       memberWith('developer'),
@@ -235,7 +237,7 @@ describe('creating a plugin', () => {
 });
 
 describe('the code of plugins', () => {
-  it('is kept once for all that share it, and until none does', async () => {
+  it('is stored once for all plugins that share it, and deleted with the last one', async () => {
     const shared = { node: `shared ${newName()}`, browser: `shared ${newName()}` };
     const same = `both ${newName()}`;
     const [first, second, third] = [
@@ -255,7 +257,7 @@ describe('the code of plugins', () => {
     expect(await alice.client.getPluginCode({ id: third.id, platform: 'node' })).toEqual({ code: same });
   });
 
-  it('is there for whoever saves it while another one drops it', async () => {
+  it('is stored for a save that runs during its deletion', async () => {
     const node = `dropped ${newName()}`;
     const { id } = await create(alice.client, { code: { node, browser: '' } });
     await door.sql('BEGIN');
@@ -271,7 +273,7 @@ describe('the code of plugins', () => {
     expect(await bob.client.getPluginCode({ id: saved.id, platform: 'node' })).toEqual({ code: node });
   });
 
-  it('is not dropped while another one saves it', async () => {
+  it('is not deleted during another save', async () => {
     const node = `saved ${newName()}`;
     const { id, name } = await create(alice.client, { code: { node, browser: '' } });
     await door.sql('BEGIN');
@@ -290,7 +292,7 @@ describe('the code of plugins', () => {
     expect(await alice.client.getPluginCode({ id: plugin.id, platform: 'node' })).toEqual({ code: node });
   });
 
-  it('is changed crosswise without two changes that wait for each other', async () => {
+  it('can be swapped between two plugins concurrently without a deadlock', async () => {
     const first = await create(alice.client);
     const second = await create(bob.client);
     const swap = (round: number) => {
@@ -304,7 +306,7 @@ describe('the code of plugins', () => {
     for (let round = 0; round < 30; round += 1) await expect(swap(round)).resolves.toBeDefined();
   });
 
-  it('may be large, but not without end', async () => {
+  it('may have 10 MB for each platform', async () => {
     const node = 'x'.repeat(10_000_000);
 
     const { id } = await create(alice.client, { code: { node, browser: `${node}y` } });
@@ -313,7 +315,6 @@ describe('the code of plugins', () => {
   });
 });
 
-/** True when somebody waits for the transaction of the test. */
 async function isBlocked(): Promise<boolean> {
   const waiting = await door.sql(
     'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
@@ -326,7 +327,7 @@ async function codeRows(content: string): Promise<number> {
 }
 
 describe('reading a plugin', () => {
-  it('of another workspace is like reading none, unless it is published and read from the hub', async () => {
+  it('of another workspace returns a 404, unless it is published and read from the hub', async () => {
     const [hidden, unlisted, shown] = await Promise.all([
       create(bob.client),
       create(bob.client, { visibility: 'unlisted' }),
@@ -363,7 +364,7 @@ describe('reading a plugin', () => {
     }
   });
 
-  it('in a list shows no definition, newest first and page by page, and unlisted ones to their workspace only', async () => {
+  it('in a list has no definition, newest first and page by page, and unlisted ones only for their workspace', async () => {
     const { client } = await door.newAccount();
     const made: string[] = [];
     for (const visibility of ['private', 'unlisted', 'public', 'public'] as const) {
@@ -390,7 +391,7 @@ describe('reading a plugin', () => {
 });
 
 describe('updating a plugin', () => {
-  it('replaces named entries, removes those that are null and keeps the rest', async () => {
+  it('replaces named entries, removes those that are null and keeps the others', async () => {
     const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const { interface: hitl } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const { id } = await create(alice.client, { ...definition, dependencies: { interfaces: { llm: { id: llm.id } } } });
@@ -425,7 +426,7 @@ describe('updating a plugin', () => {
     await expect(alice.client.deleteInterface({ id: hitl.id })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
   });
 
-  it('loses none of two changes that come at once', async () => {
+  it('loses neither of two concurrent changes', async () => {
     const { id } = await create(alice.client);
     const keys = Array.from({ length: 8 }, (_, index) => `s${index}`);
 
@@ -436,7 +437,7 @@ describe('updating a plugin', () => {
     expect(Object.keys((await alice.client.getPlugin({ id })).plugin.states).sort()).toEqual(keys);
   });
 
-  it('changes nothing when it is refused', async () => {
+  it('changes nothing when it is rejected', async () => {
     const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const made = await create(alice.client, { states: entries(20, { type: 'bot' as const, schema }) });
     const { id } = made;
@@ -457,7 +458,7 @@ describe('updating a plugin', () => {
     expect(await codeRows('lost')).toBe(0);
   });
 
-  it('and deleting it is announced to whoever has it installed, and audited', async () => {
+  it('and its deletion publish an event for its installations and leave audit records', async () => {
     const { id } = await create(alice.client);
 
     await alice.client.updatePlugin({ id, title: 'New' });
@@ -497,7 +498,7 @@ describe('a plugin that depends on an interface', () => {
   };
   const replaced = { configuration: { title: 'Settings', schema: { properties: { model } } }, ...replacedParts };
 
-  /** A public plugin of Bob's, and integrations of both that implement its interface, public and not. */
+  /** Publishes a plugin of Bob's, and public and private integrations of both accounts that implement its interface. */
   async function publish() {
     const { interface: llm } = await bob.client.createInterface({
       name: newName(),
@@ -537,7 +538,7 @@ describe('a plugin that depends on an interface', () => {
     };
   }
 
-  it('is read with the entities of the integrations that implement it, of those that one may see', async () => {
+  it('is returned with the entities of the implementing integrations that the caller may see', async () => {
     const { plugin, open, bobs, alices } = await publish();
     const { id } = plugin;
 
@@ -557,13 +558,13 @@ describe('a plugin that depends on an interface', () => {
     ] as const) {
       await expect(read).rejects.toMatchObject({
         type: 'ReferenceNotFound',
-        message: `interfaces.llm: there is no integration "${integration}" here.`,
+        message: `interfaces.llm: integration "${integration}" not found.`,
       });
     }
     expect((await bob.client.getPlugin({ id })).plugin).toEqual(plugin);
   });
 
-  it('is read by one JSON object in the query too, and not without all of its interfaces', async () => {
+  it('accepts the bindings as one JSON object in the query too, and requires all interfaces', async () => {
     const { plugin, open } = await publish();
     const path = `GET /v1/admin/hub/plugins/${plugin.id}/dereferenced`;
 
@@ -574,7 +575,7 @@ describe('a plugin that depends on an interface', () => {
     expect(json.json.plugin).toMatchObject(replaced);
     expect(none.json).toMatchObject({
       type: 'InvalidPayload',
-      message: expect.stringMatching(/^interfaces\.llm must/),
+      message: expect.stringMatching(/^interfaces\.llm is missing/),
     });
     expect(bad.json).toMatchObject({ type: 'InvalidQuery', message: expect.stringMatching(/^interfaces must/) });
   });
@@ -582,7 +583,7 @@ describe('a plugin that depends on an interface', () => {
   const resolve = (workspaceId: string, plugins: ResolvePlugins['plugins'], installedIds: string[] = []) =>
     door.call(resolution.plugins, systemCaller('test'), { workspaceId, plugins, installedIds });
 
-  it('is resolved for an installation, with what the workspace may see, and with what keeps it from being one', async () => {
+  it('is resolved for an installation with integrations visible to the workspace, or reported with the problem', async () => {
     const { llm, plugin, open, bobs, alices } = await publish();
     const own = await create(alice.client, { ...definition });
     const hidden = await create(bob.client);
@@ -628,14 +629,14 @@ describe('a plugin that depends on an interface', () => {
       messageTags: definition.message.tags,
     });
     expect(problems).toEqual([
-      { alias: 'foreign', problem: `interfaces.llm: there is no integration "${bobs}" here.` },
-      { alias: 'unbound', problem: 'interfaces.llm must name an integration that implements it.' },
+      { alias: 'foreign', problem: `interfaces.llm: integration "${bobs}" not found.` },
+      { alias: 'unbound', problem: 'interfaces.llm is missing: bind it to an integration that implements it.' },
       { alias: 'wrong', problem: expect.stringMatching(/does not implement .* as "x"\.$/) },
     ]);
     expect(await resolve(alice.workspaceId, [])).toEqual({ plugins: [], problems: [] });
   });
 
-  it('is resolved for a bot that has it and what it is bound to, whoever may see either', async () => {
+  it('is resolved for a bot that has it and its integrations installed, whoever may see them', async () => {
     const { plugin, bobs } = await publish();
     await bob.client.updatePlugin({ id: plugin.id, visibility: 'private' });
     const wanted = { alias: 'one', id: plugin.id, interfaces: { llm: { integrationId: bobs } } };
@@ -648,13 +649,13 @@ describe('a plugin that depends on an interface', () => {
     expect(await resolveWith([bobs])).toEqual({ plugins: [], problems: [] });
     expect(await resolveWith([plugin.id])).toEqual({
       plugins: [],
-      problems: [{ alias: 'one', problem: `interfaces.llm: there is no integration "${bobs}" here.` }],
+      problems: [{ alias: 'one', problem: `interfaces.llm: integration "${bobs}" not found.` }],
     });
   });
 });
 
 describe('a plugin that a bot has installed', () => {
-  it('is merged into the bot, follows its changes, and cannot be deleted before the bot lets it go', async () => {
+  it("is merged into the bot, follows the plugin's changes, and cannot be deleted before it is uninstalled", async () => {
     const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const { integration } = await alice.client.createIntegration({
       name: newName(),

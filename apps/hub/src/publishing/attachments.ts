@@ -2,7 +2,7 @@ import { ApiError } from '@parley/contracts/errors';
 
 const maxBytes = 100 * 1024;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
-/** How the images begin that browsers show. */
+/** Magic bytes of the image types that browsers show. */
 const imageTypes: [string, RegExp][] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -11,7 +11,7 @@ const imageTypes: [string, RegExp][] = [
   ['image/svg+xml', /^(\xef\xbb\xbf)?\s*<(\?xml|!--|!DOCTYPE svg|svg)/i],
 ];
 
-/** A `data:` URL of an icon that came as base64, as the CLI sends it. Throws InvalidPayload unless it is a small image. */
+/** Converts a base64 icon, as the CLI sends it, to a data URL. Throws InvalidPayload unless it is a small image. */
 export function toIconUrl(icon: string): string {
   const content = read(icon, 'icon');
   if (content.length === 0) return '';
@@ -21,7 +21,7 @@ export function toIconUrl(icon: string): string {
   return `data:${type};base64,${content.toString('base64')}`;
 }
 
-/** A `data:` URL of a readme that came as base64. Throws InvalidPayload unless it is small. */
+/** Converts a base64 readme to a data URL. Throws InvalidPayload when it is too large. */
 export function toReadmeUrl(readme: string): string {
   const content = read(readme, 'readme');
   return content.length === 0 ? '' : `data:text/markdown;charset=utf-8;base64,${content.toString('base64')}`;

@@ -4,7 +4,7 @@ import type { Operation } from '@parley/contracts/operation';
 import type { Transaction } from '@parley/database/database';
 import type { Outbox } from '@parley/outbox/outbox';
 
-/** Tells admin who changed what is published here, for the workspace's audit records. */
+/** Reports a change in the hub to admin by an event, for the workspace's audit records. */
 export async function audit(
   outbox: Outbox,
   tx: Transaction,

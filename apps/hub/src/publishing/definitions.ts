@@ -4,8 +4,8 @@ import type { Class } from '@parley/contracts/operation';
 import { checkSchemas, type WithSchemas } from '@parley/json-schema/check-schemas';
 
 /**
- * Checks what a draft made of a definition: InvalidPayload when that is beyond the limits of its class, and
- * InvalidJsonSchema with the path of the first schema that is none.
+ * Validates a merged definition: throws InvalidPayload above the limits of its class, InvalidJsonSchema with the path
+ * of the first invalid schema.
  */
 export function checkDefinition<T extends WithSchemas>(type: Class<T>, definition: T): void {
   const problems = problemsOf(toInstance(type, definition) as T);

@@ -2,15 +2,13 @@ import type { PublicationDraft, PublicationLabels } from '@parley/contracts/hub/
 import { isBase64, toIconUrl, toReadmeUrl } from './attachments';
 import type { PublicationRow } from './publications.repository';
 
-/** What a draft may say of a version beside its definition. */
 export type LabelColumns = Pick<PublicationRow, 'title' | 'description' | 'icon_url' | 'readme_url'>;
 
-/** Before anything is said of it, a version is called by its name. */
 export function newLabels(name: string): LabelColumns {
   return { title: name.slice(0, 64), description: '', icon_url: '', readme_url: '' };
 }
 
-/** What the labels become by a draft: what is absent stays. Throws InvalidPayload as `toIconUrl` and `toReadmeUrl` do. */
+/** Merges a draft into the labels; absent fields stay. Throws InvalidPayload as `toIconUrl` and `toReadmeUrl` do. */
 export function changeLabels(draft: PublicationDraft, old: LabelColumns): LabelColumns {
   return {
     title: draft.title ?? old.title,
@@ -20,7 +18,7 @@ export function changeLabels(draft: PublicationDraft, old: LabelColumns): LabelC
   };
 }
 
-/** A draft without the icon and the readme that are not base64: `bp dev` sends the names of the files. */
+/** Drops an icon and a readme that are not base64: `bp dev` sends the names of the files. */
 export function withoutFileNames<T extends PublicationDraft>(draft: T): T {
   const { icon, readme } = draft;
   return {
@@ -30,7 +28,6 @@ export function withoutFileNames<T extends PublicationDraft>(draft: T): T {
   };
 }
 
-/** What every look at a version shows, and its readme. */
 export function toLabels(row: PublicationRow): PublicationLabels & { readmeUrl: string } {
   return {
     id: row.id,

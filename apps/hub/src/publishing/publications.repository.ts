@@ -8,15 +8,15 @@ import { Keyset, pageSize } from '@parley/database/keyset';
 import { versionCondition } from './version-condition';
 import { pickVersion } from './versions';
 
-/** The table of each kind; all have the columns of PublicationRow and a unique (name, workspace_id, version). */
+/** Table names; all have the columns of PublicationRow and a unique (name, workspace_id, version). */
 export type Kind = 'interface' | 'plugin';
 
-/** Which of them count: those of a workspace, those that everybody may see, or what a workspace may refer to. */
+/** Visible rows: those of a workspace, all published ones, or those that a workspace may refer to. */
 export type Scope = { of: string } | 'everybody' | Visible;
 
 export interface Visible {
   visibleTo: string;
-  /** Ids that count too, whoever may see them. */
+  /** Ids that are visible in addition. */
   installedIds?: string[];
 }
 
@@ -25,7 +25,7 @@ export interface PublicationRow {
   workspace_id: string;
   name: string;
   version: string;
-  /** Unlisted ones are public but for lists. */
+  /** Unlisted ones are public, but not in lists. */
   visibility: Visibility;
   title: string;
   description: string;
@@ -35,7 +35,6 @@ export interface PublicationRow {
   updated_at: Date;
 }
 
-/** How a version is referred to. */
 export interface Wanted {
   id?: string;
   name?: string;
@@ -56,7 +55,7 @@ export interface PublicationQuery extends PageQuery {
 export const publicationColumns =
   'id, workspace_id, name, version, visibility, title, description, icon_url, readme_url, created_at, updated_at';
 
-/** Versions that a name may have in a workspace; they fit into one page. */
+/** Limit for the versions of a name in a workspace, which fit into one page. */
 const maxVersions = 200;
 
 const newestFirst = new Keyset<PublicationRow>([
@@ -64,12 +63,11 @@ const newestFirst = new Keyset<PublicationRow>([
   { sql: 'id', type: 'text', of: (row) => row.id },
 ]);
 
-/** What interfaces and plugins have in common: names with versions that a workspace publishes or keeps to itself. */
 @Injectable()
 export class PublicationsRepository {
   constructor(private readonly database: Database) {}
 
-  /** The version of the name that is wanted: exact, a range or `latest`. Built-in ones come last. */
+  /** Finds an exact version, the highest in a range, or `latest`. Built-in ones come last. */
   async find(
     sql: Sql,
     kind: Kind,
@@ -86,8 +84,8 @@ export class PublicationsRepository {
   }
 
   /**
-   * For each alias, the version that is wanted of those which the workspace may refer to: by its id, or else by its name,
-   * where its own come first and built-in ones last. Undefined for what is not there.
+   * Resolves each alias among the rows that the workspace may refer to: by id, or else by name, where the workspace's
+   * own come first and built-in ones last. Undefined when nothing matches.
    */
   async findWanted(
     sql: Sql,
@@ -118,8 +116,8 @@ export class PublicationsRepository {
   }
 
   /**
-   * Makes changes to a name wait for each other. Throws AlreadyExists when somebody else has published it and this
-   * version is to be public too. The operator's workspace may have the names of built-in ones.
+   * Advisory lock per name: serialises its changes until the transaction ends. Throws AlreadyExists for a publication
+   * under a name that another workspace has published. The operator's workspace may use the names of built-in ones.
    */
   async claim(
     tx: Transaction,
@@ -134,17 +132,17 @@ export class PublicationsRepository {
       [name, workspace_id],
     );
     if (owners.some((owner) => owner.workspace_id !== builtInWorkspace.id)) {
-      throw new ApiError('AlreadyExists', `The name "${name}" is published by another workspace: choose another one.`);
+      throw new ApiError('AlreadyExists', `name: another workspace has published "${name}". Choose another name.`);
     }
     if (owners.length > 0 && !isOperators) {
       throw new ApiError(
         'AlreadyExists',
-        `The name "${name}" belongs to a built-in ${kind}: only the workspace of the operator may publish it.`,
+        `name: "${name}" belongs to a built-in ${kind}, and only the operator's workspace may publish it. Choose another name.`,
       );
     }
   }
 
-  /** Throws LimitExceeded when the name has as many versions as it may. Only after `claim`. */
+  /** Throws LimitExceeded when the name has the maximum number of versions. Call it after `claim`. */
   async checkRoom(
     tx: Transaction,
     kind: Kind,
@@ -155,10 +153,13 @@ export class PublicationsRepository {
       [name, workspace_id],
     );
     if (row!.count < maxVersions) return;
-    throw new ApiError('LimitExceeded', `${kind} "${name}" has ${maxVersions} versions, the most it may: delete one.`);
+    throw new ApiError(
+      'LimitExceeded',
+      `version: ${kind} "${name}" has ${maxVersions} versions, which is the maximum. Delete one first.`,
+    );
   }
 
-  /** Newest first; in one page when filtered by name. Index <kind>_of_workspace or <kind>_public. */
+  /** Newest first; on one page when filtered by name. Index <kind>_of_workspace or <kind>_public. */
   async list(kind: Kind, scope: Scope, query: PublicationQuery) {
     const { name, version, nextToken } = query;
     const limit = name === undefined ? pageSize(query) : maxVersions;
@@ -180,21 +181,21 @@ export class PublicationsRepository {
   }
 }
 
-/** SQL that holds for rows of the version, for those that fit a range, or for the highest of each name for `latest`. */
+/** SQL condition for a version or a range, or for the highest release of each name for `latest`. */
 function wantedVersion(kind: Kind, listed: string, wanted: string, values: unknown[]): string {
   if (wanted !== 'latest') return versionCondition(wanted, values);
   return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND NOT is_prerelease
     ORDER BY name, workspace_id, version_key DESC)`;
 }
 
-/** SQL that holds for what is public. A built-in one gives way to a public release of the same name. */
+/** SQL condition for public rows. A public release replaces a built-in one of the same name. */
 function listedForEverybody(kind: Kind, values: unknown[]): string {
   return `visibility = 'public' AND (workspace_id <> $${values.push(builtInWorkspace.id)} OR NOT EXISTS (
     SELECT FROM ${kind} other WHERE other.name = ${kind}.name AND other.workspace_id <> ${kind}.workspace_id
       AND other.visibility = 'public' AND NOT other.is_prerelease))`;
 }
 
-/** A built-in one only where no workspace has published what is wanted. */
+/** Picks a built-in row only when no workspace has published a matching version. */
 function pickPublished(rows: (Found & { is_built_in: boolean })[], wanted?: string): Found | undefined {
   const ofOthers = rows.filter(({ is_built_in }) => !is_built_in);
   return pick(ofOthers, wanted) ?? pick(rows, wanted);
@@ -208,7 +209,7 @@ function pick(rows: Found[], wanted = 'latest'): Found | undefined {
   return rows.find(({ version }) => version === picked);
 }
 
-/** SQL that holds for what is in the scope; its values are appended. */
+/** SQL condition for rows in the scope; appends its parameters to `values`. */
 export function inScope(scope: Scope, values: unknown[]): string {
   if (scope === 'everybody') return "visibility <> 'private'";
   if ('of' in scope) return `workspace_id = $${values.push(scope.of)}`;

@@ -1,6 +1,6 @@
 import { requirePermission, type WorkspaceCaller } from '@parley/contracts/access';
 
-/** Throws Forbidden unless the caller may change what others see; drafts take no more than the operation itself asks for. */
+/** Throws Forbidden unless the caller's role may change published entries. Changes of drafts do not need it. */
 export function requirePublisher({ role }: WorkspaceCaller): void {
   if (role) requirePermission(role, 'manage');
 }

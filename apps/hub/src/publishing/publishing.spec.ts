@@ -1,7 +1,7 @@
 import { checkName } from './names';
 import { checkVersion, pickVersion } from './versions';
 
-describe('the name of what is published', () => {
+describe('the name of a publication', () => {
   it.each([
     ['tea', null],
     ['tea', 'acme'],
@@ -25,7 +25,7 @@ describe('the name of what is published', () => {
   });
 });
 
-describe('the version of what is published', () => {
+describe('the version of a publication', () => {
   it.each(['1.0.0', '0.0.1', '2.0.0-beta.1'])('may be %s', (version) => {
     expect(() => checkVersion(version)).not.toThrow();
   });
@@ -35,7 +35,7 @@ describe('the version of what is published', () => {
   });
 });
 
-describe('a wanted version', () => {
+describe('a requested version', () => {
   const versions = ['0.2.0', '1.0.0', '1.2.3', '1.10.0', '2.0.0-beta.1'];
 
   it.each([
@@ -54,7 +54,7 @@ describe('a wanted version', () => {
     expect(pickVersion(versions, wanted)).toBe(picked);
   });
 
-  it('latest means nothing where there are only pre-releases', () => {
+  it('latest matches no version when all are pre-releases', () => {
     expect(pickVersion(['1.0.0-beta.1'], 'latest')).toBeUndefined();
   });
 });

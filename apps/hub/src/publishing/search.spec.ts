@@ -15,13 +15,13 @@ describe('the words of a text', () => {
     expect([...wordsOf(text)].sort()).toEqual([...words].sort());
   });
 
-  it('are found by what they begin with', () => {
+  it('match by prefix', () => {
     expect(hasWord('Google Sheets', searchedWords('she'))).toBe(true);
     expect(hasWord('Google Sheets', searchedWords('heets'))).toBe(false);
     expect(hasWord('sendEvent', searchedWords('EVE'))).toBe(true);
   });
 
-  it('are left out at the end where Postgres would refuse so many', () => {
+  it('are dropped at the end above the limit of Postgres', () => {
     const actions = Array.from({ length: 1000 }, (_, index) => `${'é'.repeat(400)}${index}`);
 
     const vector = searchVector({ name: 'tea', title: '', description: 'kettle', actions, interfaces: [] });
@@ -31,7 +31,7 @@ describe('the words of a text', () => {
     expect(vector).toMatch(/^'tea':1A 'kettle':2D 'é+0':3C .*C$/u);
   });
 
-  it('carry nothing that Postgres would read as more than a word', () => {
+  it('contain no syntax of tsvector', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const vector = searchVector({

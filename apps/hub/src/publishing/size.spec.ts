@@ -16,7 +16,6 @@ afterAll(() => door?.stop());
 const large = { type: 'object', description: 'x'.repeat(100_000) };
 const given = { name: 'growing', version: '1.0.0' };
 
-/** Actions whose schemas have 200 KB each. */
 function actions(count: number, prefix: string) {
   const action = { input: { schema: large }, output: { schema: large } };
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, action]));
@@ -27,7 +26,7 @@ describe('a definition', () => {
     ['integration', (client: Account['client']) => growIntegration(client)],
     ['plugin', (client: Account['client']) => growPlugin(client)],
     ['interface', (client: Account['client']) => growInterface(client)],
-  ])('of an %s grows up to 4 MB, however many changes it takes', async (_kind, grower) => {
+  ])('of an %s is limited to 4 MB, however many changes it takes', async (_kind, grower) => {
     const grow = await grower(alice.client);
     for (const prefix of ['a', 'b']) await grow(actions(10, prefix));
 

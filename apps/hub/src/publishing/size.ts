@@ -2,12 +2,12 @@ import { ApiError } from '@parley/contracts/errors';
 
 const maxBytes = 4 * 1024 * 1024;
 
-/** Throws LimitExceeded when the parts of a definition are larger, all together, than what one answer should carry. */
+/** Throws LimitExceeded when the parts of a definition together exceed the size limit of a reply. */
 export function checkSize(...parts: object[]): void {
   const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(JSON.stringify(part)), 0);
   if (bytes <= maxBytes) return;
   throw new ApiError(
     'LimitExceeded',
-    `The definition must be at most ${maxBytes} bytes of JSON, all its parts together: it would be ${bytes}.`,
+    `The definition must have at most ${maxBytes} bytes of JSON, all its parts together, and would have ${bytes}.`,
   );
 }

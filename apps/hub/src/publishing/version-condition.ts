@@ -3,8 +3,8 @@ import { type Comparator, Range, SemVer, valid, validRange } from 'semver';
 import { versionKey } from './version-key';
 
 /**
- * SQL that holds for rows whose `version_key` and `is_prerelease` fit a version or a range, as semver reads it; its
- * values are appended. Throws InvalidQuery for what is neither.
+ * SQL condition on `version_key` and `is_prerelease` for a version or a semver range; appends its parameters to
+ * `values`. Throws InvalidQuery for anything else.
  */
 export function versionCondition(wanted: string, values: unknown[]): string {
   if (valid(wanted) === wanted) return `version_key = $${values.push(versionKey(wanted))}`;
@@ -23,14 +23,14 @@ function allOf(comparators: readonly Comparator[], values: unknown[]): string {
   const comparisons = bounds.map(
     ({ operator, semver }) => `version_key ${operator || '='} $${values.push(versionKey(semver.version))}`,
   );
-  // A pre-release fits only where a bound names one of the same release.
+  // As in semver, a pre-release matches only when a bound names a pre-release of the same release.
   const releases = bounds
     .filter(({ semver }) => semver.prerelease.length > 0)
     .map(({ semver }) => `starts_with(version_key, $${values.push(releasePart(semver))})`);
   return `(${[...comparisons, `(${['NOT is_prerelease', ...releases].join(' OR ')})`].join(' AND ')})`;
 }
 
-/** What the keys of all pre-releases of one release begin with. */
+/** Common prefix of the keys of all pre-releases of a release. */
 function releasePart({ major, minor, patch }: SemVer): string {
   return versionKey(`${major}.${minor}.${patch}-0`).split('-')[0]!;
 }

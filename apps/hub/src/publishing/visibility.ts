@@ -1,11 +1,13 @@
 import type { Visibility } from '@parley/contracts/hub/publication';
 
-/** The change may make something seen by others that was not. */
 export function mayPublish(change: { visibility?: Visibility; public?: boolean }): boolean {
   return visibilityAfter('private', change) !== 'private';
 }
 
-/** `visibility` wins over what older clients say: not public is private, unless it is unlisted. */
+/**
+ * `visibility` takes precedence over the `public` of older clients, where false makes a public version private and
+ * keeps others.
+ */
 export function visibilityAfter(
   current: Visibility,
   { visibility, public: isPublic }: { visibility?: Visibility; public?: boolean },

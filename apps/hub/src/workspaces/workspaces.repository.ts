@@ -6,7 +6,7 @@ import { Database, type Transaction } from '@parley/database/database';
 export class WorkspacesRepository {
   constructor(private readonly database: Database) {}
 
-  /** Keeps the newest of what it is told, in whatever order that arrives. */
+  /** Safe in any order: keeps the newest label. */
   async save({ id, name, handle, updatedAt }: WorkspaceLabel): Promise<void> {
     await this.database.query(
       `INSERT INTO workspace (id, name, handle, updated_at) VALUES ($1, $2, $3, $4)
@@ -17,8 +17,8 @@ export class WorkspacesRepository {
   }
 
   /**
-   * Deletes what only the workspace could see. What others see, have installed or build on stays, and so does the label
-   * that says whose it was.
+   * Deletes the private entries of a workspace. Keeps entries that are published, installed or referred to, and the
+   * label of the workspace while it owns any.
    */
   async drop(tx: Transaction, id: string): Promise<void> {
     await tx.query(

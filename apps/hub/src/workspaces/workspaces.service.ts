@@ -16,7 +16,7 @@ import { Database } from '@parley/database/database';
 import { mayPublish } from '../publishing/visibility';
 import { WorkspacesRepository } from './workspaces.repository';
 
-/** Names and handles of the workspaces that publish here. */
+/** Names and handles of workspaces, copied from admin. */
 @Injectable()
 export class WorkspacesService {
   constructor(
@@ -27,8 +27,8 @@ export class WorkspacesService {
   ) {}
 
   /**
-   * The caller's workspace as admin knows it this moment: its handle, and whether it is the operator's, decide under
-   * which names it may publish.
+   * Asks admin for the current label: the handle and the operator flag decide under which names the workspace may
+   * publish.
    */
   async labelOf(caller: WorkspaceCaller): Promise<WorkspaceLabelReply> {
     const label = await this.bus.call(admin.workspaces.label, caller, { id: caller.workspace.id });
@@ -37,7 +37,7 @@ export class WorkspacesService {
     return operatorWorkspaceId ? { ...label, isOperators: label.id === operatorWorkspaceId } : label;
   }
 
-  /** The same for a change that may publish something; undefined for one that does not. */
+  /** Asks admin only for a change that may publish something; undefined for other changes. */
   async labelToPublish(
     caller: WorkspaceCaller,
     change: { visibility?: Visibility; public?: boolean },

@@ -14,7 +14,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A workspace with one integration, interface and plugin of this visibility each. */
 async function workspaceWith(visibility: 'public' | 'private', name: string) {
   const { id } = await alice.client.createWorkspace({ name });
   const client = door.client(alice.token, id);
@@ -41,8 +40,8 @@ async function countsOf(workspaceId: string) {
   return row!;
 }
 
-describe('a workspace that is deleted', () => {
-  it('takes along what only it could see, with the code', async () => {
+describe('a deleted workspace', () => {
+  it('loses its private entries and their code', async () => {
     const id = await workspaceWith('private', 'hidden');
     expect(await countsOf(id)).toEqual({ integrations: 1, interfaces: 1, plugins: 1, labels: 1 });
 
@@ -56,7 +55,7 @@ describe('a workspace that is deleted', () => {
     expect(await door.sql(`SELECT 1 FROM hub.plugin_code WHERE content LIKE '%hidden%'`)).toEqual([]);
   });
 
-  it('leaves what it has published, with its name', async () => {
+  it('keeps its published entries and its name', async () => {
     const id = await workspaceWith('public', 'shared');
     const hidden = await workspaceWith('private', 'hidden-later');
 
@@ -73,8 +72,8 @@ describe('a workspace that is deleted', () => {
   });
 });
 
-describe('a handle that the workspace has no longer', () => {
-  it('is not published under, whatever was made with it', async () => {
+describe('a handle that the workspace no longer has', () => {
+  it('cannot be used to publish, also for entries that were created under it', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'moving' });
     const client = door.client(alice.token, id);
     await client.updateWorkspace({ id, handle: 'before-moving' });

@@ -15,14 +15,14 @@ import type { ServiceConfig } from '@parley/service/config';
 import { ServiceModule } from '@parley/service/service.module';
 import { builtInChat } from '../built-in-chat';
 
-/** What the stand-in knows, and what it was asked for somebody, not in the background. */
+/** Entries that the fake hub knows, and the calls that it received with a request of a user, not from the background. */
 export class HubShelf {
   readonly integrations = new Map<string, InstallableIntegration>();
   readonly plugins = new Map<string, Omit<InstallablePlugin, 'alias'>>();
   readonly owners = new Map<string, string>();
   readonly problems: PluginProblem[] = [];
   asked: string[] = [];
-  /** Before such an answer leaves. */
+  /** Hook before the reply to such a call. */
   beforeAnswer: () => Promise<void> = () => Promise.resolve();
 
   constructor() {
@@ -112,7 +112,6 @@ class ResolutionController {
   }
 }
 
-/** The resolution operations of the hub, over what a test puts on the shelf. */
 @Module({})
 export class HubStandIn {
   static of(shelf: HubShelf) {
