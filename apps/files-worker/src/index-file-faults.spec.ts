@@ -15,7 +15,7 @@ import { FilesWorkerModule } from './files-worker.module';
 
 const timeoutMs = 1_500;
 const index = { index: true };
-const ourSide = 'Something went wrong on our side: upload the file again later.';
+const ourSide = 'Internal error: upload the file again later.';
 const undo: (() => Promise<unknown>)[] = [];
 let embeddings: EmbeddingServer;
 

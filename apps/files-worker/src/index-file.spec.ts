@@ -679,7 +679,7 @@ it('exposes no internals when a content cannot be read', async () => {
 
   expect(file.status).toBe('indexing_failed');
   expect(file.failedStatusReason).toBe(
-    'Indexing was tried 2 times. Something went wrong on our side: upload the file again later.',
+    'Indexing was tried 2 times. Internal error: upload the file again later.',
   );
   for (const other of busy) expect((await bot.settled(other.id)).status).toBe('indexing_completed');
 });

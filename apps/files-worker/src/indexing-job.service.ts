@@ -154,5 +154,5 @@ function outOfAttempts(attempts: number, reason: string): string {
 /** Reason for the file's owner. Errors of unknown origin are replaced, since they could expose internals. */
 function publicReason(error: unknown): string {
   const isPublic = error instanceof ServerUnavailable || error instanceof ServerBusy || error instanceof ApiError;
-  return isPublic ? error.message : 'Something went wrong on our side: upload the file again later.';
+  return isPublic ? error.message : 'Internal error: upload the file again later.';
 }

@@ -512,9 +512,9 @@ describe('a query', () => {
   it.each([
     ['limit=0', 'limit must be an integer from 1 to 200.'],
     ['limit=1&limit=2', 'limit must not be repeated.'],
-    ['nextToken=abc', /^nextToken is not one of this list/],
+    ['nextToken=abc', /^nextToken is not valid for this list/],
     ['nextToken=%00', 'nextToken must not contain the character U.0000.'],
-    ['nextToken=', /^nextToken is not one of this list/],
+    ['nextToken=', /^nextToken is not valid for this list/],
     ['tags=%7B', /^tags must be a JSON object/],
     ['tags.a.not=%00', /^tags must not contain/],
   ])('%s is InvalidQuery', async (query, message) => {
@@ -617,7 +617,7 @@ describe('an answer', () => {
     const answer = await send('GET /v1/admin/bots');
 
     await door.sql('ALTER TABLE admin.bot RENAME COLUMN hidden TO tags');
-    expect(answer).toEqual(anError(500, 'Internal', /^Something went wrong on our side\.$/));
+    expect(answer).toEqual(anError(500, 'Internal', /^Internal server error\.$/));
     expect(Object.keys(answer.headers)).not.toContain('x-powered-by');
   });
 });

@@ -533,7 +533,7 @@ describe('listing the passages of a file', () => {
 
   it.each(['x', '', 'W10'])('refuses the token %j', async (nextToken) => {
     expect(await send(`GET /v1/files/${id}/passages?nextToken=${nextToken}`)).toEqual(
-      refusal('InvalidQuery', /^nextToken is not one of this list/),
+      refusal('InvalidQuery', /^nextToken is not valid for this list/),
     );
   });
 

@@ -51,7 +51,7 @@ export function answerMessage(output: unknown): Message {
 
 /** Only an ApiError crosses the bus; any other error becomes Internal without its message. */
 export function errorMessage(error: unknown): Message {
-  const known = error instanceof ApiError ? error : new ApiError('Internal', 'Something went wrong on our side.');
+  const known = error instanceof ApiError ? error : new ApiError('Internal', 'Internal server error.');
   return { head: failed, body: wireText(known) };
 }
 

@@ -100,7 +100,7 @@ export class Keyset<Row> {
     if (fits && fingerprint === this.fingerprint(boundTo)) return key as string[];
     throw new ApiError(
       'InvalidQuery',
-      'nextToken is not one of this list: take it from meta.nextToken of the page before, with the same parameters.',
+      'nextToken is not valid for this list: use meta.nextToken of the previous page, with the same parameters.',
     );
   }
 

@@ -18,7 +18,7 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof HttpException) return ofStatus(error.getStatus(), error.message, error);
   const { code, statusCode, message } = error as { code?: string; statusCode?: number; message: string };
   if (code?.startsWith('FST_') && statusCode) return ofStatus(statusCode, message, error);
-  return new ApiError('Internal', 'Something went wrong on our side.', { cause: error });
+  return new ApiError('Internal', 'Internal server error.', { cause: error });
 }
 
 function ofStatus(status: number, message: string, cause: unknown): ApiError {
@@ -36,6 +36,6 @@ function ofStatus(status: number, message: string, cause: unknown): ApiError {
     default:
       return status < 500
         ? new ApiError('InvalidPayload', message, { cause })
-        : new ApiError('Internal', 'Something went wrong on our side.', { cause });
+        : new ApiError('Internal', 'Internal server error.', { cause });
   }
 }

@@ -614,7 +614,7 @@ describe('listWorkflows', () => {
   it('rejects an invalid nextToken', async () => {
     expect(await failure(client.listWorkflows({ nextToken: 'x' }))).toEqual({
       type: 'InvalidQuery',
-      message: expect.stringMatching(/^nextToken is not one of this list/),
+      message: expect.stringMatching(/^nextToken is not valid for this list/),
     });
   });
 });

@@ -20,7 +20,7 @@ export function readSnapshot(token: string): { snapshot: Snapshot; rest: string 
   if (time === undefined || takenAt === undefined || rest === undefined) {
     throw new ApiError(
       'InvalidQuery',
-      'nextToken is not one of this list: take it from meta.nextToken of the page before, with the same parameters.',
+      'nextToken is not valid for this list: use meta.nextToken of the previous page, with the same parameters.',
     );
   }
   if (Date.now() - Number(takenAt) > snapshotHours * 3_600_000) {

@@ -240,8 +240,8 @@ describe('the list of public integrations', () => {
   });
 
   it.each([
-    [{ nextToken: 'x' }, /^nextToken is not one of this list/],
-    [{ nextToken: '1.99999999999999.x' }, /^nextToken is not one of this list/],
+    [{ nextToken: 'x' }, /^nextToken is not valid for this list/],
+    [{ nextToken: '1.99999999999999.x' }, /^nextToken is not valid for this list/],
     [{ nextToken: '1.1.x' }, /^nextToken is older than 24 hours/],
   ])('refuses %j', async (query, message) => {
     await expect(find(query as Query)).rejects.toMatchObject({
