@@ -38,7 +38,7 @@ export class AdminConfig extends ServiceConfig {
   @Env({
     env: 'PUBLIC_URL',
     type: url('http', 'https'),
-    about: 'Address under which clients reach the platform. Required in distributed mode.',
+    about: 'URL at which clients reach the platform. Required in distributed mode.',
     defaultText: '`http://HOST:PORT`',
   })
   publicUrl!: string;
@@ -46,7 +46,7 @@ export class AdminConfig extends ServiceConfig {
   @Env({
     env: 'CHAT_URL',
     type: url('http', 'https'),
-    about: 'Address under which clients reach the chat of a bot: its webhook id is added.',
+    about: 'Base URL of the chat API; the webhook id of an installation is appended.',
     optional: true,
     defaultText: '`PUBLIC_URL/chat`',
   })
@@ -106,7 +106,7 @@ export class AdminConfig extends ServiceConfig {
   @Env({
     env: 'MAX_UPLOAD_BYTES',
     type: integer(1, Number.MAX_SAFE_INTEGER),
-    about: 'Largest file that may be declared.',
+    about: 'Largest accepted file, in bytes.',
   })
   maxUploadBytes = 5_000_000_000;
 }

@@ -27,7 +27,7 @@ export class ChatConfig extends ServiceConfig {
   @Env({
     env: 'CHAT_LIST_TIMEOUT_MS',
     type: integer(100, 9_000),
-    about: 'How long a list with filters that no index serves may take before it is stopped with OperationTimeout.',
+    about: 'Timeout in milliseconds of a list whose filters no index serves. It ends with OperationTimeout.',
   })
   listTimeoutMs = 5_000;
 

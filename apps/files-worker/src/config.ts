@@ -2,7 +2,7 @@ import { Env, integer, text } from '@parley/config/config';
 import { FileStoreConfig } from '@parley/file-store/config';
 
 export class FilesWorkerConfig extends FileStoreConfig {
-  @Env({ env: 'INDEXING_ATTEMPTS', type: integer(1, 100), about: 'Tries after which a file is `indexing_failed`.' })
+  @Env({ env: 'INDEXING_ATTEMPTS', type: integer(1, 100), about: 'Attempts after which a file becomes `indexing_failed`.' })
   indexingAttempts = 10;
 
   @Env({
@@ -37,7 +37,7 @@ export class FilesWorkerConfig extends FileStoreConfig {
   @Env({
     env: 'COMPLETIONS_MODEL_VISION',
     type: text(),
-    about: 'Model that sees pages of PDF files with `vision`.',
+    about: 'Model that reads rendered pages of PDF files with `vision`.',
   })
   completionsModelVision = 'gpt-4.1-mini';
 }

@@ -20,7 +20,7 @@ export class FilesConfig extends FileStoreConfig {
   @Env({
     env: 'MAX_UPLOAD_BYTES',
     type: integer(1, Number.MAX_SAFE_INTEGER),
-    about: 'Largest file that may be declared.',
+    about: 'Largest accepted file, in bytes.',
   })
   maxUploadBytes = 5_000_000_000;
 

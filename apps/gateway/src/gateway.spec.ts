@@ -165,7 +165,7 @@ describe('a context header', () => {
       expect(answer).toEqual(anError(403, 'Forbidden', /was not found, or this token has no access to it/)),
     );
     expect(answers[0]!.json.message.replace(foreign(), '')).toBe(
-      answers[1]!.json.message.replace('nothing" names', '" names'),
+      answers[1]!.json.message.replace('"nothing"', '""'),
     );
   });
 

@@ -674,7 +674,7 @@ describe('a gateway', () => {
       expect(client).toMatchObject({
         status: 429,
         headers: { 'retry-after': '1' },
-        json: { type: 'RateLimited', message: expect.stringContaining('20 streams') as string },
+        json: { type: 'RateLimited', message: expect.stringContaining('at most 20 per user key') as string },
       }),
     );
     expect(split([other])[0]).toHaveLength(1);
@@ -693,7 +693,7 @@ describe('a gateway', () => {
     refused.forEach((client) =>
       expect(client).toMatchObject({
         status: 429,
-        json: { type: 'RateLimited', message: expect.stringContaining('25 streams') as string },
+        json: { type: 'RateLimited', message: expect.stringContaining('at most 25 per bot') as string },
       }),
     );
     expect(split([other])[0]).toHaveLength(1);

@@ -436,7 +436,7 @@ describe('inserting rows into a table', () => {
 
     expect(status).toBe(200);
     expect(json.rows.map(({ name }: { name: string }) => name)).toEqual(['pot', 'lid']);
-    expect(json.warnings).toEqual([expect.stringMatching(/^Row 0: colour .*left out/)]);
+    expect(json.warnings).toEqual([expect.stringMatching(/^Row 0: colour .*ignored/)]);
     expect(json.errors).toEqual([
       expect.stringMatching(/^Row 1: .*name/),
       expect.stringMatching(/^Row 2: .*id/),

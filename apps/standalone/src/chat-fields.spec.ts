@@ -241,7 +241,7 @@ describe('creating a conversation', () => {
 
     expect((await send('POST /v1/chat/conversations', { json })).status).toBe(201);
     expect(await send('POST /v1/chat/conversations', { json: { channel: 'fax', tags: {} } })).toEqual(
-      refusal('InvalidPayload', /^channel "fax" .* must be one of: /),
+      refusal('InvalidPayload', /^channel "fax" not found .*Available: /),
     );
   });
 

@@ -3,13 +3,13 @@ import type { LogLevel } from '@parley/logging/logger';
 import { ProcessConfig } from '@parley/service/config';
 
 export class StandaloneConfig extends ProcessConfig {
-  @Env({ env: 'PARLEY_DATA_DIR', type: text('a folder'), about: 'Folder that the embedded mode keeps everything in.' })
+  @Env({ env: 'PARLEY_DATA_DIR', type: text('a folder'), about: 'Data folder of the embedded mode: database, contents, keys and credentials.' })
   dataDir = '.parley';
 
   @Env({
     env: 'PUBLIC_URL',
     type: url('http', 'https'),
-    about: 'Address under which clients reach the platform.',
+    about: 'URL at which clients reach the platform.',
     optional: true,
     defaultText: '`http://HOST:PORT`',
   })

@@ -206,7 +206,7 @@ describe('embedded mode with a data folder of its own', () => {
   it('opens what was sealed with the former key, and seals it anew', async () => {
     expect((await clientOf(await credentials()).getBot({ id: bot.id })).bot.signingSecret).toBe(bot.signingSecret);
 
-    expect(await command('secrets', 'rotate')).toMatch(/admin: 2 secrets sealed anew/);
+    expect(await command('secrets', 'rotate')).toMatch(/admin: 2 secrets encrypted again/);
   });
 
   it('serves on for as long as it is told to when it stops, and says that it is not ready', async () => {

@@ -133,9 +133,9 @@ it('seals everything anew beside writers, after a stop in the middle too, so tha
   await Promise.all(writers);
 
   expect(half).toMatchObject({ sealed: 3 * 9, unreadable: [] });
-  expect(output).toMatch(/admin: \d+ secrets sealed anew\nhub: 3 secrets sealed anew\n\nEverything is sealed/);
+  expect(output).toMatch(/admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\n\nAll secrets are encrypted/);
   expect(await openAll(second)).toEqual({ ...before, ...written });
-  expect(await rotate(service, second)).toMatch(/admin: 0 secrets sealed anew\nhub: 0 secrets/);
+  expect(await rotate(service, second)).toMatch(/admin: 0 secrets encrypted again\nhub: 0 secrets/);
   await service.stop();
 
   await expect(start(first)).rejects.toThrow(/PARLEY_SECRET_KEY has changed.*the key with the id/);
@@ -154,7 +154,7 @@ it('names whose secrets are under a key that is not known', async () => {
 
   const output = await rotate(service, second);
 
-  expect(output).toContain(`Secrets of these bots are under a key that is not known: ${lost}. Add it`);
+  expect(output).toContain(`Secrets of these bots are encrypted with an unknown key: ${lost}. Add the key`);
   expect(output).not.toContain(found);
   await service.stop();
   await expect(start(second)).rejects.toThrow(/1 secrets .* under the key with the id 0123abcd/);

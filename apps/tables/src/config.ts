@@ -10,7 +10,7 @@ export class TablesConfig extends PassagesConfig {
   @Env({
     env: 'TABLES_FIND_TIMEOUT_MS',
     type: integer(100, 9_000),
-    about: 'How long finding rows by a filter, an order or groups may take before it is stopped with OperationTimeout.',
+    about: 'Timeout in milliseconds of a query for rows (filter, order or groups). It ends with OperationTimeout.',
   })
   findTimeoutMs = 5_000;
 
@@ -36,7 +36,7 @@ export class TablesConfig extends PassagesConfig {
   @Env({
     env: 'TABLE_WORK_LEASE_MS',
     type: integer(500, 600_000),
-    about: 'How long a process that computes or indexes rows of a table may be silent before another one takes over.',
+    about: 'Lease in milliseconds of a process that computes or indexes rows. Another process takes over when it expires.',
   })
   workLeaseMs = 15_000;
 }

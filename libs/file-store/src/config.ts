@@ -12,16 +12,16 @@ export class FileStoreConfig extends PassagesConfig {
   })
   nextEmbeddingsUrl?: string;
 
-  @Env({ env: 'NEXT_EMBEDDINGS_MODEL', type: text(), about: 'Model that the server of the next model is asked for.' })
+  @Env({ env: 'NEXT_EMBEDDINGS_MODEL', type: text(), about: 'Model name in requests to the server of the next model.' })
   nextEmbeddingsModel = 'text-embedding-3-small';
 
-  @Env({ env: 'NEXT_EMBEDDINGS_API_KEY', type: text(), about: 'Key of the server of the next model.', optional: true })
+  @Env({ env: 'NEXT_EMBEDDINGS_API_KEY', type: text(), about: 'API key of the server of the next model.', optional: true })
   nextEmbeddingsApiKey?: string;
 
   @Env({
     env: 'BLOBS',
     type: choice('folder', 's3'),
-    about: 'Where content is kept: in a folder, or in a bucket of AWS S3 or of a server that speaks its protocol.',
+    about: 'Store for the content of files: a folder, or a bucket of AWS S3 or of an S3-compatible server.',
     optional: true,
     defaultText: '`s3` if `S3_BUCKET` is set, else `folder`',
   })
@@ -51,7 +51,7 @@ export class FileStoreConfig extends PassagesConfig {
   @Env({
     env: 'S3_BUCKET',
     type: text('the name of a bucket', /^[\w.-]{3,255}$/),
-    about: 'Bucket that content is kept in, without versioning. It must exist.',
+    about: 'Existing bucket for content. Parley needs no versioning.',
     optional: true,
     defaultText: 'required with `BLOBS=s3`',
   })

@@ -17,12 +17,12 @@ export const completionsUrlVariable: VariableOptions<string> = {
 export const completionsApiKeyVariable: VariableOptions<string> = {
   env: 'COMPLETIONS_API_KEY',
   type: text(),
-  about: 'Key of the completion server.',
+  about: 'API key of the completion server.',
   optional: true,
 };
 
 export const completionsTimeoutVariable: VariableOptions<number> = {
   env: 'COMPLETIONS_TIMEOUT_MS',
   type: integer(100, 600_000),
-  about: 'How long the completion server may take for one answer.',
+  about: 'Timeout in milliseconds of a request to the completion server.',
 };

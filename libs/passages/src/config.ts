@@ -5,43 +5,43 @@ export class PassagesConfig extends ServiceConfig {
   @Env({
     env: 'PASSAGE_INDEX',
     type: choice('local', 'qdrant'),
-    about: 'Where passages are searched: in process over vectors kept in Postgres, or in Qdrant.',
+    about: 'Index for search: `local` compares vectors in process and keeps them in Postgres; `qdrant` uses a Qdrant server.',
     optional: true,
     defaultText: '`qdrant` if `QDRANT_URL` is set, else `local`',
   })
   passageIndex?: 'local' | 'qdrant';
 
-  @Env({ env: 'QDRANT_URL', type: url('http', 'https'), about: 'Qdrant server.', optional: true })
+  @Env({ env: 'QDRANT_URL', type: url('http', 'https'), about: 'URL of the Qdrant server, version 1.19 or newer.', optional: true })
   qdrantUrl?: string;
 
-  @Env({ env: 'QDRANT_API_KEY', type: text(), about: 'Key of the Qdrant server.', optional: true })
+  @Env({ env: 'QDRANT_API_KEY', type: text(), about: 'API key of the Qdrant server.', optional: true })
   qdrantApiKey?: string;
 
   @Env({
     env: 'VECTOR_CACHE_MB',
     type: integer(1, 65_536),
-    about: 'Memory that the local index keeps vectors in, at most.',
+    about: 'Memory limit in MB of the vectors that the local index caches, per process.',
   })
   vectorCacheMb = 256;
 
   @Env({
     env: 'EMBEDDINGS_URL',
     type: url('http', 'https'),
-    about: 'Server with an OpenAI-compatible `/v1/embeddings`. Without it the bundled English model is used.',
+    about: 'URL of a server with an OpenAI-compatible `/v1/embeddings`. Without it, the bundled English model is used.',
     optional: true,
   })
   embeddingsUrl?: string;
 
-  @Env({ env: 'EMBEDDINGS_MODEL', type: text(), about: 'Model that the embedding server is asked for.' })
+  @Env({ env: 'EMBEDDINGS_MODEL', type: text(), about: 'Model name in requests to the embedding server.' })
   embeddingsModel = 'text-embedding-3-small';
 
-  @Env({ env: 'EMBEDDINGS_API_KEY', type: text(), about: 'Key of the embedding server.', optional: true })
+  @Env({ env: 'EMBEDDINGS_API_KEY', type: text(), about: 'API key of the embedding server.', optional: true })
   embeddingsApiKey?: string;
 
   @Env({
     env: 'EMBEDDINGS_TIMEOUT_MS',
     type: integer(100, 600_000),
-    about: 'How long the embedding server may take for one request of up to 32 passages.',
+    about: 'Timeout in milliseconds of a request to the embedding server (up to 32 passages).',
   })
   embeddingsTimeoutMs = 30_000;
 

@@ -45,7 +45,7 @@ describe('an operator', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
     expect(answers.find(({ status }) => status === 409)!.json).toMatchObject({
       type: 'AlreadyExists',
-      message: expect.stringMatching(/^email "one@example.com" has an account/i),
+      message: expect.stringMatching(/^email: an account with "one@example.com" exists/i),
     });
   });
 

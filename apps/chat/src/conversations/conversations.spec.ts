@@ -64,7 +64,7 @@ describe('a conversation', () => {
       'a channel that nobody has',
       { channel: 'fax', tags: {} },
       'InvalidPayload',
-      /^channel "fax" .* must be one of: channel \(of chat\), (direct \(of team\), group|group \(of team\), direct)/,
+      /^channel "fax" not found .*Available: channel \(of chat\), (direct \(of team\), group|group \(of team\), direct)/,
     ],
     [
       'a channel of another integration',

@@ -311,7 +311,7 @@ describe('a worker', () => {
     held.release();
 
     const lastErrors = () => rows<{ last_error: string | null }>('SELECT last_error FROM indexing_job');
-    await until(lastErrors, ([job]) => job?.last_error?.includes('Another embedding model') ?? false);
+    await until(lastErrors, ([job]) => job?.last_error?.includes('The active embedding model has changed') ?? false);
     expect(await bot.get(id)).toMatchObject({ status: 'indexing_pending' });
     await activate('former');
     expect(await bot.settled(id, 40_000)).toMatchObject({ status: 'indexing_completed' });

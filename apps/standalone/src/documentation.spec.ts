@@ -1,0 +1,95 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { NatsConfig } from '@parley/service/config';
+import { configurationPage } from '@parley/testing/configuration-page';
+import { errorsPage } from '@parley/testing/errors-page';
+import { expectGenerated } from '@parley/testing/generated-text';
+import { operationsTable } from '@parley/testing/operations-table';
+import { AdminConfig } from '../../admin/src/config';
+import { ChatConfig } from '../../chat/src/config';
+import { FilesConfig } from '../../files/src/config';
+import { FilesWorkerConfig } from '../../files-worker/src/config';
+import { GatewayConfig } from '../../gateway/src/config';
+import { HubConfig } from '../../hub/src/config';
+import { TablesConfig } from '../../tables/src/config';
+import { StandaloneConfig } from './config';
+
+describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the generated parts)', () => {
+  it('lists every variable of the configuration', () => {
+    expectGenerated(
+      'docs/configuration.md',
+      configurationPage([
+        { app: 'gateway', type: GatewayConfig },
+        { app: 'admin', type: AdminConfig },
+        { app: 'hub', type: HubConfig },
+        { app: 'files', type: FilesConfig },
+        { app: 'files-worker', type: FilesWorkerConfig },
+        { app: 'tables', type: TablesConfig },
+        { app: 'chat', type: ChatConfig },
+        { app: 'every app in distributed mode', type: NatsConfig },
+        { app: 'standalone', type: StandaloneConfig },
+      ]),
+    );
+  });
+
+  it('lists every error message', () => {
+    expectGenerated('docs/errors.md', errorsPage());
+  });
+
+  it('lists every public operation in the README', () => {
+    expectGenerated('README.md', operationsTable(), 'operations');
+  });
+
+  it('has a README of at most 12 kB', () => {
+    expect(readFileSync('README.md').length).toBeLessThanOrEqual(12_000);
+  });
+
+  it('links only to files and headings that exist', () => {
+    const broken = pages().flatMap((page) =>
+      linksOf(page).filter(({ path, anchor }) => !existsSync(path) || (anchor && !headingsOf(path).includes(anchor))),
+    );
+
+    expect(broken).toEqual([]);
+  });
+
+  it('reaches every page within two clicks from the README', () => {
+    const first = targetsOf('README.md');
+    const second = first.filter((path) => path.endsWith('.md')).flatMap(targetsOf);
+
+    const reached = new Set(['README.md', ...first, ...second]);
+    expect(pages().filter((page) => !reached.has(page))).toEqual([]);
+  });
+});
+
+interface Link {
+  page: string;
+  path: string;
+  anchor?: string;
+}
+
+function pages(): string[] {
+  return ['*.md', 'docs/**/*.md', 'deploy/**/*.md', 'bench/**/*.md'].flatMap((pattern) => filesOf(pattern)).sort();
+}
+
+function linksOf(page: string): Link[] {
+  const text = readFileSync(page, 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target]) => target!)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [path, anchor] = target.split('#') as [string, string?];
+      return { page, path: path ? normalize(join(dirname(page), path)) : page, anchor };
+    });
+}
+
+function targetsOf(page: string): string[] {
+  return linksOf(page).map(({ path }) => path.replace(/\/$/, ''));
+}
+
+/** Headings as GitHub makes anchors of them. */
+function headingsOf(page: string): string[] {
+  if (!page.endsWith('.md')) return [];
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-'),
+  );
+}

@@ -1,0 +1,93 @@
+import { variablesOf } from '@parley/config/config';
+
+/** Configuration class and the app that reads it. */
+export interface DocumentedConfig {
+  app: string;
+  type: new () => object;
+}
+
+interface Variable {
+  name: string;
+  about: string;
+  accepts: string;
+  fallback: string;
+  apps: string[];
+}
+
+/** The first group whose pattern matches holds the variable. */
+const groups: [title: string, pattern: RegExp][] = [
+  ['Embedded mode', /^PARLEY_DATA_DIR$/],
+  ['Addresses', /^(HOST|PORT|PUBLIC_URL|CHAT_URL|CONTENT_URL|FILES_URL|TRUSTED_PROXIES)$/],
+  ['Secrets and the first account', /^PARLEY_/],
+  ['Rate limits and load shedding', /^(RATE_LIMIT_|GATEWAY_MAX_|LISTEN_|SERVICE_MAX_|MAX_LOOP_DELAY_MS|BUS_MAX_)/],
+  ['Logs, metrics and traces', /^(LOG_|METRICS_|OTEL_)/],
+  ['Graceful shutdown', /^SHUTDOWN_/],
+  ['Postgres', /^DATABASE_/],
+  ['NATS', /^NATS_/],
+  ['Content of files', /^(BLOBS|S3_|MAX_UPLOAD_BYTES|CONTENT_)/],
+  ['Indexing', /^(INDEXING_|SWEEP_)/],
+  ['Search and embedding models', /^(PASSAGE_INDEX|QDRANT_|VECTOR_|EMBEDDINGS_|NEXT_EMBEDDINGS_)/],
+  ['Language models', /^COMPLETIONS_/],
+  ['Tables', /^TABLE/],
+  ['Chat and events', /^(CHAT_|RECURRING_|EVENT_)/],
+  ['Hub', /^HUB_/],
+  ['Quotas of a workspace', /^QUOTA_/],
+];
+
+/** Markdown page of every environment variable, by group. A variable that several apps read is one row. */
+export function configurationPage(configs: DocumentedConfig[]): string {
+  const variables = variablesIn(configs);
+  const grouped = new Map(groups.map(([title]) => [title, [] as Variable[]]));
+  for (const variable of variables) {
+    const group = groups.find(([, pattern]) => pattern.test(variable.name));
+    if (!group) throw new Error(`${variable.name} belongs to no group: add one in configuration-page.ts.`);
+    grouped.get(group[0])!.push(variable);
+  }
+  const sections = [...grouped].flatMap(([title, rows]) => ['', `## ${title}`, '', ...table(rows, configs)]);
+  return `${[...head, ...sections].join('\n')}\n`;
+}
+
+const head = [
+  '# Configuration',
+  '',
+  'All configuration comes from environment variables. A process with a missing or wrong variable does not start; it prints',
+  'the name of the variable and the accepted values. An empty variable counts as absent.',
+  '',
+  'This page is generated from the code: `UPDATE_DOCS=1 npm test -- documentation`.',
+];
+
+function table(rows: Variable[], configs: DocumentedConfig[]): string[] {
+  return [
+    '| variable | default | description | read by |',
+    '| --- | --- | --- | --- |',
+    ...rows.map(
+      ({ name, fallback, about, accepts, apps }) =>
+        `| \`${name}\` | ${fallback} | ${about} Accepts ${escape(accepts)}. | ${readers(apps, configs)} |`,
+    ),
+  ];
+}
+
+function readers(apps: string[], configs: DocumentedConfig[]): string {
+  const all = new Set(configs.map(({ app }) => app).filter((app) => !app.startsWith('every')));
+  return apps.filter((app) => all.has(app)).length === all.size ? 'all' : apps.join(', ');
+}
+
+function variablesIn(configs: DocumentedConfig[]): Variable[] {
+  const variables = new Map<string, Variable>();
+  for (const { app, type } of configs) {
+    const defaults = new type() as Record<string, string | number | undefined>;
+    for (const variable of variablesOf(type)) {
+      const { env: name, field, about, optional, defaultText } = variable;
+      const value = defaults[field];
+      const fallback = defaultText ?? (value === undefined ? (optional ? 'none' : 'required') : `\`${String(value)}\``);
+      const known = variables.get(name) ?? { name, about, accepts: variable.type.accepts, fallback, apps: [] };
+      if (!known.apps.includes(app)) known.apps.push(app);
+      variables.set(name, known);
+    }
+  }
+  return [...variables.values()];
+}
+
+function escape(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
