@@ -1,6 +1,5 @@
 import { variablesOf } from '@parley/config/config';
 
-/** A configuration class and the app that reads it. */
 export interface DocumentedConfig {
   app: string;
   type: new () => object;
@@ -13,7 +12,10 @@ interface Row {
   apps: string[];
 }
 
-/** A Markdown table of every variable, with who reads it. A variable of several apps is one row; its first text stands. */
+/**
+ * A Markdown table of every variable and the apps that read it. A variable of several apps is one row, with the texts
+ * of the first.
+ */
 export function configurationTable(configs: DocumentedConfig[]): string {
   const rows = new Map<string, Row>();
   for (const { app, type } of configs) {
