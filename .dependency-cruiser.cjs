@@ -1,11 +1,11 @@
-/** "Boundaries" of CONTRIBUTING.md as failing rules. */
+/** Import rules: the section "Boundaries" of CONTRIBUTING.md. */
 
 const spec = '[.]spec[.]ts$';
 const behaviour = '[.]behaviour[.]ts$';
 const appModule = '^apps/[^/]+/src/[^/]+[.]module[.]ts$';
 const appConfig = '^apps/[^/]+/src/config[.]ts$';
 
-/** The same path in node_modules, whether the code or only the types of the package are meant. */
+/** Matches a package in node_modules, and its types in `@types`. */
 const npm = (...names) => `node_modules/(@types/)?(${names.join('|')})/`;
 
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
@@ -14,26 +14,26 @@ module.exports = {
   forbidden: [
     forbid(
       'apps-know-no-other-app',
-      'Apps talk over the bus. What two of them need is a library.',
+      'Apps call each other over the bus. Code of two apps belongs in a library.',
       { path: '^apps/([^/]+)/', pathNot: ['^apps/(standalone|cli)/', spec, '^apps/[^/]+/src/test/'] },
       { path: '^apps/', pathNot: '^apps/$1/' },
     ),
     forbid(
       'other-apps-only-by-module',
-      'Commands and tests may boot the module of another app and know nothing else of it.',
+      'Commands and tests may import only the module of another app.',
       { path: '^apps/([^/]+)/', pathNot: '^apps/standalone/' },
       { path: '^apps/', pathNot: ['^apps/$1/', appModule] },
     ),
     forbid(
       'standalone-boots-apps-by-module',
-      'The one-process mode knows the module and the config of an app and nothing else of it.',
+      'The standalone app may import only the module and the config of another app.',
       { path: '^apps/standalone/' },
       { path: '^apps/', pathNot: ['^apps/standalone/', appModule, appConfig] },
     ),
-    forbid('libs-know-no-app', 'A library serves apps and does not know them.', { path: '^libs/' }, { path: '^apps/' }),
+    forbid('libs-know-no-app', 'A library does not import apps.', { path: '^libs/' }, { path: '^apps/' }),
     forbid(
       'contracts-know-only-their-validators',
-      'Everybody reads the contracts, so they may not pull anything else in.',
+      'Every app and library imports the contracts, so these import only their validators.',
       { path: '^libs/contracts/', pathNot: [spec, '^libs/contracts/src/test/'] },
       {
         pathNot: [
@@ -44,19 +44,19 @@ module.exports = {
     ),
     forbid(
       'only-the-bus-knows-nats',
-      'Ask and announce through @parley/bus. The baselines of the benchmark do without it: that is their point.',
+      'Calls and events go through @parley/bus. The baselines of the benchmark use NATS directly to measure the overhead.',
       { pathNot: ['^libs/bus/', '^bench/bare-', '^deploy/test/'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(
       'only-repositories-know-typeorm',
-      'SQL and tables belong to repositories, entities, migrations and the database libraries.',
+      'SQL belongs in repositories, entities, migrations and the database libraries.',
       { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(database|outbox|testing)/'] },
       { path: npm('typeorm') },
     ),
     forbid(
       'only-repositories-know-postgres',
-      'SQL and tables belong to repositories, entities, migrations and the database libraries. Baselines are bare.',
+      'SQL belongs in repositories, entities, migrations and the database libraries. The baselines of the benchmark use pg directly.',
       {
         pathNot: [
           '[.](repository|entity)[.]ts$',
@@ -76,19 +76,19 @@ module.exports = {
     ),
     forbid(
       'only-one-adapter-knows-s3',
-      'Content is kept behind a port; its S3 adapter is libs/blobs/src/s3-blobs.ts.',
+      'The blob store is a port; its S3 adapter is libs/blobs/src/s3-blobs.ts.',
       { pathNot: '^libs/blobs/src/s3-blobs[.]ts$' },
       { path: npm('@aws-sdk') },
     ),
     forbid(
       'only-tracing-knows-opentelemetry',
-      'Spans are made by @parley/tracing, which makes none while nobody wants them.',
+      'Spans are created by @parley/tracing, which creates none while tracing is off.',
       { pathNot: '^libs/tracing/' },
       { path: npm('@opentelemetry') },
     ),
     forbid(
       'controllers-know-no-repository',
-      'A controller answers by its service, which decides.',
+      'A controller calls its service, not a repository.',
       { path: '[.]controller[.]ts$' },
       { path: '[.]repository[.]ts$' },
     ),
@@ -100,21 +100,21 @@ module.exports = {
     ),
     forbid(
       'the-checker-knows-nothing-of-ours',
-      'What compares promises with facts must not share the mistakes of what it examines.',
+      'The fault checker is independent, so that it does not share the defects of the code that it checks.',
       { path: '^faults/checker/' },
       { path: '^(apps|libs)/' },
     ),
     forbid(
       'bench-serves-nobody',
-      'The benchmark measures what is there. Nothing of the product may need it.',
+      'Product code does not import the benchmark or the fault tests.',
       { path: '^(apps|libs)/' },
       { path: '^(bench|faults)/' },
     ),
-    forbid('no-cycles', 'Move what both need into a file of its own.', {}, { circular: true }),
-    forbid('no-unknown-imports', 'The import leads nowhere.', {}, { couldNotResolve: true }),
+    forbid('no-cycles', 'Import cycle: move the shared code into a separate file.', {}, { circular: true }),
+    forbid('no-unknown-imports', 'The import cannot be resolved.', {}, { couldNotResolve: true }),
     forbid(
       'no-undeclared-packages',
-      'A package that is used is named in package.json.',
+      'Imported packages must be declared in package.json.',
       {},
       { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     ),
@@ -128,7 +128,7 @@ module.exports = {
   options: {
     doNotFollow: { path: 'node_modules' },
     tsConfig: { fileName: 'tsconfig.json' },
-    // Type-only imports count too: they tie files together just as much for a reader.
+    // Includes type-only imports: they couple files for a reader, too.
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],

@@ -12,7 +12,6 @@ beforeAll(async () => {
 
 afterAll(() => door?.stop());
 
-/** A request of the owner in their workspace. */
 function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
   const own = { authorization: `Bearer ${owner.token}`, 'x-workspace-id': owner.workspaceId };
   return door.send(line, { ...options, headers: { ...own, ...headers } });
@@ -24,7 +23,7 @@ async function succeed(line: string, options?: SendOptions) {
   return answer.json;
 }
 
-/** Who has to say which of two workspaces is meant. */
+/** Account with two workspaces: its requests must carry `x-workspace-id`. */
 async function accountOfTwo(): Promise<Account> {
   const account = await door.newAccount();
   await account.client.createWorkspace({ name: 'second' });
@@ -49,7 +48,6 @@ const action = {
 };
 const event = { title: 'Boiled', description: 'The water boils', schema };
 
-/** One in every part, and public. */
 async function newIntegration(version = '1.0.0', change: object = {}) {
   return (
     await succeed('POST /v1/admin/integrations', {
@@ -99,7 +97,7 @@ const everything = {
   attributes: { category: 'kitchen' },
 };
 
-/** What is sent as something else than it is answered, or to nobody. */
+/** Fields that are answered differently than sent, or never answered. */
 const { icon: _icon, readme: _readme, secrets: _secrets, ...answeredAsSent } = everything;
 
 const botFields: Fields = {
@@ -115,7 +113,7 @@ const botFields: Fields = {
 
 const boiled = { schedule: { cron: '0 * * * *' }, type: 'boiled', payload: { text: 'x' } };
 
-/** Fields that a bot shows as they were sent. */
+/** Fields of a bot that are answered exactly as sent. */
 const shownAsSent = {
   configuration: { data: { text: 'x' }, schema },
   tags: { color: 'green' },
@@ -133,10 +131,10 @@ const shownAsSent = {
   medias: [{ url: 'https://example.com/a.png', name: 'a' }],
 };
 
-/** Fields that no answer shows. */
+/** Fields of a bot that are stored but never answered. */
 const keptInside = { url: 'http://127.0.0.1:8080/bot', authentication: 'iam', layers: ['a', 'b'], blocked: true };
 
-describe('a bot with everything', () => {
+describe('a bot with every field', () => {
   let id: string;
   let integrationId: string;
   let pluginId: string;
@@ -167,7 +165,7 @@ describe('a bot with everything', () => {
     });
   });
 
-  it('keeps each field', async () => {
+  it('stores each field', async () => {
     const { bot } = await succeed(`GET ${path()}`, { headers: { 'x-multiple-integrations': 'true' } });
     const { versions } = await succeed(`GET ${path()}/versions`);
     const { url } = await succeed(`GET ${path()}/versions/${versions[0].id}`);
@@ -186,7 +184,7 @@ describe('a bot with everything', () => {
     expect((await send(`GET ${url.slice(new URL(url).origin.length)}`)).text).toBe('module.exports = 1');
   });
 
-  it.each(methods)('is answered to %s with every field in its type', async (method, options) => {
+  it.each(methods)('has the declared type in every field of the answer to %s', async (method, options) => {
     const answer = await succeed(`${method} ${path()}`, options);
 
     expect(Object.keys(answer)).toEqual(['bot']);
@@ -194,7 +192,7 @@ describe('a bot with everything', () => {
   });
 
   it.each(methods)(
-    'has its integrations keyed by alias in the answer to %s with x-multiple-integrations: true',
+    'keys its integrations by alias in the answer to %s with x-multiple-integrations: true',
     async (method, options) => {
       const ask = (headers: Record<string, string>) => succeed(`${method} ${path()}`, { ...options, headers });
 
@@ -208,7 +206,7 @@ describe('a bot with everything', () => {
     },
   );
 
-  it('keeps all that is omitted, and takes shouldMergePlugins and what it does not know without a word', async () => {
+  it('keeps omitted fields, accepts shouldMergePlugins and ignores unknown fields', async () => {
     const before = (await succeed(`GET ${path()}?shouldMergePlugins=true`)).bot;
 
     const { bot } = await succeed(`PUT ${path()}`, { json: { shouldMergePlugins: true, future: { a: 1 } } });
@@ -217,7 +215,7 @@ describe('a bot with everything', () => {
   });
 
   it.each(methods)(
-    'needs x-workspace-id for %s where the account has several, and to be there',
+    '%s requires x-workspace-id for an account with several workspaces, and returns 404 for an unknown bot',
     async (method, options) => {
       const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
 
@@ -249,7 +247,7 @@ const integrationFields: Fields = {
   number: 'maxExecutionTime',
 };
 
-describe('an integration with everything', () => {
+describe('an integration with every field', () => {
   let integration: Record<string, unknown>;
   let interfaceId: string;
 
@@ -266,7 +264,7 @@ describe('an integration with everything', () => {
     });
   });
 
-  it('is kept by its workspace as it was sent', async () => {
+  it('is answered to its workspace as it was sent', async () => {
     const read = (await succeed(`GET /v1/admin/integrations/${String(integration['id'])}`)).integration;
 
     expect(read).toMatchObject({
@@ -284,7 +282,7 @@ describe('an integration with everything', () => {
   describe('in the hub', () => {
     const list = (query = '', headers: Record<string, string> = {}) =>
       succeed(`GET /v1/admin/hub/integrations${query}`, { headers });
-    it.each(optionalHeaders)('is shown in full by its id, with headers %j', async (headers) => {
+    it.each(optionalHeaders)('is answered in full by id, with headers %j', async (headers) => {
       const answer = await succeed(`GET /v1/admin/hub/integrations/${String(integration['id'])}`, { headers });
 
       expect(Object.keys(answer)).toEqual(['integration']);
@@ -293,11 +291,11 @@ describe('an integration with everything', () => {
       expect(answer.integration).toMatchObject(shown);
     });
 
-    it('is ResourceNotFound by another id', async () => {
+    it('returns 404 for an unknown id', async () => {
       expect(await send('GET /v1/admin/hub/integrations/none')).toEqual(refusal('ResourceNotFound', /"none"/));
     });
 
-    it.each(optionalHeaders)('is listed with every field in its type, with headers %j', async (headers) => {
+    it.each(optionalHeaders)('is listed with the declared type in every field, with headers %j', async (headers) => {
       const answer = await list('?name=kettle&version=1.0.0', headers);
 
       expect(Object.keys(answer).sort()).toEqual(['integrations', 'meta']);
@@ -305,7 +303,7 @@ describe('an integration with everything', () => {
       expect(answer.integrations[0]).not.toHaveProperty('matchedOn');
     });
 
-    it('is not looked for with a token of another list', async () => {
+    it('refuses an invalid nextToken', async () => {
       expect(await send('GET /v1/admin/hub/integrations?nextToken=x')).toEqual(refusal('InvalidQuery', /^nextToken/));
     });
   });
@@ -340,7 +338,7 @@ describe('a workspace', () => {
     await account.client.createWorkspace({ name: 'Second' });
   });
 
-  it('has empty texts and lists by default', async () => {
+  it('has empty strings and lists by default', async () => {
     const { workspaces } = await list();
 
     for (const workspace of workspaces) {
@@ -354,7 +352,7 @@ describe('a workspace', () => {
     }
   });
 
-  it.each(optionalHeaders)('is listed with every field in its type, with headers %j', async (headers) => {
+  it.each(optionalHeaders)('is listed with the declared type in every field, with headers %j', async (headers) => {
     await account.client.updateWorkspace({ id: account.workspaceId, ...given });
 
     const answer = await list('?handle=tea-house', headers);
@@ -365,7 +363,7 @@ describe('a workspace', () => {
     expect(answer.workspaces[0]).toMatchObject({ billingVersion: 'v1', plan: 'community' });
   });
 
-  it('is listed page by page, and not by another handle', async () => {
+  it('is paged, and filtered by handle', async () => {
     const first = await list('?pageSize=1');
     const second = await list(`?pageSize=1&nextToken=${encodeURIComponent(first.meta.nextToken)}`);
 
@@ -407,7 +405,7 @@ describe('inserting rows into a table', () => {
     return send(line, { headers: { 'x-bot-id': botId, ...headers }, json });
   }
 
-  it('answers every field of a row in its type', async () => {
+  it('answers a row with the declared type in every field', async () => {
     const { json, status } = await insert({ rows: [{ name: 'cup', price: 3 }] });
 
     expect(status).toBe(200);
@@ -429,7 +427,7 @@ describe('inserting rows into a table', () => {
     expect(json.rows).toHaveLength(1000);
   });
 
-  it('may succeed in part: warnings block nothing, errors keep out their rows', async () => {
+  it('succeeds partially: rows with warnings are inserted, rows with errors are not', async () => {
     const { json, status } = await insert({
       rows: [{ name: 'pot', colour: 'red' }, { name: 1 }, { id: 7 }, { price: 'cheap', name: 'pan' }, { name: 'lid' }],
     });
@@ -444,7 +442,7 @@ describe('inserting rows into a table', () => {
     ]);
   });
 
-  it('takes waitComputed and the headers of who acts', async () => {
+  it('accepts waitComputed, and the headers for integration, user and role', async () => {
     const headers: Record<string, string>[] = [
       { 'x-integration-id': integrationId },
       { 'x-integration-alias': 'front' },
@@ -458,7 +456,7 @@ describe('inserting rows into a table', () => {
     expect(answers.map(({ status }) => status)).toEqual(headers.map(() => 200));
   });
 
-  it('takes the key of an integration that the bot has installed, and of no other', async () => {
+  it('accepts the key of an installed integration, and no other integration key', async () => {
     const stranger = (await succeed('POST /v1/admin/integrations', { json: { name: 'rival', version: '1.0.0' } }))
       .integration.id;
     const { value } = await succeed('POST /v1/admin/integrations/iaks', { json: { integrationId: stranger } });
@@ -468,7 +466,7 @@ describe('inserting rows into a table', () => {
     expect(await as(value)).toEqual(refusal('Forbidden', /x-bot-id/));
   });
 
-  it('needs x-bot-id, and a table of that bot by its name or id', async () => {
+  it('requires x-bot-id, and finds only tables of that bot, by name or id', async () => {
     const { bot } = await succeed('POST /v1/admin/bots', { json: { name: 'other' } });
     const { table } = await succeed('GET /v1/tables/goods', { headers: { 'x-bot-id': botId } });
     const into = (name: string, headers: Record<string, string>) =>
@@ -484,7 +482,7 @@ describe('inserting rows into a table', () => {
     }
   });
 
-  it('refuses a body beyond its limit', async () => {
+  it('refuses a body over the size limit', async () => {
     const rows = Array.from({ length: 1000 }, () => ({ name: 'x'.repeat(17_000) }));
 
     expect(await insert({ rows })).toEqual(refusal('PayloadTooLarge', /16000000 bytes/));

@@ -9,7 +9,7 @@ import { readConfig, readConfigs } from '@parley/config/config';
 import { newToken } from '@parley/secrets/token';
 import { StandaloneConfig } from './config';
 
-/** What the embedded mode finds out as it starts, where the environment says nothing. */
+/** Placeholders for variables that the embedded mode sets during its start, so that all others can be validated first. */
 const standIns = {
   CONTENT_URL: 'http://localhost',
   DATABASE_URL: 'postgres://localhost',
@@ -29,12 +29,12 @@ const apps = {
   tables: TablesConfig,
 };
 
-/** The configurations of all apps. Throws ConfigError with all that is wrong. */
+/** Configurations of all apps. Throws ConfigError with all problems. */
 export function readAppConfigs(env: NodeJS.ProcessEnv) {
   return readConfigs(apps, env);
 }
 
-/** The configuration of the process. Throws ConfigError with all that is wrong with it and with that of any app. */
+/** Configuration of this process. Throws ConfigError with all problems, including those of every app. */
 export function readStandaloneConfig(): StandaloneConfig {
   const isSet = ([, value]: [string, string | undefined]) => value !== undefined && value !== '';
   const set = Object.fromEntries(Object.entries(process.env).filter(isSet));

@@ -7,9 +7,8 @@ const schema = { type: 'object', properties: { text: { type: 'string' } } };
 let door: FrontDoor;
 let owner: Account;
 let botId: string;
-/** Of a bot of somebody else. */
 let foreign: { botId: string; userId: string; conversationId: string };
-/** Version id of the integration that the bot has as `team`. */
+/** Id of the integration version that is installed under the alias `team`. */
 let integrationId: string;
 let userId: string;
 let conversationId: string;
@@ -55,7 +54,6 @@ async function newForeign() {
   };
 }
 
-/** A request of the owner to their bot. */
 function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
   const own = { authorization: `Bearer ${owner.token}`, 'x-bot-id': botId, 'x-workspace-id': owner.workspaceId };
   return door.send(line, { ...options, headers: { ...own, ...headers } });
@@ -71,7 +69,7 @@ function refusal(type: string, message: RegExp) {
   return expect.objectContaining({ json: expect.objectContaining({ type, message: expect.stringMatching(message) }) });
 }
 
-/** Headers that each of the endpoints 1, 9 and 10 may have: the answer is the same. */
+/** Context headers that do not change the answer of the tested operations. */
 const contexts: [string, () => Record<string, string>][] = [
   ['none', () => ({})],
   ['x-integration-id', () => ({ 'x-integration-id': integrationId })],
@@ -79,9 +77,8 @@ const contexts: [string, () => Record<string, string>][] = [
   ['both', () => ({ 'x-integration-alias': 'team', 'x-integration-id': integrationId })],
 ];
 
-/** What each of the endpoints 1, 9 and 10 asks of its headers. */
 function describeHeaders(line: () => string, json: object): void {
-  it('needs a bot and a token that are the caller’s', async () => {
+  it('requires a bot, a token and an installation of the caller', async () => {
     const ask = (headers: Record<string, string>) => door.send(line(), { headers, json });
     const authorization = `Bearer ${owner.token}`;
     const others: Record<string, string>[] = [
@@ -113,7 +110,7 @@ describe('updating the payload of a state', () => {
     ['workflow', 'anything', () => workflowId, {}],
   ];
 
-  it.each(owners)('of a %s answers every field in its type', async (type, name, id, further) => {
+  it.each(owners)('of a %s answers the declared type in every field', async (type, name, id, further) => {
     const { state } = await succeed(`PATCH /v1/chat/states/${type}/${id()}/${name}`, { json });
 
     expect(wrong(state, stateFields)).toEqual([]);
@@ -121,7 +118,7 @@ describe('updating the payload of a state', () => {
     for (const [field, value] of Object.entries(further)) expect(state).toMatchObject({ [field]: value() });
   });
 
-  it('merges with what is stored', async () => {
+  it('merges with the stored payload', async () => {
     const line = `PATCH /v1/chat/states/workflow/${workflowId}/merged`;
     await succeed(line, { json: { payload: { a: 1, b: { c: 2 }, d: 3 } } });
 
@@ -130,14 +127,14 @@ describe('updating the payload of a state', () => {
     expect(state.payload).toEqual({ a: 1, b: { e: 4 }, f: 5 });
   });
 
-  it('refuses what the schema refuses', async () => {
+  it('refuses a payload that does not match the schema', async () => {
     const answer = await send(`PATCH /v1/chat/states/bot/${botId}/facts`, { json: { payload: { text: 7 } } });
 
     expect(answer).toEqual(refusal('InvalidDataFormat', /text/));
   });
 
   it.each(owners.map(([type, name]) => [type, name]))(
-    'refuses the id of a %s that is not there',
+    'returns 404 for the id of an unknown or foreign %s',
     async (type, name) => {
       for (const id of ['none', foreign.userId, foreign.conversationId, foreign.botId]) {
         const answer = await send(`PATCH /v1/chat/states/${type}/${id}/${name}`, { json });
@@ -152,14 +149,14 @@ describe('updating the payload of a state', () => {
     ['user', 'facts', () => userId],
     ['conversation', 'none', () => conversationId],
     ['integration', 'none', () => integrationId],
-  ])('refuses a name that is not declared for a %s', async (type, name, id) => {
+  ])('returns 404 for a name that is not declared for a %s', async (type, name, id) => {
     expect(await send(`PATCH /v1/chat/states/${type}/${id()}/${name}`, { json })).toMatchObject({
       status: 404,
       json: { type: 'ResourceNotFound', message: expect.stringContaining(name) },
     });
   });
 
-  it('is for the integration that it is of', async () => {
+  it('works for the integration that owns the state', async () => {
     const headers = { 'x-integration-alias': 'team' };
 
     const { state } = await succeed(`PATCH /v1/chat/states/integration/${integrationId}/token`, { headers, json });
@@ -183,14 +180,14 @@ describe('creating a user', () => {
     properties: { city: 'Rome' },
   };
 
-  it.each(contexts)('answers every field in its type, with the headers: %s', async (_which, headers) => {
+  it.each(contexts)('answers the declared type in every field, with the headers: %s', async (_which, headers) => {
     const { user } = await succeed('POST /v1/chat/users', { headers: headers(), json: whole });
 
     expect(wrong(user, userFields)).toEqual([]);
     expect(user).toMatchObject({ ...whole, attributes: whole.properties });
   });
 
-  it('takes attributes for properties, the name of an integration, and what it does not know', async () => {
+  it('accepts attributes as an alias of properties, accepts integrationName, and ignores unknown fields', async () => {
     const json = { tags: {}, integrationName: 'team', attributes: { city: 'Rome' }, unknown: 1 };
 
     const { user } = await succeed('POST /v1/chat/users', { json });
@@ -209,7 +206,7 @@ describe('creating a conversation', () => {
     number: 'messageCount',
   };
 
-  it.each(contexts)('answers every field in its type, with the headers: %s', async (_which, headers) => {
+  it.each(contexts)('answers the declared type in every field, with the headers: %s', async (_which, headers) => {
     const { conversation } = await succeed('POST /v1/chat/conversations', {
       headers: headers(),
       json: { channel: 'group', tags: { topic: 'tea' } },
@@ -224,7 +221,7 @@ describe('creating a conversation', () => {
     });
   });
 
-  it('shows the ids of the task and the workflow that it is in', async () => {
+  it('shows the ids of its current task and workflow', async () => {
     const client = door.client(owner.token, owner.workspaceId, botId);
     const { id } = (await succeed('POST /v1/chat/conversations', { json: { channel: 'group', tags: {} } }))
       .conversation;
@@ -236,19 +233,19 @@ describe('creating a conversation', () => {
     expect(conversation).toMatchObject({ currentTaskId: 'task_1', currentWorkflowId: workflow.id });
   });
 
-  it('takes the name of an integration and what it does not know, but no channel that it does not have', async () => {
+  it('accepts integrationName, ignores unknown fields, and refuses an unknown channel', async () => {
     const json = { channel: 'group', tags: {}, integrationName: 'slack', unknown: 1 };
 
     expect((await send('POST /v1/chat/conversations', { json })).status).toBe(201);
     expect(await send('POST /v1/chat/conversations', { json: { channel: 'fax', tags: {} } })).toEqual(
-      refusal('InvalidPayload', /^channel "fax" not found .*Available: /),
+      refusal('InvalidPayload', /^channel "fax" not found .* Available: /),
     );
   });
 
   describeHeaders(() => 'POST /v1/chat/conversations', { channel: 'group', tags: {} });
 });
 
-describe('creating a message by the chat endpoint', () => {
+describe('creating a message through the chat endpoint', () => {
   const messageFields: Fields = { string: 'id userId conversationId', 'date-time': 'createdAt', object: 'payload' };
 
   let path: string;
@@ -273,13 +270,16 @@ describe('creating a message by the chat endpoint', () => {
   it.each([
     ['text', text],
     ['audio', { type: 'audio', audioUrl: 'https://example.com/a.mp3' }],
-  ])('answers every field of one of type %s in its type, without an Authorization header', async (_type, payload) => {
-    const { status, json } = await post({ payload, conversationId: conversation });
+  ])(
+    'answers a message of type %s with the declared type in every field, without an Authorization header',
+    async (_type, payload) => {
+      const { status, json } = await post({ payload, conversationId: conversation });
 
-    expect(status).toBe(201);
-    expect(wrong(json.message, messageFields)).toEqual([]);
-    expect(json.message).toMatchObject({ payload, conversationId: conversation });
-  });
+      expect(status).toBe(201);
+      expect(wrong(json.message, messageFields)).toEqual([]);
+      expect(json.message).toMatchObject({ payload, conversationId: conversation });
+    },
+  );
 
   it.each([
     ['missing', {}],
@@ -291,7 +291,7 @@ describe('creating a message by the chat endpoint', () => {
     expect(answer).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
   });
 
-  it('is ResourceNotFound by another webhook path', async () => {
+  it('returns 404 for an unknown webhook path', async () => {
     const answer = await door.send('POST /chat/none/messages', {
       headers: { 'x-user-key': key },
       json: { payload: text, conversationId: conversation },

@@ -36,7 +36,6 @@ const payloads = [
   },
 ] as const;
 
-/** What the chat promises in both run modes, asked by the unmodified clients of bots and of end users. */
 export function describeChat(running: () => RunningPlatform): void {
   describe('the chat', () => {
     const listeners: { disconnect: () => Promise<void> }[] = [];
@@ -52,7 +51,6 @@ export function describeChat(running: () => RunningPlatform): void {
       return { botId: bot.id, admin, client: clientOf(running(), bot.id), apiUrl };
     }
 
-    /** All that it hears from now on. */
     async function listen(user: AuthenticatedClient, id: string) {
       const listener = await user.listenConversation({ id });
       listeners.push(listener);
@@ -76,7 +74,7 @@ export function describeChat(running: () => RunningPlatform): void {
       await expect(client.deleteUser({ id: botId })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
     });
 
-    it('takes messages of its own types alone, by each operation of bots', async () => {
+    it('refuses messages of unknown types or with invalid payloads, in every operation for bots', async () => {
       const { botId, client } = await newBot();
       const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
       const place = { conversationId: conversation.id, userId: botId, tags: {} };
@@ -101,7 +99,7 @@ export function describeChat(running: () => RunningPlatform): void {
       expect(message.direction).toBe('outgoing');
     });
 
-    it('refuses recurring events that are too close together', async () => {
+    it('refuses recurring events with a too short interval', async () => {
       const { botId, admin } = await newBot();
       const every = (cron: string) => ({ tick: { type: 'tick', payload: {}, schedule: { cron } } });
 
@@ -114,7 +112,7 @@ export function describeChat(running: () => RunningPlatform): void {
       ).toMatchObject({ tick: { schedule: { cron: '* * * * *' } } });
     });
 
-    it('carries what a user and a bot say to whoever listens, the same everywhere', async () => {
+    it('delivers messages of users and bots to listeners, equal to the stored ones', async () => {
       const { botId, client, apiUrl } = await newBot();
       const ann = await ChatClient.connect({ apiUrl });
       const { conversation } = await ann.createConversation({});
@@ -152,7 +150,7 @@ export function describeChat(running: () => RunningPlatform): void {
       expect(seen.messageCount).toBe(2);
     });
 
-    it('lets a stream that opens hear what was said a moment before', async () => {
+    it('delivers a message that was created just before the stream opened', async () => {
       const { apiUrl } = await newBot();
       const ann = await ChatClient.connect({ apiUrl });
       const { conversation } = await ann.createConversation({});
@@ -171,7 +169,7 @@ export function describeChat(running: () => RunningPlatform): void {
     });
 
     it.each(payloads.map((payload) => [payload.type, payload] as const))(
-      'carries a message of type %s as it was sent',
+      'delivers a message of type %s as it was sent',
       async (_type, payload) => {
         const { apiUrl } = await newBot();
         const ann = await ChatClient.connect({ apiUrl });
@@ -189,7 +187,7 @@ export function describeChat(running: () => RunningPlatform): void {
       },
     );
 
-    it('closes the streams of who is removed, and tells the others before it answers', async () => {
+    it('on removal of a participant, closes their streams and notifies the others', async () => {
       const { apiUrl } = await newBot();
       const [ann, bob] = [await ChatClient.connect({ apiUrl }), await ChatClient.connect({ apiUrl })];
       const { conversation } = await ann.createConversation({ id: 'room/1' });
@@ -220,7 +218,7 @@ export function describeChat(running: () => RunningPlatform): void {
       await expect(bob.listMessages({ conversationId: 'room/1' })).rejects.toMatchObject({ type: 'Forbidden' });
     });
 
-    it('tells listeners before it answers', async () => {
+    it('publishes the signal before the response', async () => {
       const { apiUrl } = await newBot();
       const ann = await ChatClient.connect({ apiUrl });
       const { conversation } = await ann.createConversation({});
@@ -241,11 +239,11 @@ export function describeChat(running: () => RunningPlatform): void {
 
       sockets.forEach((socket) => socket.destroy());
       const overtaken = came.filter((what, index) => index % 2 === 0 && what === 'answer');
-      // What comes at once on two connections may be seen in either order.
+      // Data that arrives on two connections at the same time is read in either order.
       expect(overtaken.length).toBeLessThan(30);
     });
 
-    it('ends all streams of a conversation that is deleted, and of a bot that is', async () => {
+    it('closes the streams of a deleted conversation, and of a deleted bot', async () => {
       const { botId, admin, client, apiUrl } = await newBot();
       const ann = await ChatClient.connect({ apiUrl });
       const { conversation } = await ann.createConversation({});
@@ -261,7 +259,7 @@ export function describeChat(running: () => RunningPlatform): void {
       expect(early).toBe(false);
     });
 
-    it('takes the users that an application names by keys of its own', async () => {
+    it('accepts user keys that an application signs with its own encryption key', async () => {
       const { botId, admin, apiUrl } = await newBot();
       const { bot } = await admin.getBot({ id: botId });
       const [integrationId] = Object.keys(bot.integrations);
@@ -279,7 +277,7 @@ export function describeChat(running: () => RunningPlatform): void {
       });
     });
 
-    it('tells a bot and all listeners of an event', async () => {
+    it('delivers an event to the bot and to all listeners', async () => {
       const { client, apiUrl } = await newBot();
       const ann = await ChatClient.connect({ apiUrl });
       const { conversation } = await ann.createConversation({});
@@ -301,7 +299,7 @@ export function describeChat(running: () => RunningPlatform): void {
       ]);
     });
 
-    it('is heard over a WebSocket as over server-sent events', async () => {
+    it('delivers the same signals over a WebSocket as over server-sent events', async () => {
       const { apiUrl } = await newBot();
       const ann = await ChatClient.connect({ apiUrl });
       const { conversation } = await ann.createConversation({});
@@ -329,7 +327,7 @@ export function describeChat(running: () => RunningPlatform): void {
       socket.close();
     });
 
-    it('is in the same order for every listener, however many speak at once', async () => {
+    it('delivers concurrent messages to all listeners in the same order', async () => {
       const { apiUrl } = await newBot();
       const users = await Promise.all(Array.from({ length: 10 }, () => ChatClient.connect({ apiUrl })));
       const [ann, bob] = users as [AuthenticatedClient, AuthenticatedClient];
@@ -396,7 +394,6 @@ async function connectTo(url: string): Promise<Socket> {
   return socket;
 }
 
-/** A request of a user as it goes over the line. */
 function rawRequest(route: string, userKey: string, body = ''): string {
   const [method, url] = route.split(' ') as [string, string];
   const { host, pathname } = new URL(url);

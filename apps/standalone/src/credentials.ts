@@ -6,11 +6,11 @@ import { ApiError } from '@parley/contracts/errors';
 import { readSecretFile, writeSecretFile } from '@parley/secrets/secret-file';
 import { hashToken, newToken, tokenKind } from '@parley/secrets/token';
 
-/** What a client on this machine needs; kept as `credentials.json` in the data folder. */
+/** Credentials for clients on this machine, stored as `credentials.json` in the data folder. */
 export interface Credentials {
   url: string;
   chatUrl: string;
-  /** Of the account that has the token: `token create` makes another one for it. */
+  /** Email of the account that owns the token. `token create` creates another token for it. */
   email: string;
   workspaceId: string;
   token: string;
@@ -20,7 +20,7 @@ export function credentialsPath(folder: string): string {
   return join(folder, 'credentials.json');
 }
 
-/** The token of the start before, or a new one. It is on disk before the platform knows it, so that no crash can lose it. */
+/** Token of the previous start, or a new one. It is written to disk before it is registered, so a crash cannot lose it. */
 export async function openToken(folder: string): Promise<{ token: string; isNew: boolean }> {
   const known = await readSecretFile(credentialsPath(folder));
   const token = known && (JSON.parse(known) as Partial<Credentials>).token;
@@ -30,7 +30,7 @@ export async function openToken(folder: string): Promise<{ token: string; isNew:
   return { token: made, isNew: true };
 }
 
-/** A token of the first account that works, and its workspace. One that is unknown by now is replaced by a new one. */
+/** A valid token of the first account, and its workspace. An unknown token is replaced by a new one. */
 export async function findOwner(
   bus: Bus,
   email: string,

@@ -4,7 +4,6 @@ import { run, startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { describePlatform } from './platform.behaviour';
 
-/** As OTLP has it in JSON. */
 interface OtlpSpan {
   name: string;
   spanId: string;
@@ -18,7 +17,7 @@ interface OtlpBody {
   }[];
 }
 
-/** Each with the name of its process before its own. */
+/** Spans with the name of their process prepended to theirs. */
 function spansOf({ resourceSpans }: OtlpBody): OtlpSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = resource.attributes.find(({ key }) => key === 'service.name')!.value.stringValue;
@@ -26,7 +25,6 @@ function spansOf({ resourceSpans }: OtlpBody): OtlpSpan[] {
   });
 }
 
-/** The names from the first request down to the span. */
 function pathTo({ name, parentSpanId }: OtlpSpan, byId: Map<string, OtlpSpan>): string[] {
   const parent = byId.get(parentSpanId ?? '');
   return [...(parent ? pathTo(parent, byId) : []), name];
@@ -43,12 +41,12 @@ suite('distributed mode', () => {
 
   afterAll(() => collector.close());
 
-  // With the least permissions: what an app needs and may not do shows here.
-  describePlatform('over NATS, a process for each app, traced', () =>
+  // Secured NATS with minimal permissions per app: a missing permission fails these tests.
+  describePlatform('over NATS, one process per app, traced', () =>
     startDistributed({ isSecured: true, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } }),
   );
 
-  it('told a collector of each request through all processes that worked for it', () => {
+  it('exports the spans of each request from all involved processes to the collector', () => {
     const spans = collector.requests.flatMap(({ body }) => spansOf(body as OtlpBody));
     const byId = new Map(spans.map((span) => [span.spanId, span]));
     const paths = new Set(spans.map((span) => pathTo(span, byId).join(' > ')));
@@ -64,7 +62,7 @@ suite('distributed mode', () => {
   });
 
   it.each(['gateway', 'admin', 'hub', 'files', 'files-worker', 'tables', 'chat'])(
-    'stops %s at start with every variable that is missing or wrong',
+    '%s refuses to start, and lists every missing or invalid variable',
     async (name) => {
       const app = run(`dist/apps/${name}/src/main.js`, { PORT: 'eighty' });
 
@@ -76,7 +74,7 @@ suite('distributed mode', () => {
     },
   );
 
-  it('needs a NATS server and a database, and says no more than which is missing', async () => {
+  it('requires a NATS server and a database, and names only the missing variable', async () => {
     const platform = run('tools/distributed.mjs', { DATABASE_URL: 'postgres://127.0.0.1:1/none' });
 
     await platform.ended;
@@ -84,7 +82,7 @@ suite('distributed mode', () => {
     expect(platform.output()).toBe('NATS_URL is missing: set it to the URL of a running server.\n');
   });
 
-  it('does not start on a schema that is behind, and says what to do', async () => {
+  it('refuses to start on a schema with pending migrations, and names the command', async () => {
     const [nats, database] = await Promise.all([NatsServer.start(), createEmptyDatabase()]);
     const app = run('dist/apps/tables/src/main.js', { PORT: '0', NATS_URL: nats.url, DATABASE_URL: database.url });
 

@@ -21,11 +21,11 @@ async function newDataDir(): Promise<void> {
 
 const removeDataDir = () => rm(dataDir, { recursive: true, force: true });
 
-describe('embedded mode that cannot start', () => {
+describe('embedded mode with an invalid configuration', () => {
   beforeAll(newDataDir);
   afterAll(removeDataDir);
 
-  it('tells all wrong variables of all apps before anything starts', async () => {
+  it('lists all invalid variables of all apps before anything starts', async () => {
     const platform = standalone({ PORT: 'abc', RATE_LIMIT_PER_SECOND: '-1', PARLEY_SECRET_KEY: 'short' });
     await platform.ended;
 
@@ -43,8 +43,8 @@ describe('embedded mode that cannot start', () => {
       { DATABASE_URL: 'postgres://ann:hidden@127.0.0.1:1/x' },
       'Cannot connect to the Postgres of DATABASE_URL at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.',
     ],
-    [{ HOST: '192.0.2.1' }, '192.0.2.1 is no address of this machine (listen EADDRNOTAVAIL'],
-  ])('tells what is wrong with %j in one sentence', async (env, sentence) => {
+    [{ HOST: '192.0.2.1' }, 'Cannot listen on 192.0.2.1: listen EADDRNOTAVAIL'],
+  ])('reports %j in one sentence', async (env, sentence) => {
     const platform = standalone(env);
     await platform.ended;
 
@@ -53,7 +53,7 @@ describe('embedded mode that cannot start', () => {
   });
 });
 
-/** The tests are the life of one data folder, in this order. */
+/** These tests share one data folder and depend on their order. */
 describe('embedded mode with a data folder of its own', () => {
   let platform: ReturnType<typeof standalone>;
   let bot: Awaited<ReturnType<ReturnType<typeof clientOf>['createBot']>>['bot'];
@@ -99,7 +99,7 @@ describe('embedded mode with a data folder of its own', () => {
     return headers.get('ratelimit-limit');
   }
 
-  it('prints the first token, and keeps it where only its owner can read it', async () => {
+  it('prints the first token, and stores it readable for its owner only', async () => {
     await start();
 
     const { token, email } = await credentials();
@@ -109,11 +109,11 @@ describe('embedded mode with a data folder of its own', () => {
     expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
   });
 
-  it('limits no rates on an address that only this machine reaches', async () => {
+  it('has no rate limit on a loopback address', async () => {
     expect(await rateLimit()).toBeNull();
   });
 
-  it('has the chat of a bot below its own address, and says so in credentials.json', async () => {
+  it('serves the chat of a bot below its own URL, as credentials.json says', async () => {
     const found = await credentials();
 
     bot = (await clientOf(found).createBot({ secrets: { KEY: 'value' } })).bot;
@@ -123,7 +123,7 @@ describe('embedded mode with a data folder of its own', () => {
     expect(chat!.webhookUrl).toBe(`${found.url}/chat/${chat!.webhookId}`);
   });
 
-  it('lets one process use a data folder, and tells the second one where the first is', async () => {
+  it('refuses a second process on the same data folder, and names the first', async () => {
     const second = standalone();
     await second.ended;
 
@@ -131,11 +131,11 @@ describe('embedded mode with a data folder of its own', () => {
     expect(second.output()).toContain(`kill ${platform.pid}`);
   });
 
-  it('replaces its secret key only while it is stopped', async () => {
+  it('refuses a new secret key while it is running', async () => {
     expect(await command('secrets', 'new-key')).toContain(`in use by process ${platform.pid}`);
   });
 
-  it('finishes after kill -9 what was under way, has lost nothing, and prints no token again', async () => {
+  it('finishes indexing after kill -9, loses nothing, and does not print the token again', async () => {
     const lines = Array.from({ length: 400 }, (_, line) => `Line ${line}`);
     const content = lines.map((line) => `${line} tells of the sea and of ships.`).join('\n\n');
     const { file } = await clientOf(await credentials(), bot.id).uploadFile({ key: 'sea.txt', content, index: true });
@@ -156,26 +156,26 @@ describe('embedded mode with a data folder of its own', () => {
     expect(rest.token).toBe(token);
   });
 
-  it('limits rates where others can reach it', async () => {
+  it('limits rates on an address that others can reach', async () => {
     expect(await rateLimit()).toBe('1000');
   });
 
-  it('says so when it stops', async () => {
+  it('prints that it is stopping', async () => {
     await platform.stop();
 
     expect(platform.output()).toMatch(/README\.md\n\nParley is stopping …\n$/);
   });
 
-  it('makes a new secret key while it is stopped, and keeps the former one', async () => {
+  it('creates a new secret key while it is stopped, and keeps the former one', async () => {
     firstKeyFile = await readFile(keyFile(), 'utf8');
 
-    expect(await command('secrets', 'new-key')).toContain('There is a new key');
+    expect(await command('secrets', 'new-key')).toContain('Created a new key');
 
     const [, ...former] = (await readFile(keyFile(), 'utf8')).split('\n');
     expect(former.join('\n')).toBe(firstKeyFile);
   });
 
-  it('makes credentials.json anew when it was lost', async () => {
+  it('creates credentials.json again when it is missing', async () => {
     lostCredentials = await credentials();
     await unlink(credentialsFile());
 
@@ -191,11 +191,11 @@ describe('embedded mode with a data folder of its own', () => {
     expect((await clientOf(found).listWorkspaces({})).workspaces.map(({ id }) => id)).toContain(found.workspaceId);
   });
 
-  it('limits rates on any address when it is told to', async () => {
+  it('limits rates on any address when RATE_LIMIT_PER_SECOND is set', async () => {
     expect(await rateLimit()).toBe('7');
   });
 
-  it('has the chat of a bot at CHAT_URL, and says so in credentials.json', async () => {
+  it('has the chat of a bot at CHAT_URL, as credentials.json says', async () => {
     const { bot: found } = await clientOf(await credentials()).getBot({ id: bot.id });
 
     const [chat] = Object.values(found.integrations);
@@ -203,13 +203,13 @@ describe('embedded mode with a data folder of its own', () => {
     expect(chat!.webhookUrl).toBe(`https://chat.example.com/${chat!.webhookId}`);
   });
 
-  it('opens what was sealed with the former key, and seals it anew', async () => {
+  it('decrypts secrets with the former key, and re-encrypts them with the new one', async () => {
     expect((await clientOf(await credentials()).getBot({ id: bot.id })).bot.signingSecret).toBe(bot.signingSecret);
 
     expect(await command('secrets', 'rotate')).toMatch(/admin: 2 secrets encrypted again/);
   });
 
-  it('serves on for as long as it is told to when it stops, and says that it is not ready', async () => {
+  it('keeps serving for SHUTDOWN_GRACE_MS after SIGTERM, and reports that it is not ready', async () => {
     const { url } = await credentials();
     const statusOf = async (path: string) => (await fetch(`${url}${path}`)).status;
 
@@ -223,7 +223,7 @@ describe('embedded mode with a data folder of its own', () => {
     await platform.ended;
   });
 
-  it('does not start with a key that opens nothing', async () => {
+  it('refuses to start with a key that decrypts nothing', async () => {
     const currentKeyFile = await readFile(keyFile(), 'utf8');
     await writeFile(keyFile(), firstKeyFile);
     platform = standalone();
@@ -234,7 +234,7 @@ describe('embedded mode with a data folder of its own', () => {
     expect(platform.output().trim().split('\n')).toHaveLength(5);
   });
 
-  it('starts with the new key alone, and limits no rates where it is told not to', async () => {
+  it('starts with the new key alone, and has no rate limit when it is set to 0', async () => {
     await start({ HOST: '0.0.0.0', RATE_LIMIT_PER_SECOND: '0' });
 
     const { url, ...rest } = await credentials();
@@ -243,7 +243,7 @@ describe('embedded mode with a data folder of its own', () => {
     expect(await rateLimit()).toBeNull();
   });
 
-  it('runs the demo from the first line of its output to the passages', async () => {
+  it('runs the demo, which prints each status once and then the passages', async () => {
     const demo = run('dist/apps/cli/src/demo.js', { PARLEY_DATA_DIR: dataDir }, ['README.md', 'docs/example.html']);
     await demo.ended;
 

@@ -31,20 +31,23 @@ import type { StandaloneConfig } from './config';
 import { type Credentials, credentialsPath, findOwner, openToken, saveCredentials } from './credentials';
 import { FrontDoor } from './front-door';
 
-/** For the apps to give back what they work on and to close. Then Postgres is stopped all the same. */
+/** Time for apps to release their work and to close. Postgres is stopped afterwards in any case. */
 const closeMs = 300;
-/** For what is closed after those who took all the time. */
+/** Minimum for each step after the time limit has passed. */
 const leastCloseMs = 100;
-/** A process whose npm was just killed notices and ends within this time. */
+/** A process whose npm was killed detects it and ends within this time. */
 const claimPatienceMs = 3_000;
 
-/** The whole platform in one process: a Nest container for each app, on one bus, one Postgres and one HTTP server. */
+/**
+ * Embedded mode: the whole platform in one process, as one Nest container per app with a shared bus, Postgres and HTTP
+ * server.
+ */
 export class EmbeddedPlatform {
   private readonly started: (() => Promise<void>)[] = [];
   private readonly apps: NestFastifyApplication[] = [];
   private credentials?: Credentials;
   private isTokenNew = false;
-  /** Silent once Postgres is stopped under apps that have not closed: what fails then tells nobody anything. */
+  /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
   private closeBy = Infinity;
 
@@ -55,7 +58,7 @@ export class EmbeddedPlatform {
     this.appsLogger = logger.child({});
   }
 
-  /** Whatever was started is stopped again when a later step fails. The signal ends the step that can take long. */
+  /** When a step fails, the steps before it are undone. The signal aborts the start of Postgres. */
   static async start(config: StandaloneConfig, logger: Logger, signal: AbortSignal): Promise<EmbeddedPlatform> {
     const platform = new EmbeddedPlatform(config, logger);
     try {
@@ -67,7 +70,7 @@ export class EmbeddedPlatform {
     }
   }
 
-  /** What the person at the terminal needs; the token only at the very first start. */
+  /** Printed at the end of the start. Contains the token only if it is new. */
   get welcome(): string {
     const { url, email, workspaceId, token } = this.credentials!;
     const folder = displayed(this.config.dataDir);
@@ -88,7 +91,7 @@ export class EmbeddedPlatform {
     ].join('\n');
   }
 
-  /** Says that it stops, lets what is under way end, and stops everything in the order in which nothing is lost. */
+  /** Reports "not ready", serves on for the grace period, then stops the parts in reverse order of their start. */
   async stop(): Promise<void> {
     for (const app of this.apps) app.get(Readiness).stop();
     await sleep(this.config.shutdownGraceMs);
@@ -125,7 +128,7 @@ export class EmbeddedPlatform {
       CONTENT_URL: process.env['CONTENT_URL'] || publicUrl,
       FILES_URL: door.url,
       ...(await openSecretKeys(folder.path)),
-      // On a loopback address, who runs it is alone with it.
+      // Only local clients reach a loopback address: no rate limit.
       ...(isLoopback(host) ? { RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0' } : {}),
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] || token,
       DATABASE_URL: process.env['DATABASE_URL'] || (await this.startPostgres(folder.path, signal)).url,
@@ -190,16 +193,19 @@ export class EmbeddedPlatform {
     return app;
   }
 
-  /** The gateway, which asks the others, first. What the front door did not take of its time is theirs. */
+  /** Gateway first, because it calls the other apps. Uses the time that closing the HTTP server left over. */
   private async closeApps(): Promise<void> {
     const [gateway, ...others] = [...this.apps].reverse();
     const closed = gateway?.close().then(() => Promise.all(others.map((app) => app.close())));
     if (!closed || (await within(this.timeLeftMs, closed))) return;
-    this.logger.warn('not every app has closed in time');
+    this.logger.warn('some apps did not close in time');
     this.appsLogger.level = 'silent';
   }
 
-  /** Everything is the gateway's but content, and the question whether the database answers, which the gateway has none of. */
+  /**
+   * Routes content and `/readyz` to the files service, because the gateway has no database to check; the rest to the
+   * gateway.
+   */
   private openDoor(door: FrontDoor, gateway: NestFastifyApplication, files: NestFastifyApplication): void {
     const toFiles = files.getHttpAdapter().getInstance();
     const toGateway = gateway.getHttpAdapter().getInstance();
@@ -215,12 +221,11 @@ export class EmbeddedPlatform {
   }
 }
 
-/** Whether nobody but this machine can reach it. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** When all have opened, or failed to: only then can they be closed. Wrong configurations are told at once. */
+/** Waits until all have opened or failed, so that all can be closed. Joins the problems of invalid configurations. */
 async function allOpen(opening: Promise<NestFastifyApplication>[]): Promise<NestFastifyApplication[]> {
   const outcomes = await Promise.allSettled(opening);
   const problems = outcomes.flatMap((outcome) =>
@@ -230,14 +235,14 @@ async function allOpen(opening: Promise<NestFastifyApplication>[]): Promise<Nest
   return Promise.all(opening);
 }
 
-/** Others may pass through the data folder of root, but not into what people have uploaded. */
+/** Mode 700: if root runs Parley, other users may traverse the data folder itself. */
 async function privateFolder(path: string): Promise<string> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);
   return path;
 }
 
-/** The variables of the environment, or what the data folder keeps. Former keys of both count. */
+/** Keys of the environment, or of the data folder. Former keys of both are used. */
 async function openSecretKeys(folder: string): Promise<Record<string, string>> {
   if (process.env['PARLEY_SECRET_KEY']) return {};
   const { secretKey, formerSecretKeys } = await openKeyFile(folder);
@@ -245,7 +250,7 @@ async function openSecretKeys(folder: string): Promise<Record<string, string>> {
   return { PARLEY_SECRET_KEY: secretKey, PARLEY_FORMER_SECRET_KEYS: former.join(',') };
 }
 
-/** Waits a moment for an owner that is about to end. Throws DataFolderInUse for one that is not. */
+/** Retries for a moment while the owner of the folder ends. Throws DataFolderInUse if it does not. */
 async function claim(path: string): Promise<DataFolder> {
   const deadline = Date.now() + claimPatienceMs;
   for (;;) {
@@ -258,7 +263,7 @@ async function claim(path: string): Promise<DataFolder> {
   }
 }
 
-/** Relative where it lies below the current folder, as the person typed it or would. */
+/** Relative path if the folder is below the current one, otherwise absolute. */
 function displayed(folder: string): string {
   const path = relative('', folder) || '.';
   return path.startsWith('..') ? resolve(folder) : path;

@@ -13,9 +13,8 @@ let door: FrontDoor;
 let owner: Account;
 let botId: string;
 let botKey: string;
-/** Of a bot of somebody else. */
 let foreign: { botId: string; userId: string };
-/** Version id of the integration that the bot has as `team`. */
+/** Id of the integration version that is installed under the alias `team`. */
 let integrationId: string;
 let integrationKey: string;
 let userId: string;
@@ -45,7 +44,6 @@ afterAll(async () => {
   await embeddings?.stop();
 });
 
-/** A request of the owner to their bot. */
 function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
   const own = { authorization: `Bearer ${owner.token}`, 'x-bot-id': botId, 'x-workspace-id': owner.workspaceId };
   return door.send(line, { ...options, headers: { ...own, ...headers } });
@@ -67,13 +65,12 @@ const upserted = async (json: object, headers?: Record<string, string>) =>
 const put = (url: string, content: string, headers: Record<string, string> = {}) =>
   fetch(url, { method: 'PUT', body: Buffer.from(content), headers });
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
-/** What the minute begins with that is so far ahead. */
+/** Start of the minute that is `ms` from now. */
 const minuteFromNow = (ms: number) => new Date(Math.floor((Date.now() + ms) / minuteMs) * minuteMs).toISOString();
-/** As JSON brings it: an own field of this name. */
+/** Object with an own field of this name, even for `__proto__`, as in parsed JSON. */
 const named = (name: string, value: unknown): Record<string, unknown> =>
   JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`) as Record<string, unknown>;
 const manyTags = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`tag${n}`, 'x']));
-/** Metadata of so many bytes of JSON. */
 const metadataOf = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
 
 const fileFields: Fields = {
@@ -84,15 +81,14 @@ const fileFields: Fields = {
   boolean: 'index',
 };
 
-/** What every endpoint of a bot's files asks of its headers. */
 function describeHeaders(ask: (headers: Record<string, string>) => Promise<Answer>): void {
-  it('needs a bot and a token', async () => {
+  it('requires a bot and a token', async () => {
     expect(await ask({ 'x-bot-id': '' })).toEqual(refusal('InvalidPayload', /x-bot-id is missing/));
     for (const authorization of ['', 'Bearer', 'Bearer none', 'Basic YTpi'])
       expect(await ask({ authorization })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
   });
 
-  it('is Forbidden with headers that name nothing of the caller', async () => {
+  it('returns 403 for an unknown or foreign id in a context header', async () => {
     const headers = [
       ['x-bot-id', foreign.botId],
       ['x-bot-id', 'none'],
@@ -109,7 +105,7 @@ function describeHeaders(ask: (headers: Record<string, string>) => Promise<Answe
     }
   });
 
-  it('takes each of the headers, all of them, and keys of the bot and of its integration', async () => {
+  it('accepts each context header, all of them together, and keys of the bot and of its integration', async () => {
     const each: Record<string, string>[] = [
       { 'x-integration-id': integrationId },
       { 'x-integration-alias': 'team' },
@@ -128,7 +124,7 @@ function describeHeaders(ask: (headers: Record<string, string>) => Promise<Answe
       expect(await ask(headers)).toMatchObject({ status: 200 });
   });
 
-  it('is Forbidden to the key of a bot for another bot, and to that of an integration which is not installed', async () => {
+  it('returns 403 for a bot key in another bot, and for the key of an integration that is not installed', async () => {
     const { bot } = await owner.client.createBot({});
     const others = [botKey, integrationKey].map((key) =>
       ask({ authorization: `Bearer ${key}`, 'x-bot-id': bot.id, 'x-workspace-id': '' }),
@@ -166,7 +162,7 @@ describe('creating or updating a file', () => {
       contentType: 'application/vnd.oasis.opendocument.text',
       metadata: named('__proto__', { a: 1 }),
     },
-  ])('takes every field at once and shows it: $contentType', async ({ size: _size, ...fields }) => {
+  ])('accepts and shows every field: $contentType', async ({ size: _size, ...fields }) => {
     const { uploadUrl, ...file } = await upserted({ ...fields, size: _size, publicContentImmediatelyAccessible: true });
 
     const read = (await succeed(`GET /v1/files/${file.id}`)).file;
@@ -183,7 +179,7 @@ describe('creating or updating a file', () => {
     expect((await succeed('GET /v1/files/bad')).file).toMatchObject({ tags: { a: '1' }, updatedAt: before.updatedAt });
   });
 
-  it('has a default for everything but key and size', async () => {
+  it('has a default for every field but key and size', async () => {
     const file = await upserted({ key: 'plain', size: 1 });
 
     expect(wrong(file, fileFields, { string: 'uploadUrl' })).toEqual([]);
@@ -202,7 +198,7 @@ describe('creating or updating a file', () => {
     for (const field of ['failedStatusReason', 'expiresAt', 'indexingStack']) expect(file).not.toHaveProperty(field);
   });
 
-  it('answers the file alone, and every field of it in its type', async () => {
+  it('answers only the file, with the declared type in every field', async () => {
     const json = { key: 'full.txt', size: 3, index: true, expiresAt: fromNow(dayMs), accessPolicies: ['integrations'] };
     const answer = await succeed('PUT /v1/files', { json });
     await put(answer.file.uploadUrl, 'too long');
@@ -214,7 +210,7 @@ describe('creating or updating a file', () => {
     expect(wrong(file, fileFields, { string: 'failedStatusReason', 'date-time': 'expiresAt' })).toEqual([]);
   });
 
-  it('counts the size once the content is there', async () => {
+  it('shows the size after the upload', async () => {
     const { id, uploadUrl } = await upserted({ key: 'sized', size: 5 });
 
     const status = (await put(uploadUrl, '12345')).status;
@@ -225,7 +221,7 @@ describe('creating or updating a file', () => {
     expect(file).toMatchObject({ size: 5, status: 'upload_completed' });
   });
 
-  it('keeps its id and place when the key comes again, and nothing else', async () => {
+  it('on a repeated key, keeps id and creation time and replaces everything else', async () => {
     const before = await upserted({ key: 'twice', size: 1, tags: { a: '1' }, metadata: { b: 2 }, index: true });
 
     const after = await upserted({ key: 'twice', size: 1 });
@@ -234,7 +230,7 @@ describe('creating or updating a file', () => {
     expect(after.uploadUrl).not.toBe(before.uploadUrl);
   });
 
-  it('refuses a file beyond the largest upload, and one of more than 95 MB that is to be indexed', async () => {
+  it('refuses a file over the largest upload, and one over 95 MB with index: true', async () => {
     const tooLarge = await upsert({ key: 'large', size: 5_000_000_001 });
     const tooLargeToIndex = await upsert({ key: 'large', size: maxIndexedBytes + 1, index: true });
     const notIndexed = await upsert({ key: 'large', size: maxIndexedBytes + 1 });
@@ -269,7 +265,7 @@ describe('creating or updating a file', () => {
     ['a.mp3', 'audio/mpeg'],
     ['a.tar.gz', 'application/gzip'],
     ['a a. a.qqzz pdf a.pdf/b .html', 'application/octet-stream'],
-  ])('infers the type of %s, unless it is told', async (keys, contentType) => {
+  ])('infers the type of %s, unless contentType is given', async (keys, contentType) => {
     for (const key of keys.split(' ')) {
       const inferred = await upserted({ key, size: 1 });
       const told = await upserted({ key, size: 1, contentType: 'application/x-own' });
@@ -292,7 +288,7 @@ describe('creating or updating a file', () => {
       expect(file.expiresAt).toBe(`${expiresAt.slice(0, 16)}:00.000Z`);
     });
 
-    it('has no seconds: those of the last minute do not count', async () => {
+    it('is rounded down to the minute, and may be in the last allowed minute', async () => {
       const last = minuteFromNow(90 * dayMs).replace(':00.000Z', ':59.999Z');
 
       const file = await upserted({ key: 'expiring', size: 1, expiresAt: last });
@@ -324,7 +320,7 @@ describe('creating or updating a file', () => {
       );
     });
 
-    it('once it has come, leaves nothing to read', async () => {
+    it('hides the file once it has passed', async () => {
       const { id } = await upserted({ key: 'expired', size: 1, expiresAt: fromNow(dayMs) });
 
       await door.sql(`UPDATE files.file SET expires_at = now() WHERE id = $1`, [id]);
@@ -340,7 +336,7 @@ describe('creating or updating a file', () => {
     const json = { key: 'public.txt', size: 2, accessPolicies: ['public_content'] };
     const tagged = { 'x-amz-tagging': 'public=true' };
 
-    it('needs the tagging header on the upload, and then gives the content to anybody', async () => {
+    it('requires the tagging header on the upload, and then publishes the content', async () => {
       const { uploadUrl, url } = await upserted({ ...json, publicContentImmediatelyAccessible: true });
 
       const without = await put(uploadUrl, 'hi');
@@ -356,7 +352,7 @@ describe('creating or updating a file', () => {
       expect(await (await fetch(url)).text()).toBe('hi');
     });
 
-    it('is not needed: public content is read by anybody without it, tagged or not', async () => {
+    it('is optional: public content is readable without it, with or without the tagging header', async () => {
       for (const headers of [{}, tagged]) {
         const { uploadUrl, url } = await upserted(json);
 
@@ -365,7 +361,7 @@ describe('creating or updating a file', () => {
       }
     });
 
-    it('makes nothing public that is not public_content', async () => {
+    it('does not publish a file without public_content', async () => {
       const { id, uploadUrl } = await upserted({
         key: 'private.txt',
         size: 2,
@@ -381,7 +377,7 @@ describe('creating or updating a file', () => {
   });
 
   describe('indexing.configuration', () => {
-    // Left out: mode `agent`, smartCleanup, summarization.enable and vision, which depend on a model server.
+    // Mode `agent`, smartCleanup, summarization.enable and vision are not tested here: they depend on a model server.
     it.each([
       {
         parsing: { mode: 'standard', minimumParagraphLength: 50, smartCleanup: false },
@@ -403,7 +399,7 @@ describe('creating or updating a file', () => {
       },
       { parsing: {} },
       {},
-    ])('takes %j and keeps it', async (configuration) => {
+    ])('accepts and stores %j', async (configuration) => {
       const { id } = await upserted({ key: 'configured', size: 1, index: true, indexing: { configuration } });
 
       const [row] = await door.sql<{ indexing: unknown }>('SELECT indexing FROM files.file WHERE id = $1', [id]);
@@ -414,7 +410,7 @@ describe('creating or updating a file', () => {
       [undefined, 'v1'],
       [{ stack: 'legacy' }, 'v1'],
       [{ stack: 'realtime-v1' }, 'v2'],
-    ])('%j is shown as a stack once the file is indexed', async (configuration, indexingStack) => {
+    ])('shows the indexing stack for %j', async (configuration, indexingStack) => {
       const indexing = configuration && { configuration };
 
       const file = await upserted({ key: 'stacked', size: 1, index: true, indexing });
@@ -423,7 +419,7 @@ describe('creating or updating a file', () => {
     });
   });
 
-  describe('by its headers', () => {
+  describe('with context headers', () => {
     let n = 0;
     const anyFile = () => ({ key: `by-headers-${(n += 1)}`, size: 1 });
 
@@ -440,13 +436,13 @@ describe('creating or updating a file', () => {
       expect((await upserted(anyFile(), headers)).owner).toEqual(expected());
     });
 
-    it('belongs to the user that somebody acts for, whatever role they say they have', async () => {
+    it('belongs to the user in x-user-id, whatever the x-user-role', async () => {
       const file = await upserted(anyFile(), { 'x-user-id': userId, 'x-user-role': 'manager' });
 
       expect(file.owner).toEqual({ type: 'user', id: userId });
     });
 
-    it('has a key of its own for the bot and for each installation', async () => {
+    it('has a separate namespace of keys for the bot and for each installation', async () => {
       const json = { key: 'shared', size: 1 };
 
       const [ofBot, ofTeam, again] = [
@@ -475,7 +471,7 @@ describe('listing the passages of a file', () => {
     id = await indexed(key, 230);
   });
 
-  /** A file with so many passages, of which the first is a title. */
+  /** Creates an indexed file with `count` passages. The type of the first one is title. */
   async function indexed(name: string, count: number, headers: Record<string, string> = {}): Promise<string> {
     const file = await upserted(
       { key: name, size: 2, index: true, accessPolicies: ['integrations', 'public_content'] },
@@ -495,7 +491,7 @@ describe('listing the passages of a file', () => {
     return file.id;
   }
 
-  it('answers every field in its type', async () => {
+  it('answers the declared type in every field', async () => {
     const answer = await list('?limit=1');
 
     expect(Object.keys(answer).sort()).toEqual(['meta', 'passages']);
@@ -513,7 +509,7 @@ describe('listing the passages of a file', () => {
     });
   });
 
-  it('gives 20 in the order of the document, and as many as are asked for up to 200', async () => {
+  it('returns 20 passages in document order by default, and at most 200', async () => {
     expect(positionsOf(await list())).toEqual(range(0, 20));
     expect(positionsOf(await list('?limit=1'))).toEqual([0]);
     expect(positionsOf(await list('?limit=200'))).toEqual(range(0, 200));
@@ -521,7 +517,7 @@ describe('listing the passages of a file', () => {
     expect(positionsOf(await list('?limit=3&pageSize=7'))).toEqual(range(0, 3));
   });
 
-  it('goes on where the page before ended, to the last one, by id and by a key with slashes', async () => {
+  it('continues after the previous page up to the last passage, by id and by a key with slashes', async () => {
     const first = await list('?limit=200');
     const second = await list(`?limit=200&nextToken=${encodeURIComponent(first.meta.nextToken)}`, encoded);
     const smaller = await list(`?limit=10&nextToken=${encodeURIComponent(first.meta.nextToken)}`);
@@ -531,13 +527,13 @@ describe('listing the passages of a file', () => {
     expect(positionsOf(smaller)).toEqual(range(200, 210));
   });
 
-  it.each(['x', '', 'W10'])('refuses the token %j', async (nextToken) => {
+  it.each(['x', '', 'W10'])('refuses the nextToken %j', async (nextToken) => {
     expect(await send(`GET /v1/files/${id}/passages?nextToken=${nextToken}`)).toEqual(
       refusal('InvalidQuery', /^nextToken is not valid for this list/),
     );
   });
 
-  it('refuses the token of another file, and of what the file held before', async () => {
+  it('refuses the nextToken of another file, and of replaced passages', async () => {
     const other = await indexed('other', 30);
     const token = (await list('', other)).meta.nextToken;
     const replaced = async () => send(`GET /v1/files/${other}/passages?nextToken=${token}`);
@@ -551,19 +547,22 @@ describe('listing the passages of a file', () => {
     expect(await replaced()).toEqual(refusal('InvalidQuery', /^nextToken/));
   });
 
-  it('gives nothing of a file that has no passages', async () => {
+  it('returns an empty page for a file without passages', async () => {
     const { id: plain } = await upserted({ key: 'without', size: 1 });
 
     expect(await list('', plain)).toEqual({ passages: [], meta: {} });
   });
 
-  it.each(['none', 'file_none', encodeURIComponent('a/b'), '%F0%9F%8D%8E'])('finds no file %s', async (name) => {
-    expect(await send(`GET /v1/files/${name}/passages`)).toEqual(
-      refusal('ResourceNotFound', new RegExp(decodeURIComponent(name))),
-    );
-  });
+  it.each(['none', 'file_none', encodeURIComponent('a/b'), '%F0%9F%8D%8E'])(
+    'returns 404 for the file %s',
+    async (name) => {
+      expect(await send(`GET /v1/files/${name}/passages`)).toEqual(
+        refusal('ResourceNotFound', new RegExp(decodeURIComponent(name))),
+      );
+    },
+  );
 
-  it('hides the file from another bot in the words of one that does not exist', async () => {
+  it('returns 404 for a file of another bot', async () => {
     const { bot } = await owner.client.createBot({});
 
     expect(await send(`GET /v1/files/${id}/passages`, { headers: { 'x-bot-id': bot.id } })).toEqual(
@@ -571,10 +570,10 @@ describe('listing the passages of a file', () => {
     );
   });
 
-  describe('by its headers', () => {
+  describe('with context headers', () => {
     describeHeaders((headers) => send(`GET /v1/files/${id}/passages`, { headers }));
 
-    it('hides what is not for integrations or for users', async () => {
+    it('hides a file that is not accessible to integrations or users', async () => {
       const { id: hidden } = await upserted({ key: 'hidden', size: 1 });
 
       for (const headers of [

@@ -6,7 +6,7 @@ import { sendTo } from '@parley/testing/front-door';
 import type { RunningPlatform } from '@parley/testing/running-platform';
 import { until } from '@parley/testing/until';
 
-/** One of each family of formats, with words that are found in it. */
+/** For each document format: file name, query, and text that its passages must contain. */
 const documents: [name: string, query: string, expected: RegExp][] = [
   ['handbook.pdf', 'who writes the weather into the logbook', /visibility and every passing vessel/],
   ['libreoffice.docx', 'how often to water young trees', /Water them slowly, twice a week/],
@@ -41,7 +41,6 @@ Cherry trees need birds to stay away.
 Basil needs warmth.
 `;
 
-/** What files promise in both run modes, asked by the unmodified public client. */
 export function describeFiles(running: () => RunningPlatform): void {
   describe('files', () => {
     async function newBot() {
@@ -49,7 +48,6 @@ export function describeFiles(running: () => RunningPlatform): void {
       return { botId: bot.id, client: clientOf(running(), bot.id) };
     }
 
-    /** By plain HTTP, as the account. */
     async function get<Json>(botId: string, path: string): Promise<Json> {
       const { url, token } = running();
       const headers = { authorization: `Bearer ${token}`, 'x-bot-id': botId };
@@ -81,7 +79,7 @@ export function describeFiles(running: () => RunningPlatform): void {
 
     const search = async (client: Client, query: string) => (await client.searchFiles({ query })).passages;
 
-    it.each(documents)('read %s, and find it by a question', async (name, query, expected) => {
+    it.each(documents)('are indexed and found by a question: %s', async (name, query, expected) => {
       const { client } = await newBot();
       const content = await readFile(join('test/fixtures/documents', name));
 
@@ -97,7 +95,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       expect(passages.map((passage) => passage.content)).toContain(found[0]!.content);
     });
 
-    it('are listed by tags in both forms, by ids and by whether they are indexed', async () => {
+    it('are filtered by tags in both notations, by ids and by indexed', async () => {
       const { botId, client } = await newBot();
       const [red, blue, plain] = [
         await upload(client, 'red', 'r', { tags: { color: 'red', 'size.cm': '1' } }),
@@ -164,7 +162,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       }
     });
 
-    it('change in tags, metadata, access and expiry, and keep their content', async () => {
+    it('change in tags, metadata, access policies and expiry without a new upload', async () => {
       const { client } = await newBot();
       const file = await upload(client, 'a.txt', 'text', { tags: { a: '1', b: '2' }, metadata: { x: 1, y: { z: 2 } } });
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -191,7 +189,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       expect(await (await fetch(kept.file.url)).text()).toBe('text');
     });
 
-    it('are copied with all that they have, also to another bot, and there to be found', async () => {
+    it('are copied with all fields, within the bot and to another bot, and are found there', async () => {
       const [mine, other] = [await newBot(), await newBot()];
       const source = await indexed(mine.client, 'a/cats.txt', knowledge['cats.txt'], {
         tags: { kind: 'pet' },
@@ -220,7 +218,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       });
     });
 
-    it('with public content are read by anybody, and by nobody once they are not', async () => {
+    it('are readable without a token as public_content, until this policy is removed', async () => {
       const { client } = await newBot();
       const options = { accessPolicies: ['public_content'], publicContentImmediatelyAccessible: true } as const;
       const file = await upload(client, 'page.html', '<h1>Hi</h1>', options as unknown as Partial<Upload>);
@@ -236,7 +234,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       expect(await (await fetch(url)).text()).toBe('<h1>Hi</h1>');
     });
 
-    describe('that are searched', () => {
+    describe('search', () => {
       let botId: string;
       let client: Client;
 
@@ -259,7 +257,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         ['when is money due to the government?', 'taxes.txt'],
         ['how do I make a loaf', 'bread.txt'],
         ['orchard', 'garden.md'],
-      ])('answer "%s" with the right document first', async (query, key) => {
+      ])('ranks the right document first for "%s"', async (query, key) => {
         const passages = await search(client, query);
 
         expect(passages[0]!.file.key).toBe(key);
@@ -268,7 +266,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
       });
 
-      it('describe their file, and only that', async () => {
+      it('shows the file of each passage, and no context by default', async () => {
         const [found] = await search(client, 'cherry trees and birds');
 
         const { file } = await client.getFile({ id: 'garden.md' });
@@ -277,7 +275,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(found).not.toHaveProperty('context');
       });
 
-      it('give no more than the limit', async () => {
+      it('returns at most as many passages as the limit', async () => {
         expect(await foundKeys(client, { query: 'trees', limit: 1 })).toHaveLength(1);
         expect((await foundKeys(client, { query: 'trees', limit: 50 })).length).toBeGreaterThan(3);
         for (const limit of [0, 51]) {
@@ -285,7 +283,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         }
       });
 
-      it('are found among those of the tags, in both forms', async () => {
+      it('filters by tags in both notations', async () => {
         const [cats, taxes] = ['cats.txt', 'taxes.txt'];
         const byJson = async (tags: object) => {
           const path = `/v1/files/search?query=the&tags=${inJson(tags)}`;
@@ -309,7 +307,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         }
       });
 
-      it('come with their neighbours and the headings above them when that is asked for', async () => {
+      it('returns neighbours and headings of a passage on request', async () => {
         const ask = async (options: object) =>
           (await client.searchFiles({ query: 'patience of pear trees', limit: 1, ...options })).passages[0]!;
 
@@ -329,7 +327,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect((await ask({ includeBreadcrumb: true })).content).toMatch(/^Garden\n\nTrees\n\n[^]*Pear/);
       });
 
-      it('are one text for each file, in the order of the document, when they are consolidated', async () => {
+      it('joins the passages of each file in document order with consolidate: true', async () => {
         const query = { query: 'trees need', tags: { topic: ['garden', 'cats.txt'] }, consolidate: true } as const;
 
         const { passages } = await client.searchFiles({ ...query, contextDepth: 10 });
@@ -341,7 +339,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(passages[0]).not.toHaveProperty('context');
       });
 
-      it('are of this bot alone', async () => {
+      it('finds files of this bot only', async () => {
         const other = await newBot();
         await indexed(other.client, 'secret.txt', 'The password of the cat is mouse.');
 
@@ -350,7 +348,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       });
     });
 
-    it('are not found any more once they are deleted, declared anew or replaced', async () => {
+    it('are no longer found after they are deleted, declared again or replaced', async () => {
       const { client } = await newBot();
       for (const key of ['deleted.txt', 'declared.txt', 'replaced.txt'])
         await indexed(client, key, `Old words of ${key}.`);
@@ -365,7 +363,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       await expect(client.getFile({ id: 'deleted.txt' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     });
 
-    it('keep the passages that they have until those that are set can be found', async () => {
+    it('keep their passages until the new ones are searchable', async () => {
       const { client } = await newBot();
       const file = await indexed(client, 'a.txt', 'Old words, of the content.', { tags: { a: '1' } });
       const passages = [
@@ -400,7 +398,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       );
     });
 
-    it('that are not indexed take no passages', async () => {
+    it('refuse passages when they are not indexed', async () => {
       const { client } = await newBot();
       await upload(client, 'a.txt', 'text');
 
@@ -410,7 +408,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       });
     });
 
-    it('tell the names and values of their tags, page by page', async () => {
+    it('list the names and values of their tags, page by page', async () => {
       const { client } = await newBot();
       await client.upsertFile({ key: 'first', size: 1, tags: { a: '1', 'b/c': 'x y' } });
       await client.upsertFile({ key: 'second', size: 1, tags: { a: '2' } });
@@ -430,7 +428,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       expect((await client.listFileTagValues({ tag: 'none' })).values).toEqual([]);
     });
 
-    it('are gathered in knowledge bases, which are only names and tags', async () => {
+    it('are grouped in knowledge bases, which are only names and tags', async () => {
       const { client } = await newBot();
       const { knowledgeBase: first } = await client.createKnowledgeBase({ name: 'First', tags: { a: '1', b: '2' } });
       const { knowledgeBase: second } = await client.createKnowledgeBase({ name: 'Second' });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { FrontDoor } from './front-door';
 
-describe('a front door that is not open yet', () => {
+describe('the HTTP server before the platform has started', () => {
   let door: FrontDoor;
 
   beforeEach(async () => {
@@ -14,10 +14,10 @@ describe('a front door that is not open yet', () => {
   it.each([
     ['/v1/files', 503, 'Internal'],
     ['/v1/listening', 503, 'Internal'],
-    // Whoever listens comes back at once after a failure, and waits only when it is told to.
+    // Clients of a listen stream reconnect at once after a server error, but wait for Retry-After after 429.
     ['/chat/webhook/conversations/a/b/listen', 429, 'RateLimited'],
     ['/chat/webhook/conversations/a/listen?x-user-key=key', 429, 'RateLimited'],
-  ])('answers %s with %d, to be tried again', async (path, status, type) => {
+  ])('answers %s with %d and Retry-After', async (path, status, type) => {
     const answer = await fetch(`${door.url}${path}`);
 
     expect(answer.status).toBe(status);
@@ -25,7 +25,7 @@ describe('a front door that is not open yet', () => {
     expect(await answer.json()).toMatchObject({ code: status, type });
   });
 
-  it('refuses a WebSocket in the same way', async () => {
+  it('refuses a WebSocket handshake in the same way', async () => {
     const socket = new WebSocket(`${door.url.replace('http', 'ws')}/chat/webhook/conversations/a/listen`);
 
     const [, answer] = (await once(socket, 'unexpected-response')) as [

@@ -12,21 +12,20 @@ import { onWebSocket } from '@parley/service/web-sockets';
 type Route = (request: IncomingMessage, response: ServerResponse) => void;
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Why the address cannot be listened on, and what to do. */
 export class CannotListen extends Error {
   constructor({ code, message }: NodeJS.ErrnoException, host: string, port: number) {
     const reasons: Record<string, string> = {
-      EADDRINUSE: `Port ${port} is taken by another program: stop it, or set PORT to another one.`,
-      EACCES: `Port ${port} is not for this user: set PORT to one above 1023.`,
+      EADDRINUSE: `Port ${port} is in use by another program. Stop it, or set PORT to another port.`,
+      EACCES: `This user may not listen on port ${port}. Set PORT to a port above 1023.`,
     };
     super(
       reasons[code ?? ''] ??
-        `${host} is no address of this machine (${message}): set HOST to one, such as 127.0.0.1, or to 0.0.0.0 for all.`,
+        `Cannot listen on ${host}: ${message}. Set HOST to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all.`,
     );
   }
 }
 
-/** The one HTTP server of the embedded mode. It listens before anything else starts, so that a taken port is told at once. */
+/** HTTP server of the embedded mode. Listens before anything else starts, so that a port in use is reported at once. */
 export class FrontDoor {
   private route: Route = refuse;
   private upgrade: Upgrade = refuseUpgrade;
@@ -59,15 +58,15 @@ export class FrontDoor {
     this.upgrade = upgrade;
   }
 
-  /** Lets the requests under way end, for at most so long, and takes no further ones. */
+  /** Refuses new requests, and waits at most `timeoutMs` for requests in progress. */
   close(timeoutMs: number): Promise<void> {
     return this.connections.close(timeoutMs);
   }
 }
 
-const starting = 'Parley is starting. Try again in a moment.';
+const starting = 'Parley is starting; the request was not processed. Retry after 1 s.';
 
-/** Who listens comes back for ever by itself after a failure of ours, but waits when it is told to. */
+/** Clients of a listen stream reconnect without limit after a server error, but wait for Retry-After after 429. */
 function refusal({ url = '' }: IncomingMessage): ApiError {
   return /\/listen(\?|$)/.test(url)
     ? new ApiError('RateLimited', starting, { retryAfterSeconds: 1 })

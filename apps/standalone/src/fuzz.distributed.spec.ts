@@ -3,9 +3,9 @@ import { hasNatsServer } from '@parley/testing/nats-server';
 import { startDistributed } from '@parley/testing/running-platform';
 import { describeFuzz } from './test/fuzz.behaviour';
 
-// By hand: it finds hardly anything that the one process does not have as well.
+// Manual runs only: over NATS it finds hardly anything beyond the run in one process.
 const isWanted = process.env['FUZZ_CASES'] !== undefined;
-if (!isWanted) process.stderr.write('SKIPPED: generated input over NATS. Set FUZZ_CASES to run it.\n');
+if (!isWanted) process.stderr.write('SKIPPED: fuzz tests over NATS. Set FUZZ_CASES to run them.\n');
 const suite = isWanted && hasNatsServer() ? describe : describe.skip;
 
 suite('distributed', () => {

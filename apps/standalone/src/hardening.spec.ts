@@ -11,7 +11,7 @@ import { type RunningPlatform, startEmbedded } from '@parley/testing/running-pla
 let folder: string;
 let platform: RunningPlatform;
 
-/** As `npm start` runs it, with nothing configured but where it is and that it says all it can. */
+/** Default configuration, except for data folder, port, database and log level. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-hardening-'));
   platform = await startEmbedded({
@@ -32,7 +32,7 @@ const authorized = (headers: Record<string, string> = {}) => ({
   ...headers,
 });
 
-/** What a client sends that no HTTP library would. */
+/** Sends raw text, for requests that HTTP libraries refuse to send. */
 function sendRaw(text: string): Promise<string> {
   const { hostname: host, port } = new URL(platform.url);
   return new Promise((resolve, reject) => {
@@ -45,13 +45,14 @@ function sendRaw(text: string): Promise<string> {
   });
 }
 
-/** Of an answer: what a browser would do with it and should not, and what it tells of our inside. */
 function weaknesses({ headers, text }: Pick<Answer, 'headers' | 'text'>): string[] {
   const inside = [/\n\s+at .+:\d+:\d+/, /node_modules/, /\/src\/|\/dist\//, /postgres(ql)?:\/\//, /ECONN|ENOENT/];
   return [
-    ...(headers['x-content-type-options'] === 'nosniff' ? [] : ['types may be guessed']),
-    ...(/default-src 'none'/.test(String(headers['content-security-policy'])) ? [] : ['anything may run']),
-    ...(headers['referrer-policy'] === 'no-referrer' ? [] : ['its address is told to others']),
+    ...(headers['x-content-type-options'] === 'nosniff' ? [] : ['no x-content-type-options: nosniff']),
+    ...(/default-src 'none'/.test(String(headers['content-security-policy']))
+      ? []
+      : ['no content-security-policy with default-src none']),
+    ...(headers['referrer-policy'] === 'no-referrer' ? [] : ['no referrer-policy: no-referrer']),
     ...['server', 'x-powered-by', 'via', 'set-cookie'].filter((name) => headers[name] !== undefined),
     ...inside.filter((pattern) => pattern.test(text)).map(String),
   ];
@@ -70,7 +71,7 @@ function isReachable(host: string, port: number): Promise<boolean> {
   });
 }
 
-it('listens on this machine alone', async () => {
+it('listens on the loopback address only', async () => {
   const { hostname: host, port } = new URL(platform.url);
   const others = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -102,7 +103,7 @@ it.each<[string, number]>([
   ['DELETE /healthz', 404],
   ['OPTIONS /content/x', 400],
   ['POST /operator/accounts', 401],
-])('answers %s with %d and nothing that helps an attacker', async (line, status) => {
+])('answers %s with %d, with security headers and without internals', async (line, status) => {
   const answer = await send(line);
 
   expect(weaknesses(answer)).toEqual([]);
@@ -110,9 +111,9 @@ it.each<[string, number]>([
 });
 
 it.each<[string, string, RegExp]>([
-  ['no HTTP at all', 'hello\r\n\r\n', /^HTTP\/1\.1 400 /],
-  ['a method that nobody knows', 'BREW /v1/files HTTP/1.1\r\nhost: x\r\n\r\n', /^HTTP\/1\.1 400 /],
-  ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, /^HTTP\/1\.1 400 /],
+  ['text that is not HTTP', 'hello\r\n\r\n', /^HTTP\/1\.1 400 /],
+  ['an unknown method', 'BREW /v1/files HTTP/1.1\r\nhost: x\r\n\r\n', /^HTTP\/1\.1 400 /],
+  ['too long headers', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, /^HTTP\/1\.1 400 /],
   [
     'two lengths',
     'POST /v1/admin/bots HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}',
@@ -127,15 +128,11 @@ it.each<[string, string, RegExp]>([
 });
 
 it.each<[string, () => string, number]>([
-  [
-    'reaches for a prototype',
-    () => '{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
-    200,
-  ],
-  ['is nested without end', () => `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 400],
-  ['is no JSON', () => '{"name":', 400],
-  ['is larger than any operation takes', () => `"${'x'.repeat(65_000_000)}"`, 413],
-])('takes no harm from a body that %s', async (_what, bodyOf, status) => {
+  ['sets a prototype', () => '{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}', 200],
+  ['is nested too deeply', () => `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 400],
+  ['is not JSON', () => '{"name":', 400],
+  ['exceeds the size limit', () => `"${'x'.repeat(65_000_000)}"`, 413],
+])('stays healthy after a body that %s', async (_what, bodyOf, status) => {
   const headers = authorized({ 'x-workspace-id': platform.workspaceId, 'content-type': 'application/json' });
 
   const answer = await send('POST /v1/admin/bots', { headers, body: bodyOf() });
@@ -146,7 +143,7 @@ it.each<[string, () => string, number]>([
   expect((await send('GET /healthz')).json).toEqual({ status: 'ok' });
 });
 
-it('lets pages of any origin ask, who have nothing to ask with but what they know', async () => {
+it('allows any origin, and accepts no cookie or basic authentication that a browser would add by itself', async () => {
   const origin = 'https://evil.example';
   const basic = `Basic ${Buffer.from(`x:${platform.token}`).toString('base64')}`;
 
@@ -160,7 +157,7 @@ it('lets pages of any origin ask, who have nothing to ask with but what they kno
   expect(answers.flatMap(weaknesses)).toEqual([]);
 });
 
-it('shows documentation that loads nothing from elsewhere and runs nothing but its own scripts', async () => {
+it('serves documentation that loads nothing from other hosts and runs only its own scripts', async () => {
   const { headers, text } = await send('GET /docs');
 
   const policy = String(headers['content-security-policy']);
@@ -171,7 +168,7 @@ it('shows documentation that loads nothing from elsewhere and runs nothing but i
   expect(inline).toContain('validatorUrl: null');
 });
 
-it('tells whoever asks for probes and metrics nothing of tenants', async () => {
+it('exposes no tenant data in its metrics', async () => {
   const { client, botId, ...known } = await somebodyWithSecrets();
   await client.listFiles({});
 
@@ -183,7 +180,7 @@ it('tells whoever asks for probes and metrics nothing of tenants', async () => {
   expect(text).toContain('parley_');
 });
 
-it('keeps what others on this machine may not read', async () => {
+it('makes its files accessible to their owner only', async () => {
   await somebodyWithSecrets();
   const root = join(folder, 'data');
   const modeOf = async (path: string) => (await stat(join(root, path))).mode & 0o777;
@@ -197,7 +194,7 @@ it('keeps what others on this machine may not read', async () => {
   expect(await modeOf('blobs')).toBe(0o700);
 });
 
-it('writes no token, key or secret to its log, whatever it is asked', async () => {
+it('logs no token, key, secret or email address', async () => {
   const { client, botId, ...secrets } = await somebodyWithSecrets();
   const secret = randomBytes(12).toString('hex');
   const headers = { 'x-bot-id': botId, 'content-type': 'application/json' };
@@ -227,7 +224,6 @@ it('writes no token, key or secret to its log, whatever it is asked', async () =
   expect(lines.filter((line) => line.includes(platform.token))).toEqual([]);
 });
 
-/** A bot with one of every credential and secret. */
 async function somebodyWithSecrets() {
   const client = clientOf(platform);
   const value = randomBytes(12).toString('hex');

@@ -22,10 +22,10 @@ function send(operation: Operation, tenant: Tenant, request: Request, key: strin
   return ask(door.url, operation, senderOf(operation, tenant), { ...request, headers });
 }
 
-/** POST requests that create nothing, or the same thing again. */
+/** POST operations that create nothing, or are idempotent without a key. */
 const othersByPost = [
   'chat.endpoint.addParticipant',
-  // Of nobody yet: a key would hand a stranger the user's.
+  // Not authenticated: a replay would reveal the key of the user to anybody.
   'chat.endpoint.createUser',
   'chat.endpoint.getOrCreateConversation',
   'chat.endpoint.getOrCreateUser',
@@ -39,19 +39,19 @@ const othersByPost = [
 const takers = allOperations.filter(({ isIdempotent }) => isIdempotent);
 
 describe('the header Idempotency-Key', () => {
-  it('is taken by every POST of chat, tables and files that creates something, and by nothing else', () => {
+  it('is accepted by exactly the POST operations of chat, tables and files that create something', () => {
     const posts = allOperations.filter(({ route = '' }) => /^POST \/(chat|v1\/(chat|tables|files))\b/.test(route));
 
     const subjects = posts.map(({ subject }) => subject).filter((subject) => !othersByPost.includes(subject));
     expect(takers.map(({ subject }) => subject).sort()).toEqual(subjects.sort());
   });
 
-  it('is taken only where somebody asks', () => {
+  it('is accepted only by operations with an authenticated caller', () => {
     takers.forEach(({ access }) => expect(['bot', 'chat-user']).toContain(access.actor));
   });
 
   it.each(takers.map((operation) => [operation.subject, operation] as const))(
-    'makes %s answer a repeat as it did the first time, and refuse another body',
+    'makes %s replay its response to the same body, and refuse another body',
     async (_subject, operation) => {
       const key = randomUUID();
       const [request, another] = [await requestOf(operation, alice), await requestOf(operation, alice)];
@@ -69,7 +69,7 @@ describe('the header Idempotency-Key', () => {
   );
 
   it.each(takers.map((operation) => [operation.subject, operation] as const))(
-    'makes %s give nothing of one tenant to another',
+    'makes %s replay nothing to another tenant',
     async (_subject, operation) => {
       const key = randomUUID();
       const request = await requestOf(operation, alice);
@@ -83,7 +83,7 @@ describe('the header Idempotency-Key', () => {
   );
 
   it.each(takers.map((operation) => [operation.subject, operation] as const))(
-    'makes %s serve two who have chosen the same key',
+    'may have the same value for two tenants of %s',
     async (_subject, operation) => {
       const key = randomUUID();
       await send(operation, alice, await requestOf(operation, alice), key);

@@ -8,7 +8,7 @@ import { storedRows } from './test/stored-rows';
 import { newName, Tenant } from './test/tenant';
 import { startWholeDoor } from './test/whole-door';
 
-/** Operations whose request is a credential itself: who has all of it is served, and who has a part of it is refused. */
+/** Operations whose request carries its own credential: a complete request is served, an incomplete one is refused. */
 const credentials = [
   'admin.botVersions.download',
   'chat.endpoint.createUser',
@@ -26,7 +26,7 @@ beforeAll(async () => {
   [alice, mallory] = await Promise.all([Tenant.create(door), Tenant.create(door)]);
 });
 
-// Some operations take the account that calls them away.
+// Some operations delete the account that calls them.
 beforeEach(async () => {
   if (!(await mallory.isWhole())) mallory = await Tenant.create(door);
 });
@@ -35,17 +35,20 @@ afterAll(() => door?.stop());
 
 interface Holdings {
   rows: string[];
-  /** Names, ids and tokens that only alice could tell. */
+  /** Names, ids and tokens that only Alice knows. */
   marks: string[];
 }
 
-/** All that is stored of alice, in whichever service, and nothing that mallory has as well, such as a public integration. */
+/**
+ * Stored rows of all services that mention Alice, without ids that rows of Mallory mention too, such as public
+ * integrations.
+ */
 async function holdings(): Promise<Holdings> {
   const rows = await storedRows(door.sql);
   const mentioning = (marks: string[]) => rows.filter((row) => marks.some((mark) => row.includes(mark)));
   const shared = new Set(idsIn(mentioning(mallory.names)));
   const idsOf = (marks: string[]) => idsIn(mentioning(marks)).filter((id) => !shared.has(id));
-  // Rows name their owner, or something that does.
+  // Two steps: a row mentions its owner, or something that mentions its owner.
   const marks = [...new Set([...alice.names, ...idsOf([...alice.names, ...idsOf(alice.names)])])];
   return { rows: mentioning(marks), marks };
 }
@@ -62,7 +65,6 @@ interface Intrusion {
   request: Request;
 }
 
-/** Every way in which mallory can reach for what is alice's. */
 async function intrusions(operation: Operation, request: Request, own: Request, marks: string[]): Promise<Intrusion[]> {
   const { actor, credentials: kinds } = operation.access;
   const takesContext = actor === 'workspace' || actor === 'bot';
@@ -92,7 +94,7 @@ async function intrusions(operation: Operation, request: Request, own: Request, 
   ];
 }
 
-/** The request for something public, with what alice has of the kind instead. */
+/** A request for a public resource, with a private resource of Alice in its place. */
 async function throughPublicDoors(request: Request): Promise<Mixture[]> {
   const things = await publicThings(door);
   const hers: [string, string][] = [
@@ -112,7 +114,7 @@ interface Mixture {
   request: Request;
 }
 
-/** Mallory's own request with one value of alice's each. */
+/** Requests of Mallory for own resources, each with one value replaced by that of Alice. */
 function mixtures(own: Request, hers: Request, marks: string[]): Mixture[] {
   const values = textsIn(hers);
   return textsIn(own).flatMap((text, index) => {
@@ -121,26 +123,26 @@ function mixtures(own: Request, hers: Request, marks: string[]): Mixture[] {
   });
 }
 
-/** The request with another text in place of this one, if it has it. */
+/** Replaces a string in the request. Empty when the request does not contain it. */
 function replaced(request: Request, text: string, other: string): Mixture[] {
   const before = JSON.stringify(request);
   const after = before.replaceAll(JSON.stringify(text), JSON.stringify(other));
   return after === before ? [] : [{ changed: other, request: JSON.parse(after) as Request }];
 }
 
-/** Every text of a request, names of fields too, in an order that is the same for all requests of one shape. */
+/** All strings of a request, including field names. The order depends on the shape of the request only. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, entry]) => [name, ...textsIn(entry)]);
 }
 
-/** Whether an answer refuses, in the words that are the same for what is foreign and for what is absent. */
+/** Whether the answer is the same refusal as for a resource that does not exist. */
 function isRefusal({ status, json }: Answer): boolean {
   return status === 401 || status === 403 || status === 404 || (status === 400 && json?.type === 'ReferenceNotFound');
 }
 
-/** Whether what is alice's stands in the filters of a list alone, which find what is there: nothing, foreign or absent. */
+/** Whether values of Alice are only in the query of a list, which finds nothing for foreign and for unknown values. */
 function isFilter({ sender, request }: Pick<Intrusion, 'sender' | 'request'>, marks: string[]): boolean {
   const others = JSON.stringify({ sender, request: { ...request, query: undefined, as: undefined } });
   return !marks.some((mark) => others.includes(mark));
@@ -151,13 +153,13 @@ function findsNothing({ status, json }: Answer): boolean {
   return status === 200 && lists.length > 0 && lists.every(({ length }) => length === 0);
 }
 
-/** Alice's marks in an answer that the request did not name itself. */
+/** Values of Alice in the answer that the request itself did not contain. */
 function leaks({ text, headers }: Answer, sent: string, marks: string[]): string[] {
   const answered = `${JSON.stringify(headers)}${text}`;
   return marks.filter((mark) => answered.includes(mark) && !sent.includes(mark));
 }
 
-it('has a request for every operation, and exceptions only for what is there', () => {
+it('every operation has a request, and every exception is an operation', () => {
   const subjects = routedOperations.map(({ subject }) => subject);
 
   expect(disagreements()).toEqual([]);
@@ -166,7 +168,7 @@ it('has a request for every operation, and exceptions only for what is there', (
 
 describe('another tenant', () => {
   it.each(routedOperations.map((operation) => [operation.subject, operation] as const))(
-    'is refused by %s, or learns nothing of the first one, who is served as declared',
+    'is refused by %s or learns nothing, and its owner is served as declared',
     async (_subject, operation) => {
       const request = await requestOf(operation, alice);
       const own = await requestOf(operation, mallory);
@@ -198,7 +200,7 @@ describe('another tenant', () => {
     ['x-integration-id', () => alice.has.integrationId],
     ['x-workspace-id', () => alice.account.workspaceId],
     ['x-bot-id', () => alice.has.botId],
-  ])('is refused when it names what is hers in %s, in the words for what is not there', async (header, idOf) => {
+  ])('is refused with a foreign id in %s, with the same message as for an unknown id', async (header, idOf) => {
     const naming = (id: string) =>
       door.send('GET /v1/chat/users', {
         headers: { authorization: `Bearer ${mallory.account.token}`, 'x-bot-id': mallory.has.botId, [header]: id },
@@ -211,7 +213,7 @@ describe('another tenant', () => {
     expect(foreign.json.message).toBe((nothing.json.message as string).replaceAll(absent, idOf()));
   });
 
-  it('reaches no content of hers, neither without a URL nor by one of its own', async () => {
+  it('cannot read or replace foreign content, neither without a URL nor with the signature of an own URL', async () => {
     const [hers, own] = await Promise.all(
       [alice, mallory].map(async ({ asBot, tag }) => {
         const { id } = (await asBot.uploadFile({ key: newName(), content: tag })).file;

@@ -10,6 +10,6 @@ it.each([
   ['192.168.1.7', false],
   ['127.0.0.1.example.com', false],
   ['parley.example.com', false],
-])('%s is an address that only this machine reaches: %s', (host, expected) => {
+])('%s is a loopback address: %s', (host, expected) => {
   expect(isLoopback(host)).toBe(expected);
 });

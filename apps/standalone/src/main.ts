@@ -9,7 +9,7 @@ import { readStandaloneConfig } from './app-configs';
 import { EmbeddedPlatform } from './embedded';
 import { CannotListen } from './front-door';
 
-/** What whoever starts it can mend: told without a stack. */
+/** Errors that the operator can fix. Printed without a stack trace. */
 const expected = [CannotConnect, CannotListen, ConfigError, DataFolderInUse];
 const parentCheckMs = 250;
 const stopping = new AbortController();
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   const stop = onStopSignal(async () => {
     process.stdout.write('Parley is stopping …\n');
     stopping.abort();
-    // Only what has started can be stopped as a whole; a start that fails undoes itself.
+    // A start that fails undoes its own steps; `stop` needs a finished start.
     const platform = await starting.catch(() => undefined);
     await platform?.stop();
     await stopTracing(flushMs);
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   if (!stopping.signal.aborted) process.stdout.write(welcome);
 }
 
-/** Under `npm start`, a kill of npm alone would leave this process behind, and the person who started it without a handle. */
+/** Stops when npm ends: killing only npm under `npm start` would leave this process running in the background. */
 function stopWithNpm(stop: () => void): void {
   const parent = Number(process.env['PARLEY_PARENT_PID'] ?? 0);
   if (!parent) return;
@@ -50,7 +50,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Any other error tells of a process that is there, such as one of another user.
+    // Any other error, such as EPERM, means that the process exists.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

@@ -9,7 +9,7 @@ import { startWholeDoor } from './test/whole-door';
 
 const folder = 'deploy/helm/parley/files';
 const pages = 'docs/runbook';
-/** What Prometheus itself says of what it reads, and the labels that it adds. */
+/** Metrics of Prometheus itself, and the labels that it adds. */
 const ofPrometheus = { up: [] as string[] };
 const addedLabels = ['job', 'instance', 'le'];
 
@@ -36,7 +36,7 @@ const expressions = [
   ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ of: title, expr }))),
 ];
 
-/** The metrics of an expression, each with the labels that it is asked for by, and those that it is summed up by. */
+/** Metrics of a PromQL expression, with the labels in its matchers and in `by (...)`. */
 function namedIn(expr: string): { metric: string; labels: string[] }[] {
   const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names]) =>
     names!.split(',').map((name) => name.trim()),
@@ -49,10 +49,10 @@ function namedIn(expr: string): { metric: string; labels: string[] }[] {
   );
 }
 
-describe('What the dashboard and the alerts ask for', () => {
+describe('the metrics of the dashboard and the alerts', () => {
   let embeddings: EmbeddingServer;
   let door: FrontDoor;
-  /** The labels of every series that the processes export, by its name. */
+  /** Labels of every exported series by its name. */
   let exported: Map<string, string[]>;
 
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe('What the dashboard and the alerts ask for', () => {
     await embeddings?.stop();
   });
 
-  it('is exported by the processes, with these labels', () => {
+  it('are exported by the processes, with these labels', () => {
     const unknown = expressions.flatMap(({ of, expr }) =>
       namedIn(expr)
         .filter(({ metric, labels }) => {
@@ -88,7 +88,7 @@ describe('What the dashboard and the alerts ask for', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('is all that the processes export of ours, but for what says the same in another way', () => {
+  it('cover all parley_ metrics that the processes export', () => {
     const asked = new Set(expressions.flatMap(({ expr }) => namedIn(expr).map(({ metric }) => metric)));
     const ours = [...exported.keys()].filter((name) => name.startsWith('parley_'));
 
@@ -100,7 +100,7 @@ describe('What the dashboard and the alerts ask for', () => {
   });
 });
 
-it('has a page of runbook for each alert, and an alert for each page', () => {
+it('has a runbook page for each alert, and an alert for each page', () => {
   const named = rules.map(({ annotations }) => annotations.runbook_url);
 
   expect([...named].sort()).toEqual(
@@ -120,7 +120,7 @@ it('has a page of runbook for each alert, and an alert for each page', () => {
   }
 });
 
-it('leads from page to page of the runbook', () => {
+it('has only links to existing pages in the runbook', () => {
   const known = readdirSync(pages);
   const links = known.flatMap((name) =>
     [...readFileSync(`${pages}/${name}`, 'utf8').matchAll(/\]\(([^)]*)\)/g)].map(([, page]) => page!),
@@ -130,7 +130,7 @@ it('leads from page to page of the runbook', () => {
   expect(links.filter((page) => !known.includes(page))).toEqual([]);
 });
 
-it('draws panels that have ids of their own and do not lie on each other', () => {
+it('has dashboard panels with unique ids that do not overlap', () => {
   const squares = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
   );
@@ -144,7 +144,7 @@ const tests = hasPromtool() ? it : it.skip;
 
 tests.each([
   ['accepts the rules', ['check', 'rules', `${folder}/alerts.yaml`]],
-  ['sees each of them raised when it should be', ['test', 'rules', 'deploy/test/alerts.test.yaml']],
+  ['raises each alert in its test cases', ['test', 'rules', 'deploy/test/alerts.test.yaml']],
 ])('Prometheus %s', (_what, args) => {
   const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
 
@@ -152,7 +152,7 @@ tests.each([
   expect(status).toBe(0);
 });
 
-tests('tests every alert, and that each is silent or not when it should be', () => {
+tests('has a test case in which each alert fires', () => {
   const text = readFileSync('deploy/test/alerts.test.yaml', 'utf8');
   const cases = (
     parse(text) as { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] }
@@ -165,8 +165,7 @@ tests('tests every alert, and that each is silent or not when it should be', () 
 
 function hasPromtool(): boolean {
   if (spawnSync('promtool', ['--version']).status === 0) return true;
-  const message =
-    'SKIPPED: there is no promtool on the PATH (Debian: apt-get install prometheus), so the alert rules are not tested.';
+  const message = 'SKIPPED: the alert rules. promtool is not on the PATH (Debian: apt-get install prometheus).';
   if (process.env['PARLEY_REQUIRE_PROMTOOL'] === '1') throw new Error(message);
   process.stderr.write(`\n${message}\n`);
   return false;

@@ -15,11 +15,11 @@ import { anonymous, call, callChat, clientMethods } from './test/client-methods'
 import { disagreements, requestOf, routedOperations, senderOf } from './test/requests';
 import { Tenant } from './test/tenant';
 
-/** Those that the public client knows; URLs that are credentials are for anyone. */
+/** Operations of the public client. Without operations for `anyone`: their URL is the credential. */
 const publicOperations = routedOperations.filter(
   ({ access }) => !['operator', 'anyone', 'chat-user', 'chat-visitor'].includes(access.actor),
 );
-/** Those that the public client of the chat has a method for, each under its own name. */
+/** Operations for which the public chat client has a method of the same name. */
 const chatOperations = operationsOf(chat.endpoint).filter(({ subject }) => !subject.includes('.hello'));
 
 const page = `<html><head><title>Tea</title><script>alert('no')</script></head><body>
@@ -27,7 +27,6 @@ const page = `<html><head><title>Tea</title><script>alert('no')</script></head><
 <h2>Kinds</h2><table><tr><th>Name</th><th>Minutes</th></tr><tr><td>Green</td><td>2</td></tr><tr><td>Black</td><td>4</td></tr></table>
 <ul><li>Cup<ul><li>Saucer</li></ul></li><li>Spoon</li></ul></body></html>`;
 
-/** What the platform promises in both run modes, asked by the unmodified public client. */
 export function describePlatform(name: string, start: () => Promise<RunningPlatform>): void {
   describe(name, () => {
     let platform: RunningPlatform;
@@ -55,7 +54,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       );
     }
 
-    it('takes the only workspace of a token for the one that is meant, and no other than that of a key', async () => {
+    it('uses the only workspace of a token by default, and refuses another workspace than that of a bot key', async () => {
       const { botId } = await newBot();
       const { value } = await admin.createBotApiKey({ botId });
       const list = (token: string, line: string, headers: Record<string, string> = {}, json?: unknown) =>
@@ -95,7 +94,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       expect(text).not.toContain('alert');
     });
 
-    it('gives back the bytes that were uploaded, whole and in part', async () => {
+    it('returns the uploaded bytes, whole and by range', async () => {
       const { client } = await newBot();
       const content = randomBytes(300_000);
 
@@ -109,7 +108,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(100, 200))).toBe(true);
     });
 
-    it('says why a file cannot be indexed', async () => {
+    it('reports why a file cannot be indexed', async () => {
       const { client } = await newBot();
 
       const { file } = await client.uploadFile({ key: 'photo.txt', content: randomBytes(10_000), index: true });
@@ -120,7 +119,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       });
     });
 
-    it('keeps a body that is larger than one message of the bus', async () => {
+    it('stores a body larger than one bus message', async () => {
       const code = `// ${'x'.repeat(20_000_000)}`;
 
       const { bot } = await admin.createBot({ name: 'large', code });
@@ -133,7 +132,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       expect((await answer.text()) === code).toBe(true);
     });
 
-    it('refuses a body over the limit with its size, and goes on', async () => {
+    it('refuses a body over the limit with its size, and keeps serving', async () => {
       const creation = admin.createBot({ name: 'too large', code: 'x'.repeat(70_000_000) });
 
       await expect(creation).rejects.toMatchObject({
@@ -190,7 +189,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       await expect(client.listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
     });
 
-    it('makes accounts and tokens by command', async () => {
+    it('creates accounts and tokens by CLI commands', async () => {
       const email = `${randomBytes(4).toString('hex')}@example.com`;
 
       const account = parley(platform, 'account', 'create', email);
@@ -205,7 +204,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       });
     });
 
-    it('has the operator publish interfaces under the names of built-in ones, and nobody else', async () => {
+    it('lets the operator publish interfaces under built-in names, and no other workspace', async () => {
       const [name, version] = ['hitl', '2.1.0'];
       const { id: workspaceId } = await admin.createWorkspace({ name: 'Others' });
       const others = clientOf({ ...platform, workspaceId });
@@ -223,7 +222,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       await expect(others.createInterface(ofOthers)).rejects.toMatchObject({ type: 'AlreadyExists' });
     });
 
-    it('answers what it does not have yet with ResourceNotFound', async () => {
+    it('returns 404 for an operation that is not implemented', async () => {
       await expect(admin.listBotIssues({ id: 'x' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     });
 
@@ -231,7 +230,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
     describeFiles(() => platform);
     describeTables(() => platform);
 
-    it('takes WebSocket handshakes where conversations are listened to, and nowhere else', async () => {
+    it('accepts WebSocket handshakes for listen streams only', async () => {
       const headers = { connection: 'Upgrade', upgrade: 'websocket' };
       const [elsewhere, withoutKey] = await Promise.all(
         ['/v1/files', '/chat/hook/conversations/a/listen'].map((path) =>
@@ -252,7 +251,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
         tenant = await Tenant.create({ url: platform.url, operatorToken: operatorToken(platform.secretKey) });
       }, 60_000);
 
-      it('is one of the public client, and has a request', () => {
+      it('is an operation of the public client, and has a request', () => {
         const strange = publicOperations.filter(({ route }) => !methods.has(anonymous(route!)));
 
         expect(strange.map(({ subject }) => subject)).toEqual([]);

@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-/** Runs one command in a home of its own, as a script would: with no terminal to ask. */
+/** Runs one command non-interactively, with its own home folder. */
 function bp(...args: string[]) {
   return bpIn(home, ...args);
 }
@@ -38,7 +38,7 @@ async function bpIn(cwd: string, ...args: string[]) {
     env: {
       PATH: process.env['PATH'],
       HOME: home,
-      // Where it asks whether a newer version of itself is there: here, where nothing is.
+      // The CLI asks this URL for a newer version of itself; the platform has none.
       npm_config_registry: credentials.url,
     },
     cwd,
@@ -56,7 +56,7 @@ function login(token: string, workspaceId = credentials.workspaceId) {
   return bp('login', '--token', token, '--workspaceId', workspaceId, '--apiUrl', url);
 }
 
-/** A project as `bp init` makes it of a template, with these files. */
+/** Project as `bp init` creates it from the template, with these files. */
 async function project(template: string, files: Record<string, string>): Promise<string> {
   const folder = join(home, template);
   await cp(join(cli, 'templates', template), folder, {
@@ -69,7 +69,7 @@ async function project(template: string, files: Record<string, string>): Promise
 }
 
 describe('the published command line client against npm start', () => {
-  it('logs in, makes a bot, lists it and deletes it', async () => {
+  it('logs in, creates a bot, lists it and deletes it', async () => {
     const loggedIn = await login(credentials.token);
     const created = await bp('bots', 'create', '--name', 'tea', '--json');
     const listed = await bp('bots', 'list', '--json');
@@ -85,7 +85,7 @@ describe('the published command line client against npm start', () => {
     await expect(clientOf(credentials).getBot({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('finds the built-in chat, by name and version and in the list', async () => {
+  it('finds the built-in chat integration by name and version, and in the list', async () => {
     await login(credentials.token);
 
     const found = await bp('integrations', 'get', 'chat@1.0.0', '--json');
@@ -95,7 +95,7 @@ describe('the published command line client against npm start', () => {
     expect(JSON.parse(listed.output)).toEqual([expect.objectContaining({ name: 'chat' })]);
   });
 
-  it('deploys an integration that implements an interface of the operator, and generates the types of it', async () => {
+  it('deploys an integration that implements an interface of the operator, and generates its types', async () => {
     const [name, version, handle] = ['hitl', '2.1.0', 'others'];
     const operator = clientOf(credentials);
     await operator.createInterface({ name, version, public: true });
@@ -124,7 +124,7 @@ describe('the published command line client against npm start', () => {
     expect(await readFile(types, 'utf8')).toContain('export interface Configuration');
   });
 
-  it('is told why it cannot log in', async () => {
+  it('prints why the login was refused', async () => {
     const refused = await login(credentials.token.slice(0, -1));
 
     expect(refused.status).toBe(1);

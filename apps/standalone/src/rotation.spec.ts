@@ -23,7 +23,7 @@ const [first, second, third] = Array.from({ length: 3 }, () => randomBytes(32).t
   string,
 ];
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
-/** More than are sealed in one transaction. */
+/** More than the batch size of the re-encryption (50). */
 const botCount = 55;
 
 let database: EmptyDatabase;
@@ -39,7 +39,6 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The gateway and the services that keep secrets, on the database of the suite. */
 function start(secretKey: string, ...formerSecretKeys: string[]): Promise<RunningService> {
   const bootstrapToken = newToken('pat');
   const settings = (databaseUrl: string, publicUrl: string) => ({
@@ -61,7 +60,7 @@ async function rotate(service: RunningService, secretKey: string) {
   return command.output();
 }
 
-/** Everything that rests sealed, in the clear, by where it is. Throws for what the keys cannot open. */
+/** All stored secrets, decrypted, by their place. Throws when the keys do not decrypt one. */
 async function openAll(...keys: [string, ...string[]]): Promise<Record<string, string>> {
   const rows = await postgres.query<{ place: string; sealed: string }>(`
     SELECT 'bot ' || id AS place, signing_secret AS sealed FROM admin.bot
@@ -77,7 +76,6 @@ async function openAll(...keys: [string, ...string[]]): Promise<Record<string, s
   return Object.fromEntries(rows.map(({ place, sealed }) => [place, box.open(sealed)]));
 }
 
-/** One of everything that is sealed, and bots. */
 async function fill(service: RunningService): Promise<{ account: Account; botIds: string[] }> {
   const account = await newAccount(service.url, operatorToken(first));
   const { client } = account;
@@ -104,10 +102,10 @@ async function fill(service: RunningService): Promise<{ account: Account; botIds
   return { account, botIds };
 }
 
-it('seals everything anew beside writers, after a stop in the middle too, so that the former key can go', async () => {
+it('rotation re-encrypts all secrets during writes and after an interruption, so that the former key can be removed', async () => {
   let service = await start(first);
   const { account, botIds } = await fill(service);
-  // As earlier versions sealed, without telling the key.
+  // Earlier versions stored no key id.
   await postgres.query(`UPDATE admin.bot SET signing_secret = split_part(signing_secret, '.', 2) WHERE id < $1`, [
     botIds[10],
   ]);
@@ -126,14 +124,16 @@ it('seals everything anew beside writers, after a stop in the middle too, so tha
     }
   };
   const writers = [botIds[0]!, botIds[30]!, botIds.at(-1)!].map(write);
-  // The half of somebody who was stopped, and went from there the other way.
+  // An interrupted run that has re-encrypted only the last bots.
   const half = await service.call(admin.sealedTexts.sealAnew, systemCaller('test'), { after: botIds[45]! });
   const output = await rotate(service, first);
   isDone = true;
   await Promise.all(writers);
 
   expect(half).toMatchObject({ sealed: 3 * 9, unreadable: [] });
-  expect(output).toMatch(/admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\n\nAll secrets are encrypted/);
+  expect(output).toMatch(
+    /admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\n\nAll secrets are encrypted/,
+  );
   expect(await openAll(second)).toEqual({ ...before, ...written });
   expect(await rotate(service, second)).toMatch(/admin: 0 secrets encrypted again\nhub: 0 secrets/);
   await service.stop();
@@ -145,7 +145,7 @@ it('seals everything anew beside writers, after a stop in the middle too, so tha
   await service.stop();
 });
 
-it('names whose secrets are under a key that is not known', async () => {
+it('rotation names the bots whose secrets are encrypted with an unknown key', async () => {
   const service = await start(second);
   const { client } = await newAccount(service.url, operatorToken(second));
   const [lost, found] = [(await client.createBot({})).bot.id, (await client.createBot({})).bot.id];

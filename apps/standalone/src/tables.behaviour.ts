@@ -9,7 +9,6 @@ const goods = {
   properties: { name: { type: 'string' }, price: { type: 'number' }, note: { type: 'string' } },
 };
 
-/** What tables promise in both run modes. */
 export function describeTables(running: () => RunningPlatform): void {
   describe('tables', () => {
     async function newBot() {
@@ -17,7 +16,6 @@ export function describeTables(running: () => RunningPlatform): void {
       return { botId: bot.id, client: clientOf(running(), bot.id) };
     }
 
-    /** Every row of the table by its id. */
     async function allRows(client: Client, table: string) {
       const rows: { id: number; [column: string]: unknown }[] = [];
       for (let hasMore = true; hasMore;) {
@@ -28,13 +26,12 @@ export function describeTables(running: () => RunningPlatform): void {
       return rows;
     }
 
-    /** The job once it has ended. */
     async function ended(client: Client, table: string, id: string) {
       const find = async () => (await client.getTableJobs({ table })).jobs.find((job) => job.id === id)!;
       return until(find, ({ status }) => status === 'completed' || status === 'failed', 60_000);
     }
 
-    it('compute columns from others, and once more when these change', async () => {
+    it('compute columns from others, and again when these change', async () => {
       const { client } = await newBot();
       const computed = { action: 'code', dependencies: ['price'], code: 'row.price * 1.19' };
       const gross = { type: 'number', 'x-zui': { computed } };
@@ -48,7 +45,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await until(read, ({ stale }) => stale === undefined, 30_000)).toMatchObject({ price: 200, gross: 238 });
     });
 
-    it('find rows by what their text means, among those of a filter', async () => {
+    it('find rows by the meaning of their text, within a filter', async () => {
       const { client } = await newBot();
       const text = { type: 'string', 'x-zui': { searchable: true } };
       await client.createTable({
@@ -78,7 +75,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(sold.rows.map(({ id }) => id)).toEqual([1, 2]);
     });
 
-    it.each(['csv', 'json'] as const)('go out as %s, and come back', async (format) => {
+    it.each(['csv', 'json'] as const)('are exported as %s and imported again', async (format) => {
       const { client } = await newBot();
       await client.createTable({ name: 'goods', schema: goods });
       await client.createTable({ name: 'copies', schema: goods });
@@ -93,7 +90,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect((await allRows(client, 'copies')).map(({ name, price }) => ({ name, price }))).toEqual(rows);
     });
 
-    it('keep 8 MB of rows of one request', async () => {
+    it('store 8 MB of rows of one request', async () => {
       const { client } = await newBot();
       await client.createTable({ name: 'goods', factor: 3, schema: goods });
       const rows = Array.from({ length: 1000 }, (_entry, price) => ({ price, note: 'x'.repeat(8_200) }));
@@ -105,7 +102,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 1000 });
     });
 
-    it('refuse more rows than a body may hold, and stay', async () => {
+    it('refuse a request over the body limit, and insert none of its rows', async () => {
       const { client } = await newBot();
       await client.createTable({ name: 'goods', factor: 30, schema: goods });
       const rows = Array.from({ length: 200 }, () => ({ note: 'x'.repeat(90_000) }));
@@ -115,7 +112,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 0 });
     });
 
-    it('of the same name in two bots know nothing of each other', async () => {
+    it('are isolated from a table of the same name in another bot', async () => {
       const [mine, other] = await Promise.all([newBot(), newBot()]);
       for (const { client } of [mine, other])
         await client.createTable({ name: 'goods', schema: goods, keyColumn: 'name' });
@@ -127,7 +124,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await allRows(other.client, 'goods')).toEqual([expect.objectContaining({ id: 1, name: 'cup', price: 2 })]);
     });
 
-    it('hold every acknowledged row of 2,000 inserts over 50 connections once', async () => {
+    it('store every acknowledged row of 2,000 inserts over 50 connections exactly once', async () => {
       const { botId, client } = await newBot();
       await client.createTable({ name: 'goods', schema: goods });
       const agent = new Agent({ keepAlive: true, maxSockets: 50 });
@@ -147,7 +144,7 @@ export function describeTables(running: () => RunningPlatform): void {
   });
 }
 
-/** One row over a connection of the agent: the public client has no say in how many it opens. */
+/** Inserts one row over a connection of the agent. The public client cannot limit the number of its connections. */
 function insertRow(
   { url, token }: RunningPlatform,
   botId: string,

@@ -44,7 +44,6 @@ function headers(traceparent?: string) {
   };
 }
 
-/** The trace of one file, from the request for its URL to its passages. */
 async function upload(traceparent: string, content: string): Promise<{ uploadUrl: string }> {
   const json = { key, size: content.length, contentType: 'text/plain', index: true };
   const { file } = (await door.send('PUT /v1/files', { headers: headers(traceparent), json })).json;
@@ -57,7 +56,6 @@ async function upload(traceparent: string, content: string): Promise<{ uploadUrl
   return file;
 }
 
-/** The spans of a trace whose event was consumed in the end. */
 function consumed(traceId: string): Promise<RecordedSpan[]> {
   return until(
     () => spansOf(traceId),
@@ -65,18 +63,17 @@ function consumed(traceId: string): Promise<RecordedSpan[]> {
   );
 }
 
-/** Those whose parent is not among them. */
+/** Spans whose parent is not in the list. */
 function topsOf(spans: RecordedSpan[]): RecordedSpan[] {
   return spans.filter(({ parentId }) => !spans.some(({ id }) => id === parentId));
 }
 
-/** The names from the first request down to the span, each the parent of the next. */
 function pathTo(span: RecordedSpan, all: RecordedSpan[]): string[] {
   const parent = all.find(({ id }) => id === span.parentId);
   return [...(parent ? pathTo(parent, all) : []), `${span.kind} ${span.name}`];
 }
 
-it('follows an upload from the gateway through the bus and the event into the worker and its SQL, in one trace', async () => {
+it('traces an upload from the gateway over the bus and the event to the worker and its SQL, as one trace', async () => {
   const trace = newTrace();
 
   const { uploadUrl } = await upload(trace.traceparent, content);
@@ -106,7 +103,7 @@ it('follows an upload from the gateway through the bus and the event into the wo
   for (const secret of [owner.token, key, signature, 'lighthouse']) expect(told).not.toContain(secret);
 });
 
-it('shows a try that failed', async () => {
+it('records a failed attempt', async () => {
   const trace = newTrace();
   embeddings.order('marker-of-traces', { status: 500, message: 'out of order' });
 
@@ -119,7 +116,7 @@ it('shows a try that failed', async () => {
   });
 });
 
-it('tells a request that was refused from one that failed', async () => {
+it('distinguishes a refused request from a failed one', async () => {
   const trace = newTrace();
 
   await door.send('GET /v1/files/nowhere', { headers: headers(trace.traceparent) });
@@ -139,8 +136,8 @@ it('tells a request that was refused from one that failed', async () => {
 
 it.each([
   ['no trace context', undefined],
-  ['a trace context that is none', `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`],
-])('begins a trace for a request with %s', async (_what, traceparent) => {
+  ['an invalid trace context', `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`],
+])('starts a trace for a request with %s', async (_what, traceparent) => {
   const before = recorded.spans().length;
 
   await door.send('GET /v1/files', { headers: headers(traceparent) });
@@ -157,7 +154,7 @@ it.each([
   expect(top!.traceId).toMatch(/[1-9a-f]/);
 });
 
-it('records nothing of a trace that its caller does not record', async () => {
+it('records no spans of a trace that the caller does not sample', async () => {
   const trace = newTrace();
   const other = newTrace();
 
@@ -168,7 +165,7 @@ it('records nothing of a trace that its caller does not record', async () => {
   expect(spansOf(trace.traceId)).toEqual([]);
 });
 
-it('makes no trace of what the platform asks itself while nobody waits', () => {
+it('starts no traces for background requests between services', () => {
   const begun = recorded.spans().filter(({ parentId }) => parentId === undefined);
 
   expect(new Set(begun.map(({ kind }) => kind))).toEqual(new Set(['server']));

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { Client } from '@botpress/client';
 import type { RunningPlatform } from './running-platform';
 
-/** The public client, unmodified, as the platform's first account and, where given, on a bot. */
+/** Unmodified public client with the first account of the platform and, where given, a bot. */
 export function clientOf(
   { url, token, workspaceId }: Pick<RunningPlatform, 'url' | 'token' | 'workspaceId'>,
   botId?: string,
@@ -10,7 +10,6 @@ export function clientOf(
   return new Client({ apiUrl: url, token, workspaceId, botId });
 }
 
-/** Runs one `parley` command against a running platform. */
 export function parley(platform: Pick<RunningPlatform, 'url' | 'secretKey'>, ...args: string[]) {
   const { status, stdout } = spawnSync(process.execPath, ['dist/apps/cli/src/main.js', ...args], {
     env: { PATH: process.env['PATH'], PARLEY_URL: platform.url, PARLEY_SECRET_KEY: platform.secretKey },

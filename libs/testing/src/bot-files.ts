@@ -13,7 +13,7 @@ import {
 import type { Operation } from '@parley/contracts/operation';
 import type { RunningService } from './running-service';
 
-/** One bot and its files, asked as the gateway asks. Every one made is another bot. */
+/** Files of one bot, called over the bus like the gateway does. Each instance is a new bot by default. */
 export class BotFiles {
   readonly caller: BotCaller;
 
@@ -26,17 +26,14 @@ export class BotFiles {
     this.caller = { requestId: 'test', credential: 'bak', bot: { id, workspaceId: workspace.id }, workspace, ...as };
   }
 
-  /** The same bot, asked by an installation of an integration. */
   byIntegration(alias: string): BotFiles {
     return new BotFiles(this.service, this.id, { integration: { id: `intver_${alias}`, alias } });
   }
 
-  /** The same bot, asked for a user of it. */
   forUser(id: string): BotFiles {
     return new BotFiles(this.service, this.id, { user: { id } });
   }
 
-  /** For what has no name of its own here. */
   ask<I, O>(operation: Operation<I, O>, input: I): Promise<O> {
     return this.service.call(operation, this.caller, input);
   }
@@ -69,16 +66,14 @@ export class BotFiles {
     return this.ask(files.countLeftovers, { botId: this.id });
   }
 
-  /** Declares the file and uploads its content. */
   async upload(key: string, content: string | Uint8Array, options: Partial<UpsertFile> = {}): Promise<UploadableFile> {
     const file = await this.upsert({ key, size: Buffer.byteLength(content), ...options });
     const response = await put(file.uploadUrl, content);
-    if (response.status !== 200)
-      throw new Error(`The upload was answered ${response.status}: ${await response.text()}`);
+    if (response.status !== 200) throw new Error(`The upload returned ${response.status}: ${await response.text()}`);
     return file;
   }
 
-  /** The file once its indexing has ended, well or not. */
+  /** Waits until the file has no pending upload or indexing, and returns it. */
   settled(id: string, timeoutMs?: number): Promise<File> {
     return until(
       () => this.get(id),

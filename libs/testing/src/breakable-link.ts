@@ -2,19 +2,18 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What the link does with what is sent over it. Swallowing looks to both ends as if the other one were just slow. */
+/** State of the proxy. When it swallows data, both ends see a slow peer. */
 export type LinkState = 'carries' | 'swallows answers' | 'swallows everything';
 
-/** How Postgres says that it waits for a statement, outside a transaction. */
+/** ReadyForQuery message of Postgres, outside a transaction. */
 const readyForQuery = Buffer.from('Z\0\0\0\x05I');
 
-/** A way to a server that a test can break, as a network does that fails without telling anyone. */
+/** TCP proxy to a server that a test can break, like a network that fails silently. */
 export class BreakableLink {
-  /** Holds for connections that are open already, too. */
   state: LinkState = 'carries';
-  /** How much later than it could everything arrives that is sent from now on, in either direction. */
+  /** Added latency of all data sent from now on, in both directions. */
   delayMs = 0;
-  /** What Postgres is made to say in the packet in which it has become ready, and then it hangs up. */
+  /** Appended to the packet in which Postgres sends ReadyForQuery; then the connection is closed. */
   lastWords?: Buffer;
   private readonly sockets = new Set<Socket>();
 
@@ -32,14 +31,13 @@ export class BreakableLink {
     return new BreakableLink(server, new URL(url));
   }
 
-  /** The server's address by way of this link. */
   get url(): string {
     const url = new URL(this.target);
     url.host = `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
     return url.href;
   }
 
-  /** Ends every connection. New ones may come. */
+  /** Closes every connection. New ones are accepted. */
   cut(): void {
     this.sockets.forEach((socket) => socket.destroy());
   }
@@ -70,7 +68,7 @@ export class BreakableLink {
     isOpen: () => boolean,
     write: (data: Buffer) => unknown = (data) => to.write(data),
   ): void {
-    // One after the other, so that what is sent later arrives later, also when the delay becomes shorter.
+    // Deliveries are chained, so that the order stays when the delay becomes shorter.
     let arrived = Promise.resolve();
     const deliver = (action: () => unknown) => {
       const dueAt = performance.now() + this.delayMs;
@@ -82,7 +80,7 @@ export class BreakableLink {
     };
     this.sockets.add(from);
     from.on('data', (data) => isOpen() && deliver(() => to.destroyed || write(data)));
-    // Also that one end has gone is kept from the other.
+    // A closed proxy also hides from one end that the other has disconnected.
     from.on('close', () => {
       this.sockets.delete(from);
       if (isOpen()) deliver(() => to.destroy());

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How the server answers: with a text, at once or later, with a status, with nonsense, or never. */
+/** Response of the server: a text, at once or later, a status, an invalid body, or none. */
 export type CompletionAnswer =
   | { text: string; after?: Promise<unknown> }
   | { status: number; message: string; code?: string; headers?: Record<string, string> }
@@ -18,7 +18,7 @@ export interface CompletionRequest {
 
 export type CompletionPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-/** Names of models, for a worker that asks none. */
+/** Model names for a worker that never calls the server. */
 export const completionModels = {
   completionsModelInexpensive: 'inexpensive',
   completionsModelBalanced: 'balanced',
@@ -26,10 +26,10 @@ export const completionModels = {
   completionsModelVision: 'vision',
 };
 
-/** Stands in for an OpenAI-compatible completion server that is not ours, and fails on demand. */
+/** Fake of an OpenAI-compatible completion server, which fails on demand. */
 export class CompletionServer {
   readonly requests: CompletionRequest[] = [];
-  /** What those are told that no order is for; by default the end of what they asked. */
+  /** Answers requests without an order. By default with the end of the request's text. */
   answer: (request: CompletionRequest) => CompletionAnswer = (request) => ({
     text: `answer to ${textOf(request).slice(-20)}`,
   });
@@ -50,7 +50,6 @@ export class CompletionServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** One answer for each of the next requests. */
   order(...answers: CompletionAnswer[]): void {
     this.orders.push(...answers);
   }
@@ -80,14 +79,12 @@ export class CompletionServer {
   }
 }
 
-/** What the user asks, without pictures. */
 export function textOf({ messages }: CompletionRequest): string {
   const content = messages.at(-1)?.content ?? '';
   if (typeof content === 'string') return content;
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** The pictures that the user shows. */
 export function imagesOf({ messages }: CompletionRequest): Buffer[] {
   const content = messages.at(-1)?.content ?? '';
   if (typeof content === 'string') return [];

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How the server answers: well, with a status of its own, late, with nonsense, or never. */
+/** Response of the server: embeddings, at once or late, a status, an invalid body, or none. */
 export type EmbeddingAnswer =
   | 'well'
   | 'garbage'
@@ -11,18 +11,16 @@ export type EmbeddingAnswer =
   | { delayMs: number }
   | { status: number; message: string; headers?: Record<string, string> };
 
-/** A request that waits until the test lets it go on. */
 export interface HeldRequest {
   reached: Promise<void>;
   release(): void;
 }
 
 /**
- * Stands in for an OpenAI-compatible embedding server that is not ours, and fails on demand. Each order is for the
- * requests with a text that has a marker in it, so that the files of one test do not disturb those of another.
+ * Fake of an OpenAI-compatible embedding server, which fails on demand. An order applies to requests with a text that
+ * contains its marker, so that it does not disturb the other files of a test.
  */
 export class EmbeddingServer {
-  /** The texts of every request, in the order in which they came. */
   readonly requests: string[][] = [];
   private readonly orders = new Map<string, EmbeddingAnswer[]>();
   private readonly holds = new Map<string, { reach: () => void; released: Promise<void> }>();
@@ -45,12 +43,11 @@ export class EmbeddingServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** One answer for each request from now on; then the last one for all, unless it is `well`. */
+  /** One answer for each request from now on; the last one is for all further requests. */
   order(marker: string, ...answers: EmbeddingAnswer[]): void {
     this.orders.set(marker, answers);
   }
 
-  /** The next requests wait until they are released. */
   hold(marker: string): HeldRequest {
     let reach = () => undefined as void;
     let release = () => undefined as void;
@@ -114,7 +111,7 @@ async function answer(
   response.end(JSON.stringify({ data: input.map((text, index) => ({ index, embedding: embed(text, dimensions) })) }));
 }
 
-/** Counts of its characters: any text has a direction of its own. */
+/** Counts of the characters, so that different texts have different directions. */
 function embed(text: string, dimensions: number): number[] {
   const vector = Array<number>(dimensions).fill(0.01);
   for (const character of text) vector[character.codePointAt(0)! % dimensions]! += 1;

@@ -7,15 +7,15 @@ type Clock = (typeof clocks)[number];
 let isFaked = false;
 
 /**
- * These clocks and timers stand still until the test moves them by `jest.advanceTimersByTime`. All others go on, so that
- * Postgres and the network answer. Ends with `realClock`.
+ * Fakes these clocks and timers: they stand still until `jest.advanceTimersByTime`. All others stay real, so that
+ * Postgres and the network work. Undo with `realClock`.
  */
 export function fakeClock(...names: Clock[]): void {
   isFaked = true;
   jest.useFakeTimers({ doNotFake: clocks.filter((name) => !names.includes(name)) });
 }
 
-/** The real clocks again. All that waits for a timer goes on at once, loops in the background with it. Idempotent. */
+/** Restores the real clocks. Runs all pending timers at once, including those of background loops. Idempotent. */
 export function realClock(): void {
   if (!isFaked) return;
   isFaked = false;

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ports that Linux (32768) and others give to outgoing connections and to whoever asks for any port. */
+/** Below the ephemeral ports, which start at 32768 on Linux. */
 const firstPort = 10_000;
 const perWorker = 2_000;
 const workerCount = 11;
@@ -10,16 +10,15 @@ const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % workerCount;
 let count = randomInt(perWorker);
 
 /**
- * A port of the loopback address on which nothing listens: for who must know it before its server starts, or keeps it while
- * the server is away. Nothing else takes it meanwhile: each worker of a run has ports of its own, and gives none out twice
- * before all others.
+ * Free port of the loopback address, for servers that need it before their start or keep it across a restart. No race:
+ * each jest worker has its own range, and uses all of it before it repeats a port.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < perWorker; tries += 1) {
     const port = firstPort + worker * perWorker + (count++ % perWorker);
     if (await isFree(port)) return port;
   }
-  throw new Error(`All ports from ${firstPort + worker * perWorker} on are taken: ${perWorker} were tried.`);
+  throw new Error(`No free port found: all ${perWorker} ports from ${firstPort + worker * perWorker} on are in use.`);
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -10,7 +10,7 @@ import { Client as Postgres } from 'pg';
 import { clientOf } from './api';
 import { type RunningService, startService } from './running-service';
 
-/** What the admin service is started with, without knowing its class. */
+/** Settings of the admin service, declared here because this library may not import its config class. */
 export interface AdminSettings extends ServiceConfig {
   secretKey: string;
   formerSecretKeys?: string[];
@@ -22,7 +22,6 @@ export interface AdminSettings extends ServiceConfig {
   eventRetentionDays: number;
 }
 
-/** What the gateway is started with, likewise. */
 export interface GatewaySettings extends ProcessConfig {
   listenPingMs: number;
   listenMaxUnsentBytes: number;
@@ -32,12 +31,10 @@ export interface GatewaySettings extends ProcessConfig {
   gatewayMaxInFlight: number;
 }
 
-/** The module of an app, which this library may not import. */
 interface AppModule<Config> {
   register(config: Config, platform: Platform): DynamicModule;
 }
 
-/** An account with a workspace of its own. */
 export interface Account {
   accountId: string;
   email: string;
@@ -46,19 +43,18 @@ export interface Account {
   client: Client;
 }
 
-/** Gateway, admin and what else is asked for in this process, as the world sees them, with an operator who makes accounts. */
+/** Public API under test: gateway, admin and further apps in this process, with an operator who creates accounts. */
 export interface FrontDoor extends RunningService {
   settings: AdminSettings;
   operatorToken: string;
   newAccount(): Promise<Account>;
-  /** Makes the account a member of somebody else's workspace. */
   addMember(workspaceId: string, accountId: string, role: Role): Promise<void>;
   client(token: string, workspaceId?: string, botId?: string): Client;
   send(line: string, options?: SendOptions): Promise<Answer>;
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
-/** An app that reads more than admin does, with these changes of its defaults. */
+/** App with the settings of admin, further defaults of its own config class, and these changes. */
 export function configured<Config extends ServiceConfig>(
   app: AppModule<Config>,
   config: new () => Config,
@@ -67,7 +63,7 @@ export function configured<Config extends ServiceConfig>(
   return { register: (settings, platform) => app.register(Object.assign(new config(), settings, changes), platform) };
 }
 
-/** @param others apps that the operations under test need beside admin; they have its settings. */
+/** @param others apps that the tested operations need besides admin. They receive its settings. */
 export async function startFrontDoor(
   gateway: AppModule<GatewaySettings>,
   admin: AppModule<AdminSettings>,
@@ -127,7 +123,6 @@ export async function startFrontDoor(
   };
 }
 
-/** As the operator of a running platform makes one, by the operator's key. */
 export async function newAccount(url: string, operator: string): Promise<Account> {
   const email = `${randomBytes(6).toString('hex')}@example.com`;
   const headers = { authorization: `Bearer ${operator}` };
@@ -140,7 +135,6 @@ export interface SendOptions {
   headers?: Record<string, string>;
   /** Sent as JSON, with its content type. */
   json?: unknown;
-  /** Sent as it is. */
   body?: string | Buffer;
 }
 
@@ -148,11 +142,11 @@ export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** The body as JSON, when it is some. */
+  /** Parsed body. Undefined when it is not JSON. */
   json: ReturnType<typeof JSON.parse>;
 }
 
-/** One request whose path is sent as it is, where `fetch` would mend it: `sendTo(url, 'GET /%zz')`. */
+/** Sends one request with an unnormalized path, which `fetch` would correct: `sendTo(url, 'GET /%zz')`. */
 export function sendTo(url: string, line: string, { headers = {}, json, body }: SendOptions = {}): Promise<Answer> {
   const [method, path] = line.split(' ') as [string, string];
   const { hostname, port } = new URL(url);
@@ -179,7 +173,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not every answer is JSON.
     return undefined;
   }
 }

@@ -4,15 +4,15 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-// jest's module aliases do not hold in its global set-up: relative paths here.
+// Relative path: the module aliases of jest do not work in its global setup.
 import { startLocalPostgres, type LocalPostgres } from '../../local-postgres/src/local-postgres';
 
-/** The server of this run, and the process that stops it and removes its folder when the run is killed. */
+/** Postgres of this run, and the process that stops it and removes its folder when jest is killed. */
 export let testServer: { postgres: LocalPostgres; cleaner: ChildProcess } | undefined;
 
 /**
- * Builds what is out of date, since processes and threads of the tests run compiled code, and starts one Postgres for
- * the whole run, unless TEST_DATABASE_URL names one. Workers inherit the environment set here.
+ * Builds outdated code, because tests start processes and threads from compiled code. Then starts one Postgres for the
+ * run, unless TEST_DATABASE_URL is set. Workers inherit the environment.
  */
 export default async function globalSetup(): Promise<void> {
   execFileSync(process.execPath, [join(__dirname, '../../../tools/build.mjs')], { stdio: 'inherit' });
@@ -30,8 +30,8 @@ export default async function globalSetup(): Promise<void> {
 }
 
 /**
- * Suites open thousands of connections, and a password is hashed 4096 times for each, on both sides: not against those
- * who could guess the password of a test.
+ * Tests open thousands of connections, and each hashes the password 4096 times on both sides. The password of a test
+ * needs no protection from guessing.
  */
 async function makeConnectingCheap(url: string): Promise<void> {
   const { username, password } = new URL(url);

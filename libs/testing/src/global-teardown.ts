@@ -12,7 +12,7 @@ export default async function globalTeardown(): Promise<void> {
   await once(cleaner, 'exit');
 }
 
-/** On a server that outlives the run nothing of the run may stay. */
+/** Databases would stay on a server that outlives the run. */
 async function dropDatabases(): Promise<void> {
   const client = new Client({ connectionString: process.env.TEST_DATABASE_URL });
   await client.connect();

@@ -9,7 +9,7 @@ import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
 import type { RunningService } from './running-service';
 
-/** One more process of a name of its own, as far as it can be told within this one: it shares the database of a running service. */
+/** Starts a further process of the service, simulated in this process: it shares the database of a running service. */
 export async function joinService(
   { databaseUrl }: Pick<RunningService, 'databaseUrl'>,
   instance: string,

@@ -1,8 +1,8 @@
 import type { Sql } from '@parley/database/database';
 
 /**
- * How many sessions of this database wait for a lock. Inside of a transaction, Postgres would show those alone that it
- * has seen there first.
+ * Number of sessions of this database that wait for a lock. Clears the statistics snapshot, because inside a
+ * transaction Postgres would repeat the first one.
  */
 export async function lockWaits({ query }: Pick<Sql, 'query'>): Promise<number> {
   await query('SELECT pg_stat_clear_snapshot()');

@@ -7,14 +7,14 @@ export interface LoopbackRequest {
   path: string;
   query: Record<string, string>;
   headers: IncomingHttpHeaders;
-  /** Read as JSON where it is declared so. */
+  /** Parsed JSON if the content type says so, otherwise undefined. */
   body: unknown;
   bytes: Buffer;
 }
 
 export type Answer = (request: LoopbackRequest, response: ServerResponse) => void | Promise<void>;
 
-/** An HTTP server on a free port of this machine, which remembers what it was asked. */
+/** HTTP server on a free port of the loopback address, which records its requests. */
 export class LoopbackServer {
   readonly requests: LoopbackRequest[] = [];
   private readonly server = createServer((message, response) => {

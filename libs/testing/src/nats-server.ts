@@ -9,16 +9,15 @@ import { freePort } from './free-port';
 
 const program = 'nats-server';
 
-/** Whether suites about NATS can run. When they cannot, this says so loudly, or throws where CI must not skip them. */
+/** Whether suites with NATS can run. If not, prints a warning, or throws where CI must not skip them. */
 export function hasNatsServer(): boolean {
   if (spawnSync(program, ['--version']).status === 0) return true;
-  const message = `SKIPPED: there is no ${program} on the PATH (Debian: apt-get install nats-server), so the distributed mode is not tested.`;
+  const message = `SKIPPED: the distributed mode. ${program} is not on the PATH (Debian: apt-get install nats-server).`;
   if (process.env['PARLEY_REQUIRE_DISTRIBUTED'] === '1') throw new Error(message);
   process.stderr.write(`\n${message}\n`);
   return false;
 }
 
-/** How the program is started. */
 interface Setup {
   args: string[];
   env: Record<string, string>;
@@ -26,7 +25,7 @@ interface Setup {
   caFile?: string;
 }
 
-/** A real NATS server with JetStream on the loopback address, with its data in a temporary folder. */
+/** NATS server with JetStream on the loopback address. Its data is in a temporary folder. */
 export class NatsServer {
   private process?: ChildProcess;
 
@@ -51,7 +50,7 @@ export class NatsServer {
     return server;
   }
 
-  /** As `deploy/nats` sets it up: with TLS, and a key for each user. */
+  /** Configured as in `deploy/nats`: TLS, and a key for each user. */
   static async startSecured(): Promise<NatsServer> {
     const folder = await mkdtemp(join(tmpdir(), 'parley-nats-'));
     const keys = Object.fromEntries(
@@ -64,7 +63,7 @@ export class NatsServer {
     return NatsServer.runIn(folder, { args: ['-c', config], env: { ...keys, ...certificate }, seeds, caFile });
   }
 
-  /** With arguments and an environment of the caller's: only where it listens and what it writes to is ours. */
+  /** Arguments and environment of the caller; only address, ports and store folder are added. */
   static async startWith(args: string[], env: Record<string, string>): Promise<NatsServer> {
     return NatsServer.runIn(await mkdtemp(join(tmpdir(), 'parley-nats-')), { args, env });
   }
@@ -85,12 +84,11 @@ export class NatsServer {
     return `${this.setup.caFile ? 'tls' : 'nats'}://127.0.0.1:${this.port}`;
   }
 
-  /** Whether who connects has to show a key. */
   get isSecured(): boolean {
     return this.setup.seeds !== undefined;
   }
 
-  /** What whoever starts the apps needs to know of a secured server: its authority, and the seed of each user. */
+  /** Variables for apps that connect to a secured server: its certificate authority, and the seed of each user. */
   get access(): Record<string, string> {
     const { seeds, caFile } = this.setup;
     return { ...seeds, ...(caFile ? { NATS_CA_FILE: caFile } : {}) };
@@ -104,12 +102,12 @@ export class NatsServer {
     return this.process !== undefined && this.process.exitCode === null && this.process.signalCode === null;
   }
 
-  /** Starts it again on the same port, after `kill`. */
+  /** Starts the server again on the same port, after `kill`. */
   async run(): Promise<void> {
     this.process = spawn(program, this.setup.args, { stdio: 'ignore', env: { ...process.env, ...this.setup.env } });
     while (!(await accepts(this.port))) {
       if (this.process.exitCode !== null)
-        throw new Error(`${program} ended at once with code ${this.process.exitCode}.`);
+        throw new Error(`${program} exited at its start with code ${this.process.exitCode}.`);
       await sleep(20);
     }
   }
@@ -122,17 +120,17 @@ export class NatsServer {
     await ended;
   }
 
-  /** Forgets every stream, as a broker does that lost its disk. Only while it is killed. */
+  /** Deletes every stream, like a lost disk. Only after `kill`. */
   async wipe(): Promise<void> {
     await rm(join(this.folder, 'data'), { recursive: true, force: true });
   }
 
-  /** Keeps a copy of what is on its disk. Only while it is killed. */
+  /** Copies the data folder. Only after `kill`. */
   async backUp(): Promise<void> {
     await cp(join(this.folder, 'data'), join(this.folder, 'copy'), { recursive: true });
   }
 
-  /** Puts the copy back, as a machine does that lost power before all was written. Only while it is killed. */
+  /** Restores the copy, like a power failure before the last writes. Only after `kill`. */
   async rollBack(): Promise<void> {
     await this.wipe();
     await rename(join(this.folder, 'copy'), join(this.folder, 'data'));
@@ -144,7 +142,7 @@ export class NatsServer {
   }
 }
 
-/** Makes `cert.pem`, which is its own authority, and `key.pem`. Undefined, and said so, where there is no openssl. */
+/** Creates the self-signed `cert.pem` and `key.pem`. Without openssl, prints a warning and returns undefined. */
 export function makeCertificate(folder: string): string | undefined {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const made = spawnSync('openssl', [
@@ -161,7 +159,7 @@ export function makeCertificate(folder: string): string | undefined {
     ],
   ]);
   if (made.status === 0) return certificate;
-  process.stderr.write('\nSKIPPED: there is no openssl on the PATH, so NATS is tested without TLS.\n');
+  process.stderr.write('\nSKIPPED: NATS with TLS. openssl is not on the PATH.\n');
   return undefined;
 }
 

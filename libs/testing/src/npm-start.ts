@@ -9,7 +9,7 @@ import { until } from './until';
 
 const startTimeoutMs = 60_000;
 
-/** The embedded mode as the person at the terminal runs it, on a data folder and a port that it keeps. */
+/** Embedded mode by `npm start`, on a data folder and a port that stay the same across restarts. */
 export class NpmStart {
   private npm?: ChildProcess;
   private said = '';
@@ -30,13 +30,12 @@ export class NpmStart {
     return join(this.dataDir, 'blobs');
   }
 
-  /** Resolves when it is ready. */
   async start(): Promise<void> {
     this.said = '';
     const npm = spawn('npm', ['start'], {
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own, to be killed as a whole.
+      // Own process group, so that `kill` reaches all its processes.
       detached: true,
     });
     npm.stdout.on('data', (data: Buffer) => (this.said += data.toString()));
@@ -56,7 +55,7 @@ export class NpmStart {
     return `postgres://parley:${password}@127.0.0.1:${port}/postgres`;
   }
 
-  /** Without a warning: node alone, or npm, node and Postgres in the same moment. */
+  /** SIGKILL for node alone, or for npm, node and Postgres at the same moment. */
   async kill(what: 'node' | 'everything'): Promise<void> {
     const [node, postgres] = [await this.nodePid(), Number((await this.pidFile())[0])];
     const ended = once(this.npm!, 'exit');
@@ -65,7 +64,7 @@ export class NpmStart {
     await ended;
   }
 
-  /** Stops what runs, kindly if that works, and removes the data. */
+  /** Stops by SIGTERM what still runs, then removes the data. */
   async remove(): Promise<void> {
     if (!this.hasEnded) {
       const ended = once(this.npm!, 'exit');
@@ -79,14 +78,13 @@ export class NpmStart {
     return !this.npm || this.npm.exitCode !== null || this.npm.signalCode !== null;
   }
 
-  /** The owner of the data folder, by its lock. */
   private async nodePid(): Promise<number> {
     const lock = join(this.dataDir, 'parley.lock');
     const [name] = await readdir(lock);
     return (JSON.parse(await readFile(join(lock, name!), 'utf8')) as { pid: number }).pid;
   }
 
-  /** Its lines begin with the process id, the data folder, the start time and the port. */
+  /** Lines of `postmaster.pid`: process id, data folder, start time, port and more. */
   private async pidFile(): Promise<string[]> {
     return (await readFile(join(this.dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
   }

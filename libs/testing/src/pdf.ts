@@ -9,11 +9,11 @@ export interface DrawnText {
 
 export const pageHeight = 792;
 const pageWidth = 612;
-/** As programs do that write large files: who looks for a page of a flat list looks at all before it. */
+/** Pages are in groups, as in large files of real programs: finding one page in a flat list reads all pages before it. */
 const pagesInGroup = 100;
 const fonts = { regular: 'Helvetica', bold: 'Helvetica-Bold' };
 
-/** A PDF whose pages show these texts, drawn in this order. Characters of Latin-1 only. */
+/** PDF whose pages show these texts, drawn in this order. Characters of Latin-1 only. */
 export function pdfOf(pages: DrawnText[][]): Buffer {
   const groups = Math.ceil(pages.length / pagesInGroup);
   const numbers = (first: number, count: number, step = 1) =>
@@ -48,7 +48,7 @@ function drawing({ text, x, y, size = 10, font = 'regular' }: DrawnText): string
   return `BT /${font} ${size} Tf 1 0 0 1 ${x} ${y} Tm (${text.replace(/[\\()]/g, '\\$&')}) Tj ET`;
 }
 
-/** A PDF of these objects, numbered from 1, the first of them the catalog. */
+/** PDF of these objects, numbered from 1. The first must be the catalog. */
 export function pdfOfObjects(objects: string[]): Buffer {
   let pdf = '%PDF-1.4\n';
   const offsets = objects.map((object, i) => {

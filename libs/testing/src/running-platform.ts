@@ -11,21 +11,20 @@ import { createPlatformDatabase } from './test-database';
 const startTimeoutMs = 120_000;
 const stopTimeoutMs = 20_000;
 
-/** A whole platform in processes of its own, as its users run it. */
 export interface RunningPlatform {
   url: string;
-  /** A personal access token of the first account. */
+  /** Personal access token of the first account. */
   token: string;
   workspaceId: string;
   secretKey: string;
-  /** Process id of each app; of `standalone` in embedded mode. */
+  /** Process id of each app; in embedded mode only of `standalone`. */
   pids: Record<string, number>;
   stop(): Promise<void>;
 }
 
 type Environment = Record<string, string>;
 
-/** The embedded mode as `npm start` runs it, on a database of the test run unless `ownPostgres` is asked for. */
+/** Embedded mode as by `npm start`, on a database of the test run unless `ownPostgres` is set. */
 export async function startEmbedded(
   options: { env?: Environment; dataDir?: string; ownPostgres?: boolean; logFile?: string } = {},
 ): Promise<RunningPlatform> {
@@ -56,7 +55,7 @@ export async function startEmbedded(
   };
 }
 
-/** The distributed mode: every app a process of its own, over a real NATS server: an open one, or as `deploy/nats` has it. */
+/** Distributed mode: one process per app, over a real NATS server, which is open or secured as in `deploy/nats`. */
 export async function startDistributed(
   options: { env?: Environment; logFile?: string; isSecured?: true } = {},
 ): Promise<RunningPlatform & { nats: NatsServer }> {
@@ -103,15 +102,15 @@ export async function startDistributed(
   };
 }
 
-/** Those that `tools/distributed.mjs` reads. */
+/** Port variables that `tools/distributed.mjs` reads. */
 async function freePorts(): Promise<Environment> {
   const apps = ['', 'ADMIN_', 'HUB_', 'FILES_', 'FILES_WORKER_', 'TABLES_', 'CHAT_'];
   return Object.fromEntries(await Promise.all(apps.map(async (app) => [`${app}PORT`, String(await freePort())])));
 }
 
 /**
- * Runs one of our compiled programs with its own environment, and nothing of this process's configuration. Where it logs
- * much, a log file keeps its output out of this process.
+ * Runs a compiled program with this environment, and PATH and HOME of this process. A log file keeps long output out of
+ * the memory of this process.
  */
 export function run(script: string, env: Environment, args: string[] = [], logFile?: string) {
   const log = logFile === undefined ? undefined : openSync(logFile, 'w');
@@ -133,7 +132,7 @@ export function run(script: string, env: Environment, args: string[] = [], logFi
       const deadline = Date.now() + startTimeoutMs;
       while (!text.test(output())) {
         if (hasEnded(child) || Date.now() > deadline)
-          throw new Error(`${script} did not say ${text.source}:\n${output()}`);
+          throw new Error(`${script} did not print ${text.source}:\n${output()}`);
         await sleep(20);
       }
     },
@@ -146,7 +145,6 @@ export function run(script: string, env: Environment, args: string[] = [], logFi
   };
 }
 
-/** For a start that failed: nothing of it is left running. */
 function stopped(stop: () => Promise<void>) {
   return async (error: unknown) => {
     await stop();
@@ -160,7 +158,7 @@ function hasEnded(child: ChildProcess): boolean {
 
 export async function firstWorkspace(url: string, token: string): Promise<string> {
   const response = await fetch(`${url}/v1/admin/workspaces`, { headers: { authorization: `Bearer ${token}` } });
-  if (!response.ok) throw new Error(`The workspaces are answered with ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`GET /v1/admin/workspaces returned ${response.status}: ${await response.text()}`);
   const { workspaces } = (await response.json()) as { workspaces: { id: string }[] };
   return workspaces[0]!.id;
 }

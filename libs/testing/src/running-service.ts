@@ -14,22 +14,22 @@ import type { Platform } from '@parley/service/platform';
 import { freePort } from './free-port';
 import { createPlatformDatabase } from './test-database';
 
-/** One or more apps in this process, wired as in embedded mode, on a database of their own. */
+/** One or more apps in this process, connected as in embedded mode, on their own database. */
 export interface RunningService {
   databaseUrl: string;
   apps: NestFastifyApplication[];
-  /** Where the first app serves HTTP. */
+  /** HTTP address of the first app. */
   url: string;
   call<I, O>(operation: Operation<I, O>, caller: Caller, input: I): Promise<O>;
   stop(): Promise<void>;
 }
 
-/** One for all: each looks ten times a second whether it has lines to write. */
+/** Shared by all services: each logger has a timer that flushes ten times a second. */
 const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | undefined) ?? 'silent');
 
 type ServiceModules = ((databaseUrl: string, platform: Platform, url: string) => DynamicModule)[];
 
-/** Boots the real modules. Each gets the database's URL and a platform of its own on the shared bus. */
+/** Starts the real modules. Each gets the database URL and its own platform on the shared bus. */
 export async function startService(...modules: ServiceModules): Promise<RunningService> {
   const { url, drop } = await createPlatformDatabase();
   const service = await startServiceOn(url, ...modules);
@@ -42,7 +42,7 @@ export async function startService(...modules: ServiceModules): Promise<RunningS
   };
 }
 
-/** The same on a database that stays: for what is there at the next start. One that cannot start leaves nothing behind. */
+/** Like `startService`, but on a database that stays for the next start. A failed start closes everything again. */
 export async function startServiceOn(databaseUrl: string, ...modules: ServiceModules): Promise<RunningService> {
   const eventsDatabase = await Database.open({
     url: databaseUrl,
@@ -57,7 +57,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
     transport: new InProcessTransport(hub, 64_000_000, logger),
     events,
     logger,
-    // Tests read them right after what they measure.
+    // No caching: tests read metrics right after they change.
     metrics: new Metrics(0),
     migrateAtStart: true,
     instance: 'test',

@@ -3,28 +3,27 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What goes wrong with a request: it is answered with this status, or its connection is cut in the middle. */
+/** Fault of a request: an error status, or a connection that is cut in the middle. */
 export type S3Fault = 500 | 503 | 'cut';
 
 interface Question {
   method: string;
-  /** Of the object, without the bucket. */
   key: string;
   query: URLSearchParams;
 }
 
-/** What a fault is ordered for: reading an object, or sending one or a part of one. */
+/** Requests that can fail: reading an object, or writing one or a part of one. */
 export type S3Verb = 'get' | 'put';
 
 const xmlHead = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /**
- * Stands in for an S3 server that is not ours, with one bucket called `parley` in memory, and fails on demand. It knows
- * what `libs/blobs` asks, and checks no signature.
+ * Fake of an S3 server, with one bucket `parley` in memory, which fails on demand. Supports only requests of
+ * `libs/blobs`, and does not verify signatures.
  */
 export class S3Server {
   readonly objects = new Map<string, Buffer>();
-  /** How often each verb was asked, the times at which it failed included. */
+  /** Number of requests by verb, including failed ones. */
   readonly asked: Record<S3Verb, number> = { get: 0, put: 0 };
   private readonly uploads = new Map<string, Map<number, Buffer>>();
   private readonly faults: Record<S3Verb, S3Fault[]> = { get: [], put: [] };
@@ -39,7 +38,6 @@ export class S3Server {
     return s3;
   }
 
-  /** What makes the files service and its worker use it. */
   get env() {
     const { port } = this.server.address() as AddressInfo;
     return {
@@ -50,12 +48,12 @@ export class S3Server {
     };
   }
 
-  /** One fault for each of the next requests of this verb; then all is well again. */
+  /** One fault for each of the next requests of this verb; later requests succeed. */
   order(verb: S3Verb, ...faults: S3Fault[]): void {
     this.faults[verb] = faults;
   }
 
-  /** Uploads of parts that were neither completed nor aborted. */
+  /** Number of multipart uploads that were neither completed nor aborted. */
   get unfinished(): number {
     return this.uploads.size;
   }
@@ -72,7 +70,7 @@ export class S3Server {
     const verb = verbOf(question);
     if (verb) this.asked[verb]++;
     const fault = verb && this.faults[verb].shift();
-    // What is refused or cut is still sent, unless that is cut.
+    // The client still sends the body of a refused request; a cut connection raises an error here.
     request.on('error', () => undefined);
     if (fault === 'cut' && verb === 'put') return void request.once('data', () => request.destroy());
     const chunks: Buffer[] = [];

@@ -6,7 +6,7 @@ export interface SentStatement {
   values: unknown[];
 }
 
-/** What this process sends to Postgres while the work is done, on all connections and for whomever, in its order. */
+/** Statements that this process sends to Postgres during the work, on all connections, in order. */
 export async function sentDuring(work: () => Promise<unknown>): Promise<SentStatement[]> {
   const sent: SentStatement[] = [];
   const { prototype } = Client;
@@ -40,13 +40,13 @@ interface Plan {
 
 type Transactions = Pick<Database, 'transaction'>;
 
-/** Pages of Postgres that are looked at when those that read or change rows are run once more. What they change is undone. */
+/** Number of Postgres pages (buffers) that the statements access when they run again. Their changes are rolled back. */
 export async function pagesOf(database: Transactions, statements: SentStatement[]): Promise<number> {
   const plans = await plansOf(database, statements);
   return plans.reduce((sum, plan) => sum + plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], 0);
 }
 
-/** Rows that are read for them in the same way, or compared and found not to fit. */
+/** Number of rows that the statements read, including rows that a filter removes, when they run again. */
 export async function rowsOf(database: Transactions, statements: SentStatement[]): Promise<number> {
   const plans = await plansOf(database, statements);
   return plans.reduce((sum, plan) => sum + rowsIn(plan), 0);
@@ -68,7 +68,7 @@ async function plansOf(database: Transactions, statements: SentStatement[]): Pro
   });
 }
 
-/** What the work gives. Nothing that it does in the transaction stays. */
+/** Runs the work in a transaction that is rolled back, and returns its result. */
 export async function undone<T>(database: Transactions, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const end = new Error('undone');
   let given: T;

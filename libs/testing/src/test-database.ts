@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { Database, type MigrationClass } from '@parley/database/database';
 
-/** A database that belongs to one suite. `drop` takes it away together with every connection that is still open. */
+/** Database of one suite. `drop` also closes its open connections. */
 export interface EmptyDatabase {
   url: string;
   drop(): Promise<void>;
@@ -16,7 +16,7 @@ export interface TestDatabase extends EmptyDatabase {
 
 const runFile = promisify(execFile);
 
-/** A fresh database with this schema migrated: a copy of a template that the first suite of the run has made. */
+/** New database with this schema migrated: a copy of a template, which the first suite of the run creates. */
 export async function createTestDatabase(migrations: MigrationClass[], schema: string): Promise<TestDatabase> {
   const template = await ensureTemplate(migrations, schema);
   const { url, drop } = await createDatabase(template);
@@ -35,7 +35,10 @@ export function createEmptyDatabase(): Promise<EmptyDatabase> {
   return createDatabase('template0');
 }
 
-/** A database with the schemas of all services, migrated by `npm run migrate`, and no rows: a copy of a template too. */
+/**
+ * New database with the migrated schemas of all services and no rows: a copy of a template, created by the compiled
+ * `migrate` command.
+ */
 export async function createPlatformDatabase(): Promise<EmptyDatabase> {
   const template = `${runPrefix()}platform`;
   await makeTemplate(template, async (url) => {
@@ -44,17 +47,17 @@ export async function createPlatformDatabase(): Promise<EmptyDatabase> {
   return createDatabase(template);
 }
 
-/** An empty one that orders and compares texts as people of this language do, as databases of others often are. */
+/** Empty database with the ICU collation of this language, as many databases of other installations have. */
 export function createDatabaseOfLanguage(language: string): Promise<EmptyDatabase> {
   return createDatabase('template0', `LOCALE_PROVIDER icu ICU_LOCALE '${language}'`);
 }
 
-/** A copy of a database that nobody is connected to. */
+/** Copy of a database without open connections. */
 export function copyDatabase({ url }: Pick<EmptyDatabase, 'url'>): Promise<EmptyDatabase> {
   return createDatabase(new URL(url).pathname.slice(1));
 }
 
-/** Copied as files: block by block through the log, as Postgres does otherwise, costs ten times the processor time. */
+/** FILE_COPY: the default strategy WAL_LOG costs ten times the processor time. */
 async function createDatabase(template: string, options = ''): Promise<EmptyDatabase> {
   const name = newName();
   await onServer((client) =>
@@ -66,7 +69,7 @@ async function createDatabase(template: string, options = ''): Promise<EmptyData
   };
 }
 
-/** Leaves these schemas, migrated, without rows. */
+/** Empties all tables of these schemas, except that of the migrations. */
 export async function removeRows({ url }: Pick<EmptyDatabase, 'url'>, ...schemas: string[]): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -92,9 +95,7 @@ async function ensureTemplate(migrations: MigrationClass[], schema: string): Pro
   return template;
 }
 
-/**
- * Idempotent. Migrates under another name first, so that one which a killed suite left half migrated is never used.
- */
+/** Idempotent. Migrates under another name first, so that a template is never half migrated when a suite is killed. */
 async function makeTemplate(template: string, migrate: (url: string) => Promise<void>): Promise<void> {
   await onServer(async (client) => {
     await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [template]);
@@ -122,7 +123,7 @@ function newName(): string {
   return `${runPrefix()}${randomBytes(6).toString('hex')}`;
 }
 
-/** Every database of a run begins with it: global-teardown drops them all on a server that outlives the run. */
+/** Prefix of all databases of a run, by which global-teardown drops them on a server that outlives the run. */
 function runPrefix(): string {
   return `parley_test_${process.env.TEST_RUN_ID}_`;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks again until the answer is as wanted: true, unless said otherwise. Throws with the last answer after the timeout. */
+/** Polls until the result passes the check, by default until it is true. Throws with the last result after the timeout. */
 export async function until<T>(
   ask: () => Promise<T> | T,
   isWanted: (answer: T) => boolean = Boolean,
@@ -10,7 +10,8 @@ export async function until<T>(
   for (;;) {
     const answer = await ask();
     if (isWanted(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`Not as wanted after ${timeoutMs} ms: ${JSON.stringify(answer)}`);
+    if (Date.now() > deadline)
+      throw new Error(`Condition not met after ${timeoutMs} ms. Last result: ${JSON.stringify(answer)}`);
     await sleep(20);
   }
 }

@@ -6,7 +6,7 @@ import { Client } from '@botpress/client';
 
 type Ask = (input: object) => Promise<unknown>;
 
-/** Names of the public client's operations, by the route that each asks for: `GET /v1/files/{}` is `getFile`. */
+/** Method names of the public client by route: `GET /v1/files/{}` is `getFile`. */
 export async function clientMethods(): Promise<Map<string, string>> {
   const asked: string[] = [];
   const server = createServer(({ method, url }, response) => {
@@ -30,20 +30,19 @@ export async function clientMethods(): Promise<Map<string, string>> {
   return methods;
 }
 
-/** Asks a new client for one of its operations. */
 export function call(props: ConstructorParameters<typeof Client>[0], method: string, input: object): Promise<unknown> {
   return (new Client(props) as unknown as Record<string, Ask>)[method]!(input);
 }
 
-/** The same of the public client of the chat, which is made for the endpoint of one bot. */
+/** Calls the public chat client. `apiUrl` is the chat endpoint of one bot. */
 export function callChat(apiUrl: string, method: string, input: object): Promise<unknown> {
   return (new ChatClient({ apiUrl }) as unknown as Record<string, Ask>)[method]!(input);
 }
 
-/** A route without the names of its parameters. */
+/** Route without parameter names: `/v1/files/{}`. */
 export function anonymous(route: string): string {
   return route.replaceAll(/\{\w*\}/g, '{}');
 }
 
-/** An input whose every parameter is its own name in braces. */
+/** Input in which the value of every parameter is its name in braces. */
 const everyParameter = new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? `{${name}}` : undefined) });

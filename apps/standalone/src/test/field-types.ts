@@ -1,4 +1,4 @@
-/** What the reference calls the types of fields. */
+/** Type names as in the API reference. */
 const types = {
   string: (value: unknown) => typeof value === 'string',
   'string or null': (value: unknown) => value === null || typeof value === 'string',
@@ -13,17 +13,16 @@ const types = {
     ['unapproved', 'pending', 'approved', 'rejected'].includes(value as string),
 };
 
-/** Names of fields by their type, those of inner objects with dots: `{ string: 'id owner.id' }`. */
+/** Names of fields by type; dots address nested fields: `{ string: 'id owner.id' }`. */
 export type Fields = Partial<Record<keyof typeof types, string>>;
 
-/** Fields that are not there in their type. */
 export function wrong(resource: unknown, ...fields: Fields[]): string[] {
   const all = fields.flatMap((some) => Object.entries(some)) as [keyof typeof types, string][];
   return all.flatMap(([type, names]) =>
     names
       .split(' ')
       .filter((path) => !types[type](at(resource, path)))
-      .map((path) => `${path} is ${JSON.stringify(at(resource, path))} and no ${type}`),
+      .map((path) => `${path} is ${JSON.stringify(at(resource, path))} and not of type ${type}`),
   );
 }
 

@@ -6,21 +6,21 @@ import { type Damage, damagesOf, longestText } from './inputs';
 import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from './requests';
 import { type Home, Tenant } from './tenant';
 
-/** What is never tried here, and why. */
+/** Inputs that are not generated, with reasons. */
 const exclusions = [
-  `texts of more than ${longestText} characters: most of the time of a run would go into sending them`,
-  'operations without a route: only services ask them, with input that the gateway has checked',
-  'the content of files: its bytes go to no operation',
+  `texts of more than ${longestText} characters: sending them would dominate the run time`,
+  'operations without a route: only services call them, with input that the gateway has validated',
+  'the content of files: it is not the input of an operation',
 ];
 
-/** The same at each run, so that what fails is what was changed. Others are for runs by hand. */
+/** Fixed seed, so that a new failure comes from a change of the code. Other seeds are for manual runs. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1);
 const cases = Number(process.env['FUZZ_CASES'] ?? 25);
-/** A bot may have 500 tables, and a request may need one of its own. */
+/** New tenant after so many cases: a request may create a table, and a bot may have at most 500. */
 const casesOfTenant = 200;
 const slowMs = 20_000;
 
-/** Whatever is sent, every operation answers in the words that clients know, and none of them fails. */
+/** Fuzz test: no input makes an operation fail; every response is a declared success or a declared error. */
 export function describeFuzz(name: string, start: () => Promise<Home & { stop(): Promise<void> }>): void {
   describe(name, () => {
     let platform: Awaited<ReturnType<typeof start>>;
@@ -38,7 +38,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
       tenant = await Tenant.create(platform);
     });
 
-    // Some operations take the account that calls them away.
+    // Some operations delete the account that calls them.
     beforeEach(async () => {
       if (!(await tenant.isWhole())) tenant = await Tenant.create(platform);
     });
@@ -72,13 +72,13 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
       120_000 + cases * 1_000,
     );
 
-    it('still serves a newcomer at the end', async () => {
+    it('still serves a new tenant at the end', async () => {
       await expect(Tenant.create(platform)).resolves.toHaveProperty('tag');
     });
   });
 }
 
-/** What refuses because the machine is busy says that nothing was done, and serves another try. */
+/** Retries requests that were refused because of overload. */
 async function untilServed(work: () => Promise<void>): Promise<void> {
   await until(async () => {
     try {
@@ -86,7 +86,7 @@ async function untilServed(work: () => Promise<void>): Promise<void> {
       return true;
     } catch (error) {
       if (!/Try again in a moment|Retry after \d+ s/.test(String(error))) throw error;
-      process.stdout.write(`fuzz, asked again: ${String(error)}\n`);
+      process.stdout.write(`fuzz, retried: ${String(error)}\n`);
       return false;
     }
   });
@@ -111,7 +111,6 @@ function spoiltBody(body: unknown, damage: Damage['body']): Pick<WildRequest, 'b
   return { body: { ...(body as object | undefined), ...damage.fields } };
 }
 
-/** The smallest case that fails, and how to have it again. */
 function report({ subject }: Operation, found: fc.RunDetails<[Damage]>): string {
   const shorten = (text: string) => (text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text);
   return [

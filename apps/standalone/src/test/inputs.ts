@@ -4,22 +4,21 @@ import { componentSchemas, type JsonSchema, schemaNameOf } from '@parley/contrac
 import type { Operation } from '@parley/contracts/operation';
 import { fieldSources } from '@parley/contracts/query-fields';
 
-/** JSON schemas of every class of the contracts, which are loaded with them. */
+/** JSON schemas of all contract classes. Using `allOperations` keeps the import that declares them. */
 const components = allOperations.length > 0 ? componentSchemas() : {};
 
-/** Longest text that is made. Longer limits are not reached; their bodies would be most of the time of a run. */
+/** Longest generated text, in characters. Longer limits are not tested: their bodies would dominate the run time. */
 export const longestText = 100_001;
 
-/** How one request differs from one that works. Whatever is absent stays as it is. */
+/** Changes to a valid request. Absent parts stay unchanged. */
 export interface Damage {
   path: Record<string, string>;
   query: [string, string][];
   headers: Record<string, string | null>;
-  /** Replaces the body as JSON, or some of its fields. */
   body?: { whole: unknown } | { fields: Record<string, unknown> } | { text: string };
 }
 
-/** What a program is most likely to stumble over, most likely first. */
+/** Texts that often break programs, the most effective ones with the highest weight. */
 const oddTexts = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('a\0b', 'a\ud800b', '__proto__', '') },
   {
@@ -79,7 +78,7 @@ const oddValues: fc.Arbitrary<unknown> = fc.oneof(
     nested(2_000, 1),
     Array.from({ length: 1_001 }, () => 0),
     Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`key${index}`, 'x'])),
-    // JSON.parse makes an own property of it.
+    // `JSON.parse` creates an own property `__proto__`; an object literal would set the prototype.
     JSON.parse('{"__proto__":{"id":"x"},"constructor":{"prototype":null}}'),
     { toJSON: 'x', then: 'x', length: 1e9 },
   ),
@@ -88,7 +87,6 @@ const oddValues: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** JSON schemas as definitions hold them, good ones and bad ones. */
 const schemas = fc.constantFrom(
   { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
   { type: 'nonsense' },
@@ -102,7 +100,7 @@ const schemas = fc.constantFrom(
   { allOf: [], enum: [] },
 );
 
-/** Values of a schema of the contracts: most keep to it, some come to its limits and some go beyond. */
+/** Values for a contract schema: most are valid, some are at its limits and some beyond. */
 function valuesOf(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   const { type, properties, items, additionalProperties, nullable } = schema;
   const kept = (): fc.Arbitrary<unknown> => {
@@ -138,7 +136,7 @@ function valuesOf(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   );
 }
 
-/** Objects with some of their fields, and now and then with all that are required. */
+/** Objects with some of their fields. Four of five have all required fields. */
 function recordsOf(schema: JsonSchema, depth: number): fc.Arbitrary<Record<string, unknown>> {
   const properties = schema['properties'] as Record<string, JsonSchema>;
   const required = (schema['required'] as string[] | undefined) ?? [];
@@ -179,11 +177,10 @@ function numbersOf({ type, minimum = -1e9, maximum = 1e9 }: JsonSchema): fc.Arbi
 
 function resolve(reference: string): JsonSchema {
   const schema = components[reference.split('/').at(-1)!];
-  if (!schema) throw new Error(`No class of the contracts is called ${reference}.`);
+  if (!schema) throw new Error(`Contract class ${reference} not found.`);
   return schema;
 }
 
-/** Texts of a body that are hardly JSON. */
 const brokenBodies = fc.constantFrom(
   '',
   'null',
@@ -213,7 +210,7 @@ const otherHeaders = [
   'content-type',
   'accept-encoding',
 ];
-// What HTTP lets through: anything else ends in the client.
+// Characters that HTTP allows in a header; the client refuses all others.
 const headerValues = fc.oneof(
   fc.constantFrom(
     'true',
@@ -236,7 +233,6 @@ const headerValues = fc.oneof(
   }),
 );
 
-/** Ways to spoil a request of this operation. */
 export function damagesOf(operation: Operation): fc.Arbitrary<Damage> {
   const sources = fieldSources(operation.input);
   const named = (where: string) => sources.filter((source) => source.in === where);
@@ -306,7 +302,7 @@ function bodiesOf({ input, route }: Operation): fc.Arbitrary<Damage['body']> {
   );
 }
 
-/** A parameter once or more, for what is text, a number, a list or a filter on tags. */
+/** Query parameter: once, repeated, or with a dotted name as a tag filter. */
 function queryOf(name: string, schema: JsonSchema): fc.Arbitrary<[string, string][]> {
   const values = fc.oneof(
     { weight: 3, arbitrary: valuesOf((schema['items'] as JsonSchema | undefined) ?? schema).map(asText) },
@@ -324,7 +320,7 @@ function queryOf(name: string, schema: JsonSchema): fc.Arbitrary<[string, string
 
 function asText(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  // Longer lines are refused before anybody reads them.
+  // The server refuses longer request lines before any handler runs.
   return text.slice(0, 3_000);
 }
 

@@ -1,19 +1,18 @@
 import { newAccount } from '@parley/testing/front-door';
 import { type Home, newName } from './tenant';
 
-/** What everybody may see, of somebody whom no test is about. */
+/** Public resources of an account that no test attacks. */
 export interface PublicThings {
   workspaceId: string;
   interface: { id: string; name: string };
   integration: { id: string; name: string };
-  /** Needs the interface as `drawer`. */
+  /** Requires the interface under the alias `drawer`. */
   plugin: { id: string; name: string };
 }
 
 const version = '1.0.0';
 const known = new WeakMap<Home, Promise<PublicThings>>();
 
-/** The same things for one platform each time. */
 export function publicThings(home: Home): Promise<PublicThings> {
   const things = known.get(home) ?? publish(home);
   known.set(home, things);

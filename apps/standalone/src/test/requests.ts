@@ -4,23 +4,22 @@ import { type Account, type Answer, newAccount, sendTo } from '@parley/testing/f
 import { publicThings } from './public-things';
 import { newName, type Tenant } from './tenant';
 
-/** What a request has besides its route and its credential. */
+/** Request of an operation, without route and credential. */
 export interface Request {
   path?: Record<string, string>;
-  /** A value that is a record is sent as the public client does: `name.key=value`. */
+  /** The public client sends a record as `name.key=value`. */
   query?: Record<string, string | string[] | Record<string, string>>;
   headers?: Record<string, string>;
   body?: object;
-  /** Who asks, where it is not the tenant. */
+  /** Caller, when it is not the tenant. */
   as?: Account;
 }
 
-/** A request that may be anything. */
 export interface WildRequest extends Omit<Request, 'headers' | 'body'> {
-  /** `null` leaves out a header that it would have otherwise. */
+  /** `null` removes a header that would be sent otherwise. */
   headers?: Record<string, string | null>;
   body?: unknown;
-  /** In place of the body: sent as JSON whether it is some or not. */
+  /** Raw body, sent with the content type application/json even if it is malformed. */
   text?: string;
 }
 
@@ -28,15 +27,15 @@ const schema = { type: 'object', properties: { text: { type: 'string' } } };
 const action = { input: { schema }, output: { schema } };
 
 /**
- * For each operation a request that succeeds for the tenant, with ids of what is the tenant's and new names for the rest.
- * What it uses up is made for it. An operation that has none here is named by the tests that try every operation.
+ * Requests by operation. Each succeeds for the tenant, with ids of its resources and new names; resources that a
+ * request consumes are created for it. `disagreements` reports an operation without a request.
  */
 const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> = {
   'admin.accountPreferences.get': () => ({ path: { key: 'theme' } }),
   'admin.accountPreferences.set': () => ({ path: { key: newName() }, body: { value: { dark: true } } }),
   'admin.accounts.create': () => ({ body: { email: `${newName()}@example.com` } }),
   'admin.accounts.createToken': ({ account: { email } }) => ({ body: { email } }),
-  // The workspace goes first: an account that owns one with something in it stays.
+  // New account: the only owner of a workspace with bots or other members cannot be deleted.
   'admin.accounts.delete': async ({ home }) => ({ as: await newAccount(home.url, home.operatorToken), body: {} }),
   'admin.accounts.get': () => ({}),
   'admin.accounts.update': () => ({ body: { profilePicture: 'https://example.com/me.png' } }),
@@ -389,7 +388,6 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.rows.upsert': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
 };
 
-/** What every request to the chat of the tenant's bot has in its path, and more. */
 function chatOf({ webhookId }: Tenant['has'], path: Record<string, string> = {}) {
   return { path: { webhookId, ...path } };
 }
@@ -406,37 +404,34 @@ function messageOf({ userId, conversationId }: Tenant['has']) {
   return { userId, conversationId, type: 'text', payload: { text: newName() }, tags: {} };
 }
 
-/** What can be asked from outside. */
+/** Operations that are reachable over HTTP. */
 export const routedOperations = allOperations.filter(({ route }) => route);
 
-/** What the table above and the contracts do not agree on. */
 export function disagreements(): string[] {
   const subjects = routedOperations.map(({ subject }) => subject);
   return [
     ...subjects.filter((subject) => !(subject in requests)).map((subject) => `${subject} has no request`),
     ...Object.keys(requests)
       .filter((subject) => !subjects.includes(subject))
-      .map((subject) => `${subject} is no operation`),
+      .map((subject) => `${subject} is not an operation`),
   ];
 }
 
-/** A request of this operation that succeeds for the tenant. */
 export async function requestOf({ subject }: Operation, tenant: Tenant): Promise<Request> {
   const make = requests[subject];
   if (!make) throw new Error(`${subject} has no request: add one to apps/standalone/src/test/requests.ts`);
   return make(tenant);
 }
 
-/** Who asks, as the headers say it. */
+/** Credential and context headers of a caller. */
 export interface Sender {
   token: string;
   workspaceId?: string;
   botId?: string;
-  /** Of the chat of a bot. */
   userKey?: string;
 }
 
-/** The tenant, with the credential that the operation takes. */
+/** The tenant, with the credential that the operation requires. */
 export function senderOf({ access }: Operation, { account, has, home }: Tenant): Sender {
   return {
     token: access.actor === 'operator' ? home.operatorToken : account.token,
@@ -448,7 +443,6 @@ export function senderOf({ access }: Operation, { account, has, home }: Tenant):
 
 const tokenless = ['anyone', 'chat-user', 'chat-visitor'];
 
-/** Asks as the sender, with the context headers that the operation reads. */
 export function ask(url: string, operation: Operation, sender: Sender, request: WildRequest): Promise<Answer> {
   const { token, workspaceId, botId, userKey } = sender;
   const { actor } = operation.access;
@@ -469,7 +463,6 @@ export function ask(url: string, operation: Operation, sender: Sender, request: 
   });
 }
 
-/** Method and path with its query. */
 function lineOf({ route }: Operation, { path = {}, query = {} }: WildRequest): string {
   const line = route!.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeSegment(path[name]!));
   const pairs = Object.entries(query).flatMap(([name, value]) =>
@@ -480,7 +473,7 @@ function lineOf({ route }: Operation, { path = {}, query = {} }: WildRequest): s
   return pairs.length > 0 ? `${line}?${new URLSearchParams(pairs as [string, string][]).toString()}` : line;
 }
 
-/** Half a surrogate pair as the bytes that it would be, and a lone percent sign as it is. */
+/** Percent-encodes, but keeps malformed percent signs, and writes a lone surrogate as invalid UTF-8. */
 function encodeSegment(text: string): string {
   if (/^%(zz)?$/.test(text)) return text;
   return text.replaceAll(/[^]/gu, (character) =>

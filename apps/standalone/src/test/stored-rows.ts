@@ -1,12 +1,12 @@
 import type { FrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 
-/** What is on its way or still to be done, rather than what somebody has. */
+/** Tables of work in progress and of migrations, which hold no resources of a tenant. */
 const underWay = ['migrations', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery', 'untidy_file'];
 
 type Sql = FrontDoor['sql'];
 
-/** Every row of every service as text, with its table, once all events and jobs have been handled. */
+/** Every row of every service as text with its table, after all events and jobs have been processed. */
 export async function storedRows(sql: Sql): Promise<string[]> {
   await until(
     () => workUnderWay(sql),

@@ -4,48 +4,42 @@ import { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { type Account, newAccount } from '@parley/testing/front-door';
 
-/** Where a platform is, and the key of who runs it. */
 export interface Home {
   url: string;
   operatorToken: string;
 }
 
-/** One of everything that a workspace can own, by its id. */
+/** One resource of each kind that a workspace can own, by id. */
 interface Possessions {
   memberId: string;
-  /** Account of the member. */
   memberAccountId: string;
   botId: string;
-  /** Of the bot's code. */
   versionId: string;
   fileId: string;
   knowledgeBaseId: string;
-  /** With one row, of the one column `text`. */
+  /** Has one row, and one column `text`. */
   tableId: string;
   userId: string;
-  /** On the channel of the chat; the user takes part in it. */
+  /** On the channel of the chat, with the user as a participant. */
   conversationId: string;
-  /** Scheduled, about the user in the conversation. */
+  /** Scheduled, of the user in the conversation. */
   eventId: string;
   workflowId: string;
-  /** In the conversation, by the user. */
+  /** Written by the user in the conversation. */
   messageId: string;
-  /** Of the chat of the bot. */
   webhookId: string;
-  /** Of a user of the chat, and what is the user's there. */
+  /** Key of a chat user, who owns the chat resources below. */
   userKey: string;
   chatUserId: string;
   chatConversationId: string;
   chatMessageId: string;
   chatEventId: string;
   interfaceId: string;
-  /** Implements the interface and is installed in the bot as `mine`. */
+  /** Implements the interface; installed in the bot under the alias `mine`. */
   integrationId: string;
-  /** Needs the interface and is installed in the bot as `helper`. */
+  /** Requires the interface; installed in the bot under the alias `helper`. */
   pluginId: string;
-  /** Token that acts as the bot. */
   botKey: string;
-  /** Token that acts as the integration. */
   integrationKey: string;
 }
 
@@ -53,12 +47,12 @@ const version = '1.0.0';
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
 const action = { input: { schema }, output: { schema } };
 
-/** An account with a workspace and one of everything in it, each named with its `tag`. Nothing of it is public. */
+/** Tenant: an account with a workspace and one resource of each kind in it, all private and named with `tag`. */
 export class Tenant {
   private constructor(
     readonly home: Home,
     readonly account: Account,
-    /** Part of every name and text of this tenant, and of nobody else's. */
+    /** Part of every name and text of this tenant, and of no other tenant. */
     readonly tag: string,
     readonly has: Possessions,
   ) {}
@@ -139,20 +133,19 @@ export class Tenant {
     return this.account.client;
   }
 
-  /** Names the installations of a bot by their aliases. */
+  /** Client that identifies installations of a bot by alias. */
   get withAliases(): Client {
     const { token, workspaceId } = this.account;
     const headers = { 'x-multiple-integrations': 'true' };
     return new Client({ apiUrl: this.home.url, token, workspaceId, headers });
   }
 
-  /** What somebody else may know of it only by being told. */
+  /** Values that another tenant can only know from this one. */
   get names(): string[] {
     const { email, accountId, workspaceId, token } = this.account;
     return [this.tag, email, accountId, workspaceId, token, ...Object.values<string>({ ...this.has })];
   }
 
-  /** Whether its account, workspace and bot are still there. */
   isWhole(): Promise<boolean> {
     return this.client.getBot({ id: this.has.botId }).then(
       () => true,
@@ -239,7 +232,6 @@ export class Tenant {
     return message.id;
   }
 
-  /** A user of the chat, with its key. */
   async newChatUser(): Promise<{ id: string; key: string }> {
     const { user, key } = await this.chat.createUser({ id: `${this.tag}-${newName()}`, name: this.tag });
     return { id: user.id, key };
@@ -291,7 +283,6 @@ export class Tenant {
   }
 }
 
-/** A name that nothing has. */
 export function newName(): string {
   return randomBytes(6).toString('hex');
 }

@@ -17,13 +17,10 @@ import { HubModule } from '../../../hub/src/hub.module';
 import { TablesConfig } from '../../../tables/src/config';
 import { TablesModule } from '../../../tables/src/tables.module';
 
-/** What is stored changes by what is asked alone: nothing is swept meanwhile. */
+/** Sweepers do not run during a test, so that only requests change the stored rows. */
 const sweepIntervalMs = 3_600_000;
 
-/**
- * Every service that answers operations, in this process, on a database of its own. Files are indexed when there is an
- * embedding server for that.
- */
+/** All services with operations in this process, on their own database. Files are indexed only with an embedding server. */
 export async function startWholeDoor({ embeddingsUrl }: { embeddingsUrl?: string } = {}): Promise<FrontDoor> {
   const blobsDir = await mkdtemp(join(tmpdir(), 'parley-whole-door-'));
   const contentPort = await freePort();
