@@ -1,4 +1,4 @@
-# Builds the image of one app: docker build --build-arg APP=gateway --tag parley-gateway:0.1.0 .
+# Builds the image of one app: docker build --build-arg APP=gateway --tag parley-gateway:0.2.0 .
 # APP is the name of a folder of apps/. `cli` has the commands: migrations, streams and those of the operator.
 # `npm run prove-image` does every step below without Docker.
 ARG NODE_IMAGE=node:22.21.1-bookworm-slim

@@ -1,6 +1,7 @@
 import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
+import { plainWords } from './tools/plain-words.mjs';
 
 const nodeGlobals = [
   'AbortSignal',
@@ -53,6 +54,10 @@ const bannedInTests = [
 export default defineConfig(
   { ignores: ['dist/', 'coverage/', '.parley/'] },
   js.configs.recommended,
+  {
+    plugins: { words: { rules: { 'plain-words': plainWords } } },
+    rules: { 'words/plain-words': 'error' },
+  },
   {
     files: ['**/*.{js,cjs,mjs}'],
     languageOptions: { globals: readonly(nodeGlobals) },

@@ -49,6 +49,6 @@ module.exports = {
   maxWorkers: availableParallelism() + 1,
   // The modules of a suite stay in the memory of its worker: in an old one, collecting garbage costs more than the tests.
   workerIdleMemoryLimit: '400MB',
-  // Of a test that waits for what never comes; how long work takes is for the machine and `bench/` to say.
+  // Ends tests that wait for an event that never comes. Speed is measured by `bench/`.
   testTimeout: 120_000,
 };

@@ -68,6 +68,11 @@ function commentsOf(sourceCode) {
 function sentencesOf(text) {
   return text
     .split(/\n\s*\n|(?<=[.!?:;])\s+|\n(?=\s*- )/)
-    .map((sentence) => sentence.replace(/^[\s-]+/, '').replace(/\s+/g, ' ').trim())
+    .map((sentence) =>
+      sentence
+        .replace(/^[\s-]+/, '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    )
     .filter((sentence) => sentence.split(' ').length >= 3);
 }

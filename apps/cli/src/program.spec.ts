@@ -5,12 +5,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expectGenerated } from '@parley/testing/generated-text';
 import { type AdminSettings, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import type { Platform } from '@parley/service/platform';
 import { AdminModule } from '../../admin/src/admin.module';
 import { FilesModule } from '../../files/src/files.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
-import { runCommand } from './program';
+import { createProgram, runCommand } from './program';
+import { referencePage } from './reference-page';
 import { dataFolder } from './kept-file';
 
 /** A server at PARLEY_URL that is not Parley. */
@@ -44,6 +46,10 @@ async function run(...line: string[]) {
   );
   return { status, output, errors };
 }
+
+it('is documented in docs/cli.md (UPDATE_DOCS=1 npm test -- cli writes it)', () => {
+  expectGenerated('docs/cli.md', referencePage(createProgram({ out: () => {}, err: () => {} })));
+});
 
 describe('a command', () => {
   it.each([

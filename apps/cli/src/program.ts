@@ -15,7 +15,7 @@ const about = [
   'They call the platform at PARLEY_URL with its PARLEY_SECRET_KEY, or the embedded one whose data folder is PARLEY_DATA_DIR.',
 ].join('\n');
 
-function createProgram(output: Output): Command {
+export function createProgram(output: Output): Command {
   const program = new Command('parley')
     .description(about)
     .exitOverride()

@@ -2,7 +2,11 @@ import { Env, integer, text } from '@parley/config/config';
 import { FileStoreConfig } from '@parley/file-store/config';
 
 export class FilesWorkerConfig extends FileStoreConfig {
-  @Env({ env: 'INDEXING_ATTEMPTS', type: integer(1, 100), about: 'Attempts after which a file becomes `indexing_failed`.' })
+  @Env({
+    env: 'INDEXING_ATTEMPTS',
+    type: integer(1, 100),
+    about: 'Attempts after which a file becomes `indexing_failed`.',
+  })
   indexingAttempts = 10;
 
   @Env({

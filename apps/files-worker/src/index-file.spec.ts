@@ -678,8 +678,6 @@ it('exposes no internals when a content cannot be read', async () => {
   const file = await settledSoon(bot, id);
 
   expect(file.status).toBe('indexing_failed');
-  expect(file.failedStatusReason).toBe(
-    'Indexing was tried 2 times. Internal error: upload the file again later.',
-  );
+  expect(file.failedStatusReason).toBe('Indexing was tried 2 times. Internal error: upload the file again later.');
   for (const other of busy) expect((await bot.settled(other.id)).status).toBe('indexing_completed');
 });

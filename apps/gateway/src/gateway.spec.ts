@@ -164,9 +164,7 @@ describe('a context header', () => {
     answers.forEach((answer) =>
       expect(answer).toEqual(anError(403, 'Forbidden', /was not found, or this token has no access to it/)),
     );
-    expect(answers[0]!.json.message.replace(foreign(), '')).toBe(
-      answers[1]!.json.message.replace('"nothing"', '""'),
-    );
+    expect(answers[0]!.json.message.replace(foreign(), '')).toBe(answers[1]!.json.message.replace('"nothing"', '""'));
   });
 
   it('of another workspace than that of the bot is Forbidden', async () => {

@@ -60,7 +60,7 @@ const limited = {
   json: {
     code: 429,
     type: 'RateLimited',
-    message: expect.stringMatching(/10 requests per second per token.*Retry after [12] s/) as string,
+    message: expect.stringMatching(/10 requests per second per (token|address).*Retry after [12] s/) as string,
   },
 };
 

@@ -3,7 +3,11 @@ import type { LogLevel } from '@parley/logging/logger';
 import { ProcessConfig } from '@parley/service/config';
 
 export class StandaloneConfig extends ProcessConfig {
-  @Env({ env: 'PARLEY_DATA_DIR', type: text('a folder'), about: 'Data folder of the embedded mode: database, contents, keys and credentials.' })
+  @Env({
+    env: 'PARLEY_DATA_DIR',
+    type: text('a folder'),
+    about: 'Data folder of the embedded mode: database, contents, keys and credentials.',
+  })
   dataDir = '.parley';
 
   @Env({

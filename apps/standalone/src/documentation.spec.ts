@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { NatsConfig } from '@parley/service/config';
 import { configurationPage } from '@parley/testing/configuration-page';
@@ -68,7 +68,15 @@ interface Link {
 }
 
 function pages(): string[] {
-  return ['*.md', 'docs/**/*.md', 'deploy/**/*.md', 'bench/**/*.md'].flatMap((pattern) => filesOf(pattern)).sort();
+  const nested = ['apps', 'bench', 'deploy', 'docs', 'libs', 'test'].flatMap((folder) =>
+    (readdirSync(folder, { recursive: true }) as string[]).map((name) => join(folder, name)),
+  );
+  return [...readdirSync('.'), ...nested].filter((name) => name.endsWith('.md') && !isFixture(name)).sort();
+}
+
+/** Documents that tests read. */
+function isFixture(path: string): boolean {
+  return path.startsWith(join('test', 'fixtures', 'documents'));
 }
 
 function linksOf(page: string): Link[] {
@@ -90,6 +98,9 @@ function targetsOf(page: string): string[] {
 function headingsOf(page: string): string[] {
   if (!page.endsWith('.md')) return [];
   return [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
-    heading!.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-'),
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
   );
 }

@@ -200,7 +200,7 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
       await expect(admin.getBot({ id: bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
       expect(parley(platform, 'account', 'create', email)).toMatchObject({
         status: 1,
-        stdout: expect.stringContaining('AlreadyExists') as string,
+        stderr: expect.stringContaining('AlreadyExists') as string,
       });
     });
 

@@ -131,9 +131,7 @@ it('rotation re-encrypts all secrets during writes and after an interruption, so
   await Promise.all(writers);
 
   expect(half).toMatchObject({ sealed: 3 * 9, unreadable: [] });
-  expect(output).toMatch(
-    /admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\n\nAll secrets are encrypted/,
-  );
+  expect(output).toMatch(/admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\n/);
   expect(await openAll(second)).toEqual({ ...before, ...written });
   expect(await rotate(service, second)).toMatch(/admin: 0 secrets encrypted again\nhub: 0 secrets/);
   await service.stop();

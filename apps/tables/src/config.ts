@@ -36,7 +36,8 @@ export class TablesConfig extends PassagesConfig {
   @Env({
     env: 'TABLE_WORK_LEASE_MS',
     type: integer(500, 600_000),
-    about: 'Lease in milliseconds of a process that computes or indexes rows. Another process takes over when it expires.',
+    about:
+      'Lease in milliseconds of a process that computes or indexes rows. Another process takes over when it expires.',
   })
   workLeaseMs = 15_000;
 }

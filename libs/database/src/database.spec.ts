@@ -553,7 +553,12 @@ describe('A database that refuses writes', () => {
     ['has used up its quota', failingWith('58030', 'could not extend file "base/1": Disk quota exceeded')],
     ['is on a disk that is read-only', failingWith('42501', 'could not open file "base/1": Read-only file system')],
   ])('results in WritesRefused when it %s, and still serves reads', async (_, statement) => {
-    const noRoom = { type: 'Internal', code: 503, retryAfterSeconds: 30, message: expect.stringMatching(/does not accept writes/) };
+    const noRoom = {
+      type: 'Internal',
+      code: 503,
+      retryAfterSeconds: 30,
+      message: expect.stringMatching(/does not accept writes/),
+    };
 
     await expect(database.query(statement)).rejects.toMatchObject(noRoom);
     await expect(database.transaction((tx) => tx.query(statement))).rejects.toMatchObject(noRoom);

@@ -15,7 +15,12 @@ export class FileStoreConfig extends PassagesConfig {
   @Env({ env: 'NEXT_EMBEDDINGS_MODEL', type: text(), about: 'Model name in requests to the server of the next model.' })
   nextEmbeddingsModel = 'text-embedding-3-small';
 
-  @Env({ env: 'NEXT_EMBEDDINGS_API_KEY', type: text(), about: 'API key of the server of the next model.', optional: true })
+  @Env({
+    env: 'NEXT_EMBEDDINGS_API_KEY',
+    type: text(),
+    about: 'API key of the server of the next model.',
+    optional: true,
+  })
   nextEmbeddingsApiKey?: string;
 
   @Env({

@@ -5,13 +5,19 @@ export class PassagesConfig extends ServiceConfig {
   @Env({
     env: 'PASSAGE_INDEX',
     type: choice('local', 'qdrant'),
-    about: 'Index for search: `local` compares vectors in process and keeps them in Postgres; `qdrant` uses a Qdrant server.',
+    about:
+      'Index for search: `local` compares vectors in process and keeps them in Postgres; `qdrant` uses a Qdrant server.',
     optional: true,
     defaultText: '`qdrant` if `QDRANT_URL` is set, else `local`',
   })
   passageIndex?: 'local' | 'qdrant';
 
-  @Env({ env: 'QDRANT_URL', type: url('http', 'https'), about: 'URL of the Qdrant server, version 1.19 or newer.', optional: true })
+  @Env({
+    env: 'QDRANT_URL',
+    type: url('http', 'https'),
+    about: 'URL of the Qdrant server, version 1.19 or newer.',
+    optional: true,
+  })
   qdrantUrl?: string;
 
   @Env({ env: 'QDRANT_API_KEY', type: text(), about: 'API key of the Qdrant server.', optional: true })

@@ -11,9 +11,9 @@ export function clientOf(
 }
 
 export function parley(platform: Pick<RunningPlatform, 'url' | 'secretKey'>, ...args: string[]) {
-  const { status, stdout } = spawnSync(process.execPath, ['dist/apps/cli/src/main.js', ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['dist/apps/cli/src/main.js', ...args], {
     env: { PATH: process.env['PATH'], PARLEY_URL: platform.url, PARLEY_SECRET_KEY: platform.secretKey },
     encoding: 'utf8',
   });
-  return { status, stdout };
+  return { status, stdout, stderr };
 }

@@ -22,7 +22,13 @@ interface Source {
  * since its message stays in the log.
  */
 export function errorMessages(): ErrorMessage[] {
-  const sources = ['apps', 'libs'].flatMap((folder) => readdirSync(folder).sort().map((name) => `${folder}/${name}`)).flatMap(read);
+  const sources = ['apps', 'libs']
+    .flatMap((folder) =>
+      readdirSync(folder)
+        .sort()
+        .map((name) => `${folder}/${name}`),
+    )
+    .flatMap(read);
   const classes = errorClasses(sources);
   const factories = errorFactories(sources, classes);
   const found: ErrorMessage[] = [];
@@ -74,7 +80,9 @@ function errorFactories(sources: Source[], classes: Set<string>): Map<string, st
       const enclosing = enclosingFunction(node);
       if (!enclosing) return;
       const parameters = new Set(enclosing.parameters.map(({ name }) => name.getText()));
-      const isPassedOn = argumentsOf(node).some((argument) => ts.isIdentifier(argument) && parameters.has(argument.text));
+      const isPassedOn = argumentsOf(node).some(
+        (argument) => ts.isIdentifier(argument) && parameters.has(argument.text),
+      );
       const name = nameOf(enclosing);
       if (isPassedOn && name) factories.set(name, typeOf(node));
     });
@@ -93,11 +101,17 @@ function messagesAt(
     return argumentsOf(node).flatMap((argument) => textsOf(argument).map((message) => ({ type, message })));
   }
   if (ts.isCallExpression(node)) {
-    const callee = ts.isPropertyAccessExpression(node.expression) ? node.expression.name.text : node.expression.getText();
+    const callee = ts.isPropertyAccessExpression(node.expression)
+      ? node.expression.name.text
+      : node.expression.getText();
     const type = factories.get(callee);
     if (type) return node.arguments.flatMap((argument) => textsOf(argument).map((message) => ({ type, message })));
   }
-  if (owner === 'libs/contracts' && ts.isPropertyAssignment(node) && /^(message|defaultMessage)$/.test(node.name.getText())) {
+  if (
+    owner === 'libs/contracts' &&
+    ts.isPropertyAssignment(node) &&
+    /^(message|defaultMessage)$/.test(node.name.getText())
+  ) {
     const value = ts.isArrowFunction(node.initializer) ? node.initializer.body : node.initializer;
     if (ts.isExpression(value)) return textsOf(value).map((message) => ({ type: 'validation', message }));
   }

@@ -1,13 +1,20 @@
 import { allOperations } from '@parley/contracts/contracts';
 
-const titles: Record<string, string> = { admin: 'Workspaces and bots', hub: 'Hub', files: 'Files', tables: 'Tables', chat: 'Chat' };
+const titles: Record<string, string> = {
+  admin: 'Workspaces and bots',
+  hub: 'Hub',
+  files: 'Files',
+  tables: 'Tables',
+  chat: 'Chat',
+};
 
 /** Markdown table of the public operations, by service and resource. */
 export function operationsTable(): string {
   const rows = new Map<string, Map<string, string[]>>();
   let count = 0;
   for (const { subject, route, access } of allOperations) {
-    if (!route || access.actor === 'operator') continue;
+    // A route that ends with a slash is an alias.
+    if (!route || route.endsWith('/') || access.actor === 'operator') continue;
     count += 1;
     const [service, ...rest] = subject.split('.') as [string, ...string[]];
     const verb = rest.pop()!;

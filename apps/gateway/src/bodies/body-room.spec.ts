@@ -1,6 +1,6 @@
 import { BodyRoom, type BodySender } from './body-room';
 
-const full = /leave no room for this one/;
+const full = /Too many request bodies are being received/;
 const of = (tenant: string): BodySender => ({ tenant, isProven: true });
 const stranger: BodySender = { tenant: '127.0.0.1', isProven: false };
 const neverCut = (reason: Error) => {
