@@ -96,7 +96,7 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 503]);
     expect(answers[1]).toMatchObject({
       headers: { 'retry-after': '1' },
-      body: expect.stringContaining('send it again'),
+      body: expect.stringContaining('Send it again'),
     });
     await gateway.start();
   });

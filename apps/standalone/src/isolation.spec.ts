@@ -8,6 +8,8 @@ import { storedRows } from './test/stored-rows';
 import { newName, Tenant } from './test/tenant';
 import { startWholeDoor } from './test/whole-door';
 
+// Tenant isolation: for each operation of the contracts, a request of one tenant with the ids of another.
+
 /** Operations whose request carries its own credential: a complete request is served, an incomplete one is refused. */
 const credentials = [
   'admin.botVersions.download',

@@ -38,7 +38,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Default drain timeout: the longest deadline of an operation. */
+/** Default drain timeout: the longest deadline of an operation of clients. Some of the operator's have 60 s. */
 export const drainTimeoutMs = 30_000;
 /** Time to send the OperationTimeout answers at the end of a drain. */
 const lastAnswersMs = 100;

@@ -29,8 +29,8 @@ const maxPauseSeconds = 60;
 type Works = { [Type in JobTask['type']]: (job: TakenJob<TaskOf<Type>>, lease: JobLease) => Promise<Outcome | void> };
 
 /**
- * Worker for the jobs of all tables. One process runs a job at a time; another takes over the jobs of a crashed
- * process.
+ * Worker for the jobs of all tables. A process runs up to `jobsAtOnce` jobs. Another process takes over the jobs of a crashed
+ * one.
  */
 @Injectable()
 export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
