@@ -1,6 +1,6 @@
 # Builds the image of one app: docker build --build-arg APP=gateway --tag parley-gateway:0.2.0 .
 # APP is the name of a folder of apps/. `cli` has the commands: migrations, streams and those of the operator.
-# `npm run prove-image` does every step below without Docker.
+# `npm run prove-image` runs every step below without Docker.
 ARG NODE_IMAGE=node:22.21.1-bookworm-slim
 
 FROM ${NODE_IMAGE} AS packages
@@ -12,7 +12,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci
 COPY . .
 RUN npx nest build
 
-# Optional packages are the Postgres of standalone and what the files worker draws pages with.
+# Optional packages: the Postgres of standalone, and the canvas with which the files worker renders pages.
 FROM packages AS modules
 ARG APP
 RUN --mount=type=cache,target=/root/.npm case "${APP}" in \
@@ -24,7 +24,7 @@ RUN --mount=type=cache,target=/root/.npm case "${APP}" in \
 FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 PARLEY_DATA_DIR=/app/data
-# Only standalone writes there. Whatever else an app writes, it writes to /tmp.
+# Only standalone writes there. Other apps write to /tmp only.
 RUN mkdir data && chown 1000:1000 data
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist

@@ -1,6 +1,6 @@
--- Makes a user for each schema, parley_<schema>, who may read and write it and nothing else. Run it in the migrated database
--- as a superuser; it may be run again, and has to be where a new version brings a new schema. Whoever migrates stays the owner
--- of the schemas, and what migrations add later is given to their users too. The users have no passwords yet.
+-- Creates a role for each schema, parley_<schema>, with read and write access to that schema only. Run it in the migrated
+-- database as a superuser; it is idempotent, and needed again when a new version adds a schema. The role that migrates stays
+-- the owner of the schemas, and its later tables are granted too. The roles have no passwords yet.
 DO $$
 DECLARE
   name text;

@@ -105,6 +105,7 @@ it('has a runbook page for each alert, and an alert for each page', () => {
 
   expect([...named].sort()).toEqual(
     readdirSync(pages)
+      .filter((name) => name !== 'README.md')
       .sort()
       .map((name) => `${pages}/${name}`),
   );
@@ -112,10 +113,10 @@ it('has a runbook page for each alert, and an alert for each page', () => {
     const text = readFileSync(annotations.runbook_url, 'utf8');
     expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([
       `# ${alert}`,
-      '## What users see',
-      '## How to look',
-      '## How to mend',
-      '## When to escalate',
+      '## Impact',
+      '## Diagnosis',
+      '## Mitigation',
+      '## Escalation',
     ]);
   }
 });

@@ -60,7 +60,7 @@ export const operatorPermissions: Permissions = {
 /** Users of the account `PARLEY`, in the format that the server's configuration includes. */
 export function usersOfServer(): string {
   const users = [...names.map((name) => userOf(name, permissionsOf(name))), userOf(operatorName, operatorPermissions)];
-  return `# Made from the contracts: UPDATE_NATS=1 npm test -- libs/bus/src/permissions
+  return `# Generated from the contracts: UPDATE_NATS=1 npm test -- libs/bus/src/permissions
 users: [
 ${users.join('\n')}
 ]

@@ -1,4 +1,4 @@
-{{/* What each app needs: it is told where that is, and may reach it. Nothing else. */}}
+{{/* Dependencies of each app. It gets the addresses and network access of these only. */}}
 {{- define "parley.apps" -}}
 admin: [nats, postgres, secretKey, account]
 chat: [nats, postgres, secretKey, chatKey]
@@ -9,14 +9,14 @@ hub: [nats, postgres, secretKey, operator]
 tables: [nats, postgres, passages, files]
 {{- end }}
 
-{{/* The apps that need something, as a list for a selector. */}}
+{{/* Apps with a dependency, as a list for a selector. */}}
 {{- define "parley.appsThatNeed" -}}
 {{- $apps := list }}
 {{- range $app, $needs := include "parley.apps" . | fromYaml }}{{ if has $.need $needs }}{{ $apps = append $apps $app }}{{ end }}{{ end }}
 {{- toJson $apps }}
 {{- end }}
 
-{{/* What runs before the pods of a version start: its schema, in each Postgres that is to be migrated, then its streams. */}}
+{{/* Jobs before the pods of a version start: migrations in each Postgres with `migrate`, then streams. */}}
 {{- define "parley.jobs" -}}
 {{- $jobs := list (dict "name" "migrate" "command" "migrate" "needs" (list "postgres")) }}
 {{- range $app := keys .Values.apps | sortAlpha }}
@@ -27,12 +27,12 @@ tables: [nats, postgres, passages, files]
 {{- append $jobs (dict "name" "streams" "command" "streams" "needs" (list "nats")) | toJson }}
 {{- end }}
 
-{{/* Takes root and app: where its database is, the app's own or that of all. */}}
+{{/* Database settings of an app: its own or the common ones. Arguments: root, app. */}}
 {{- define "parley.postgres" -}}
 {{- mergeOverwrite (dict) .root.Values.postgres (dig .app "postgres" dict .root.Values.apps) | toJson }}
 {{- end }}
 
-{{/* Connections to Postgres at the largest, with the one pod more of each app that an upgrade starts. */}}
+{{/* Maximum number of Postgres connections, including the surge pod of each app during an upgrade. */}}
 {{- define "parley.connections" -}}
 {{- $sum := 0 }}
 {{- range include "parley.appsThatNeed" (dict "need" "postgres") | fromJsonArray }}
@@ -45,7 +45,7 @@ tables: [nats, postgres, passages, files]
 {{- $sum }}
 {{- end }}
 
-{{/* Takes root, app and needs; a Job takes the database of the app that it names. A variable without a value is left out. */}}
+{{/* Environment variables without empty ones. Arguments: root, app, needs. A Job uses the database of the app that it names. */}}
 {{- define "parley.env" -}}
 {{- $values := .root.Values }}
 {{- $plain := dict }}
@@ -127,7 +127,7 @@ tables: [nats, postgres, passages, files]
 {{- end }}
 {{- end }}
 
-{{/* Takes root, app and needs: the volumes and mounts of a pod and its container, as two lists. */}}
+{{/* Volumes of a pod and mounts of its container, as two lists. Arguments: root, app, needs. */}}
 {{- define "parley.volumes" -}}
 {{- $values := .root.Values }}
 {{- $volumes := list }}
@@ -165,7 +165,7 @@ tables: [nats, postgres, passages, files]
 {{- dict "volumes" $volumes "mounts" $mounts | toYaml }}
 {{- end }}
 
-{{/* Of every pod: what the restricted level of pod security asks for, and more. */}}
+{{/* Pod security of every pod: the Pod Security Standard "restricted", and stricter. */}}
 {{- define "parley.podSecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false

@@ -16,7 +16,7 @@ app.kubernetes.io/name: parley
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* Takes root and app. */}}
+{{/* Arguments: root, app. */}}
 {{- define "parley.image" -}}
 {{- with .root }}{{ .Values.image.repository }}-{{ $.app }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end }}
@@ -25,7 +25,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.contentUrl | default .Values.publicUrl }}
 {{- end }}
 
-{{/* The port of a URL, or that of its protocol. */}}
+{{/* Port of a URL, or the default port of its protocol. */}}
 {{- define "parley.portOf" -}}
 {{- $url := urlParse . }}
 {{- $ports := dict "http" "80" "https" "443" "nats" "4222" "tls" "4222" }}

@@ -1,4 +1,4 @@
-{{/* Where a server is, as the `ports` and `to` of a rule. */}}
+{{/* Address of a server, as the `ports` and `to` of a rule. */}}
 {{- define "parley.atNats" -}}
 {{- with .Values.nats }}
 {{- $ports := list .port }}
@@ -10,7 +10,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Takes root and app. */}}
+{{/* Arguments: root, app. */}}
 {{- define "parley.atPostgres" -}}
 {{- with include "parley.postgres" . | fromJson }}{{ include "parley.at" (dict "ports" (list .port) "peers" .peers) }}{{ end }}
 {{- end }}
@@ -19,12 +19,12 @@
 {{- dict "ports" (list (dict "port" 53 "protocol" "UDP") (dict "port" 53 "protocol" "TCP")) "to" .Values.networkPolicy.dnsTo | toJson }}
 {{- end }}
 
-{{/* Takes url, port and peers. */}}
+{{/* Arguments: url, port, peers. */}}
 {{- define "parley.atUrl" -}}
 {{- include "parley.at" (dict "ports" (list (.port | default (include "parley.portOf" .url))) "peers" .peers) }}
 {{- end }}
 
-{{/* Takes ports and peers. */}}
+{{/* Arguments: ports, peers. */}}
 {{- define "parley.at" -}}
 {{- $ports := list }}
 {{- range .ports }}{{ $ports = append $ports (dict "port" (int .) "protocol" "TCP") }}{{ end }}
