@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, type FileHandle, open, rm } from 'node:fs/promises';
+import { access, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { openSpoolFile, removeAbandonedSpoolFiles } from './spool-file';
 
 /** Sources up to this size use memory of their own, so that they do not take the buffer of a part. */
 const smallBytes = 256 * 1024;
@@ -20,7 +19,7 @@ export class Parts {
   constructor(
     readonly size: number,
     private readonly mostInMemory: number,
-    private readonly temporaryFolder = tmpdir(),
+    readonly temporaryFolder = tmpdir(),
   ) {}
 
   /**
@@ -54,14 +53,7 @@ export class Parts {
     await access(folder, constants.W_OK).catch((cause: unknown) => {
       throw new Error(`Cannot write upload parts to ${folder}: set TMPDIR to a writable folder.`, { cause });
     });
-  }
-
-  /** A temporary file that is already unlinked: it is gone once it is closed, also when the process is killed. */
-  async openFile(): Promise<FileHandle> {
-    const path = join(this.temporaryFolder, `parley-${randomBytes(12).toString('hex')}`);
-    const file = await open(path, 'wx+', 0o600);
-    await rm(path);
-    return file;
+    await removeAbandonedSpoolFiles(folder);
   }
 
   takeIfFree(): Buffer | undefined {
@@ -145,7 +137,7 @@ export class Part {
       room.set(gathered);
       this.moveTo(room);
     } else {
-      this.file = await this.parts.openFile();
+      this.file = await openSpoolFile(this.parts.temporaryFolder);
       await this.file.writeFile(gathered);
       this.bytes = Buffer.alloc(0);
     }

@@ -7,6 +7,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
+import { removeAbandonedSpoolFiles } from '@parley/blobs/spool-file';
 import { ApiError } from '@parley/contracts/errors';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -62,8 +63,9 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
   }
 
   /** Releases the jobs of a crashed process with the same name. */
-  onModuleInit(): Promise<void> {
-    return this.jobs.releaseAllOf(this.platform.instance);
+  async onModuleInit(): Promise<void> {
+    await removeAbandonedSpoolFiles();
+    await this.jobs.releaseAllOf(this.platform.instance);
   }
 
   onApplicationBootstrap(): void {

@@ -1,21 +1,16 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
+import { openSpoolFile } from '@parley/blobs/spool-file';
 
 const chunkBytes = 65_536;
 
-/** Unlinked temporary file: the system frees it when it is closed, also when the process is killed. */
+/** Temporary file that is written once and then read, possibly several times. */
 export class TemporaryFile {
   sizeBytes = 0;
 
   private constructor(private readonly file: FileHandle) {}
 
   static async open(): Promise<TemporaryFile> {
-    const path = join(tmpdir(), `parley-${randomBytes(12).toString('hex')}`);
-    const file = await open(path, 'wx+', 0o600);
-    await unlink(path);
-    return new TemporaryFile(file);
+    return new TemporaryFile(await openSpoolFile());
   }
 
   async write(chunks: AsyncIterable<Uint8Array | string>): Promise<void> {
