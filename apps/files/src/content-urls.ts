@@ -9,7 +9,7 @@ export interface UploadGrant {
   uploadId: string;
   size: number;
   contentType: string;
-  /** The PUT must carry `x-amz-tagging: public=true`. */
+  /** Requires `x-amz-tagging: public=true` in the PUT. */
   tagged: boolean;
 }
 

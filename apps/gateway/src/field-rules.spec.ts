@@ -16,7 +16,7 @@ interface Trial {
   input: RawInput;
   path: Path;
   sent: unknown;
-  /** The expected value after reading; undefined when the field is dropped. */
+  /** Expected value after reading; undefined when the field is dropped. */
   value?: unknown;
   refusal?: { type: string; begins: string[]; words: string };
 }

@@ -9,7 +9,7 @@ export interface ChildOptions {
   heapMb: number;
   /** Limit of resident memory in MiB: heap, native buffers and the program itself. */
   residentMb: number;
-  /** The complete environment of the child: it inherits nothing. */
+  /** Complete environment of the child: it inherits nothing. */
   env?: Record<string, string>;
 }
 

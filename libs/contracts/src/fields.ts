@@ -14,12 +14,12 @@ import { isRecord } from './is-record';
 import type { JsonSchema } from './json-schema';
 import type { Class } from './operation';
 
-/** The field may be absent; `null` is rejected. */
+/** Optional field: may be absent; `null` is rejected. */
 export function Optional(): PropertyDecorator {
   return ValidateIf((object: object, value: unknown) => value !== undefined);
 }
 
-/** The field may be absent or `null`. */
+/** Optional, nullable field: may be absent or `null`. */
 export function Nullable(): PropertyDecorator {
   return all(
     ValidateIf((object: object, value: unknown) => value !== undefined && value !== null),
@@ -27,7 +27,7 @@ export function Nullable(): PropertyDecorator {
   );
 }
 
-/** The field may be `null`; an absent field is rejected. */
+/** Required, nullable field: may be `null`, but not absent. */
 export function OrNull(): PropertyDecorator {
   return all(
     ValidateIf((object: object, value: unknown) => value !== null),

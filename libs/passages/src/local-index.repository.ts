@@ -191,7 +191,7 @@ async function remove(tx: Sql, botId: string, condition: string, values: unknown
   return removed;
 }
 
-/** The numbers of all rows share one buffer, and equal tags share one object. */
+/** Decodes rows into points. The numbers of all rows share one buffer, and equal tags share one object. */
 function toPoints(rows: Row[]): StoredPoint[] {
   const sizes = rows.map(({ vector_bytes, term_bytes }) => vector_bytes + 2 * term_bytes);
   const buffer = new ArrayBuffer(sizes.reduce((sum, size) => sum + size, 0));

@@ -358,7 +358,7 @@ describe('a scheduled event', () => {
     );
 
     const conflict = (id: string, status: string) =>
-      `RelationConflict: The event "${id}" is ${status}: only a scheduled one can be canceled.`;
+      `RelationConflict: The event "${id}" is ${status}: only scheduled events can be canceled.`;
     expect(both.sort()).toEqual([conflict(canceled.id, 'canceled'), conflict(canceled.id, 'canceled'), 'done']);
     expect(await failure(client.cancelScheduledEvent({ id: pending.id }))).toMatchObject({
       type: 'RelationConflict',

@@ -33,7 +33,7 @@ export class State {
   @IsString()
   userId?: string;
 
-  /** The bot sees states of its integrations as `alias:name`. */
+  /** Name. The bot sees states of its integrations as `alias:name`. */
   @IsString()
   name!: string;
 
