@@ -6,7 +6,7 @@ import { type Failure, type LoadReport, type LoadTarget, NotedRequests } from '.
 export interface LoadOptions {
   /** Open-loop pace: does not depend on earlier requests. */
   requestsPerSecond: number;
-  /** One of so many uploads is indexed; default: none. */
+  /** Indexes every n-th upload; default: none. */
   indexEvery?: number;
 }
 

@@ -15,7 +15,7 @@ export interface UploadGrant {
 
 interface DownloadGrant {
   fileId: string;
-  /** Version of the content, or id of the upload that brings it. */
+  /** Version of the content, or id of its pending upload. */
   version: string;
 }
 

@@ -87,7 +87,7 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
     return this.process.pid;
   }
 
-  /** Data channel: ChildData reads in the child what is written here. */
+  /** Data channel to the child, which reads it with ChildData. */
   get data(): Duplex {
     return this.process.stdio[dataDescriptor] as Duplex;
   }

@@ -239,8 +239,8 @@ type Names = typeof clientNames;
 type ClientName = keyof ClientOutputs;
 
 /**
- * Operations that the public client knows: not those of the operator, those between services, and those that only URLs
- * lead to.
+ * True for operations of the public client: excludes operator operations, operations between services, and downloads by
+ * signed URL.
  */
 type IsPublic<T> =
   T extends Operation<infer _I, infer O, infer A extends Access>

@@ -256,7 +256,7 @@ function describeProblems(errors: ValidationError[], parent = ''): string[] {
 const types = ['isArray', 'isString', 'isInt', 'isNumber', 'isBoolean'];
 const ranges = ['isLength', 'minLength', 'maxLength', 'min', 'max', 'arrayMinSize', 'arrayMaxSize'];
 
-/** Order of constraints, of which the first violated one is reported: type, then form, then range. */
+/** Priority of constraints: type, then form, then range. Only the first violated constraint is reported. */
 function rank(constraint: string): number {
   if (types.includes(constraint)) return types.indexOf(constraint);
   return types.length + (ranges.includes(constraint) ? 1 : 0);

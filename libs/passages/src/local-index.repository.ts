@@ -159,7 +159,7 @@ async function lock(tx: Sql, botId: string): Promise<void> {
 }
 
 /**
- * Locks the bot's row and returns a new revision; undefined for a bot without points. nextval stands in SET, which is
+ * Locks the bot's row and returns a new revision; undefined for a bot without points. nextval is in SET, which is
  * evaluated again after waiting for the lock: a value from FROM would be older than the revision of the previous
  * holder.
  */

@@ -71,7 +71,7 @@ export class UsersRepository {
   }
 
   /**
-   * The bot's own user if it has all of these tags, otherwise the oldest user with them. Indexes: the primary key,
+   * Own user of the bot if it has all of these tags, otherwise the oldest user with them. Indexes: the primary key,
    * tag_place.
    */
   async findTagged(

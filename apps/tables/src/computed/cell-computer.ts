@@ -13,7 +13,7 @@ import type { ComputedRow, StaleRow } from './stale-rows.repository';
 
 /** Concurrent requests to the completion server, over all tables. */
 const completionsAtOnce = 4;
-/** Retries: after so many pauses of its table, an unavailable completion server is an error of the cell. */
+/** Retries: after this number of pauses of its table, an unavailable completion server is an error of the cell. */
 const maxPauses = 5;
 /** Public message; the error of the completion server itself goes to the log only. */
 const noAnswer =

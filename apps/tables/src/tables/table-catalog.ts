@@ -21,7 +21,7 @@ export class TableCatalog {
   constructor(private readonly tables: TablesRepository) {}
 
   /**
-   * The cached table, possibly outdated: for writes that check its number and version. A caller whose check fails calls
+   * Cached table, possibly outdated: for writes that check its number and version. A caller whose check fails calls
    * `forget` and retries. Throws ResourceNotFound.
    */
   async remembered(botId: string, nameOrId: string): Promise<KnownTable> {

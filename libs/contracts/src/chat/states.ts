@@ -63,8 +63,8 @@ export class StateName {
   id!: string;
 
   /**
-   * A state that the bot, or one of its integrations, declares for this type; the bot writes the latter as
-   * `alias:name`. Names of workflow states need no declaration.
+   * State that the bot, or one of its integrations, declares for this type; the bot writes the latter as `alias:name`.
+   * Names of workflow states need no declaration.
    */
   @PathParam({ maxLength: 200 })
   name!: string;
