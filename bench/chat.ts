@@ -28,7 +28,7 @@ const togetherNote =
   'Each message of the baseline has its own commit; the product writes waiting messages in one statement.';
 const lockNote = `${togetherNote} In one conversation the baseline's messages also wait for each other's lock.`;
 
-/** The last conversation of the scene is the one with many messages. */
+/** Operations of the benchmark. The last conversation of the scene has many messages. */
 function operationsOf({ options: { connections } }: Workbench, scene: Conversations): Operation[] {
   const { userId, path, headers, userHeaders } = scene;
   const ids = scene.ids.slice(0, -1);

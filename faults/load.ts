@@ -6,7 +6,7 @@ import { type Failure, type LoadReport, type LoadTarget, NotedRequests } from '.
 export interface LoadOptions {
   /** Open-loop pace: does not depend on earlier requests. */
   requestsPerSecond: number;
-  /** One of so many uploads is indexed; default: none. */
+  /** Indexes every n-th upload; default: none. */
   indexEvery?: number;
 }
 
@@ -124,7 +124,7 @@ export class Load {
     if (await this.ask('DELETE', `/v1/files/${file!.id}`)) acknowledge();
   }
 
-  /** The answer; undefined for any error, which is recorded in the report. */
+  /** Answer; undefined for any error, which is recorded in the report. */
   private async ask(method: string, path: string, body?: object): Promise<unknown> {
     const result = await this.requests.ask(method, path, body);
     return 'answer' in result ? result.answer : undefined;

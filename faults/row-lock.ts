@@ -33,7 +33,7 @@ export class RowLock {
     return new RowLock(database);
   }
 
-  /** Resolves when so many statements wait, for the lock or behind a waiting one. */
+  /** Resolves when `count` statements wait, for the lock or behind a waiting one. */
   async awaited(count: number): Promise<void> {
     const waiting = async () => {
       const { rowCount } = await this.database.query(

@@ -14,7 +14,7 @@ import type { SharedFleet } from './shared-fleet';
 /** A killed worker's job counts as abandoned after 15 s; the rest is one sweep and the work itself. */
 const completedWithinMs = 60_000;
 const passages = 40;
-/** The worker embeds and writes batches of 32. */
+/** Batch size of the worker for embedding and writing. */
 const firstBatch = 32;
 
 /** Moment of a kill: while a statement is blocked, or at the second request for embeddings. */

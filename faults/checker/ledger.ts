@@ -109,7 +109,7 @@ function forget<State>({ possible }: Promised<State>, state: State): void {
   possible.splice(possible.indexOf(state), 1);
 }
 
-/** Text of so many paragraphs, with a unique mark in each. */
+/** Text with this number of paragraphs and a unique mark in each. */
 export function document(name: string, paragraphs: number): { text: string; content: Content } {
   const marks = Array.from({ length: paragraphs }, (_, place) => `${name}x${place}x`);
   const text = marks.map((mark) => `The paragraph ${mark} tells of ships, quays and tides.`).join('\n\n');

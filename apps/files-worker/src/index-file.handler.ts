@@ -48,8 +48,8 @@ export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /**
-   * Each event stands for one job: it takes the next job in turn, not necessarily the announced one. Safe to repeat:
-   * without a job it does nothing, since the job was done or superseded, or the sweeper announces it again.
+   * Takes one job per event: the next in turn, not necessarily the announced job. Safe to repeat: does nothing without
+   * a job, because then the job was done or superseded, or the sweeper announces it again.
    */
   @Consumes(indexFile)
   handle(_announced: ContentVersion, { signal }: Delivery): Promise<void> {

@@ -122,7 +122,9 @@ export class Indexer {
     }
   }
 
-  /** The next model never fails a file, nor delays it for long: the re-index adds the points that it misses. */
+  /**
+   * Writes the points of the next model. Never fails a file, nor delays it for long: the re-index adds missing points.
+   */
   private async writeNext(
     next: NextModel,
     version: ContentVersion,
@@ -151,7 +153,7 @@ export class Indexer {
     if (this.noted.has(model)) return;
     if (!(await this.models.note({ model, dimensions }))) {
       throw new EmbedderUnavailable(
-        `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but of another length before.`,
+        `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but earlier vectors of this model have another number of dimensions. Configure the earlier model again, or migrate to a model with another name.`,
       );
     }
     this.noted.add(model);

@@ -9,13 +9,13 @@ export interface UploadGrant {
   uploadId: string;
   size: number;
   contentType: string;
-  /** The PUT must carry `x-amz-tagging: public=true`. */
+  /** Requires `x-amz-tagging: public=true` in the PUT. */
   tagged: boolean;
 }
 
 interface DownloadGrant {
   fileId: string;
-  /** Version of the content, or id of the upload that brings it. */
+  /** Version of the content, or id of its pending upload. */
   version: string;
 }
 

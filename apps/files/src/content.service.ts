@@ -33,7 +33,7 @@ export class ContentService implements BeforeApplicationShutdown {
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  /** The file of an upload URL. Throws Forbidden when it was declared again, deleted or has expired since. */
+  /** File of an upload URL. Throws Forbidden when it was declared again, deleted or has expired since. */
   async getDeclared({ fileId, uploadId }: UploadGrant): Promise<FileRef> {
     const file = await this.files.findUnexpired(fileId);
     if (!file || file.upload_id !== uploadId) throw replaced();
@@ -242,7 +242,7 @@ async function* exactly(sizeBytes: number, source: Readable, lost: AbortSignal):
 function wrongSize(declared: number, received: string): ApiError {
   return new ApiError(
     'InvalidPayload',
-    `The upload carries ${received} bytes, but size was declared as ${declared}: send exactly these, or declare the file again.`,
+    `The upload carries ${received} bytes, but size was declared as ${declared}: send ${declared} bytes, or declare the file again.`,
   );
 }
 

@@ -132,7 +132,7 @@ function checkSums({ size }: Declaration, quotas: CallerQuotas, before: StorageU
 function exceeded(verb: string, type: keyof CallerQuotas, quota: number, used: number, size: number): ApiError {
   return new ApiError(
     'QuotaExceeded',
-    `The workspace may ${verb} ${quota} bytes of files (${type}) and has ${used}; this file has ${size}. Delete files, or ask your administrator for more.`,
+    `Quota exceeded: the workspace may ${verb} ${quota} bytes of files (${type}). It uses ${used}, and this file has ${size}. Delete files, or ask the operator for a larger quota.`,
   );
 }
 
@@ -142,5 +142,5 @@ function mayReplace(scope: FileScope, former: FileRow, { replaces }: Declaration
 
 function taken(scope: FileScope, former: FileRow): ApiError {
   const advice = owns(scope, former) ? 'Set overwrite to replace it, or choose' : 'It belongs to another owner: choose';
-  return new ApiError('AlreadyExists', `There is a file with the key "${former.key}" already. ${advice} another key.`);
+  return new ApiError('AlreadyExists', `A file with the key "${former.key}" already exists. ${advice} another key.`);
 }

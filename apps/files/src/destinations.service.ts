@@ -12,7 +12,9 @@ export class DestinationsService {
     private readonly declarations: DeclarationsService,
   ) {}
 
-  /** The caller's bot, or another bot that the account of a personal access token may write. Throws Forbidden. */
+  /**
+   * Destination bot: the caller's, or another that the account of a personal access token may write. Throws Forbidden.
+   */
   async find(caller: BotCaller, botId: string | undefined): Promise<Place> {
     if (botId === undefined || botId === caller.bot.id) return this.declarations.placeOf(caller);
     // Bot keys, integrations and users belong to one bot.

@@ -129,7 +129,10 @@ export class FilesService {
     if (known) return known;
     const source = await this.getRow(fileScopeOf(caller), idOrKey);
     if (source.blob_version === null) {
-      throw new ApiError('InvalidPayload', `The file "${idOrKey}" has no content yet: upload it before it is copied.`);
+      throw new ApiError(
+        'InvalidPayload',
+        `The file "${idOrKey}" has no content yet: upload the content, then copy the file.`,
+      );
     }
     if ([...key].length > maxKeyLength) {
       throw new ApiError('InvalidPayload', `destinationKey must be at most ${maxKeyLength} characters.`);
@@ -162,7 +165,7 @@ export class FilesService {
       if (file.blob_version === null)
         throw new ApiError(
           'InvalidPayload',
-          `The file "${id}" has no content yet: upload it before its passages are set.`,
+          `The file "${id}" has no content yet: upload the content, then set its passages.`,
         );
       const version = { botId: scope.botId, fileId, contentVersion: newUlid() };
       await this.passages.write(
@@ -214,7 +217,11 @@ export class FilesService {
   /** A file that the caller may change. Throws Forbidden for a file that it may only read. */
   private async getOwn(scope: FileScope, idOrKey: string): Promise<FileRow> {
     const row = await this.getRow(scope, idOrKey);
-    if (!owns(scope, row)) throw new ApiError('Forbidden', `The file "${idOrKey}" belongs to another owner.`);
+    if (!owns(scope, row))
+      throw new ApiError(
+        'Forbidden',
+        `The file "${idOrKey}" belongs to another owner: only its owner and the bot may change it.`,
+      );
     return row;
   }
 
@@ -248,25 +255,19 @@ function contentTypeOf(key: string): string {
 function checkNewNames({ tags = {} }: Pick<UpdateFile, 'tags'>): void {
   const wrong = Object.keys(tags).find((name) => tags[name] !== null && !tagName.test(name));
   if (wrong !== undefined) {
-    throw new ApiError(
-      'InvalidPayload',
-      `tags has a name "${wrong.slice(0, 50)}…" that is too long: names have at most 200 characters.`,
-    );
+    throw new ApiError('InvalidPayload', `tags: the name "${wrong.slice(0, 50)}…" must be at most 200 characters.`);
   }
 }
 
 /** Limits of the merged result: a small change may exceed them together with the stored entries. */
 function checkMerged({ tags, metadata }: FileRow): void {
   if (Object.keys(tags).length > maxTags) {
-    throw new ApiError(
-      'InvalidPayload',
-      `tags must have at most ${maxTags} entries, including those that the file keeps.`,
-    );
+    throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries, including stored ones.`);
   }
   if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
     throw new ApiError(
       'InvalidPayload',
-      `metadata must be at most ${maxMetadataBytes} bytes of JSON, including what the file keeps.`,
+      `metadata must be at most ${maxMetadataBytes} bytes of JSON, including stored entries.`,
     );
   }
 }

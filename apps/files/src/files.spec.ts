@@ -320,11 +320,11 @@ describe('update', () => {
 
     await expect(update(bot, { id, tags: { more: 'x' }, metadata: { more: 1 } })).rejects.toMatchObject({
       type: 'InvalidPayload',
-      message: 'tags must have at most 100 entries, including those that the file keeps.',
+      message: 'tags must have at most 100 entries, including stored ones.',
     });
     await expect(update(bot, { id, metadata: { more: half.half }, tags: { old0: 'y' } })).rejects.toMatchObject({
       type: 'InvalidPayload',
-      message: 'metadata must be at most 131072 bytes of JSON, including what the file keeps.',
+      message: 'metadata must be at most 131072 bytes of JSON, including stored entries.',
     });
 
     expect(await bot.get(id)).toMatchObject({ tags: many('old', maxTags), metadata: half });

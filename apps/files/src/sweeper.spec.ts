@@ -582,11 +582,11 @@ describe('the deletion of a bot', () => {
   it.each([
     ['a file that was let in while its bot was erased', 'UPDATE deleted_bot SET erased_at = now() WHERE bot_id = $1'],
     [
-      'what a worker or an upload that was killed has left, an hour later',
+      'the data left by a killed worker or upload, an hour later',
       "UPDATE deleted_bot SET deleted_at = now() - interval '61 minutes', erased_at = now() - interval '60 minutes' WHERE bot_id = $1",
     ],
     [
-      'what an erasure that was killed has left',
+      'the data left by a killed erasure',
       "UPDATE deleted_bot SET deleted_at = now() - interval '2 minutes', erased_at = NULL WHERE bot_id = $1",
     ],
   ])('is repeated for %s', async (name, later) => {

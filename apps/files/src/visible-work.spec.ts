@@ -49,7 +49,7 @@ const operator: Caller = { requestId: 'test', credential: 'operator' };
 const index = { index: true };
 const newBot = () => new BotFiles(service);
 const newMarker = () => `marker${randomBytes(6).toString('hex')}`;
-/** The worker embeds 32 passages per batch. */
+/** Text of several passages: the worker embeds 32 per batch. */
 const paragraphs = (count: number, word: string) =>
   Array.from({ length: count }, (_, n) => `${word} ${n}. ${'Some words that fill it up. '.repeat(30)}`).join('\n\n');
 const contents = async (bot: BotFiles, id: string) => (await bot.passages(id)).map(({ content }) => content);

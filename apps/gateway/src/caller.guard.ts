@@ -70,7 +70,7 @@ export class CallerGuard implements OnModuleInit {
   }
 }
 
-/** The caller with the user key from the header, which only the chat service can verify. */
+/** Caller with the user key from the header, which only the chat service can verify. */
 function showing(request: FastifyRequest, asker: Caller, { actor }: Access): Caller {
   const userKey = header(request, 'x-user-key');
   if (userKey) return { ...asker, credential: 'user', userKey };

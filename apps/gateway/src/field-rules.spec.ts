@@ -16,7 +16,7 @@ interface Trial {
   input: RawInput;
   path: Path;
   sent: unknown;
-  /** The expected value after reading; undefined when the field is dropped. */
+  /** Expected value after reading; undefined when the field is dropped. */
   value?: unknown;
   refusal?: { type: string; begins: string[]; words: string };
 }
@@ -165,7 +165,7 @@ const parsing = 'indexing.configuration.parsing';
 const chunking = 'indexing.configuration.chunking';
 const summarization = 'indexing.configuration.summarization';
 
-/** Limits that users rely on: an invalid value and the expected problem, where `$` stands for the field. */
+/** Limits that users rely on: an invalid value and the expected problem, where `$` is the name of the field. */
 const limits: [line: string, field: string, value: unknown, problem: string][] = [
   ['GET /v1/files', 'limit', '201', '$ must be an integer from 1 to 200'],
   ['GET /v1/files', 'pageSize', '0', '$ must be an integer from 1 to 200'],

@@ -132,8 +132,7 @@ export class ForwardController implements OnModuleInit {
       const { botId } = await this.chatCallers.verify(caller!, (params as ChatParams).webhookId);
       return { tenant: `users of ${botId}`, isProven: true };
     } catch (error) {
-      // A chat service of the previous release, or one that is unavailable: it verifies the key when it gets the
-      // request.
+      // The chat service is unavailable, or of the previous release: it verifies the key when it receives the request.
       if (toApiError(error).code >= 500) return stranger;
       throw error;
     }

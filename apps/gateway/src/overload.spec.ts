@@ -97,7 +97,7 @@ async function metric(name: string): Promise<number> {
 }
 
 const underWay = () => metric('parley_under_way{place="gateway"}');
-/** The counter is absent before the first rejection. */
+/** Counter of rejected requests; absent, so 0, before the first rejection. */
 const shed = async () => (await metric('parley_shed_total{place="gateway",reason="under way"}')) || 0;
 const refusal = {
   status: 503,

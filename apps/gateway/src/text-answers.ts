@@ -12,7 +12,9 @@ export class TextAnswers {
   /** Counts the response until its connection is closed, and closes it when the client does not read it in time. */
   admit(response: ServerResponse): void {
     if (this.underWay >= maxAtOnce) {
-      throw unavailable(`Too many text downloads: at most ${maxAtOnce} at once. Retry after 1 s.`);
+      throw unavailable(
+        `Too many text downloads: at most ${maxAtOnce} at once. The request was not processed. Retry after 1 s.`,
+      );
     }
     this.underWay += 1;
     const timer = setTimeout(() => response.destroy(), sendTimeoutMs);

@@ -10,7 +10,7 @@ export class TooManyWaiting extends Error {}
 
 /**
  * Fair semaphore: at most `size` tasks run at once. A free slot goes to the waiting tenant with the fewest running
- * tasks, on a tie to the one whose last task started the longest ago. So no tenant waits behind the whole queue of
+ * tasks, on a tie to the tenant whose last task started the longest ago. So no tenant waits behind the whole queue of
  * another.
  */
 export class FairSlots {

@@ -8,8 +8,8 @@ const smallBytes = 256 * 1024;
 
 /**
  * Splits sources into parts with bounded memory: `mostInMemory` parts, the parts that are read back from disk, and 256
- * KB for each other source. A part without a free buffer spills to disk, so that nobody waits for a source that takes
- * hours.
+ * KB for each other source. A part without a free buffer spills to disk, so that a source that takes hours does not
+ * block the others.
  */
 export class Parts {
   /** Buffer pool: left to the garbage collector, the buffers of twenty concurrent uploads came to more than 500 MB. */

@@ -10,7 +10,7 @@ import { largeBodyBytes } from './message';
 export type Path = string[];
 
 export interface LiftedJson {
-  /** The JSON with each long string replaced by an empty one. */
+  /** JSON with each long string replaced by an empty one. */
   json: string;
   strings: { path: Path; text: string }[];
 }
@@ -57,7 +57,10 @@ export class LargeJson {
     } catch (error) {
       if ((error as Error).name === 'SyntaxError') throw unreadable(error);
       if ((error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY')
-        throw new ApiError('PayloadTooLarge', `The body needs more than ${maxHeapMb} MB of memory to parse.`);
+        throw new ApiError(
+          'PayloadTooLarge',
+          `The body needs more than ${maxHeapMb} MB of memory to parse: send it in several requests.`,
+        );
       throw unavailable(
         'The large body could not be parsed at the moment; the request was not processed. Try again in a moment.',
         error,

@@ -1,7 +1,7 @@
 import { nkeys } from 'nats';
 import { publicKeyVariable, seedVariable, userNames } from './permissions';
 
-/** The package exports this function without its types. */
+/** Typed here: the package exports this function without its types. */
 const { createUser } = nkeys as { createUser: () => { getPublicKey(): string; getSeed(): Uint8Array } };
 
 /** Creates NATS keys for all users of the server, as lines of an environment file. */

@@ -15,7 +15,7 @@ const payloadHeader = 'parley-payload';
 const tenantHeader = 'parley-tenant';
 const payloadPlace = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
 const lineBreak = 10;
-/** The server adds this header to messages that it reads from a stream. */
+/** Header that the server adds to messages that it reads from a stream. */
 const streamHeader = 'Nats-Stream';
 /** Reserve for headers and protocol in one NATS message. */
 const headroomBytes = 16 * 1024;

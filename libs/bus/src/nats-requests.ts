@@ -105,7 +105,7 @@ function late({ subject, isSent }: OpenRequest, timeoutMs: number): ApiError {
   return timedOut(subject, timeoutMs);
 }
 
-/** A sent request may have been processed; one that was not sent was not. */
+/** Error for a broken connection: a sent request may have been processed; an unsent request was not. */
 function broken({ subject, isSent }: OpenRequest): ApiError {
   if (!isSent)
     return unavailable('The connection to the bus broke; the request was not processed. Try again in a moment.');

@@ -22,7 +22,7 @@ export interface Durable {
 type Wanted<T> = Partial<T>;
 type WantedStream = Wanted<StreamConfig> & { name: string };
 
-/** The reasons for each value are in docs/decisions/0032-nats-permissions.md. */
+/** Configuration of the event stream. Reasons for each value: docs/decisions/0032-nats-permissions.md. */
 export function eventStreamConfig(replicas: number): WantedStream {
   return {
     name: eventStream,

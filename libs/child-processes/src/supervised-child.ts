@@ -9,7 +9,7 @@ export interface ChildOptions {
   heapMb: number;
   /** Limit of resident memory in MiB: heap, native buffers and the program itself. */
   residentMb: number;
-  /** The complete environment of the child: it inherits nothing. */
+  /** Complete environment of the child: it inherits nothing. */
   env?: Record<string, string>;
 }
 
@@ -87,7 +87,7 @@ export class SupervisedChild<Order = unknown, Answer = unknown> {
     return this.process.pid;
   }
 
-  /** Data channel: ChildData reads in the child what is written here. */
+  /** Data channel to the child, which reads it with ChildData. */
   get data(): Duplex {
     return this.process.stdio[dataDescriptor] as Duplex;
   }

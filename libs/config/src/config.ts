@@ -2,7 +2,7 @@ import 'reflect-metadata';
 
 export interface VariableType<T = unknown> {
   read(text: string): T | Rejected;
-  /** The accepted values, for errors and the README: "an integer from 1 to 65535". */
+  /** Accepted values, for errors and the README: "an integer from 1 to 65535". */
   accepts: string;
 }
 

@@ -50,7 +50,7 @@ describe('an operation', () => {
     'that reads as a bot': [bot.read, ['pat', 'bak']],
     'that writes as a bot': [bot.write, ['pat', 'bak']],
     'of a user of a bot': [chatUser, ['user']],
-    'of a user of a bot, or of one to be': [chatVisitor, ['none', 'user']],
+    'of a user or future user of a bot': [chatVisitor, ['none', 'user']],
     'of the operator': [operator, ['operator']],
     'between services': [service, []],
   } as const).flatMap(([name, [access, allowed]]) =>

@@ -14,7 +14,7 @@ const uses: [keyof App, RegExp][] = [
   ['hears', /\bbus\s*\.\s*(?:listen|subscribe)\(\s*([\w.]+)/g],
 ];
 
-/** The gateway forwards every operation that has a route. */
+/** Bus permission of the gateway, which forwards every operation that has a route. */
 const forwarded = { app: 'gateway', expression: 'operation' };
 /** Two apps share one outbox; either of them publishes its rows. */
 const outboxOf: Record<string, string[]> = {

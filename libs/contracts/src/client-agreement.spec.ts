@@ -14,7 +14,7 @@ import type { Text } from './paging';
 import { tables } from './tables/tables';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-/** The chat endpoint has a client of its own. */
+/** Operations except those of the chat endpoint, which has a client of its own. */
 const { endpoint, ...runtimeOfChat } = chat;
 const contracts = { admin, chat: runtimeOfChat, files, hub, tables };
 type Contracts = typeof contracts;
@@ -239,8 +239,8 @@ type Names = typeof clientNames;
 type ClientName = keyof ClientOutputs;
 
 /**
- * Operations that the public client knows: not those of the operator, those between services, and those that only URLs
- * lead to.
+ * True for operations of the public client: excludes operator operations, operations between services, and downloads by
+ * signed URL.
  */
 type IsPublic<T> =
   T extends Operation<infer _I, infer O, infer A extends Access>
@@ -255,7 +255,10 @@ type IsPublic<T> =
 type PublicKeys<C> = { [K in keyof C]: IsPublic<C[K]> extends true ? K : never }[keyof C];
 type ClientNames<C> = { [K in PublicKeys<C>]: C[K] extends Operation ? ClientName : ClientNames<C[K]> };
 
-/** The client sends a tag filter as query text, in two forms, and we read it into a third: not comparable. */
+/**
+ * Input as the client sends it. A tag filter is not comparable: the client sends it as query text in two forms, and we
+ * parse it into a third.
+ */
 type AsSent<I> = { [K in keyof I]: TagQuery extends I[K] ? unknown : I[K] };
 
 /** `agree`, or the difference. */
@@ -271,7 +274,7 @@ type Requests<O, N> = N extends ClientName
   : { [K in keyof N & keyof O]: Requests<O[K], N[K]> };
 type AllAgree<N> = { [K in keyof N]: N[K] extends string ? 'agree' : AllAgree<N[K]> };
 
-/** The operations of the endpoint have the client's names. The client has no operation for the greeting. */
+/** Operations of the endpoint, by the client's names. The client has no operation for the greeting. */
 type Endpoint = Omit<typeof endpoint, 'hello' | 'helloWithSlash'>;
 type EndpointReplies = {
   [K in keyof Endpoint]: OutputOf<Endpoint[K]> extends ClientResponses[K]

@@ -66,7 +66,7 @@ const daySeconds = 24 * 60 * 60;
 const yearStart = Date.UTC(2028, 0, 1);
 const daysOfYear = 366;
 
-/** The expression must have passed `IsCronExpression`. */
+/** Parses an expression that has passed `IsCronExpression`. */
 export function cronPattern(cron: string): CronPattern {
   const parts = cron.trim().split(/\s+/);
   const [seconds, ...rest] = parts.length === 6 ? parts : ['0', ...parts];

@@ -14,12 +14,12 @@ import { isRecord } from './is-record';
 import type { JsonSchema } from './json-schema';
 import type { Class } from './operation';
 
-/** The field may be absent; `null` is rejected. */
+/** Optional field: may be absent; `null` is rejected. */
 export function Optional(): PropertyDecorator {
   return ValidateIf((object: object, value: unknown) => value !== undefined);
 }
 
-/** The field may be absent or `null`. */
+/** Optional, nullable field: may be absent or `null`. */
 export function Nullable(): PropertyDecorator {
   return all(
     ValidateIf((object: object, value: unknown) => value !== undefined && value !== null),
@@ -27,7 +27,7 @@ export function Nullable(): PropertyDecorator {
   );
 }
 
-/** The field may be `null`; an absent field is rejected. */
+/** Required, nullable field: may be `null`, but not absent. */
 export function OrNull(): PropertyDecorator {
   return all(
     ValidateIf((object: object, value: unknown) => value !== null),
@@ -256,7 +256,7 @@ function describeProblems(errors: ValidationError[], parent = ''): string[] {
 const types = ['isArray', 'isString', 'isInt', 'isNumber', 'isBoolean'];
 const ranges = ['isLength', 'minLength', 'maxLength', 'min', 'max', 'arrayMinSize', 'arrayMaxSize'];
 
-/** Order of constraints, of which the first violated one is reported: type, then form, then range. */
+/** Priority of constraints: type, then form, then range. Only the first violated constraint is reported. */
 function rank(constraint: string): number {
   if (types.includes(constraint)) return types.indexOf(constraint);
   return types.length + (ranges.includes(constraint) ? 1 : 0);

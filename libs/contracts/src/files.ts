@@ -268,7 +268,7 @@ export class Files {
   meta!: PageMeta;
 }
 
-/** The store copies the bytes. The copy of an indexed file is indexed anew. */
+/** Copies a file; the blob store copies the bytes. The copy of an indexed file is indexed anew. */
 export class CopyFile {
   @PathParam(idOrKey)
   idOrKey!: string;

@@ -112,7 +112,7 @@ export function broadcast<D>(declared: Omit<Broadcast<D>, 'kind'>): Broadcast<D>
 
 /**
  * Best-effort messages by key, delivered to current subscribers of that key in the order of one publisher. Subscribers
- * must be able to fetch lost ones.
+ * must be able to fetch lost messages.
  */
 export interface Channel<D = unknown> {
   kind: 'channel';

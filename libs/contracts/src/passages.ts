@@ -86,8 +86,8 @@ export class NewPassage {
 }
 
 /**
- * The passages are embedded in the background: until then the file is `indexing_pending`, and its previous passages
- * stay searchable.
+ * Replaces all passages of a file. They are embedded in the background: until then the file is `indexing_pending`, and
+ * its previous passages stay searchable.
  */
 export class SetFilePassages {
   /** Id or key of the file. */

@@ -92,8 +92,8 @@ export function hasNoRoom(error: unknown): boolean {
 }
 
 /**
- * Error text of Postgres for an invalid regular expression; undefined for other errors. Since Postgres 16, one that
- * needs more than 1 GB of memory is an internal error, thrown when it is compiled or matched.
+ * Error text of Postgres for an invalid regular expression; undefined for other errors. Since Postgres 16, an
+ * expression that needs more than 1 GB of memory is an internal error, thrown when it is compiled or matched.
  */
 export function expressionProblem(error: unknown): string | undefined {
   if (!(error instanceof DatabaseError)) return undefined;

@@ -94,7 +94,7 @@ export class Idempotency {
     await deleteOlder(this.database, 'idempotency_key', 'created_at', keptHours);
   }
 
-  /** The effect is committed: an error here must not look like a request that was not processed. */
+  /** Completes the answer after the commit: an error here must not look like a request that was not processed. */
   private async complete<T extends object>(name: Name, draft: T, complete: (answer: T) => Promise<T>): Promise<T> {
     try {
       return await this.finish(name, await complete(draft));
@@ -108,7 +108,7 @@ export class Idempotency {
     }
   }
 
-  /** The final answer: this one, unless another process was first. */
+  /** Stores and returns the final answer: this one, unless another process was first. */
   private async finish<T>(name: Name, answer: T): Promise<T> {
     const rows = await this.database.query(
       `UPDATE idempotency_key SET answer = $4, is_final = true WHERE ${named} AND NOT is_final RETURNING 1`,

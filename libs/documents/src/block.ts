@@ -25,8 +25,8 @@ export interface Source {
 export type Blocks = Iterable<Block> | AsyncIterable<Block>;
 
 /**
- * The document itself cannot be indexed. The message is stored as `failedStatusReason` and shown to the owner of the
- * file, so it has to say what to do.
+ * Error for a document that cannot be indexed. Its message is stored as `failedStatusReason` and shown to the owner of
+ * the file, so it has to say what to do.
  */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';

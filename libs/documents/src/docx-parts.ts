@@ -40,7 +40,7 @@ interface Drawing {
 /**
  * Rewrites a part of a Word document so that mammoth loses no text. Fields, direction changes, formulas and ruby base
  * text become runs. Text boxes of drawings become VML text boxes. First rows formatted as headers become header rows.
- * The first alternative with a text box is kept, otherwise the last.
+ * Keeps the first alternative with a text box, otherwise the last.
  * @param headings heading level by paragraph style id
  */
 export function rewritten(part: Buffer, headings: ReadonlyMap<string, number> = new Map()): string {

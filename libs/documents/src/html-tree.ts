@@ -99,7 +99,7 @@ function readFormattingAsSpan(token: Token.TagToken): void {
   token.tagID = html.TAG_ID.SPAN;
 }
 
-/** The tokenizer compares each attribute with all previous ones of its tag, which is quadratic. */
+/** Limits the attributes of a tag: the tokenizer compares each attribute with all previous ones, which is quadratic. */
 function boundAttributes(tokenizer: Parser<DefaultTreeAdapterMap>['tokenizer']): void {
   const keep = tokenizer['_leaveAttrName'].bind(tokenizer);
   tokenizer['_leaveAttrName'] = () => {

@@ -197,7 +197,7 @@ describe('plain text', () => {
     ['<p> </p><script>a()</script>', 'text/html'],
     ['[a]: b', 'text/markdown'],
   ])('throws when %j contains none', async (content, contentType) => {
-    await expect(parse(content, contentType)).rejects.toThrow(/no text found/);
+    await expect(parse(content, contentType)).rejects.toThrow(/No text found/);
   });
 });
 

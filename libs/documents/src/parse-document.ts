@@ -27,7 +27,7 @@ export async function* parseDocument(source: Source): AsyncGenerator<Block> {
     yield { ...block, text };
   }
   if (!hasText) {
-    throw new DocumentWithoutText('There was no text found in this file. Upload a file that contains text.');
+    throw new DocumentWithoutText('No text found in this file. Upload a file that contains text.');
   }
 }
 

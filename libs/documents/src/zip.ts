@@ -73,7 +73,7 @@ export function damaged(reason: string): UnreadableDocument {
 
 export function isOther(expected: string): UnreadableDocument {
   return new UnreadableDocument(
-    `The content is no ${expected}: upload it with the content type that matches its content.`,
+    `The content is not the declared ${expected}: upload it with the content type that matches its content.`,
   );
 }
 

@@ -50,9 +50,9 @@ export class DeletedBotsRepository {
   }
 
   /**
-   * Bots that were never erased completely, those that received files during the erasure, and each one once more after
-   * an hour: a worker or upload that was killed may have left data without a row. Nothing is erased after that, so few
-   * bots are examined. LIMIT keeps Postgres from reading all files for them.
+   * Bots whose erasure was never completed, bots that received files during their erasure, and each deleted bot once
+   * more after an hour: a worker or upload that was killed may have left data without a row. Nothing is erased after
+   * that, so few bots are examined. LIMIT keeps Postgres from reading all files for them.
    */
   async listUnerased(): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(

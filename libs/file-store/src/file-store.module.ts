@@ -59,7 +59,7 @@ const repositories = [
   UploadsRepository,
 ];
 
-/** The schema `files`, the blob store and the passage index, for the files service and its worker only. */
+/** Schema `files`, blob store and passage index, for the files service and its worker only. */
 @Module({})
 export class FileStoreModule {
   static register(config: FileStoreConfig): DynamicModule {

@@ -126,7 +126,7 @@ export class FilesRepository {
     return isMeant || (scope.owner === 'bot' && !other) ? row : undefined;
   }
 
-  /** File that has the key in the namespace of the scope, whoever owns it, expired or not. Index file_key. */
+  /** File that has the key in the namespace of the scope, of any owner, expired or not. Index file_key. */
   async findKey(sql: Sql, { botId, namespace }: FileScope, key: string): Promise<FileRow | undefined> {
     const [row] = await sql.query<FileRow>(
       'SELECT * FROM file WHERE bot_id = $1 AND namespace = $2 AND md5(key) = md5($3) AND key = $3',

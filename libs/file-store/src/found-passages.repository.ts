@@ -39,7 +39,7 @@ interface Question {
   limit: number;
 }
 
-/** Loads the hits of the index, and drops those that the caller may not see. */
+/** Loads the hits of the index, and drops hits that the caller may not see. */
 @Injectable()
 export class FoundPassagesRepository {
   constructor(private readonly database: Database) {}
@@ -64,9 +64,9 @@ export class FoundPassagesRepository {
   }
 
   /**
-   * The first hits that the scope may read: of the active version, in unexpired files that fit the tags. One statement,
-   * so that a passage and its neighbours are of one version. Indexes passage_id and the primary keys, hit by hit: a
-   * join that Postgres plans without statistics reads all passages of the bot.
+   * First hits that the scope may read: of the active version, in unexpired files that fit the tags. One statement, so
+   * that a passage and its neighbours are of one version. Indexes passage_id and the primary keys, hit by hit: a join
+   * that Postgres plans without statistics reads all passages of the bot.
    */
   list(scope: FileScope, hits: PassageHit[], { tags, depth, limit }: Question): Promise<FoundRow[]> {
     if (hits.length === 0) return Promise.resolve([]);

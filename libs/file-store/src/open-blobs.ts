@@ -5,7 +5,7 @@ import { ConfigError } from '@parley/config/config';
 import type { FileStoreConfig } from './config';
 
 /**
- * The configured blob store, ready for use. Throws ConfigError when a setting is missing.
+ * Configured blob store, ready for use. Throws ConfigError when a setting is missing.
  * @param onWritesRefused called for each write that the store had no room for
  */
 export async function openBlobs(config: FileStoreConfig, onWritesRefused?: () => void): Promise<BlobStore> {

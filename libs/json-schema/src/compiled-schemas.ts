@@ -29,7 +29,7 @@ export class CompiledSchemas {
   }
 }
 
-/** The first validation error as a sentence, or undefined. */
+/** First validation error as a sentence, or undefined. */
 export function firstProblem(checks: SchemaCheck[], schemas: CompiledSchemas): string | undefined {
   for (const { schema, value, path } of checks) {
     const problem = schemas.get(schema)(value, path);

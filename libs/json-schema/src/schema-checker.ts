@@ -29,7 +29,7 @@ export class SchemaChecker {
     this.limits = { ...limits, ...changed };
   }
 
-  /** The first validation error as a sentence, or undefined. */
+  /** First validation error as a sentence, or undefined. */
   async firstProblem(checks: SchemaCheck[]): Promise<string | undefined> {
     if (checks.every(isQuick)) return firstProblem(checks, this.quickSchemas);
     const { waitMs, maxWaiting } = this.limits;

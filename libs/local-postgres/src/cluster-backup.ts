@@ -114,7 +114,10 @@ function isLeftOut(path: string, name: string): boolean {
   );
 }
 
-/** The server may write this small file at any moment: two equal reads were not interrupted by a write. */
+/**
+ * Reads a small file that the server may write at any moment, until two reads are equal: then no write interrupted
+ * them.
+ */
 async function readSteadily(path: string): Promise<Buffer> {
   for (;;) {
     const [first, second] = [await readFile(path), await readFile(path)];

@@ -23,7 +23,7 @@ export interface Server {
   exited: Promise<void>;
 }
 
-/** The server ended before it was ready; `log` is its output. */
+/** Failed start: the server ended before it was ready; `log` is its output. */
 export class ServerFailed extends Error {
   constructor(readonly log: string) {
     super(`Postgres did not start:\n${log}`);

@@ -10,8 +10,8 @@ export class ServerBusy extends Error {
 }
 
 /**
- * Permanent: the server rejects this text (400, 413, 422), such as one that is too long. The message is its answer,
- * shortened.
+ * Permanent error: the server rejects this text (400, 413, 422), for example because it is too long. The message is its
+ * answer, shortened.
  */
 export class ServerRefused extends Error {
   override readonly name: string = 'ServerRefused';

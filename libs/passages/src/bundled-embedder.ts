@@ -68,7 +68,7 @@ export class BundledEmbedder implements Embedder {
     }
   }
 
-  /** The semaphore slot held by the caller guarantees that a thread is idle or may be started. */
+  /** Runs on an idle or new thread. The semaphore slot held by the caller guarantees that there is one. */
   private async runOnWorker(text: string): Promise<Float32Array> {
     if (this.closed) throw new EmbedderUnavailable('The embedder is closed.');
     const worker = this.idle.pop() ?? this.startWorker();

@@ -159,7 +159,7 @@ async function lock(tx: Sql, botId: string): Promise<void> {
 }
 
 /**
- * Locks the bot's row and returns a new revision; undefined for a bot without points. nextval stands in SET, which is
+ * Locks the bot's row and returns a new revision; undefined for a bot without points. nextval is in SET, which is
  * evaluated again after waiting for the lock: a value from FROM would be older than the revision of the previous
  * holder.
  */
@@ -191,7 +191,7 @@ async function remove(tx: Sql, botId: string, condition: string, values: unknown
   return removed;
 }
 
-/** The numbers of all rows share one buffer, and equal tags share one object. */
+/** Decodes rows into points. The numbers of all rows share one buffer, and equal tags share one object. */
 function toPoints(rows: Row[]): StoredPoint[] {
   const sizes = rows.map(({ vector_bytes, term_bytes }) => vector_bytes + 2 * term_bytes);
   const buffer = new ArrayBuffer(sizes.reduce((sum, size) => sum + size, 0));

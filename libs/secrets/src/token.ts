@@ -16,7 +16,7 @@ export function newToken(kind: TokenKind): string {
   return withChecksum(kind, random);
 }
 
-/** The operator's token, derived from the secret key, so that it need not be stored. */
+/** Operator token, derived from the secret key, so that it need not be stored. */
 export function operatorToken(secretKey: string): string {
   const random = [...deriveKey(secretKey, 'operator')].map((byte) => alphabet[byte % alphabet.length]).join('');
   return withChecksum('operator', random);

@@ -14,7 +14,7 @@ export class TrustedProxies {
     }
   }
 
-  /** The nearest address that is not a trusted proxy; the farthest one when all are. */
+  /** Nearest address that is not a trusted proxy; the farthest when all are. */
   senderOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     const forwarded = headers['x-forwarded-for'];
     const way = [forwarded ?? [], socket.remoteAddress ?? ''].flat().flatMap((hop) => hop.split(','));

@@ -14,7 +14,7 @@ interface Variable {
   apps: string[];
 }
 
-/** The first group whose pattern matches holds the variable. */
+/** Groups of variables: a variable belongs to the first group whose pattern matches. */
 const groups: [title: string, pattern: RegExp][] = [
   ['Embedded mode', /^PARLEY_DATA_DIR$/],
   ['Addresses', /^(HOST|PORT|PUBLIC_URL|CHAT_URL|CONTENT_URL|FILES_URL|TRUSTED_PROXIES)$/],

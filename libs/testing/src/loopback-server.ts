@@ -7,7 +7,7 @@ export interface LoopbackRequest {
   path: string;
   query: Record<string, string>;
   headers: IncomingHttpHeaders;
-  /** Parsed JSON if the content type says so, otherwise undefined. */
+  /** Parsed JSON if the content type is JSON, otherwise undefined. */
   body: unknown;
   bytes: Buffer;
 }

@@ -151,7 +151,7 @@ function toTraceparent(span: Span): string {
   return `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, '0')}`;
 }
 
-/** The error's type or code. Never its message, which may quote content. */
+/** Type or code of an error. Never its message, which may quote content. */
 function errorTypeOf(error: unknown): string {
   if (error instanceof ApiError) return error.type;
   const { code, name } = error as { code?: unknown; name?: string };

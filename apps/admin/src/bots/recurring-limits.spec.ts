@@ -49,7 +49,7 @@ describe('recurring events', () => {
   ])('are rejected for the schedule "%s", which is too frequent', async (cron, seconds) => {
     const refusal = {
       type: 'InvalidPayload',
-      message: `recurringEvents: the schedule.cron of "tick" must leave at least 60 seconds between two events, and leaves ${seconds}.`,
+      message: `recurringEvents.tick.schedule.cron must leave at least 60 seconds between two events, got ${seconds}.`,
     };
     const id = await newBot();
 

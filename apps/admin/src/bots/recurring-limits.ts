@@ -19,7 +19,7 @@ export function checkRecurringEvents(
     if (shortestGapSeconds >= recurringMinSeconds) continue;
     throw new ApiError(
       'InvalidPayload',
-      `recurringEvents: the schedule.cron of "${name}" must leave at least ${recurringMinSeconds} seconds between two events, and leaves ${shortestGapSeconds}.`,
+      `recurringEvents.${name}.schedule.cron must leave at least ${recurringMinSeconds} seconds between two events, got ${shortestGapSeconds}.`,
     );
   }
 }

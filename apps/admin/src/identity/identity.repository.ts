@@ -8,10 +8,10 @@ export interface TokenHolder {
   kind: 'pat' | 'bak' | 'iak';
   accountId: string | null;
   email: string | null;
-  /** The named workspace, or else the account's only workspace, when the account is a member of it. */
+  /** Named workspace, or else the account's only workspace; null when the account is not a member of it. */
   workspaceId: string | null;
   role: Role | null;
-  /** The bot of the key, or else the named bot. */
+  /** Bot of the key, or else the named bot. */
   botId: string | null;
   botWorkspaceId: string | null;
   isBotBlocked: boolean | null;

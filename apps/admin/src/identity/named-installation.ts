@@ -5,7 +5,7 @@ import { ApiError } from '@parley/contracts/errors';
 import type { TokenHolder } from './identity.repository';
 
 /**
- * The installation that the headers name: by alias, or else by integration if the bot has exactly one installation of
+ * Installation that the headers name: by alias, or else by integration if the bot has exactly one installation of
  * it. An integration key implies its own integration. Undefined when the headers name none.
  *
  * Throws Forbidden for a missing installation, InvalidPayload when several match.

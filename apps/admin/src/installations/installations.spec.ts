@@ -260,7 +260,7 @@ describe('installing an integration', () => {
     [
       { x: { integrationId: slack, configuration: { token: 'abc' }, disabledChannels: ['fax'] } },
       'InvalidPayload',
-      /^integrations\.x\.disabledChannels: slack 1\.0\.0 has no channel "fax", only: dm, channel/,
+      /^integrations\.x\.disabledChannels: slack 1\.0\.0 has no channel "fax"\. Its channels: dm, channel/,
     ],
   ])('of %j is rejected, and nothing of the update is applied', async (integrations, type, message) => {
     const { id, byAlias, get } = await newBot();

@@ -98,6 +98,6 @@ function requireChannels(key: string, disabled: string[], { name, version, chann
   if (unknown === undefined) return;
   throw new ApiError(
     'InvalidPayload',
-    `integrations.${key}.disabledChannels: ${name} ${version} has no channel "${unknown}", only: ${channels.join(', ') || 'none'}.`,
+    `integrations.${key}.disabledChannels: ${name} ${version} has no channel "${unknown}". Its channels: ${channels.join(', ') || 'none'}.`,
   );
 }

@@ -108,7 +108,7 @@ export class RefreshInstallationsHandler {
   }
 
   /**
-   * Keeps a plugin that cannot be resolved any more as it was. Uses row numbers as aliases, since rows of several bots
+   * Keeps a plugin unchanged when it can no longer be resolved. Uses row numbers as aliases, since rows of several bots
    * share aliases.
    */
   private async refreshPluginsOf(caller: Caller, workspaceId: string, rows: PluginOfBot[]): Promise<void> {

@@ -55,7 +55,11 @@ export class MembersService {
       requirePermission(callerRole, 'administer');
       if (role === 'owner') requireOwner(callerRole);
       const account = await this.accounts.lockByEmail(tx, email);
-      if (!account) throw new ApiError('ReferenceNotFound', `email: no account has "${email}".`);
+      if (!account)
+        throw new ApiError(
+          'ReferenceNotFound',
+          `email: no account has "${email}". The operator must create the account first.`,
+        );
       await this.quotas.admit(tx, workspace.id, 'workspace_member_count');
       const id = await this.members.create(tx, workspace.id, account.id, email, role);
       await this.audit.add(tx, caller, {

@@ -73,7 +73,10 @@ describe('adding a member', () => {
 
     await expect(
       alice.client.createWorkspaceMember({ email: 'nobody@example.com', role: 'viewer' }),
-    ).rejects.toMatchObject({ type: 'ReferenceNotFound', message: 'email: no account has "nobody@example.com".' });
+    ).rejects.toMatchObject({
+      type: 'ReferenceNotFound',
+      message: 'email: no account has "nobody@example.com". The operator must create the account first.',
+    });
   });
 
   it('succeeds once for concurrent requests', async () => {

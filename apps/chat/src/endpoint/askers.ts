@@ -7,7 +7,7 @@ import { ChatInstallations } from './chat-installations';
 import type { Asker, Place } from './endpoint.repository';
 import { UserKeys } from './user-keys';
 
-/** The calling user and the conversation, both found. */
+/** Calling user and conversation, both found. */
 export interface Standpoint {
   me: NonNullable<Place['me']>;
   conversation: NonNullable<Place['conversation']>;
@@ -20,7 +20,7 @@ export class Askers {
     private readonly keys: UserKeys,
   ) {}
 
-  /** The bot that a request concerns. A user key is verified if given; otherwise none is required. */
+  /** Bot of the request. Verifies the user key if one is given; none is required. */
   async verify({ userKey }: Caller, webhookId: string): Promise<ChatPlace> {
     const { botId } =
       userKey === undefined

@@ -33,7 +33,10 @@ export class ChatMessagesService {
   async create(caller: ChatUserCaller, input: CreateChatMessage): Promise<ChatMessageReply> {
     const { webhookId, conversationId, payload, metadata } = input;
     if (Buffer.byteLength(JSON.stringify([payload, metadata])) > maxPayloadBytes)
-      throw new ApiError('InvalidPayload', `payload and metadata must be at most ${maxPayloadBytes} bytes of JSON.`);
+      throw new ApiError(
+        'InvalidPayload',
+        `payload and metadata must be at most ${maxPayloadBytes} bytes of JSON together.`,
+      );
     const asker = await this.askers.identify(caller, webhookId);
     const { me, conversation } = participant(await this.endpoint.findPlace(asker, conversationId), conversationId);
     const { botId, alias } = asker.installation;

@@ -40,7 +40,10 @@ export class ChatUsersService {
     private readonly tags: TagsRepository,
   ) {}
 
-  /** The key contains the platform id: it never becomes valid for a later user with the same foreign id. */
+  /**
+   * Creates a user and its key. A key contains the platform id, so it never becomes valid for a later user with the
+   * same foreign id.
+   */
   async create(_caller: Caller, { webhookId, id, ...fields }: CreateChatUser): Promise<CreatedChatUser> {
     const installation = await this.installations.get(webhookId, ({ encryptionKey }) => encryptionKey === undefined);
     if (installation.encryptionKey)
@@ -148,5 +151,5 @@ export function tagsOf(alias: string, tags: Record<string, string | null>): Reco
 }
 
 export function taken(id: string): ApiError {
-  return new ApiError('AlreadyExists', `The id "${id}" is taken: choose another one.`);
+  return new ApiError('AlreadyExists', `id: "${id}" is taken. Choose another one.`);
 }

@@ -20,7 +20,7 @@ type FoundConversation = Pick<
   'bot_id' | 'id' | 'foreign_id' | 'owner_id' | 'is_chat' | 'created_at' | 'updated_at'
 >;
 
-/** The calling user and the requested conversation; null if not found. */
+/** Calling user and requested conversation; null if not found. */
 export interface Place {
   me: FoundUser | null;
   conversation: FoundConversation | null;

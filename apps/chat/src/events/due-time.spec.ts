@@ -25,7 +25,7 @@ describe('the due time of a schedule', () => {
   it.each([
     ['nothing', {}, 'schedule must have either dateTime or delay.'],
     ['both', { dateTime: now.toISOString(), delay: 1 }, 'schedule must have either dateTime or delay.'],
-    ['what is no time', { dateTime: '2026-02-30T99:00:00.000Z' }, expect.stringMatching(/^schedule.dateTime must be/)],
+    ['an invalid time', { dateTime: '2026-02-30T99:00:00.000Z' }, expect.stringMatching(/^schedule.dateTime must be/)],
     ['more than a year', { dateTime: '2027-02-02T12:00:00.000Z' }, 'schedule must be at most a year ahead.'],
   ])('is rejected for %s', (_what, schedule, message: string) => {
     expect(() => dueTime(schedule, now)).toThrow(expect.objectContaining({ type: 'InvalidPayload', message }) as Error);

@@ -17,8 +17,8 @@ const eventsAtOnce = 1_000;
 const dayMs = 24 * 60 * 60_000;
 
 /**
- * Retention: deletes events older than the retention period in any status; nobody will handle them any more. Keeps
- * scheduled events and messages. Safe to run in several processes.
+ * Retention: deletes events older than the retention period in any status, because nothing handles events that old.
+ * Keeps scheduled events and messages. Safe to run in several processes.
  */
 @Injectable()
 export class EventRetention implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {

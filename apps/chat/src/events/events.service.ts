@@ -68,7 +68,10 @@ export class EventsService {
     if (await this.events.cancel(scope, id)) return {};
     const row = await this.events.find(scope, id);
     if (!row) throw notFound('event', id);
-    throw new ApiError('RelationConflict', `The event "${id}" is ${row.status}: only a scheduled one can be canceled.`);
+    throw new ApiError(
+      'RelationConflict',
+      `The event "${id}" is ${row.status}: only scheduled events can be canceled.`,
+    );
   }
 
   private async show(caller: BotCaller, rows: EventRow[]) {

@@ -358,7 +358,7 @@ describe('a scheduled event', () => {
     );
 
     const conflict = (id: string, status: string) =>
-      `RelationConflict: The event "${id}" is ${status}: only a scheduled one can be canceled.`;
+      `RelationConflict: The event "${id}" is ${status}: only scheduled events can be canceled.`;
     expect(both.sort()).toEqual([conflict(canceled.id, 'canceled'), conflict(canceled.id, 'canceled'), 'done']);
     expect(await failure(client.cancelScheduledEvent({ id: pending.id }))).toMatchObject({
       type: 'RelationConflict',
@@ -414,9 +414,9 @@ describe('the list of events', () => {
     ['a conversation', () => ({ conversationId: made['conversation'] }), ['e', 'd', 'b']],
     ['a user', () => ({ userId: made['user'] }), ['e', 'c', 'b']],
     ['a status', () => ({ status: 'pending' }), ['d', 'b', 'a']],
-    ['what is scheduled', () => ({ status: 'scheduled' }), ['c']],
-    ['what is canceled', () => ({ status: 'canceled' as 'scheduled' }), ['e']],
-    ['what nothing is', () => ({ status: 'processed' }), []],
+    ['the status scheduled', () => ({ status: 'scheduled' }), ['c']],
+    ['the status canceled', () => ({ status: 'canceled' as 'scheduled' }), ['e']],
+    ['a status that no event has', () => ({ status: 'processed' }), []],
     ['a message that has none', () => ({ messageId: 'msg_none' }), []],
     ['a workflow that has none', () => ({ workflowId: 'wrkflow_none' }), []],
     ['two filters', () => ({ type: 'b', status: 'scheduled' }), ['c']],

@@ -6,7 +6,7 @@ export interface MessageRow {
   bot_id: string;
   id: string;
   conversation_id: string;
-  /** The bot's own id if the bot wrote it. */
+  /** Author; the bot's own id if the bot wrote it. */
   user_id: string;
   type: string;
   payload: Record<string, unknown>;

@@ -26,7 +26,7 @@ export type MessageTable = 'message' | 'scheduled_message';
 
 const columns = `m.bot_id, m.id, m.conversation_id, m.user_id, m.type, m.payload, m.tags, m.direction, m.origin,
   m.created_at, m.updated_at`;
-/** The join hides messages of a deleted conversation, whose rows are erased later. */
+/** Join that hides messages of a deleted conversation, whose rows are erased later. */
 const inPlace = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id';
 const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)';
 

@@ -192,7 +192,7 @@ const importMessages: Statement = {
   FROM written`,
 };
 
-/** The author becomes a participant only when the message is written. */
+/** Inserts a scheduled message. Its author becomes a participant only when the message is written. */
 const scheduleMessage = `
   WITH written AS (
     INSERT INTO scheduled_message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, due_at,

@@ -167,7 +167,7 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 }
 
-/** The live state, if there is one. Throws ResourceNotFound if its owner does not exist or is not visible to the caller. */
+/** Live state, if there is one. Throws ResourceNotFound if its owner does not exist or is not visible to the caller. */
 function ownedIn({ hasOwner, row }: FoundState, { type, id }: StateName): StateRow | undefined {
   if (!hasOwner) throw notFound(type, id);
   return row;

@@ -15,7 +15,7 @@ export type NewUser = Omit<UserRow, 'id' | 'created_at' | 'updated_at'>;
 
 export const touched = "greatest(now(), updated_at + interval '1 millisecond')";
 
-/** The bot's own user is visible to every installation. */
+/** Visibility condition: the bot's own user is visible to every installation. */
 const isSeen = `bot_id = $1 AND (${isOf('$2')} OR id = $1)`;
 
 const narrowing = 'Filter by a tag that few users have, or sort by the field that rangeField names.';
@@ -71,7 +71,7 @@ export class UsersRepository {
   }
 
   /**
-   * The bot's own user if it has all of these tags, otherwise the oldest user with them. Indexes: the primary key,
+   * Own user of the bot if it has all of these tags, otherwise the oldest user with them. Indexes: the primary key,
    * tag_place.
    */
   async findTagged(

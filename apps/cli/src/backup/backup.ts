@@ -125,7 +125,7 @@ async function openServer(folder: string, signal: AbortSignal): Promise<{ url: s
       if (url) return { url, close: () => Promise.resolve() };
       if (Date.now() > deadline) {
         throw new CommandFailed(
-          `Process ${error.owner.pid} uses ${folder} without a Postgres in it: is DATABASE_URL set for it?`,
+          `Process ${error.owner.pid} uses ${folder} but runs no Postgres there. If DATABASE_URL is set for it, back up with the tools of that server; otherwise stop it and try again.`,
         );
       }
       await sleep(100, undefined, { signal });

@@ -52,7 +52,7 @@ async function rotateSecrets(operator: Operator, output: Output): Promise<string
     if (unreadable.length > 0) throw new CommandFailed(unknownKey(owners, unreadable));
     if (left > 0)
       throw new CommandFailed(
-        `A process wrote ${left} secrets of ${service} with a former key meanwhile: ${oldProcess}`,
+        `A process still encrypts with a former key: it wrote ${left} secrets of ${service} meanwhile. ${oldProcess}`,
       );
   }
   return count === 0 && operator.knowsOneKey ? `\n${underOneKey}` : done;
@@ -71,7 +71,7 @@ async function sealAll(operator: Operator, { sealAnew }: Operations) {
   }
 }
 
-const oldProcess = 'restart every process with the current key as PARLEY_SECRET_KEY, then run this command again.';
+const oldProcess = 'Restart every process with the current key as PARLEY_SECRET_KEY, then run this command again.';
 
 const underOneKey = 'All secrets are encrypted with the current key, and there is no former key.';
 

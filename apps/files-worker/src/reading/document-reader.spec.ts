@@ -118,7 +118,7 @@ it('kills a reader that exceeds the timeout', async () => {
     for await (const batch of reader.read(task, content(), never, { timeoutMs: 100 })) void batch;
   };
 
-  await expect(read()).rejects.toThrow(/longer than 0.1 s.*split it/);
+  await expect(read()).rejects.toThrow(/longer than 0.1 s.*Split it/);
 });
 
 it.each([

@@ -39,7 +39,7 @@ export class ReaderDied extends Error {
     const isMemory = end.cause === 'memory';
     super(
       isMemory
-        ? `The document takes more than ${residentMb} MB of memory to read: split it.`
+        ? `The document takes more than ${residentMb} MB of memory to read. Split it into smaller files.`
         : 'The document crashed its reader: save it again with another program, and upload the new file.',
       { cause: isMemory ? undefined : end.detail },
     );
@@ -101,7 +101,7 @@ class Reading {
   private child?: SupervisedChild<Order, Answer>;
   private controller?: Controller;
   private stopListening?: () => void;
-  /** The child has all input that it needs to continue. */
+  /** True when the child has all input that it needs to continue. */
   private isWorking = false;
   private isAwaited = false;
 
@@ -182,7 +182,9 @@ class Reading {
   }
 
   private timeoutProblem(): UnreadableDocument {
-    return new UnreadableDocument(`The document takes longer than ${this.timeoutMs / 1000} s to read: split it.`);
+    return new UnreadableDocument(
+      `The document takes longer than ${this.timeoutMs / 1000} s to read. Split it into smaller files.`,
+    );
   }
 
   private fail(error: unknown): void {

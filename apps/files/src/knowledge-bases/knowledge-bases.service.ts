@@ -47,7 +47,7 @@ export class KnowledgeBasesService {
       if (Object.keys(updated.tags).length > maxKnowledgeBaseTags) {
         throw new ApiError(
           'InvalidPayload',
-          `tags must have at most ${maxKnowledgeBaseTags} entries, including those that the knowledge base keeps.`,
+          `tags must have at most ${maxKnowledgeBaseTags} entries, including stored ones.`,
         );
       }
       return updated;

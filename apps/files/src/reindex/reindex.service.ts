@@ -192,7 +192,7 @@ export class ReindexService implements OnApplicationBootstrap {
   private async note({ model, dimensions }: Embedder): Promise<void> {
     if (await this.models.note({ model, dimensions })) return;
     throw new EmbedderUnavailable(
-      `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but of another length before.`,
+      `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but earlier vectors of this model have another number of dimensions. Configure the earlier model again, or migrate to a model with another name.`,
     );
   }
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
         secretKey: 's'.repeat(32),
         embeddingsUrl: embeddings.url,
         embeddingsTimeoutMs: 1_000,
-        // Points stay in place, whatever happens to their files.
+        // No sweep: points of changed and deleted files stay in the index.
         sweepIntervalMs: 3_600_000,
       }),
       platform,
@@ -144,7 +144,7 @@ describe('search results', () => {
     ['of words that are everywhere', 'the of and a to'],
     ['of signs', '?! … --'],
     ['of another script', 'これは段落です'],
-    ['of what SQL would read', `'; DROP TABLE file; -- % _ \\`],
+    ['of SQL syntax', `'; DROP TABLE file; -- % _ \\`],
   ])('for a query %s are the nearest passages', async (_what, query) => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(3));

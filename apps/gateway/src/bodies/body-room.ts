@@ -128,7 +128,7 @@ function lease({ take, complete, release }: Pick<BodyLease, 'take' | 'complete'>
 
 function full(maxBytes: number): Error {
   return unavailable(
-    `Too many request bodies are being received: the limit is ${maxBytes} bytes in total, and per sender as many as are free. The request was not processed. Retry after 1 s.`,
+    `Too many request bodies are being received: at most ${maxBytes} bytes at once, and one tenant may hold at most as many as are still free. The request was not processed. Retry after 1 s.`,
     new Overloaded(),
   );
 }

@@ -30,7 +30,7 @@ export class LargeBodies implements OnApplicationShutdown {
   constructor(@Inject(platformToken) private readonly platform: Platform) {}
 
   /**
-   * The validated input as JSON bytes for the bus. Throws the errors of InputReader, and PayloadTooLarge for too many
+   * Validated input as JSON bytes for the bus. Throws the errors of InputReader, and PayloadTooLarge for too many
    * values.
    */
   async read(

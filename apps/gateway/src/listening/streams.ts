@@ -173,7 +173,7 @@ export class Streams implements OnModuleInit {
     for (const part of this.parts) for (const stream of part) stream.close('stopping');
   }
 
-  /** The next batch of missed signals appended to the known ones, or only the newest when there are too many. */
+  /** Appends the next batch of missed signals to the known ones; returns only the newest when there are too many. */
   private async askOn(caller: Caller, listener: Listener, known: MissedSignals): Promise<MissedSignals> {
     const size = known.signals.reduce((sum, { frame }) => sum + (frame?.length ?? 0), 0);
     if (known.signals.length >= maxReplay.signals || size >= maxReplay.size) {

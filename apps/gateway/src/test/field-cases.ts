@@ -7,7 +7,7 @@ interface Place {
   path: (string | number)[];
   /** For an entry of a map: `states has an entry "N0" whose `. */
   lead: string;
-  /** The rest of the field's name: `list[0].name`. */
+  /** Rest of the field's name: `list[0].name`. */
   name: string;
 }
 

@@ -36,7 +36,7 @@ export class InstallationsService {
     const accountId = caller.account?.id ?? '';
     const { role } = await this.bus.call(admin.identity.roleInBot, caller, { accountId, botId });
     if (role && hasPermission(role, 'read')) return;
-    throw new ApiError('Forbidden', `installedByBotId: no bot "${botId}" that this token may read.`);
+    throw new ApiError('Forbidden', `installedByBotId "${botId}": bot not found, or no read access with this token.`);
   }
 
   /** Throws ReferenceConstraint when a bot has it installed. Asks admin, whose events may not have arrived here yet. */

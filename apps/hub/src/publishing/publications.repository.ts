@@ -11,7 +11,7 @@ import { pickVersion } from './versions';
 /** Table names; all have the columns of PublicationRow and a unique (name, workspace_id, version). */
 export type Kind = 'interface' | 'plugin';
 
-/** Visible rows: those of a workspace, all published ones, or those that a workspace may refer to. */
+/** Scope of visible rows: rows of a workspace, all published rows, or rows that a workspace may refer to. */
 export type Scope = { of: string } | 'everybody' | Visible;
 
 export interface Visible {
@@ -25,7 +25,7 @@ export interface PublicationRow {
   workspace_id: string;
   name: string;
   version: string;
-  /** Unlisted ones are public, but not in lists. */
+  /** Unlisted rows are public, but not in lists. */
   visibility: Visibility;
   title: string;
   description: string;

@@ -7,7 +7,7 @@ import { newName, type Tenant } from './tenant';
 /** Request of an operation, without route and credential. */
 export interface Request {
   path?: Record<string, string>;
-  /** The public client sends a record as `name.key=value`. */
+  /** Query parameters. The public client sends a record as `name.key=value`. */
   query?: Record<string, string | string[] | Record<string, string>>;
   headers?: Record<string, string>;
   body?: object;
@@ -431,7 +431,7 @@ export interface Sender {
   userKey?: string;
 }
 
-/** The tenant, with the credential that the operation requires. */
+/** Sender for a tenant, with the credential that the operation requires. */
 export function senderOf({ access }: Operation, { account, has, home }: Tenant): Sender {
   return {
     token: access.actor === 'operator' ? home.operatorToken : account.token,

@@ -13,9 +13,9 @@ import type { ComputedRow, StaleRow } from './stale-rows.repository';
 
 /** Concurrent requests to the completion server, over all tables. */
 const completionsAtOnce = 4;
-/** Retries: after so many pauses of its table, an unavailable completion server is an error of the cell. */
+/** Retries: after this number of pauses of its table, an unavailable completion server is an error of the cell. */
 const maxPauses = 5;
-/** The error of the completion server itself goes to the log only. */
+/** Public message; the error of the completion server itself goes to the log only. */
 const noAnswer =
   'The completion server did not answer after several attempts. The log of the tables service has the reason.';
 const defaultModel = 'gpt-4o';

@@ -7,7 +7,7 @@ const answersAtOnce = 5_000;
 
 /**
  * Makes all data of a deleted bot inaccessible; the sweeper of ErasureService erases it. Idempotent: each step removes
- * what is left.
+ * the remaining data.
  */
 @Injectable()
 export class EraseBotHandler {

@@ -174,7 +174,7 @@ function textOf(item: string): string {
   return `(${item} #>> '{}')`;
 }
 
-/** The operand of `@>` can contain fields, but no array positions. */
+/** True for a path that the operand of `@>` can express: fields, but no array positions. */
 function isContained({ path }: ColumnPlace): boolean {
   return !path.some((field) => /^[\s+-]*\d+$/.test(field));
 }
@@ -187,7 +187,10 @@ function isCompound(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** The index contains scalars only: a value without one would match every row in it. */
+/**
+ * True when the value contains a scalar. The index contains scalars only: a value without one would match every row in
+ * it.
+ */
 function hasScalar(value: unknown): boolean {
   return !isCompound(value) || Object.values(value).some(hasScalar);
 }

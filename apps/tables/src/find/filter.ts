@@ -31,7 +31,7 @@ export type Filter =
 
 export type Matches = Extract<Filter, { kind: 'matches' }>;
 
-/** The regular expressions of a filter. Only Postgres can validate them. */
+/** Regular expressions of a filter. Only Postgres can validate them. */
 export function expressionsOf(filter: Filter): Matches[] {
   switch (filter.kind) {
     case 'all':

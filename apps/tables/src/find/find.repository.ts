@@ -73,7 +73,7 @@ export class FindRepository {
     return found!.ids;
   }
 
-  /** The current rows of these ids, in the order of `ids`. Index: the primary key. */
+  /** Current rows of these ids, in the order of `ids`. Index: the primary key. */
   ofIds(question: PageQuestion, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
     return this.database.query<PageRow>(rowsOfIds(question, ids, values), values);

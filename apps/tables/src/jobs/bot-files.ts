@@ -40,7 +40,7 @@ export class BotFiles {
     return file;
   }
 
-  /** The signal also aborts the content, which only its reader sees as an error. */
+  /** Opens the content. The signal also aborts the content, which only its reader sees as an error. */
   async open(caller: JobCaller, id: string, signal: AbortSignal): Promise<OpenFile> {
     const file = await this.get(caller, id);
     const response = await this.request(file.url, { signal });

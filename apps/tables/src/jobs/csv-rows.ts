@@ -80,7 +80,7 @@ function readHeader(record: string[], columns: ReadColumns, ignored: IgnoredColu
     return column ? [{ place, name, type: column.schema.type }] : [];
   });
   const twice = cells.find(({ name, place }) => names.indexOf(name) !== place);
-  if (twice) throw new UnreadableFile(`The first line has the column ${twice.name} twice.`);
+  if (twice) throw new UnreadableFile(`The first line has the column ${twice.name} twice. Name each column once.`);
   if (cells.length === 0) {
     throw new UnreadableFile(
       `The first line names no column of this table. It must contain column names such as ${[...columns.keys()].slice(0, 3).join(', ')}, separated by commas.`,

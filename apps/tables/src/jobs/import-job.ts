@@ -76,7 +76,7 @@ export class ImportJob {
     if (task.contentVersion !== file.version) {
       await file.content.cancel();
       throw new UnreadableFile(
-        'The file was replaced during the import. Rows already imported from the former content stay: the job has their number.',
+        'The file was replaced during the import. Rows already imported from the previous content are kept; the job shows their number. Start another import for the new content.',
       );
     }
     return file;

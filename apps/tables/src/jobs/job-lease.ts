@@ -3,7 +3,7 @@ import type { Logger } from '@parley/logging/logger';
 import type { TakenJob } from './job.entity';
 import type { JobsRepository, Step } from './jobs.repository';
 
-/** The lease is lost: the job was deleted with its table, or another worker has taken it. Stop without further changes. */
+/** Lost lease: the job was deleted with its table, or another worker has taken it. Stop without further changes. */
 export class JobLost extends Error {
   override readonly name = 'JobLost';
 }

@@ -25,7 +25,7 @@ export class JobRowsRepository {
     );
   }
 
-  /** The last assigned row id; undefined when no table has this number. */
+  /** Last assigned row id; undefined when no table has this number. */
   async findLastId(tableNumber: string): Promise<number | undefined> {
     const [state] = await this.database.query<{ last_id: number }>(
       'SELECT (next_row_id - 1)::int AS last_id FROM table_state WHERE number = $1',

@@ -155,7 +155,7 @@ describe('importTable', () => {
   it.each([
     ['a JSON array', '[{"name":"cup"},{"name":"pot"}]', 'application/json'],
     ['JSON in lines', '{"name":"cup"}\n{"name":"pot"}\n', 'application/x-ndjson'],
-    ['what is packed by gzip', gzipSync('name\ncup\npot\n'), 'application/octet-stream'],
+    ['gzipped CSV', gzipSync('name\ncup\npot\n'), 'application/octet-stream'],
   ])('takes %s', async (_what, content, contentType) => {
     const table = await newTable();
 

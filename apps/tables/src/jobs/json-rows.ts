@@ -1,7 +1,7 @@
 import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow, tooLong } from './read-row';
 import { UnreadableFile } from './unreadable-file';
 
-/** The text of one value; undefined when it exceeds the limit. */
+/** Text of one value; undefined when it exceeds the limit. */
 interface RawRow {
   place: string;
   text: string | undefined;
@@ -106,7 +106,7 @@ async function* elementsOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow>
         else if (sign === quote) isInText = false;
       } else if (isOver) {
         if (chunk[at]!.trim() !== '')
-          throw new UnreadableFile(`Unexpected text after the end of the array in line ${line}.`);
+          throw new UnreadableFile(`Unexpected text after the end of the array in line ${line}: remove it.`);
       } else if (sign === quote) isInText = true;
       else if (isOpening(sign)) {
         depth += 1;
@@ -126,7 +126,8 @@ async function* elementsOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow>
     }
     if (!isOver && depth > 0) row.add(chunk.slice(start));
   }
-  if (!isOver) throw new UnreadableFile(`The array is not closed: the file ends after row ${elements}.`);
+  if (!isOver)
+    throw new UnreadableFile(`The array is not closed: the file ends after row ${elements}. Upload the complete file.`);
 }
 
 function isOpening(sign: number): boolean {

@@ -21,7 +21,7 @@ export async function* readRows(
     isEnough: (known) => known.length > maxRowCharacters || known.trimStart() !== '',
   });
   const sign = start.trimStart().slice(0, 1);
-  if (sign === '') throw new UnreadableFile('The file is empty.');
+  if (sign === '') throw new UnreadableFile('The file is empty: upload a file with rows.');
 
   const format = formatOf(contentType) ?? ('[{'.includes(sign) ? 'json' : 'csv');
   if (format === 'csv') yield* readCsv(all, columns, ignored);

@@ -54,7 +54,7 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>, limits: UnpackingLimi
     }
   } catch (error) {
     if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
-    throw new UnreadableFile('The file is gzipped, but damaged or cut off.', { cause: error });
+    throw new UnreadableFile('The gzipped file is damaged or cut off: upload it again.', { cause: error });
   }
 }
 

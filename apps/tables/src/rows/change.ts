@@ -43,7 +43,10 @@ export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
   });
 }
 
-/** Returns the first change for each value in the column. Refuses later ones, and those without a value. */
+/**
+ * Returns the first change for each value in the column. Refuses later changes of the value, and changes without a
+ * value.
+ */
 export function firstOfEach(changes: Change[], { name, key }: Column, remarks: Remarks): Change[] {
   const seen = new Set<string>();
   return changes.filter(({ id, place, data }) => {

@@ -40,7 +40,7 @@ async function newTable(rows: Rows, options: { keyColumn?: string; schema?: obje
   return name;
 }
 
-/** The stored rows with these ids, read by an empty update. */
+/** Stored rows with these ids, read by an empty update. */
 async function rowsOf(table: string, ...ids: number[]): Promise<Rows> {
   const { rows } = await client.updateTableRows({ table, rows: ids.map((id) => ({ id })) });
   return rows;

@@ -106,7 +106,7 @@ function leftMs({ deadline }: Deletion): number {
   if (left > 0) return left;
   throw new ApiError(
     'OperationTimeout',
-    'The rows could not all be deleted in time. Send the same request again for the rest.',
+    'Deleting the rows timed out before all were deleted. Send the same request again to delete the rest.',
   );
 }
 

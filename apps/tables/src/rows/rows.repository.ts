@@ -10,7 +10,7 @@ import type { KnownTable } from '../tables/table-catalog';
 import { dueNow } from '../work/queue-sql';
 
 export interface Inserted {
-  /** The id of each row, in order; undefined when its key is taken. */
+  /** Id of each row, in order; undefined when its key is taken. */
   ids: (number | undefined)[];
   createdAt: Date;
 }

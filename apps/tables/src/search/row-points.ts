@@ -72,8 +72,8 @@ export class RowPoints {
     } catch (error) {
       if (!isEmbedderProblem(error)) throw error;
       throw error instanceof EmbedderRefused
-        ? new ApiError('InvalidQuery', `The text cannot be searched for: ${error.message}`, { cause: error })
-        : unavailable('The text cannot be searched for just now. Try again in a moment.', error);
+        ? new ApiError('InvalidQuery', `search cannot be embedded: ${error.message}`, { cause: error })
+        : unavailable('The embedding model does not answer. Try again in a moment.', error);
     }
   }
 

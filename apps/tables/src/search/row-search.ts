@@ -46,7 +46,7 @@ export class RowSearch {
     return [...near, ...(await this.rows.pageWithout(others, known))];
   }
 
-  /** Nearest rows of the index (`known`) and those that match the filter, enough for the page if possible. */
+  /** Nearest rows of the index (`known`), and the matching rows among them: enough for the page if possible. */
   private async candidates(question: PageQuestion, vector: Float32Array) {
     const end = question.offset + question.limit;
     const isFiltered = question.filter.kind !== 'all' || question.filter.of.length > 0;

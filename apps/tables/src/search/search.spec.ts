@@ -264,7 +264,7 @@ describe('an unavailable embedding server', () => {
 
     expect(answer).toMatchObject({
       status: 503,
-      json: { message: 'The text cannot be searched for just now. Try again in a moment.' },
+      json: { message: 'The embedding model does not answer. Try again in a moment.' },
     });
   });
 
@@ -281,7 +281,7 @@ describe('an unavailable embedding server', () => {
       status: 400,
       json: {
         type: 'InvalidQuery',
-        message: 'The text cannot be searched for: The embedding server answered 400: too long',
+        message: 'search cannot be embedded: The embedding server answered 400: too long',
       },
     });
   });

@@ -28,7 +28,7 @@ export function effectOnRows(
   return Object.values(effect).some((keys) => keys.length > 0) ? effect : undefined;
 }
 
-/** The part of the effect that still applies to the current table. */
+/** Part of the effect that still applies to the current table. */
 export function remainingEffect(effect: EffectOnRows, table: TableRow): EffectOnRows {
   const computed = new Set(computedKeys(table));
   return {

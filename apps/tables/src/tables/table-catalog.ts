@@ -21,14 +21,14 @@ export class TableCatalog {
   constructor(private readonly tables: TablesRepository) {}
 
   /**
-   * The cached table, possibly outdated: for writes that check its number and version. A caller whose check fails calls
+   * Cached table, possibly outdated: for writes that check its number and version. A caller whose check fails calls
    * `forget` and retries. Throws ResourceNotFound.
    */
   async remembered(botId: string, nameOrId: string): Promise<KnownTable> {
     return this.known.get(place(botId, nameOrId)) ?? this.fetch(botId, nameOrId);
   }
 
-  /** The current table. Throws ResourceNotFound. */
+  /** Current table. Throws ResourceNotFound. */
   async current(botId: string, nameOrId: string): Promise<KnownTable> {
     const known = this.known.get(place(botId, nameOrId));
     if (known && (await this.tables.isCurrent(known, nameOrId))) return known;
@@ -57,7 +57,7 @@ export class TableCatalog {
       }
       this.forget(table);
     }
-    throw unavailable('The table is being changed just now. Try again in a moment.');
+    throw unavailable('The table is being changed by other requests. Try again in a moment.');
   }
 
   /**
@@ -71,7 +71,7 @@ export class TableCatalog {
       if (written !== undefined) return written;
       this.forget(table);
     }
-    throw unavailable('The table is being changed just now. Try again in a moment.');
+    throw unavailable('The table is being changed by other requests. Try again in a moment.');
   }
 
   forget({ bot_id, id, name }: Pick<TableRow, 'bot_id' | 'id' | 'name'>): void {

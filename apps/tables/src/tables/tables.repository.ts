@@ -80,7 +80,7 @@ export class TablesRepository {
     return row;
   }
 
-  /** The first table, of one bot or of all, with a searchable column and possibly rows after this position. */
+  /** First table, of one bot or of all, with a searchable column and possibly rows after this position. */
   async findSearchable({ tableId, rowId }: RowPlace, botId?: string): Promise<TableRow | undefined> {
     const [row] = await this.database.query<TableRow>(
       `SELECT ${whole}

@@ -357,5 +357,5 @@ function isTaken(error: unknown): boolean {
 }
 
 function busy(): ApiError {
-  return unavailable('The table is being changed just now. Try again in a moment.');
+  return unavailable('The table is being changed by other requests. Try again in a moment.');
 }

@@ -47,7 +47,7 @@ async function tableOf(name: string) {
   return (await client.getTable({ table: name })).table;
 }
 
-/** The stored rows: data by column key, in the order of their ids. */
+/** Stored rows: data by column key, in the order of their ids. */
 function storedRows(table: string) {
   return door.sql<{
     id: number;

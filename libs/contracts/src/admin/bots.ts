@@ -390,7 +390,7 @@ export class NewSigningSecret {
   newSigningSecret!: string;
 }
 
-/** The bot and its credentials no longer exist; every service erases its data of the bot. */
+/** Bot deletion: the bot and its credentials no longer exist; every service erases its data of the bot. */
 export class BotDeleted {
   @IsString()
   botId!: string;
@@ -406,12 +406,12 @@ export const eraseBotInFiles = consumer({ name: 'files.eraseBot', event: botDele
 export const eraseBotInTables = consumer({ name: 'tables.eraseBot', event: botDeleted });
 export const eraseBotInChat = consumer({ name: 'chat.eraseBot', event: botDeleted });
 
-/** The bot counts against the quotas of another workspace from now on. */
+/** Bot transfer: the bot counts against the quotas of another workspace from now on. */
 export class BotTransferred {
   @IsString()
   botId!: string;
 
-  /** The bot's new workspace. */
+  /** New workspace of the bot. */
   @IsString()
   workspaceId!: string;
 }

@@ -23,7 +23,7 @@ export const introspection = {
   introspect: operation({
     subject: 'admin.introspection.introspect',
     route: 'POST /v1/admin/introspect',
-    summary: "Gets the workspace of a bot that the token may read, and the token's account.",
+    summary: 'Gets the account of the token and the workspace of a bot that the token may read.',
     access: token,
     input: Introspect,
     output: Introspection,

@@ -10,7 +10,7 @@ export class PreferenceKey {
 }
 
 export class SetPreference extends PreferenceKey {
-  /** The preference is removed when absent. */
+  /** New value; when absent, the preference is removed. */
   @Optional()
   @JsonValue({ maxBytes: 100 * 1024 })
   value?: unknown;

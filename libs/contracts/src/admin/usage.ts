@@ -189,7 +189,7 @@ export class QuotasQuery {
   @PathParam()
   id!: string;
 
-  /** The current month when absent. */
+  /** Default: the current month. */
   @QueryForm(month, 'a month such as 2026-01')
   period?: string;
 }

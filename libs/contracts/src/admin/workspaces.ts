@@ -264,7 +264,9 @@ export const workspaceChanged = event({ subject: 'admin.workspaceChanged', data:
 
 export const labelWorkspace = consumer({ name: 'hub.labelWorkspace', event: workspaceChanged });
 
-/** The workspace and its memberships no longer exist; other services drop their copies of its label. */
+/**
+ * Workspace deletion: the workspace and its memberships no longer exist; other services drop their copies of its label.
+ */
 export class WorkspaceDeleted {
   @IsString()
   workspaceId!: string;

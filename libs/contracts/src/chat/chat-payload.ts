@@ -186,7 +186,7 @@ function within(place: string, problem: string): string {
   return `${place}${/^[.[]/.test(problem) ? '' : ' '}${problem}`;
 }
 
-/** The schema itself, or the member of its union that has the value's type. */
+/** Schema itself, or the member of its union that has the value's type. */
 function objectSchema(schema: JsonSchema, { type }: Record<string, unknown>): ObjectSchema | undefined {
   const { oneOf } = schema as { oneOf?: ObjectSchema[] };
   return oneOf ? oneOf.find((one) => typeOf(one) === type) : (schema as ObjectSchema);

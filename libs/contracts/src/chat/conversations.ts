@@ -44,7 +44,7 @@ export class Conversation {
   @IsString()
   integration!: string;
 
-  /** The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
+  /** Tags by name. The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
   @ShownTags()
   tags!: Record<string, string>;
 

@@ -8,7 +8,7 @@ import { ChatEndpoint, ChatUser } from './endpoint-users';
 import { IsForeignId } from './foreign-id';
 
 export class ChatConversation {
-  /** The foreign id if it has one. */
+  /** Foreign id if there is one, otherwise the id of the platform. */
   @IsString()
   id!: string;
 

@@ -20,11 +20,11 @@ export class ChatMessage {
   @IsChatPayload()
   payload!: ChatPayload;
 
-  /** The foreign id if it has one. */
+  /** Foreign id if there is one, otherwise the id of the platform. */
   @IsString()
   userId!: string;
 
-  /** The foreign id if it has one. */
+  /** Foreign id if there is one, otherwise the id of the platform. */
   @IsString()
   conversationId!: string;
 
@@ -75,11 +75,11 @@ export class ChatEvent {
   @JsonObject()
   payload!: Record<string, unknown>;
 
-  /** The foreign id if it has one. */
+  /** Foreign id if there is one, otherwise the id of the platform. */
   @IsString()
   conversationId!: string;
 
-  /** The foreign id if it has one. */
+  /** Foreign id if there is one, otherwise the id of the platform. */
   @IsString()
   userId!: string;
 }

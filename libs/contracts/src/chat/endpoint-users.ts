@@ -13,7 +13,7 @@ export class ChatEndpoint {
 }
 
 export class ChatUser {
-  /** The foreign id if it has one. */
+  /** Foreign id if there is one, otherwise the id of the platform. */
   @IsString()
   id!: string;
 

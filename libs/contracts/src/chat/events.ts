@@ -47,7 +47,7 @@ export class Event {
   @IsString()
   createdAt!: string;
 
-  /** The bot sees events of its integrations as `alias:type`; an integration sees only its own. */
+  /** Event type. The bot sees events of its integrations as `alias:type`; an integration sees only its own. */
   @IsString()
   type!: string;
 

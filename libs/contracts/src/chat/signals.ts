@@ -36,7 +36,7 @@ export class OpenStream {
   @IsString()
   webhookId!: string;
 
-  /** The platform's id or a foreign id. */
+  /** Id of the platform or foreign id. */
   @IsString()
   conversationId!: string;
 }
@@ -69,7 +69,7 @@ export class MissedSignals {
   @IsInt()
   last!: number;
 
-  /** The result was truncated: continue after `last`. */
+  /** True when the result was truncated: continue after `last`. */
   @IsBoolean()
   hasMore!: boolean;
 

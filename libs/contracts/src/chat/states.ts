@@ -33,7 +33,7 @@ export class State {
   @IsString()
   userId?: string;
 
-  /** The bot sees states of its integrations as `alias:name`. */
+  /** Name. The bot sees states of its integrations as `alias:name`. */
   @IsString()
   name!: string;
 
@@ -63,8 +63,8 @@ export class StateName {
   id!: string;
 
   /**
-   * A state that the bot, or one of its integrations, declares for this type; the bot writes the latter as
-   * `alias:name`. Names of workflow states need no declaration.
+   * State that the bot, or one of its integrations, declares for this type; the bot writes the latter as `alias:name`.
+   * Names of workflow states need no declaration.
    */
   @PathParam({ maxLength: 200 })
   name!: string;

@@ -9,7 +9,10 @@ export const taggedTypes = ['conversation', 'user', 'message'] as const;
 export type TaggedType = (typeof taggedTypes)[number];
 
 export class ListTagValues extends PageQuery {
-  /** The bot names a tag of an integration as `alias:tag`; an integration names its own without a prefix. */
+  /**
+   * Name of the tag. The bot names a tag of an integration as `alias:tag`; an integration names its own without a
+   * prefix.
+   */
   @PathParam()
   key!: string;
 

@@ -66,7 +66,7 @@ export class Workflow {
   @IsDateString()
   timeoutAt!: string;
 
-  /** The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
+  /** Tags by name. The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
   @ShownTags()
   tags!: Record<string, string>;
 }

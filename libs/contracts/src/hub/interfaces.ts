@@ -98,7 +98,7 @@ export const interfaces = {
   getByName: operation({
     subject: 'hub.interfaces.getByName',
     route: 'GET /v1/admin/interfaces/{name}/{version}',
-    summary: 'Gets an interface by its name and version: that of the workspace, or else a public one.',
+    summary: 'Gets an interface by its name and version: an interface of the workspace, or else a public interface.',
     access: workspace.read,
     input: PublicationName,
     output: InterfaceReply,

@@ -57,7 +57,7 @@ export class PublicationDraft {
   @MaxLength(200_000)
   readme?: string;
 
-  /** The name by default. */
+  /** Default: the name. */
   @Optional()
   @IsString()
   @Length(1, 64)

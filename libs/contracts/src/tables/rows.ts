@@ -57,7 +57,7 @@ export class Row {
   @IsInt()
   id!: number;
 
-  /** Absent for a row that stands for a group. */
+  /** Absent for a row that represents a group. */
   @Optional()
   @IsString()
   createdAt?: string;

@@ -74,7 +74,7 @@ export class OutboxProcesses {
     await this.removeAll();
   }
 
-  /** Publishes the deletion of so many bots, each event in its own transaction, several at a time. */
+  /** Publishes the deletion of `count` bots, each event in its own transaction, several at a time. */
   announceEach(count: number): Promise<string[]> {
     return Promise.all(Array.from({ length: count }, () => this.database.transaction((tx) => this.announce(tx))));
   }

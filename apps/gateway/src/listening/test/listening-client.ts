@@ -77,7 +77,7 @@ function readEvent(client: Client, event: string): void {
   client.heard.push(fields['data']!);
 }
 
-/** The key goes into the query, as in browsers, where WebSockets cannot set headers. */
+/** Sends the key in the query, as browsers do, where WebSockets cannot set headers. */
 function byWebSocket(url: string, { key = 'alice', ...asked }: Asked): Promise<Client> {
   const address = new URL(`${url.replace('http', 'ws')}${pathOf(asked)}`);
   if (key !== '') address.searchParams.set('x-user-key', key);

@@ -16,7 +16,7 @@ export interface RowCode {
   code: string;
   /** Values by column name; null to check the syntax without running the code. */
   row: Record<string, unknown> | null;
-  /** The frozen clock of the run, in milliseconds since 1970. */
+  /** Frozen clock of the run, in milliseconds since 1970. */
   instant: number;
   limits: CodeLimits;
   /** Shared memory: the time at which the thread starts the code, 0 before. */
