@@ -204,7 +204,7 @@ describe('a quota', () => {
     await expect(bot.upsert({ key: 'b', size: 31 })).rejects.toMatchObject({
       type: 'QuotaExceeded',
       code: 403,
-      message: expect.stringMatching(/store 100 bytes.*\(storage_count\).*has 70;.*has 31\./),
+      message: expect.stringMatching(/store 100 bytes.*\(storage_count\).*uses 70.*has 31/),
     });
     await bot.upsert({ key: 'b', size: 30 });
   });

@@ -152,7 +152,7 @@ it('refuses too much text from shared strings', async () => {
 it('refuses other Office documents', async () => {
   const word = zipOfTexts({ 'xl/workbook.xml': '<document/>' });
 
-  await expect(parseXlsx(word)).rejects.toThrow(/no Excel workbook/);
+  await expect(parseXlsx(word)).rejects.toThrow(/not the declared Excel workbook/);
 });
 
 function columnName(column: number): string {

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { Client } from 'pg';
-import { testServer } from './global-setup';
+import { testRun } from './global-setup';
 
 export default async function globalTeardown(): Promise<void> {
-  if (!testServer) return dropDatabases();
-
-  const { postgres, cleaner } = testServer;
-  await postgres.stop();
+  const { postgres, cleaner } = testRun;
+  if (postgres) await postgres.stop();
+  else await dropDatabases();
   cleaner.ref();
   cleaner.stdin?.end();
   await once(cleaner, 'exit');
