@@ -6,6 +6,8 @@ ARG NODE_IMAGE=node:22.21.1-bookworm-slim
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+# The script `prepare` of package.json runs at each `npm ci`.
+COPY tools/enable-git-hooks.mjs tools/
 
 FROM packages AS build
 RUN --mount=type=cache,target=/root/.npm npm ci

@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -42,7 +42,7 @@ const instructions = {
     const target = paths.pop();
     for (const path of paths) {
       const isFolder = target.endsWith('/') || target === '.';
-      const place = path === '.' || !isFolder ? target : join(target, path);
+      const place = path === '.' || !isFolder ? target : join(target, basename(path));
       cpSync(join(source, path), join(image.folder, workdir, place), { recursive: true, verbatimSymlinks: true });
     }
   },

@@ -25,6 +25,19 @@ it('installs from the lock file, without development packages and sources in the
   ]);
 });
 
+it('copies the scripts that npm runs at each install', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const paths = ['preinstall', 'install', 'postinstall', 'prepare'].flatMap(
+    (name) => scripts[name]?.split(' ')[1] ?? [],
+  );
+  const packages = lines.slice(0, lines.indexOf('FROM packages AS build'));
+  const context = readFileSync('.dockerignore', 'utf8').split('\n');
+
+  expect(paths).toEqual(['tools/enable-git-hooks.mjs']);
+  expect(packages).toContain(`COPY ${paths[0]} tools/`);
+  expect(context).toContain(`!${paths[0]}`);
+});
+
 it('runs as a numeric user other than root', () => {
   expect(instructions('USER')).toEqual(['1000:1000']);
 });
