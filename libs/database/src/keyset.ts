@@ -98,10 +98,7 @@ export class Keyset<Row> {
       key.length === this.columns.length &&
       this.columns.every(({ type }, index) => typeof key[index] === 'string' && checks[type](key[index]));
     if (fits && fingerprint === this.fingerprint(boundTo)) return key as string[];
-    throw new ApiError(
-      'InvalidQuery',
-      'nextToken is not valid for this list: use meta.nextToken of the previous page, with the same parameters.',
-    );
+    throw invalidNextToken();
   }
 
   /** Binds a token to its query, so that it cannot continue another list. */
@@ -129,4 +126,12 @@ function parse(token: string): unknown[] {
   } catch {
     return [];
   }
+}
+
+/** Equal for every list, whatever its tokens contain. */
+export function invalidNextToken(): ApiError {
+  return new ApiError(
+    'InvalidQuery',
+    'nextToken is not valid for this list: use meta.nextToken of the previous page, with the same parameters.',
+  );
 }

@@ -21,11 +21,7 @@ export function addFileCommands(program: Command, output: Output): void {
     .description('lists files that wait to be indexed for long, or whose indexing was attempted before')
     .argument('[minutes]', 'minimum age in minutes (default: 10)', wholeNumber)
     .action(async (olderThanMinutes?: number) => {
-      const pages = await collect(Operator.find().pages(files.indexing.listStuck, { olderThanMinutes }));
-      printResult(
-        output,
-        pages.flatMap((page) => page.files),
-      );
+      printResult(output, await filesOf(Operator.find().pages(files.indexing.listStuck, { olderThanMinutes })));
     });
   group
     .command('failed')
@@ -33,11 +29,7 @@ export function addFileCommands(program: Command, output: Output): void {
     .argument('[bot id]', 'only files of this bot')
     .action(async (bot?: string) => {
       const botId = bot && possibleBot(bot);
-      const pages = await collect(Operator.find().pages(files.indexing.listFailed, { botId }));
-      printResult(
-        output,
-        pages.flatMap((page) => page.files),
-      );
+      printResult(output, await filesOf(Operator.find().pages(files.indexing.listFailed, { botId })));
     });
   group
     .command('retry')
@@ -121,9 +113,9 @@ async function reconcile(operator: Operator): Promise<{ checked: number; correct
   return { checked, corrected };
 }
 
-async function collect<T>(pages: AsyncIterable<T>): Promise<T[]> {
+async function filesOf<T>(pages: AsyncIterable<{ files: T[] }>): Promise<T[]> {
   const all: T[] = [];
-  for await (const page of pages) all.push(page);
+  for await (const page of pages) all.push(...page.files);
   return all;
 }
 

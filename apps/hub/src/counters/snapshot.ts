@@ -1,4 +1,5 @@
 import { ApiError } from '@parley/contracts/errors';
+import { invalidNextToken } from '@parley/database/keyset';
 
 /** Time limit in hours for paging through a list sorted by counters. */
 export const snapshotHours = 24;
@@ -18,10 +19,7 @@ export function withSnapshot({ time, takenAt }: Snapshot, token: string): string
 export function readSnapshot(token: string): { snapshot: Snapshot; rest: string } {
   const [, time, takenAt, rest] = /^(\d{1,15})\.(\d{1,15})\.(.*)$/.exec(token) ?? [];
   if (time === undefined || takenAt === undefined || rest === undefined) {
-    throw new ApiError(
-      'InvalidQuery',
-      'nextToken is not valid for this list: use meta.nextToken of the previous page, with the same parameters.',
-    );
+    throw invalidNextToken();
   }
   if (Date.now() - Number(takenAt) > snapshotHours * 3_600_000) {
     throw new ApiError('InvalidQuery', `nextToken is older than ${snapshotHours} hours: begin with the first page.`);
