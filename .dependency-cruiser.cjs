@@ -44,8 +44,8 @@ module.exports = {
     ),
     forbid(
       'only-the-bus-knows-nats',
-      'Calls and events go through @parley/bus. The baselines of the benchmark use NATS directly to measure the overhead.',
-      { pathNot: ['^libs/bus/', '^bench/bare-', '^deploy/test/'] },
+      'Calls and events go through @parley/transport. The baselines of the benchmark use NATS directly to measure the overhead.',
+      { pathNot: ['^libs/transport/', '^bench/bare-', '^deploy/test/'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(

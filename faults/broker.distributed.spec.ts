@@ -1,4 +1,4 @@
-import { deleteConsumers, deleteStream } from '@parley/bus/test/broker';
+import { deleteConsumers, deleteStream } from '@parley/transport/test/broker';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { seedVariable } from '@parley/bus/permissions';
+import { seedVariable } from '@parley/transport/permissions';
 import { NatsServer } from '@parley/testing/nats-server';
 import { firstWorkspace } from '@parley/testing/running-platform';
 import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';

@@ -1,4 +1,4 @@
-import { garbagePerSubject, sendGarbage } from '@parley/bus/test/garbage';
+import { garbagePerSubject, sendGarbage } from '@parley/transport/test/garbage';
 import { allOperations } from '@parley/contracts/contracts';
 import { clientOf, parley } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deleteStream } from '@parley/bus/test/broker';
+import { deleteStream } from '@parley/transport/test/broker';
 import { sendSignal } from '@parley/local-postgres/server';
 import { until } from '@parley/testing/until';
 import { appNames, type AppName } from '../fleet';

@@ -1,6 +1,6 @@
-import { NatsLink } from '@parley/bus/nats-connection';
-import { operatorName } from '@parley/bus/permissions';
-import { StreamUpkeep } from '@parley/bus/stream-upkeep';
+import { NatsLink } from '@parley/transport/nats-connection';
+import { operatorName } from '@parley/transport/permissions';
+import { StreamUpkeep } from '@parley/transport/stream-upkeep';
 import { createLogger } from '@parley/logging/logger';
 import type { NatsConfig } from '@parley/service/config';
 

@@ -1,8 +1,8 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
 import { Slots } from '@parley/background/slots';
-import type { Delivery } from '@parley/bus/event-stream';
-import { Consumes } from '@parley/bus/handles';
+import type { Delivery } from '@parley/transport/event-stream';
+import { Consumes } from '@parley/transport/handles';
 import { indexFile } from '@parley/contracts/files';
 import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';

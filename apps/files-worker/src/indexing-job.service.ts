@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { redeliveryDelayMs } from '@parley/bus/event-stream';
+import { redeliveryDelayMs } from '@parley/transport/event-stream';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/database/database';
 import { FilesRepository } from '@parley/file-store/files.repository';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { type BotCaller, hasPermission } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { ApiError } from '@parley/contracts/errors';
@@ -8,7 +8,7 @@ import { DeclarationsService, type Place } from './declarations.service';
 @Injectable()
 export class DestinationsService {
   constructor(
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly declarations: DeclarationsService,
   ) {}
 
@@ -20,7 +20,7 @@ export class DestinationsService {
     // Bot keys, integrations and users belong to one bot.
     const isFree = caller.account && !caller.user && caller.integration?.alias === undefined;
     if (!isFree) throw forbidden(botId);
-    const { role, workspaceId, quotas } = await this.bus.call(admin.identity.roleInBot, caller, {
+    const { role, workspaceId, quotas } = await this.client.call(admin.identity.roleInBot, caller, {
       accountId: caller.account!.id,
       botId,
     });

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
-import type { Delivery } from '@parley/bus/event-stream';
-import { Consumes } from '@parley/bus/handles';
+import type { Delivery } from '@parley/transport/event-stream';
+import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, eraseBotInFiles } from '@parley/contracts/admin/bots';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
 import { blobStore } from '@parley/file-store/tokens';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Delivery } from '@parley/bus/event-stream';
-import { Consumes } from '@parley/bus/handles';
+import type { Delivery } from '@parley/transport/event-stream';
+import { Consumes } from '@parley/transport/handles';
 import { type BotTransferred, moveBotInFiles } from '@parley/contracts/admin/bots';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 

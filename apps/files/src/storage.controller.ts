@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { Caller } from '@parley/contracts/caller';
 import { storageCounts, type ReconcileStorage } from '@parley/contracts/storage-counts';
 import { StorageService } from './storage.service';

@@ -1,5 +1,5 @@
 import { Controller, type DynamicModule, Module } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { BotCaller } from '@parley/contracts/access';
 import { identity, type Identity } from '@parley/contracts/admin/identity';
 import { ApiError } from '@parley/contracts/errors';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { type Access, authorize } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged, type Identify, type Identity } from '@parley/contracts/admin/identity';
@@ -37,10 +37,10 @@ export class CallerGuard implements OnModuleInit {
     fetchMethod: (_key, _stale, { context }) => this.ask(context),
   });
 
-  constructor(private readonly bus: Bus) {}
+  constructor(private readonly client: ParleyClient) {}
 
   onModuleInit(): void {
-    this.bus.listen(credentialsChanged, () => this.identities.clear());
+    this.client.listen(credentialsChanged, () => this.identities.clear());
   }
 
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
@@ -61,7 +61,7 @@ export class CallerGuard implements OnModuleInit {
   }
 
   private async ask({ asker, question }: Question): Promise<Identity> {
-    const ask = () => this.bus.call(admin.identity.identify, asker, question);
+    const ask = () => this.client.call(admin.identity.identify, asker, question);
     const first = ask();
     const patience = new AbortController();
     const late = sleep(askAgainMs, undefined, { signal: patience.signal }).catch(() => undefined);

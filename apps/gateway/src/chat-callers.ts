@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import type { Caller } from '@parley/contracts/caller';
 import { callers, type ChatPlace } from '@parley/contracts/chat/callers';
 import { notFound } from '@parley/contracts/errors';
@@ -27,7 +27,7 @@ export class ChatCallers {
   /** Single flight: pending calls, shared by equal requests. */
   private readonly asked = new Map<string, Promise<Known>>();
 
-  constructor(private readonly bus: Bus) {}
+  constructor(private readonly client: ParleyClient) {}
 
   /** An answer at most a minute old, without a call when it is cached. Throws the error of the service. */
   verify(caller: Caller, webhookId: string): ChatPlace | Promise<ChatPlace> {
@@ -59,7 +59,7 @@ export class ChatCallers {
     if (webhookId.length > maxWebhookIdLength || webhookId.includes('\0')) throw notFound('webhook', webhookId);
     const askedAt = Date.now();
     try {
-      const known = { ...(await this.bus.call(callers.verify, caller, { webhookId })), askedAt };
+      const known = { ...(await this.client.call(callers.verify, caller, { webhookId })), askedAt };
       this.known.set(name, known);
       return known;
     } catch (error) {

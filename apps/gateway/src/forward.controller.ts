@@ -1,8 +1,8 @@
 import cors from '@fastify/cors';
 import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { Bus } from '@parley/bus/bus';
-import { tenantOf } from '@parley/bus/envelope';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { tenantOf } from '@parley/transport/envelope';
 import type { Access } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { allOperations, missingRoutes } from '@parley/contracts/contracts';
@@ -46,7 +46,7 @@ interface Forwarded extends ReadRequest, TracedRequest {
 }
 
 /**
- * Forwards each contracted HTTP route to the bus. Routes are registered with Fastify itself, which routes before it
+ * Forwards each contracted HTTP route to the client. Routes are registered with Fastify itself, which routes before it
  * decodes `%2F`.
  */
 @Controller()
@@ -57,7 +57,7 @@ export class ForwardController implements OnModuleInit {
 
   constructor(
     private readonly http: HttpAdapterHost,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly guard: CallerGuard,
     private readonly limits: RateLimits,
     private readonly chatCallers: ChatCallers,
@@ -183,7 +183,7 @@ export class ForwardController implements OnModuleInit {
             : input.read({ body, ...raw });
         if (operation.contentType) this.texts.admit(reply.raw);
         request.isForwarded = true;
-        const { text, isReplayed } = await this.bus.ask(operation, request.caller!, value);
+        const { text, isReplayed } = await this.client.ask(operation, request.caller!, value);
         this.accept(request);
         reply.code(operation.status);
         if (isReplayed) reply.header('idempotent-replayed', 'true');

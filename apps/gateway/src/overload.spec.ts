@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { Controller, type DynamicModule, Module } from '@nestjs/common';
 import { Slots } from '@parley/background/slots';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { BotCaller } from '@parley/contracts/access';
 import type { FileId, FileReply } from '@parley/contracts/files';
 import { files } from '@parley/contracts/files';

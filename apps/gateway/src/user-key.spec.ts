@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { Bus } from '@parley/bus/bus';
-import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { chatUser, chatVisitor } from '@parley/contracts/access';
 import { createLogger } from '@parley/logging/logger';
 import { CallerGuard } from './caller.guard';
 
 const guard = new CallerGuard(
-  new Bus(new InProcessTransport(new InProcessHub(), 1000, createLogger('test', 'silent'))),
+  new ParleyClient(new InProcessDriver(new InProcessHub(), 1000, createLogger('test', 'silent'))),
 );
 
 const request = (headers: Record<string, string>) =>

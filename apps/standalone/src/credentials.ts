@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Bus } from '@parley/bus/bus';
+import type { ParleyClient } from '@parley/transport/parley-client';
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
@@ -32,13 +32,13 @@ export async function openToken(folder: string): Promise<{ token: string; isNew:
 
 /** A valid token of the first account, and its workspace. An unknown token is replaced by a new one. */
 export async function findOwner(
-  bus: Bus,
+  client: ParleyClient,
   email: string,
   known: string,
 ): Promise<Pick<Credentials, 'email' | 'workspaceId' | 'token'>> {
   const caller = systemCaller('start');
   const identify = (token: string) =>
-    bus.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
+    client.call(admin.identity.identify, caller, { tokenHash: hashToken(token), kind: 'pat' });
   const isKnown = await identify(known).then(
     () => true,
     (error: unknown) => {
@@ -48,9 +48,9 @@ export async function findOwner(
   );
   const token = isKnown
     ? known
-    : (await bus.call(admin.accounts.createToken, caller, { email, note: 'credentials.json' })).value;
+    : (await client.call(admin.accounts.createToken, caller, { email, note: 'credentials.json' })).value;
   const { caller: owner } = await identify(token);
-  const { workspaces } = await bus.call(admin.workspaces.list, { ...caller, ...owner }, { limit: 200 });
+  const { workspaces } = await client.call(admin.workspaces.list, { ...caller, ...owner }, { limit: 200 });
   const workspace = workspaces.find(({ handle }) => handle === 'default') ?? workspaces.at(-1);
   return { email: owner.account?.email ?? email, workspaceId: workspace?.id ?? '', token };
 }

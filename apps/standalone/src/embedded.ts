@@ -11,8 +11,8 @@ import { GatewayModule } from '../../gateway/src/gateway.module';
 import { HubModule } from '../../hub/src/hub.module';
 import { TablesModule } from '../../tables/src/tables.module';
 import { within } from '@parley/background/within';
-import { Bus } from '@parley/bus/bus';
-import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { ConfigError } from '@parley/config/config';
 import { Database } from '@parley/database/database';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
@@ -139,7 +139,7 @@ export class EmbeddedPlatform {
     const events = await this.openEvents(env.DATABASE_URL, metrics);
     const hub = new InProcessHub();
     const platform = (): Platform => ({
-      transport: new InProcessTransport(hub, maxBodyBytes, this.appsLogger),
+      transport: new InProcessDriver(hub, maxBodyBytes, this.appsLogger),
       events,
       logger: this.appsLogger,
       metrics,
@@ -160,9 +160,9 @@ export class EmbeddedPlatform {
     await events.open();
     this.openDoor(door, gateway, files!);
 
-    const bus = new Bus(platform().transport);
+    const client = new ParleyClient(platform().transport);
     const { bootstrapEmail, chatUrl = `${publicUrl}/chat` } = configs.admin;
-    const owner = await findOwner(bus, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
+    const owner = await findOwner(client, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
     this.credentials = { url: publicUrl, chatUrl, ...owner };
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);

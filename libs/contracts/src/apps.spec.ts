@@ -5,13 +5,13 @@ import { operationsOf } from './operation';
 
 type Named = { kind: string; subject?: string; name?: string };
 
-/** Bus calls in the sources of an app, and the list of `App` that must name them. */
+/** Calls of the client in the sources of an app, and the list of `App` that must name them. */
 const uses: [keyof App, RegExp][] = [
-  ['asks', /\bbus\s*\.\s*(?:call|ask)\(\s*([\w.]+)/g],
+  ['asks', /\bclient\s*\.\s*(?:call|ask)\(\s*([\w.]+)/g],
   ['announces', /\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*([\w.]+)/g],
   ['consumes', /@Consumes\(([\w.]+)\)/g],
-  ['tells', /\bbus\s*\.\s*(?:broadcast|publish)\(\s*([\w.]+)/g],
-  ['hears', /\bbus\s*\.\s*(?:listen|subscribe)\(\s*([\w.]+)/g],
+  ['tells', /\bclient\s*\.\s*(?:broadcast|publish)\(\s*([\w.]+)/g],
+  ['hears', /\bclient\s*\.\s*(?:listen|subscribe)\(\s*([\w.]+)/g],
 ];
 
 /** Bus permission of the gateway, which forwards every operation that has a route. */

@@ -1,4 +1,4 @@
-import type { EventMessage } from '@parley/bus/event-stream';
+import type { EventMessage } from '@parley/transport/event-stream';
 import type { DeadLetter } from '@parley/contracts/dead-letters';
 import type { Database, Transaction } from '@parley/database/database';
 import { newId } from '@parley/database/ids';

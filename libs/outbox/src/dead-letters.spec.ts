@@ -1,12 +1,12 @@
 import { Controller, type DynamicModule, Injectable, Module } from '@nestjs/common';
-import type { Delivery, EventMessage } from '@parley/bus/event-stream';
-import { Consumes } from '@parley/bus/handles';
+import type { Delivery, EventMessage } from '@parley/transport/event-stream';
+import { Consumes } from '@parley/transport/handles';
 import { systemCaller } from '@parley/contracts/caller';
 import { deadLetterOperations } from '@parley/contracts/dead-letters';
 import { service as serviceAccess } from '@parley/contracts/access';
 import { Empty } from '@parley/contracts/paging';
 import { consumer, operation } from '@parley/contracts/operation';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import { Database } from '@parley/database/database';
 import { ServiceConfig } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';

@@ -1,4 +1,4 @@
-import type { EventMessage } from '@parley/bus/event-stream';
+import type { EventMessage } from '@parley/transport/event-stream';
 import type { Database } from '@parley/database/database';
 import { toText } from '@parley/database/storable';
 import { Events1700000000110 } from './migrations/1700000000110-events';

@@ -1,4 +1,4 @@
-import { type EventMessage, messageIdOf, type StreamPlace } from '@parley/bus/event-stream';
+import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
 import type { Database, Sql, Transaction } from '@parley/database/database';
 import { deleteOlder } from '@parley/database/delete-older';
 import { Outbox1700000000100 } from './migrations/1700000000100-outbox';
@@ -76,7 +76,7 @@ export class OutboxRepository {
     await deleteOlder(this.database, 'inbox', 'received_at', hours);
   }
 
-  async findPlace(sql: Sql = this.database): Promise<StreamPlace | undefined> {
+  async findPlace(sql: Sql = this.database): Promise<StreamPosition | undefined> {
     const [row] = await sql.query<{ sequence: string; messageId: string }>(
       'SELECT sequence, message_id AS "messageId" FROM outbox_place',
     );
@@ -84,19 +84,19 @@ export class OutboxRepository {
   }
 
   /** Shared advisory lock until the transaction ends: no relay can declare the stream lost before this batch is marked. */
-  async sharePlace(tx: Sql): Promise<StreamPlace | undefined> {
+  async sharePlace(tx: Sql): Promise<StreamPosition | undefined> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(${placeLock})`);
     return this.findPlace(tx);
   }
 
   /** Exclusive advisory lock: waits until no relay is publishing. */
-  async lockPlace(tx: Sql): Promise<StreamPlace | undefined> {
+  async lockPlace(tx: Sql): Promise<StreamPosition | undefined> {
     await tx.query(`SELECT pg_advisory_xact_lock(${placeLock})`);
     return this.findPlace(tx);
   }
 
   /** Keeps the later position: relays may save in another order than they have published. */
-  async savePlace(tx: Sql, { sequence, messageId }: StreamPlace): Promise<void> {
+  async savePlace(tx: Sql, { sequence, messageId }: StreamPosition): Promise<void> {
     await tx.query(
       `INSERT INTO outbox_place (singleton, sequence, message_id) VALUES (true, $1, $2)
        ON CONFLICT (singleton) DO UPDATE SET sequence = $1, message_id = $2 WHERE outbox_place.sequence < $1`,

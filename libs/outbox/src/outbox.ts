@@ -1,6 +1,6 @@
 import type { Transaction } from '@parley/database/database';
 import { newId } from '@parley/database/ids';
-import type { EventMessage } from '@parley/bus/event-stream';
+import type { EventMessage } from '@parley/transport/event-stream';
 import type { Event } from '@parley/contracts/operation';
 import { currentTraceparent, inSpan, isTraced } from '@parley/tracing/tracing';
 

@@ -1,4 +1,4 @@
-import type { EventMessage } from '@parley/bus/event-stream';
+import type { EventMessage } from '@parley/transport/event-stream';
 import { until } from '@parley/testing/until';
 import { DeliveriesRepository } from './deliveries.repository';
 import { PostgresEvents } from './postgres-events';

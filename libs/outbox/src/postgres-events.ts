@@ -6,8 +6,8 @@ import {
   type EventStream,
   heartbeatMs,
   redeliveryDelayMs,
-  type StreamPlace,
-} from '@parley/bus/event-stream';
+  type StreamPosition,
+} from '@parley/transport/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { DeliveriesRepository, TakenDelivery } from './deliveries.repository';
 
@@ -34,7 +34,7 @@ export class PostgresEvents implements EventStream {
     for (const { loops } of this.consumers) loops.forEach((loop) => loop.start());
   }
 
-  async publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
+  async publish(events: EventMessage[]): Promise<StreamPosition | undefined> {
     if (!this.isOpen)
       throw new Error('The event stream is not open yet: call open() after all consumers are registered.');
     await this.deliveries.add(
@@ -52,7 +52,7 @@ export class PostgresEvents implements EventStream {
   }
 
   /** Always true: the rows are in the same database as the outbox. */
-  keeps(_place: StreamPlace): Promise<boolean> {
+  keeps(_place: StreamPosition): Promise<boolean> {
     return Promise.resolve(true);
   }
 

@@ -1,4 +1,4 @@
-import { setDuplicateWindow, storedEventIds } from '@parley/bus/test/stored-events';
+import { setDuplicateWindow, storedEventIds } from '@parley/transport/test/stored-events';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import type { run } from '@parley/testing/running-platform';
 import { until } from '@parley/testing/until';

@@ -1,5 +1,5 @@
-import { JetStreamEvents } from '@parley/bus/jetstream-events';
-import { NatsLink } from '@parley/bus/nats-connection';
+import { JetStreamEvents } from '@parley/transport/jetstream-events';
+import { NatsLink } from '@parley/transport/nats-connection';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { until } from '@parley/testing/until';
 import { DeadLettersRepository } from './dead-letters.repository';

@@ -1,4 +1,4 @@
-import { type EventMessage, messageIdOf, type StreamPlace } from '@parley/bus/event-stream';
+import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
 import { newId } from '@parley/database/ids';
 import { until } from '@parley/testing/until';
 import { DeliveriesRepository } from './deliveries.repository';
@@ -27,7 +27,7 @@ class FragileEvents extends PostgresEvents {
   /** Delays a result that is already computed. */
   afterKeeps: () => Promise<void> = () => Promise.resolve();
 
-  override async publish(events: EventMessage[]): Promise<StreamPlace> {
+  override async publish(events: EventMessage[]): Promise<StreamPosition> {
     await super.publish(events);
     this.sent.push(...events);
     this.stored.push(...events.map(messageIdOf));
@@ -36,7 +36,7 @@ class FragileEvents extends PostgresEvents {
     return place;
   }
 
-  override async keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
+  override async keeps({ sequence, messageId }: StreamPosition): Promise<boolean> {
     const isKept = this.stored[sequence - 1] === messageId;
     await this.afterKeeps();
     return isKept;

@@ -1,5 +1,5 @@
 import { Loop } from '@parley/background/loop';
-import type { EventStream, StreamPlace } from '@parley/bus/event-stream';
+import type { EventStream, StreamPosition } from '@parley/transport/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { OutboxRepository } from './outbox.repository';
 
@@ -67,7 +67,7 @@ export class Relay {
     return false;
   }
 
-  private async isKept(place: StreamPlace | undefined): Promise<boolean> {
+  private async isKept(place: StreamPosition | undefined): Promise<boolean> {
     return !place || this.events.keeps(place);
   }
 }

@@ -1,5 +1,5 @@
 import { Controller, type Type } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { Caller } from '@parley/contracts/caller';
 import { SealAnew, type SealedAnew, type sealedTextOperations } from '@parley/contracts/sealed-texts';
 import { SealedTextsService } from './sealed-texts.service';

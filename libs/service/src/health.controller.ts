@@ -1,5 +1,5 @@
 import { Controller, Get, HttpStatus, Inject, Injectable, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { withDeadline } from '@parley/bus/transport';
+import { withDeadline } from '@parley/transport/driver';
 import type { FastifyReply } from 'fastify';
 import { ErrorFilter } from './error.filter';
 import { MetricsGuard } from './metrics.guard';

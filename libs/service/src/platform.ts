@@ -1,5 +1,5 @@
-import type { EventStream } from '@parley/bus/event-stream';
-import type { Transport } from '@parley/bus/transport';
+import type { EventStream } from '@parley/transport/event-stream';
+import type { Transport } from '@parley/transport/driver';
 import type { Logger } from '@parley/logging/logger';
 import type { Metrics } from './metrics';
 

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { within } from '@parley/background/within';
-import { JetStreamEvents } from '@parley/bus/jetstream-events';
-import { NatsLink } from '@parley/bus/nats-connection';
-import { NatsTransport } from '@parley/bus/nats-transport';
+import { JetStreamEvents } from '@parley/transport/jetstream-events';
+import { NatsLink } from '@parley/transport/nats-connection';
+import { NatsDriver } from '@parley/transport/nats-driver';
 import { hostname } from 'node:os';
 import { ConfigError, readConfigs } from '@parley/config/config';
 import { createLogger, type Logger } from '@parley/logging/logger';
@@ -89,7 +89,7 @@ export async function connectPlatform(
 ): Promise<Platform> {
   const link = await NatsLink.open(nats.natsUrl, name, logger, nats.credentials);
   return {
-    transport: new NatsTransport(link, maxBodyBytes, nats.natsReplicas, logger),
+    transport: new NatsDriver(link, maxBodyBytes, nats.natsReplicas, logger),
     events: new JetStreamEvents(link, nats.natsReplicas, logger),
     logger,
     metrics: new Metrics(),

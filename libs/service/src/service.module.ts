@@ -10,9 +10,9 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core';
 import { Loop } from '@parley/background/loop';
-import { Bus } from '@parley/bus/bus';
-import { Dispatcher } from '@parley/bus/dispatcher';
-import { retentionHours } from '@parley/bus/event-stream';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { Dispatcher } from '@parley/transport/parley-server';
+import { retentionHours } from '@parley/transport/event-stream';
 import type { Access } from '@parley/contracts/access';
 import type { Contract } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
@@ -64,7 +64,7 @@ export class ServiceModule {
         Readiness,
         ServiceLifecycle,
       ],
-      exports: [platformToken, Bus, Database, Outbox, Inbox, Idempotency, DeadLettersRepository, Readiness],
+      exports: [platformToken, ParleyClient, Database, Outbox, Inbox, Idempotency, DeadLettersRepository, Readiness],
     };
   }
 }
@@ -73,7 +73,7 @@ export function platformProviders(platform: Platform, config: MetricsSettings): 
   return [
     { provide: platformToken, useValue: platform },
     { provide: metricsSettings, useValue: config },
-    { provide: Bus, useFactory: () => new Bus(platform.transport) },
+    { provide: ParleyClient, useFactory: () => new ParleyClient(platform.transport) },
     {
       provide: Connections,
       useFactory: ({ httpAdapter }: HttpAdapterHost) =>

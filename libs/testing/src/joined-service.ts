@@ -1,5 +1,5 @@
 import type { DynamicModule } from '@nestjs/common';
-import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { Database } from '@parley/database/database';
 import { createLogger } from '@parley/logging/logger';
 import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliveries.repository';
@@ -23,7 +23,7 @@ export async function joinService(
     poolSize: 3,
   });
   const events = new PostgresEvents(new DeliveriesRepository(database), logger);
-  const transport = new InProcessTransport(new InProcessHub(), 1_000_000, logger);
+  const transport = new InProcessDriver(new InProcessHub(), 1_000_000, logger);
   const platform = { transport, events, logger, metrics: new Metrics(), migrateAtStart: true, instance };
   const app = await createHttpApp(module(platform), logger);
   await events.open();

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newKeys } from '@parley/bus/nats-keys';
+import { newKeys } from '@parley/transport/nats-keys';
 import { freePort } from './free-port';
 
 const program = 'nats-server';

@@ -1,7 +1,7 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Bus } from '@parley/bus/bus';
-import { InProcessHub, InProcessTransport } from '@parley/bus/in-process-transport';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
 import { Database } from '@parley/database/database';
@@ -29,7 +29,7 @@ const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | unde
 
 type ServiceModules = ((databaseUrl: string, platform: Platform, url: string) => DynamicModule)[];
 
-/** Starts the real modules. Each gets the database URL and its own platform on the shared bus. */
+/** Starts the real modules. Each gets the database URL and its own platform on the shared client. */
 export async function startService(...modules: ServiceModules): Promise<RunningService> {
   const { url, drop } = await createPlatformDatabase();
   const service = await startServiceOn(url, ...modules);
@@ -54,7 +54,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
   const events = new PostgresEvents(new DeliveriesRepository(eventsDatabase), logger);
   const hub = new InProcessHub();
   const platform = (): Platform => ({
-    transport: new InProcessTransport(hub, 64_000_000, logger),
+    transport: new InProcessDriver(hub, 64_000_000, logger),
     events,
     logger,
     // No caching: tests read metrics right after they change.
@@ -76,12 +76,12 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
   }
   await events.open();
   await apps[0]?.listen(port, '127.0.0.1');
-  const bus = new Bus(platform().transport);
+  const client = new ParleyClient(platform().transport);
   return {
     databaseUrl,
     apps,
     url,
-    call: (operation, caller, input) => bus.call(operation, caller, input),
+    call: (operation, caller, input) => client.call(operation, caller, input),
     stop: async () => {
       await Promise.all(apps.map((app) => app.close()));
       await eventsDatabase.close();

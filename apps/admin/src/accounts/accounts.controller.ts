@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { AccountCaller } from '@parley/contracts/access';
 import type { CreateAccount, CreateAccountToken, UpdateAccount } from '@parley/contracts/admin/accounts';
 import { admin } from '@parley/contracts/admin/admin';

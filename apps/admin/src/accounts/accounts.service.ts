@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import type { AccountCaller } from '@parley/contracts/access';
 import type {
   AccountProfileReply,
@@ -34,7 +34,7 @@ export class AccountsService {
     private readonly workspacesService: WorkspacesService,
     private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   async get({ account }: AccountCaller): Promise<AccountProfileReply> {
@@ -75,7 +75,7 @@ export class AccountsService {
         await this.quotas.recount(tx, workspace.id, 'workspace_member_count');
       }
     });
-    this.bus.broadcast(credentialsChanged, { reason: `account ${id} was deleted` });
+    this.client.broadcast(credentialsChanged, { reason: `account ${id} was deleted` });
     return {};
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Delivery } from '@parley/bus/event-stream';
-import { Consumes } from '@parley/bus/handles';
+import type { Delivery } from '@parley/transport/event-stream';
+import { Consumes } from '@parley/transport/handles';
 import { type AuditEntry, recordChange } from '@parley/contracts/admin/audit';
 import { Inbox } from '@parley/outbox/inbox';
 import { AuditRepository } from './audit.repository';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type { AllowlistedBotId, BotAllowlist, UpdateBotAllowlist } from '@parley/contracts/admin/bot-allowlist';
@@ -18,7 +18,7 @@ export class BotAllowlistService {
     private readonly bots: BotsRepository,
     private readonly allowlists: BotAllowlistRepository,
     private readonly audit: AuditRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   async get(caller: WorkspaceCaller, { botId }: AllowlistedBotId): Promise<BotAllowlist> {
@@ -50,7 +50,7 @@ export class BotAllowlistService {
         value: JSON.stringify({ setting, users }),
       });
     });
-    this.bus.broadcast(credentialsChanged, { reason: `the allowlist of bot ${botId} changed` });
+    this.client.broadcast(credentialsChanged, { reason: `the allowlist of bot ${botId} changed` });
     return {};
   }
 }

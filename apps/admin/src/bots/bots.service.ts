@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { hasPermission, requirePermission, type WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import {
@@ -55,7 +55,7 @@ export class BotsService {
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly config: AdminConfig,
   ) {}
 
@@ -132,7 +132,7 @@ export class BotsService {
         return updated;
       }),
     );
-    if (input.blocked !== undefined) this.bus.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
+    if (input.blocked !== undefined) this.client.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
     return this.reply(caller, row, input.byAlias);
   }
 
@@ -158,7 +158,7 @@ export class BotsService {
       await this.outbox.add(tx, botDeleted, { botId: id, workspaceId: workspace.id });
       await this.installations.announceNone(tx, { id, workspaceId: workspace.id, revision: deleted.revision });
     });
-    this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was deleted` });
+    this.client.broadcast(credentialsChanged, { reason: `bot ${id} was deleted` });
     return {};
   }
 
@@ -200,7 +200,7 @@ export class BotsService {
         });
       }
     });
-    this.bus.broadcast(credentialsChanged, { reason: `bot ${id} was transferred` });
+    this.client.broadcast(credentialsChanged, { reason: `bot ${id} was transferred` });
     return {};
   }
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { hasPermission } from '@parley/contracts/access';
 import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
 import type { Caller, CallerQuotas } from '@parley/contracts/caller';
@@ -21,7 +21,7 @@ export class IdentityService {
 
   constructor(
     private readonly identities: IdentityRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     keys: SecretKeys,
     config: AdminConfig,
   ) {
@@ -53,7 +53,7 @@ export class IdentityService {
 
   /** Asks the chat service. Throws Forbidden unless the bot has this user. */
   private async namedUser(asker: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
-    const isKnown = botId !== undefined && (await this.bus.call(users.exists, asker, { botId, userId })).exists;
+    const isKnown = botId !== undefined && (await this.client.call(users.exists, asker, { botId, userId })).exists;
     if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);
     return { id: userId };
   }

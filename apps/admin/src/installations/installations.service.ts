@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import {
@@ -60,7 +60,7 @@ export class InstallationsService implements OnApplicationShutdown {
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly config: AdminConfig,
   ) {}
 
@@ -104,7 +104,7 @@ export class InstallationsService implements OnApplicationShutdown {
       value: describe(prepared),
     });
     tx.afterCommit(() =>
-      this.bus.broadcast(credentialsChanged, { reason: `the integrations of bot ${botId} changed` }),
+      this.client.broadcast(credentialsChanged, { reason: `the integrations of bot ${botId} changed` }),
     );
   }
 
@@ -205,7 +205,7 @@ export class InstallationsService implements OnApplicationShutdown {
     installedIds: string[],
   ): Promise<Map<string, InstallableIntegration>> {
     const input = { workspaceId: caller.workspace.id, ids, installedIds };
-    const { integrations } = await this.bus.call(resolution.integrations, caller, input);
+    const { integrations } = await this.client.call(resolution.integrations, caller, input);
     return new Map(integrations.map((integration) => [integration.id, integration]));
   }
 
@@ -225,7 +225,7 @@ export class InstallationsService implements OnApplicationShutdown {
       plugins: wanted.map(toResolve),
       installedIds: idsOf(installed),
     };
-    const found: InstallablePlugins = await this.bus.call(resolution.plugins, caller, input);
+    const found: InstallablePlugins = await this.client.call(resolution.plugins, caller, input);
     const [problem] = found.problems;
     if (problem) throw new ApiError('InvalidPayload', `plugins.${problem.alias}: ${problem.problem}`);
     return wanted.map((entry) => {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
-import type { Delivery } from '@parley/bus/event-stream';
-import { Consumes } from '@parley/bus/handles';
+import { ParleyClient } from '@parley/transport/parley-client';
+import type { Delivery } from '@parley/transport/event-stream';
+import { Consumes } from '@parley/transport/handles';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { type InstallationsChanged, refreshInstalled } from '@parley/contracts/admin/installations';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
@@ -28,7 +28,7 @@ export class RefreshInstallationsHandler {
   constructor(
     private readonly installations: InstallationsRepository,
     private readonly tokens: TokensRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   @Consumes(refreshInstallations)
@@ -57,7 +57,7 @@ export class RefreshInstallationsHandler {
   private async forgetIntegration(id: string): Promise<void> {
     await this.installations.markDeleted([id]);
     await this.tokens.deleteOfIntegration(id);
-    this.bus.broadcast(credentialsChanged, { reason: `integration ${id} was deleted` });
+    this.client.broadcast(credentialsChanged, { reason: `integration ${id} was deleted` });
   }
 
   private async refreshShown(
@@ -80,7 +80,7 @@ export class RefreshInstallationsHandler {
   /** Includes installed integrations that are no longer published. */
   private async findIntegrations(caller: Caller, workspaceId: string, ids: string[]) {
     const input = { workspaceId, ids, installedIds: ids };
-    return (await this.bus.call(resolution.integrations, caller, input)).integrations;
+    return (await this.client.call(resolution.integrations, caller, input)).integrations;
   }
 
   private async writeIntegrations(integrations: InstallableIntegration[]): Promise<void> {
@@ -112,7 +112,7 @@ export class RefreshInstallationsHandler {
    * share aliases.
    */
   private async refreshPluginsOf(caller: Caller, workspaceId: string, rows: PluginOfBot[]): Promise<void> {
-    const { plugins } = await this.bus.call(resolution.plugins, caller, {
+    const { plugins } = await this.client.call(resolution.plugins, caller, {
       workspaceId,
       plugins: rows.map(({ plugin_id, interfaces }, index) => ({
         alias: String(index),

@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import { admin } from '@parley/contracts/admin/admin';
 import type { Introspect } from '@parley/contracts/admin/introspection';
 import type { Caller } from '@parley/contracts/caller';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { requirePermission, type WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
@@ -34,7 +34,7 @@ export class MembersService {
     private readonly accounts: AccountsRepository,
     private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   async list({ workspace }: WorkspaceCaller, query: PageQuery): Promise<WorkspaceMembers> {
@@ -72,7 +72,7 @@ export class MembersService {
       });
       return toMember((await this.members.find(tx, workspace.id, id))!);
     });
-    this.bus.broadcast(credentialsChanged, { reason: `${member.id} was added` });
+    this.client.broadcast(credentialsChanged, { reason: `${member.id} was added` });
     return member;
   }
 
@@ -97,7 +97,7 @@ export class MembersService {
       });
       return { ...before, role };
     });
-    this.bus.broadcast(credentialsChanged, { reason: `the role of ${id} was changed` });
+    this.client.broadcast(credentialsChanged, { reason: `the role of ${id} was changed` });
     return toMember(member);
   }
 
@@ -120,7 +120,7 @@ export class MembersService {
         resourceName: member.email,
       });
     });
-    this.bus.broadcast(credentialsChanged, { reason: `${id} was removed` });
+    this.client.broadcast(credentialsChanged, { reason: `${id} was removed` });
     return {};
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import type {
   BotRuntime,
   FindWebhook,
@@ -30,7 +30,7 @@ export class RuntimeService {
   constructor(
     private readonly runtimes: RuntimeRepository,
     private readonly box: SecretBox,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   /** Fails when the hub is needed and unavailable: callers would take a partial reply for the complete one. */
@@ -77,7 +77,7 @@ export class RuntimeService {
     );
     if (ids.length === 0) return known;
     const input = { workspaceId: row.workspace_id, ids, installedIds: ids };
-    const { integrations } = await this.bus.call(resolution.integrations, caller, input);
+    const { integrations } = await this.client.call(resolution.integrations, caller, input);
     for (const integration of integrations) known.set(integration.id, integration);
     return known;
   }

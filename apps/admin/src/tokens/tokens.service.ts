@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import type { CreateIntegrationApiKey, ListIntegrationApiKeys } from '@parley/contracts/admin/integration-keys';
@@ -29,7 +29,7 @@ export class TokensService {
     private readonly tokens: TokensRepository,
     private readonly bots: BotsRepository,
     private readonly audit: AuditRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   async issue(accountId: string, note: string): Promise<NewToken> {
@@ -107,7 +107,7 @@ export class TokensService {
 
   /** Throws ReferenceNotFound: the same error for an integration of another workspace as for a missing one. */
   private async requireOwnIntegration(caller: WorkspaceCaller, id: string): Promise<void> {
-    const { workspaceId } = await this.bus.call(resolution.owner, caller, { id });
+    const { workspaceId } = await this.client.call(resolution.owner, caller, { id });
     if (workspaceId === caller.workspace.id) return;
     throw noSuchIntegration(id);
   }
@@ -118,7 +118,7 @@ export class TokensService {
   }
 
   private revoked(id: string) {
-    this.bus.broadcast(credentialsChanged, { reason: `${id} was revoked` });
+    this.client.broadcast(credentialsChanged, { reason: `${id} was revoked` });
     return {};
   }
 }

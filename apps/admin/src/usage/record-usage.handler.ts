@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Consumes } from '@parley/bus/handles';
+import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, endUsage } from '@parley/contracts/admin/bots';
 import { recordUsage, type UsageChanged } from '@parley/contracts/admin/usage';
 import { Database } from '@parley/database/database';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import type { AccountCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
@@ -40,7 +40,7 @@ export class WorkspacesService {
     private readonly members: MembersRepository,
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   /** Reads the reply before the commit, like `update`: an error then means that nothing was changed. */
@@ -56,7 +56,7 @@ export class WorkspacesService {
       });
       return this.changed(tx, caller, id);
     });
-    this.bus.broadcast(credentialsChanged, { reason: `workspace ${workspace.id} was created` });
+    this.client.broadcast(credentialsChanged, { reason: `workspace ${workspace.id} was created` });
     return workspace;
   }
 
@@ -98,7 +98,7 @@ export class WorkspacesService {
       const { name } = await this.getOfMember(tx, caller, id);
       await this.close(tx, caller, admin.workspaces.delete, { id, name });
     });
-    this.bus.broadcast(credentialsChanged, { reason: `workspace ${id} was deleted` });
+    this.client.broadcast(credentialsChanged, { reason: `workspace ${id} was deleted` });
     return {};
   }
 

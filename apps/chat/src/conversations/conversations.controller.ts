@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { BotCaller } from '@parley/contracts/access';
 import { chat } from '@parley/contracts/chat/chat';
 import type {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import type { BotCaller } from '@parley/contracts/access';
 import { runtime, type WebhookTarget } from '@parley/contracts/admin/runtime';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
@@ -22,9 +22,9 @@ const maxInstallations = 10_000;
 export class ChatInstallations {
   private readonly answers: RecentAnswers<WebhookTarget>;
 
-  constructor(bus: Bus) {
+  constructor(client: ParleyClient) {
     this.answers = new RecentAnswers(maxInstallations, (webhookId) =>
-      bus.call(runtime.webhook, systemCaller(newId('req')), { webhookId }),
+      client.call(runtime.webhook, systemCaller(newId('req')), { webhookId }),
     );
   }
 

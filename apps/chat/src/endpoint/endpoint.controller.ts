@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { chat } from '@parley/contracts/chat/chat';

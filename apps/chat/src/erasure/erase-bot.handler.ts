@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Consumes } from '@parley/bus/handles';
+import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, eraseBotInChat } from '@parley/contracts/admin/bots';
 import { SignalsService } from '../signals/signals.service';
 import { ErasureService } from './erasure.service';

@@ -1,5 +1,5 @@
 import { type Client } from '@botpress/client';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { systemCaller } from '@parley/contracts/caller';
 import { type Signal, signalChannel, signals } from '@parley/contracts/chat/signals';
 import { until } from '@parley/testing/until';
@@ -32,7 +32,7 @@ async function write(conversationId: string, userId: string, content = 'hello') 
 
 async function listenTo(conversationId: string): Promise<Signal[]> {
   const heard: Signal[] = [];
-  const bus = door.apps.at(-1)!.get(Bus, { strict: false });
+  const bus = door.apps.at(-1)!.get(ParleyClient, { strict: false });
   await bus.subscribe(signalChannel, conversationId, (signal) => void heard.push(signal)).live;
   return heard;
 }

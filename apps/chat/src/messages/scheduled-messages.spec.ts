@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@botpress/client';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { type Signal, signalChannel } from '@parley/contracts/chat/signals';
 import { joinService } from '@parley/testing/joined-service';
 import { until } from '@parley/testing/until';
@@ -71,7 +71,7 @@ describe('a scheduled message', () => {
   it('is written when it is due, with the same id', async () => {
     const place = await newPlace();
     const heard: Signal[] = [];
-    const bus = door.apps.at(-1)!.get(Bus, { strict: false });
+    const bus = door.apps.at(-1)!.get(ParleyClient, { strict: false });
     await bus.subscribe(signalChannel, place.conversationId, (signal) => void heard.push(signal)).live;
     const dueAt = new Date(Date.now() + 500);
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Consumes } from '@parley/bus/handles';
+import { Consumes } from '@parley/transport/handles';
 import { type BotRuntime, keepRecurringEvents, type RecurringEventsChanged } from '@parley/contracts/admin/runtime';
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/database/database';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { type BotRuntime, runtime } from '@parley/contracts/admin/runtime';
 import { systemCaller } from '@parley/contracts/caller';
 import { newId } from '@parley/database/ids';
@@ -12,8 +12,8 @@ const maxBots = 1_000;
 export class BotRuntimes {
   private readonly answers: RecentAnswers<BotRuntime>;
 
-  constructor(bus: Bus) {
-    this.answers = new RecentAnswers(maxBots, (botId) => bus.call(runtime.get, systemCaller(newId('req')), { botId }));
+  constructor(client: ParleyClient) {
+    this.answers = new RecentAnswers(maxBots, (botId) => client.call(runtime.get, systemCaller(newId('req')), { botId }));
   }
 
   /** At most one second old. Throws ResourceNotFound for an unknown bot. */

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import {
   type CatchUp,
   type MissedSignals,
@@ -17,7 +17,7 @@ import { SignalsRepository, type StoredSignal } from './signals.repository';
 export class SignalsService implements OnApplicationBootstrap {
   constructor(
     private readonly signals: SignalsRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   /**
@@ -25,8 +25,8 @@ export class SignalsService implements OnApplicationBootstrap {
    * start and on each reconnect makes gateways catch up.
    */
   onApplicationBootstrap(): void {
-    const tell = () => this.bus.broadcast(signalsMissing, {});
-    this.bus.onReconnected(tell);
+    const tell = () => this.client.broadcast(signalsMissing, {});
+    this.client.onReconnected(tell);
     tell();
   }
 
@@ -66,12 +66,12 @@ export class SignalsService implements OnApplicationBootstrap {
 
   /** At-most-once delivery of a committed signal. A client that misses it gets it from `catchUp`. */
   publish(conversationId: string, signal: ToldSignal): void {
-    this.bus.publish(signalChannel, conversationId, signal);
+    this.client.publish(signalChannel, conversationId, signal);
   }
 
   /** Makes the streams of the bot check whether they may continue. */
   recheck(botId: string): void {
-    this.bus.broadcast(signalsMissing, { botId });
+    this.client.broadcast(signalsMissing, { botId });
   }
 
   async catchUp({ botId, conversationId, userId, after }: CatchUp): Promise<MissedSignals> {

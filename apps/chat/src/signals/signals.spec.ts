@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { systemCaller } from '@parley/contracts/caller';
 import {
   type CatchUp,
@@ -42,7 +42,7 @@ async function newConversation(channel = 'channel') {
   const heard: Heard[] = [];
   const listening = door.apps
     .at(-1)!
-    .get(Bus, { strict: false })
+    .get(ParleyClient, { strict: false })
     .subscribe(signalChannel, conversation.id, (signal) => {
       heard.push(signal);
     });
@@ -234,7 +234,7 @@ describe('a chat process', () => {
     const told: unknown[] = [];
     door.apps
       .at(-1)!
-      .get(Bus, { strict: false })
+      .get(ParleyClient, { strict: false })
       .listen(signalsMissing, (data) => told.push(data));
 
     service.onApplicationBootstrap();
@@ -248,7 +248,7 @@ describe('a chat process', () => {
     const told: unknown[] = [];
     door.apps
       .at(-1)!
-      .get(Bus, { strict: false })
+      .get(ParleyClient, { strict: false })
       .listen(signalsMissing, (data) => told.push(data));
 
     await door.alice.client.deleteBot({ id });

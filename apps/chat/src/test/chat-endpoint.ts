@@ -1,5 +1,5 @@
 import { type AuthenticatedClient, Client } from '@botpress/chat';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { type Signal, signalChannel } from '@parley/contracts/chat/signals';
 import type { Answer } from '@parley/testing/front-door';
 import type { ChatBot, ChatDoor } from './chat-door';
@@ -43,7 +43,7 @@ export async function newEndpoint(door: ChatDoor, encryptionKey?: string): Promi
       }),
     listen: async (conversationId) => {
       const heard: Signal[] = [];
-      const bus = door.apps.at(-1)!.get(Bus, { strict: false });
+      const bus = door.apps.at(-1)!.get(ParleyClient, { strict: false });
       await bus.subscribe(signalChannel, conversationId, (signal) => {
         heard.push(signal);
       }).live;

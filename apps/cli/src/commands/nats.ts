@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { newKeys } from '@parley/bus/nats-keys';
+import { newKeys } from '@parley/transport/nats-keys';
 import { ConfigError, readConfig } from '@parley/config/config';
 import { NatsConfig } from '@parley/service/config';
 import { asOperator } from '../bus-operator';

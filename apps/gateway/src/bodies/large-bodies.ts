@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
 import { openThreadPool } from '@parley/background/thread-pool';
-import { JsonBytes } from '@parley/bus/message';
+import { JsonBytes } from '@parley/transport/message';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bus } from '@parley/bus/bus';
-import type { Listening } from '@parley/bus/transport';
+import type { ParleyClient } from '@parley/transport/parley-client';
+import type { Listening } from '@parley/transport/driver';
 import { randomUUID } from 'node:crypto';
 import { systemCaller } from '@parley/contracts/caller';
 import { type Listener, type MissedSignals, signalChannel, signals } from '@parley/contracts/chat/signals';
@@ -27,10 +27,10 @@ export class Feed {
 
   constructor(
     readonly conversation: Omit<Listener, 'userId'>,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly logger: Logger,
   ) {
-    this.listening = bus.subscribe(signalChannel, conversation.conversationId, (signal) =>
+    this.listening = client.subscribe(signalChannel, conversation.conversationId, (signal) =>
       this.deliver(this.order.add(heard(signal))),
     );
   }
@@ -133,6 +133,6 @@ export class Feed {
 
   private missedBy(userId: string): Promise<MissedSignals> {
     const { last: after } = this.order;
-    return this.bus.call(signals.catchUp, systemCaller(`req_${randomUUID()}`), { ...this.conversation, userId, after });
+    return this.client.call(signals.catchUp, systemCaller(`req_${randomUUID()}`), { ...this.conversation, userId, after });
   }
 }

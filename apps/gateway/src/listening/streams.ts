@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
-import { withDeadline } from '@parley/bus/transport';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { withDeadline } from '@parley/transport/driver';
 import type { Caller } from '@parley/contracts/caller';
 import {
   type Listener,
@@ -57,7 +57,7 @@ export class Streams implements OnModuleInit {
   private readonly options: Omit<StreamOptions, 'onCheck'>;
 
   constructor(
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly config: GatewayConfig,
     readiness: Readiness,
     @Inject(platformToken) private readonly platform: Platform,
@@ -82,8 +82,8 @@ export class Streams implements OnModuleInit {
       part = (part + 1) % pingParts;
     }, this.config.listenPingMs / pingParts);
     this.pings.unref();
-    this.bus.onReconnected(() => void this.recoverSoon());
-    this.bus.listen(signalsMissing, ({ botId }) => {
+    this.client.onReconnected(() => void this.recoverSoon());
+    this.client.listen(signalsMissing, ({ botId }) => {
       if (botId === undefined) void this.recoverSoon();
       else void this.recover([...this.feeds.values()].filter(({ conversation }) => conversation.botId === botId));
     });
@@ -107,7 +107,7 @@ export class Streams implements OnModuleInit {
       let listener: Listener;
       this.takePlace();
       try {
-        listener = await this.bus.call(signals.open, caller, target);
+        listener = await this.client.call(signals.open, caller, target);
       } finally {
         this.asking -= 1;
       }
@@ -115,7 +115,7 @@ export class Streams implements OnModuleInit {
       const { stream, feed } = this.join(listener, opening);
       try {
         await withDeadline(signals.catchUp.subject, feed.live, liveTimeoutMs);
-        let missed = await this.bus.call(signals.catchUp, caller, { ...listener, after });
+        let missed = await this.client.call(signals.catchUp, caller, { ...listener, after });
         // The feed may have begun after that answer; signals in between went to other streams only.
         while (missed.hasMore || missed.last < feed.beginning) missed = await this.askOn(caller, listener, missed);
         const end = this.isStopping ? 'stopping' : stream.end;
@@ -177,9 +177,9 @@ export class Streams implements OnModuleInit {
   private async askOn(caller: Caller, listener: Listener, known: MissedSignals): Promise<MissedSignals> {
     const size = known.signals.reduce((sum, { frame }) => sum + (frame?.length ?? 0), 0);
     if (known.signals.length >= maxReplay.signals || size >= maxReplay.size) {
-      return this.bus.call(signals.catchUp, caller, listener);
+      return this.client.call(signals.catchUp, caller, listener);
     }
-    const next = await this.bus.call(signals.catchUp, caller, { ...listener, after: known.last });
+    const next = await this.client.call(signals.catchUp, caller, { ...listener, after: known.last });
     return { ...next, signals: [...known.signals, ...next.signals] };
   }
 
@@ -203,7 +203,7 @@ export class Streams implements OnModuleInit {
   }
 
   private follow(conversation: Omit<Listener, 'userId'>): Feed {
-    const feed = new Feed(conversation, this.bus, this.platform.logger);
+    const feed = new Feed(conversation, this.client, this.platform.logger);
     this.feeds.set(conversation.conversationId, feed);
     return feed;
   }
@@ -227,7 +227,7 @@ export class Streams implements OnModuleInit {
    */
   private async check(stream: Stream, { caller, target }: Opening): Promise<void> {
     try {
-      await this.bus.call(signals.open, caller, target);
+      await this.client.call(signals.open, caller, target);
     } catch (error) {
       if (refusals.has(toApiError(error).type)) stream.close('removed');
     }

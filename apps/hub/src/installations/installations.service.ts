@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
-import { Consumes } from '@parley/bus/handles';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { Consumes } from '@parley/transport/handles';
 import { hasPermission } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { countInstallations, type InstallationsChanged } from '@parley/contracts/admin/installations';
@@ -17,7 +17,7 @@ export class InstallationsService {
     private readonly database: Database,
     private readonly installations: InstallationsRepository,
     private readonly counters: CountersRepository,
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
   ) {}
 
   /** Safe to repeat: ignores a report that is not newer than the stored one. */
@@ -34,14 +34,14 @@ export class InstallationsService {
   /** Throws Forbidden: the same error for a missing bot as for one that the caller may not read. */
   async requireBotReader(caller: Caller, botId: string): Promise<void> {
     const accountId = caller.account?.id ?? '';
-    const { role } = await this.bus.call(admin.identity.roleInBot, caller, { accountId, botId });
+    const { role } = await this.client.call(admin.identity.roleInBot, caller, { accountId, botId });
     if (role && hasPermission(role, 'read')) return;
     throw new ApiError('Forbidden', `installedByBotId "${botId}": bot not found, or no read access with this token.`);
   }
 
   /** Throws ReferenceConstraint when a bot has it installed. Asks admin, whose events may not have arrived here yet. */
   async requireUnused(caller: Caller, kind: 'integration' | 'plugin', id: string): Promise<void> {
-    const { count } = await this.bus.call(admin.installations.count, caller, { id });
+    const { count } = await this.client.call(admin.installations.count, caller, { id });
     if (count === 0) return;
     throw new ApiError(
       'ReferenceConstraint',

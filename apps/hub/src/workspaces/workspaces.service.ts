@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
-import { Consumes } from '@parley/bus/handles';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { Consumes } from '@parley/transport/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import {
@@ -20,7 +20,7 @@ import { WorkspacesRepository } from './workspaces.repository';
 @Injectable()
 export class WorkspacesService {
   constructor(
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly database: Database,
     private readonly workspaces: WorkspacesRepository,
     private readonly config: HubConfig,
@@ -31,7 +31,7 @@ export class WorkspacesService {
    * publish.
    */
   async labelOf(caller: WorkspaceCaller): Promise<WorkspaceLabelReply> {
-    const label = await this.bus.call(admin.workspaces.label, caller, { id: caller.workspace.id });
+    const label = await this.client.call(admin.workspaces.label, caller, { id: caller.workspace.id });
     await this.workspaces.save(label);
     const { operatorWorkspaceId } = this.config;
     return operatorWorkspaceId ? { ...label, isOperators: label.id === operatorWorkspaceId } : label;

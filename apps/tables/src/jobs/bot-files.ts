@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bus } from '@parley/bus/bus';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { type File, files } from '@parley/contracts/files';
 import { TablesConfig } from '../config';
@@ -24,13 +24,13 @@ export interface NewFile {
 @Injectable()
 export class BotFiles {
   constructor(
-    private readonly bus: Bus,
+    private readonly client: ParleyClient,
     private readonly config: TablesConfig,
   ) {}
 
   /** Throws ReferenceNotFound for a file of another bot and for a file without content. */
   async get(caller: JobCaller, id: string): Promise<File> {
-    const { file } = await this.bus.call(files.get, caller, { id }).catch((error: unknown) => {
+    const { file } = await this.client.call(files.get, caller, { id }).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.type !== 'ResourceNotFound') throw error;
       throw new ApiError('ReferenceNotFound', `fileId: ${error.message}`);
     });
@@ -59,7 +59,7 @@ export class BotFiles {
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<string> {
-    const { file } = await this.bus.call(files.upsert, caller, { key, contentType, size: sizeBytes });
+    const { file } = await this.client.call(files.upsert, caller, { key, contentType, size: sizeBytes });
     await this.request(file.uploadUrl, {
       method: 'PUT',
       body: content,

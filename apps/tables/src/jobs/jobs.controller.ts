@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { Handles } from '@parley/bus/handles';
+import { Handles } from '@parley/transport/handles';
 import type { BotCaller } from '@parley/contracts/access';
 import type { ExportTable, ImportTable } from '@parley/contracts/tables/jobs';
 import type { TableName } from '@parley/contracts/tables/table-definition';

@@ -1,4 +1,4 @@
-import type { WorkingConsumer, Delivery, EventMessage } from '@parley/bus/event-stream';
+import type { WorkingConsumer, Delivery, EventMessage } from '@parley/transport/event-stream';
 import { type Event, event } from '@parley/contracts/operation';
 import { Database } from '@parley/database/database';
 import { createLogger } from '@parley/logging/logger';

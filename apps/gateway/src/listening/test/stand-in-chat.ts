@@ -8,9 +8,9 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { Bus } from '@parley/bus/bus';
-import { Dispatcher } from '@parley/bus/dispatcher';
-import { Handles } from '@parley/bus/handles';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { Dispatcher } from '@parley/transport/parley-server';
+import { Handles } from '@parley/transport/handles';
 import type { Caller } from '@parley/contracts/caller';
 import {
   type CatchUp,
@@ -50,10 +50,10 @@ export class StandInChat {
   private readonly kept = new Map<string, Kept[]>();
   private readonly removed = new Set<string>();
 
-  constructor(private readonly buses: Bus[] = []) {}
+  constructor(private readonly buses: ParleyClient[] = []) {}
 
-  join(bus: Bus): void {
-    this.buses.push(bus);
+  join(client: ParleyClient): void {
+    this.buses.push(client);
   }
 
   /** Stores a signal without publishing it. */
@@ -163,7 +163,7 @@ class Answering implements OnApplicationBootstrap, OnApplicationShutdown {
       this.discovery,
     );
     await dispatcher.start();
-    this.chat.join(new Bus(transport));
+    this.chat.join(new ParleyClient(transport));
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -5,11 +5,11 @@ import { files } from '@parley/contracts/files';
 import { operationsOf } from '@parley/contracts/operation';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { until } from '@parley/testing/until';
-import { Bus } from './bus';
+import { ParleyClient } from './parley-client';
 import { NatsLink } from './nats-connection';
-import { NatsTransport } from './nats-transport';
+import { NatsDriver } from './nats-driver';
 import { permissionsOf, seedVariable } from './permissions';
-import { inboxPrefix } from './places';
+import { inboxPrefix } from './subjects';
 import { StreamUpkeep } from './stream-upkeep';
 import { caller, outcomeOf, silent } from './test/probe';
 
@@ -73,8 +73,8 @@ async function intruderAs(name: string, seed = server.access[seedVariable(name)]
   };
 }
 
-function transportOf(link: NatsLink): NatsTransport {
-  return new NatsTransport(link, 64_000_000, 1, silent);
+function transportOf(link: NatsLink): NatsDriver {
+  return new NatsDriver(link, 64_000_000, 1, silent);
 }
 
 async function storedSubjects(): Promise<string[]> {
@@ -153,7 +153,7 @@ suite('A NATS server with the deployed permissions', () => {
   });
 
   it('fails a request without permission at once', async () => {
-    const bus = new Bus(transportOf(await linkOf('files')));
+    const bus = new ParleyClient(transportOf(await linkOf('files')));
 
     const { error } = await outcomeOf(bus.call(admin.accounts.create, caller, { email: 'a@example.com' }));
 

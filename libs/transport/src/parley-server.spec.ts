@@ -3,12 +3,12 @@ import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
 import { anyone } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { consumer, type Contract, event, operation } from '@parley/contracts/operation';
-import { Bus } from './bus';
-import { Dispatcher, type Handled } from './dispatcher';
+import { ParleyClient } from './parley-client';
+import { Dispatcher, type Handled } from './parley-server';
 import { recordSpans } from '@parley/tracing/test/recorded-spans';
 import type { EventStream, WorkingConsumer } from './event-stream';
 import { Consumes, Handles } from './handles';
-import { InProcessHub, InProcessTransport } from './in-process-transport';
+import { InProcessHub, InProcessDriver } from './in-process-driver';
 import { Anything, caller, silent } from './test/probe';
 
 function ask(subject: string) {
@@ -85,7 +85,7 @@ async function boot(contract: Contract, controllers: Type[], providers: Provider
   class ProbeModule {}
 
   const container = await NestFactory.createApplicationContext(ProbeModule, { logger: false });
-  const transport = new InProcessTransport(new InProcessHub(), 1_000_000, silent);
+  const transport = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
   const events = new QuietStream();
   const handled: Handled[] = [];
   const buried: unknown[][] = [];
@@ -102,7 +102,7 @@ async function boot(contract: Contract, controllers: Type[], providers: Provider
     container.get(DiscoveryService),
   );
   await dispatcher.start();
-  return { bus: new Bus(transport), container, events, handled, buried };
+  return { bus: new ParleyClient(transport), container, events, handled, buried };
 }
 
 describe('The boot of a service', () => {

@@ -10,11 +10,11 @@ import {
 } from '@parley/tracing/tracing';
 import { type Answered, readAnswer, requestMessage } from './envelope';
 import type { JsonBytes } from './message';
-import { broadcastPlace, channelPlace } from './places';
-import type { Listening, Transport } from './transport';
+import { broadcastSubject, channelSubject } from './subjects';
+import type { Listening, Transport } from './driver';
 
 /** Client of the bus: requests to other services, broadcasts and channels. */
-export class Bus {
+export class ParleyClient {
   constructor(private readonly transport: Transport) {}
 
   /** Sends a request and returns the output. Throws the service's ApiError, OperationTimeout or 503. */
@@ -38,11 +38,11 @@ export class Bus {
 
   /** Sends a hint to all listeners, at most once: it may be lost. */
   broadcast<D>({ subject }: Broadcast<D>, data: D): void {
-    this.transport.broadcast(broadcastPlace(subject), { head: '', body: JSON.stringify(data) });
+    this.transport.broadcast(broadcastSubject(subject), { head: '', body: JSON.stringify(data) });
   }
 
   listen<D>({ subject }: Broadcast<D>, listener: (data: D) => void): void {
-    this.transport.listen(broadcastPlace(subject), ({ body }) => listener(JSON.parse(body) as D));
+    this.transport.listen(broadcastSubject(subject), ({ body }) => listener(JSON.parse(body) as D));
   }
 
   /** Publishes to the subscribers of this key, in the order of the calls, at most once. */
@@ -71,5 +71,5 @@ function spanOf({ subject }: Operation): SpanStart {
 function placeOf({ subject }: Channel, key: string): string {
   if (!/^[\w-]+$/.test(key))
     throw new TypeError(`"${key}" is not a valid channel key: use letters, digits, "_" and "-".`);
-  return channelPlace(subject, key);
+  return channelSubject(subject, key);
 }

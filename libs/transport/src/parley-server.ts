@@ -9,7 +9,7 @@ import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { declaredConsumer, handledOperation } from './handles';
 import { LargeJson, LargeRequestTurns } from './large-json';
 import { largeBodyBytes, type Message, type RequestMessage } from './message';
-import type { Answer, Transport } from './transport';
+import type { Answer, Transport } from './driver';
 
 type Handler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
 type EventHandler = (data: unknown, delivery: Delivery) => Promise<void>;

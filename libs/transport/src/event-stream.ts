@@ -36,7 +36,7 @@ export interface WorkingConsumer {
   bury(event: EventMessage, attempts: number, reason: string): Promise<void>;
 }
 
-export interface StreamPlace {
+export interface StreamPosition {
   sequence: number;
   messageId: string;
 }
@@ -46,9 +46,9 @@ export interface EventStream {
   /** False until every consumer is registered: publishing fails before that. */
   readonly isOpen: boolean;
   /** Resolves to the position of the last stored event, or undefined when the stream cannot lose any. Idempotent. */
-  publish(events: EventMessage[]): Promise<StreamPlace | undefined>;
+  publish(events: EventMessage[]): Promise<StreamPosition | undefined>;
   /** False when the message was lost or replaced before its retention ended: the stream has lost events. */
-  keeps(place: StreamPlace): Promise<boolean>;
+  keeps(place: StreamPosition): Promise<boolean>;
   consume(consumer: WorkingConsumer): Promise<void>;
   /** Takes no further events, aborts handlers that are running and resolves when they have ended. */
   drain(): Promise<void>;

@@ -11,7 +11,7 @@ import {
   type StreamConfig,
 } from 'nats';
 import { ackWaitMs, retentionHours } from './event-stream';
-import { bodyPlace, bodyStream, durableName, eventPlace, eventStream, repeatPlace, repeatsName } from './places';
+import { bodySubject, bodyStream, durableName, eventSubject, eventStream, repeatSubject, repeatsName } from './subjects';
 
 /** Durable consumer of JetStream: its position in the events of one subject. */
 export interface Durable {
@@ -26,7 +26,7 @@ type WantedStream = Wanted<StreamConfig> & { name: string };
 export function eventStreamConfig(replicas: number): WantedStream {
   return {
     name: eventStream,
-    subjects: [eventPlace('>')],
+    subjects: [eventSubject('>')],
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
     max_age: nanos(retentionHours * 3_600_000),
@@ -41,7 +41,7 @@ export function eventStreamConfig(replicas: number): WantedStream {
 export function bodyStreamConfig(replicas: number): WantedStream {
   return {
     name: bodyStream,
-    subjects: [bodyPlace('*', '*.*')],
+    subjects: [bodySubject('*', '*.*')],
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
     // Longer than any deadline. Senders delete their bodies long before, unless their process ends.
@@ -60,8 +60,8 @@ export function bodyStreamConfig(replicas: number): WantedStream {
 /** Durable consumers of a consumer: for its events, and for replayed dead letters. */
 export function durablesOf(consumer: string, subject: string): { events: Durable; repeats: Durable } {
   return {
-    events: { name: durableName(consumer), place: eventPlace(subject) },
-    repeats: { name: repeatsName(consumer), place: repeatPlace(consumer) },
+    events: { name: durableName(consumer), place: eventSubject(subject) },
+    repeats: { name: repeatsName(consumer), place: repeatSubject(consumer) },
   };
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '@parley/logging/logger';
 import type { NatsLink } from './nats-connection';
 import type { NatsOutgoing } from './nats-outgoing';
 import { type Payload, readHeaders } from './nats-payloads';
-import { timedOut } from './transport';
+import { timedOut } from './driver';
 
 const noResponders = 503;
 

@@ -9,7 +9,7 @@ import {
   tooLarge,
   type Transport,
   withDeadline,
-} from './transport';
+} from './driver';
 
 /** Message broker of the containers in one process. */
 export class InProcessHub {
@@ -49,7 +49,7 @@ export class InProcessHub {
 }
 
 /** In-process transport of one container. Bodies are serialised as JSON, so containers share no objects. */
-export class InProcessTransport implements Transport {
+export class InProcessDriver implements Transport {
   private readonly inFlight = new InFlight();
   private readonly undo = new Set<() => void>();
 

@@ -1,17 +1,17 @@
 import { type App, type AppName, apps } from '@parley/contracts/apps';
 import { type Broadcast, type Channel, operationsOf } from '@parley/contracts/operation';
 import {
-  bodyPlace,
+  bodySubject,
   bodyRequest,
   bodyStream,
-  broadcastPlace,
-  channelPlace,
-  eventPlace,
+  broadcastSubject,
+  channelSubject,
+  eventSubject,
   eventStream,
   inboxPrefix,
   pullRequest,
-  repeatPlace,
-} from './places';
+  repeatSubject,
+} from './subjects';
 import { type Durable, durablesOf } from './streams';
 
 export interface Permissions {
@@ -60,7 +60,7 @@ export const operatorPermissions: Permissions = {
 /** Users of the account `PARLEY`, in the format that the server's configuration includes. */
 export function usersOfServer(): string {
   const users = [...names.map((name) => userOf(name, permissionsOf(name))), userOf(operatorName, operatorPermissions)];
-  return `# Generated from the contracts: UPDATE_NATS=1 npm test -- libs/bus/src/permissions
+  return `# Generated from the contracts: UPDATE_NATS=1 npm test -- libs/transport/src/permissions
 users: [
 ${users.join('\n')}
 ]
@@ -83,8 +83,8 @@ export const userNames: string[] = [...names, operatorName, 'sys'];
 function eventsOf({ announces, consumes, repeats = consumes }: App): string[] {
   if (announces.length + repeats.length === 0) return [];
   return [
-    ...announces.map(({ subject }) => eventPlace(subject)),
-    ...repeats.map((consumer) => repeatPlace(consumer.name)),
+    ...announces.map(({ subject }) => eventSubject(subject)),
+    ...repeats.map((consumer) => repeatSubject(consumer.name)),
     // An app may create a lost stream, but never change or delete it.
     ...['INFO', 'CREATE', 'MSG.GET'].map((verb) => `$JS.API.STREAM.${verb}.${eventStream}`),
   ];
@@ -102,8 +102,8 @@ function consumption({ name, place }: Durable): string[] {
 function bodiesOf(name: AppName): string[] {
   const partners = names.filter((other) => asks(name, other) || asks(other, name));
   return [
-    ...partners.map((partner) => bodyPlace(partner, '*.*')),
-    bodyRequest(bodyPlace(name, '*.*')),
+    ...partners.map((partner) => bodySubject(partner, '*.*')),
+    bodyRequest(bodySubject(name, '*.*')),
     `$JS.API.STREAM.CREATE.${bodyStream}`,
   ];
 }
@@ -113,7 +113,7 @@ function asks(name: AppName, other: AppName): boolean {
 }
 
 function placeOf({ kind, subject }: Broadcast | Channel): string {
-  return kind === 'broadcast' ? broadcastPlace(subject) : channelPlace(subject, '*');
+  return kind === 'broadcast' ? broadcastSubject(subject) : channelSubject(subject, '*');
 }
 
 function userOf(name: string, { publish, subscribe, answersWithin: expires }: Permissions): string {

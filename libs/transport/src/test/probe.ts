@@ -4,10 +4,10 @@ import { anyone } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { type Operation, operation } from '@parley/contracts/operation';
 import { createLogger } from '@parley/logging/logger';
-import { Dispatcher } from '../dispatcher';
+import { Dispatcher } from '../parley-server';
 import { Handles } from '../handles';
 import type { NatsLink } from '../nats-connection';
-import type { Transport } from '../transport';
+import type { Transport } from '../driver';
 
 export const silent = createLogger('test', (process.env['LOG_LEVEL'] ?? 'silent') as 'silent');
 export const caller: Caller = { requestId: 'request-1', credential: 'none' };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, createInbox, Events, type NatsConnection, NatsError, nkeyAuthenticator } from 'nats';
 import type { Logger } from '@parley/logging/logger';
-import { inboxPrefix } from './places';
+import { inboxPrefix } from './subjects';
 
 /** Credentials of this process and trust in the server. Empty for a server without authentication. */
 export interface NatsCredentials {

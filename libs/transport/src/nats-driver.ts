@@ -7,10 +7,10 @@ import { NatsOutgoing } from './nats-outgoing';
 import { decode, defaultPayloadTiming, encode, NatsPayloads, type Payload } from './nats-payloads';
 import { NatsRequests } from './nats-requests';
 import type { Message, RequestMessage } from './message';
-import { appOfInbox } from './places';
-import { type Answer, drainTimeoutMs, InFlight, type Listening, type Transport } from './transport';
+import { appOfInbox } from './subjects';
+import { type Answer, drainTimeoutMs, InFlight, type Listening, type Transport } from './driver';
 
-export class NatsTransport implements Transport {
+export class NatsDriver implements Transport {
   private readonly inFlight = new InFlight();
   private readonly outgoing: NatsOutgoing;
   private readonly payloads: NatsPayloads;

@@ -3,25 +3,25 @@ export const eventStream = 'PARLEY';
 /** JetStream stream of bodies above the size of one message. */
 export const bodyStream = 'PARLEY_BODIES';
 
-export function eventPlace(subject: string): string {
+export function eventSubject(subject: string): string {
   return `events.${subject}`;
 }
 
 /** Subject of replayed dead letters, for this consumer only. */
-export function repeatPlace(consumer: string): string {
+export function repeatSubject(consumer: string): string {
   return `events.again.${durableName(consumer)}`;
 }
 
-export function broadcastPlace(subject: string): string {
+export function broadcastSubject(subject: string): string {
   return `broadcast.${subject}`;
 }
 
-export function channelPlace(subject: string, key: string): string {
+export function channelSubject(subject: string, key: string): string {
   return `channel.${subject}.${key}`;
 }
 
 /** Subject of bodies for an app, which only this app may read. */
-export function bodyPlace(app: string, name: string): string {
+export function bodySubject(app: string, name: string): string {
   return `bodies.${app}.${name}`;
 }
 

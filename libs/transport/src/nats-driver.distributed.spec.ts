@@ -6,13 +6,13 @@ import { broadcast, channel } from '@parley/contracts/operation';
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { until } from '@parley/testing/until';
-import { Bus } from './bus';
+import { ParleyClient } from './parley-client';
 import { NatsLink } from './nats-connection';
-import { NatsTransport } from './nats-transport';
-import { bodyRequest } from './places';
+import { NatsDriver } from './nats-driver';
+import { bodyRequest } from './subjects';
 import { anHour, answerWith, Anything, caller, countStatuses, outcomeOf, probe, silent } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
-import type { Transport } from './transport';
+import type { Transport } from './driver';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 
@@ -25,7 +25,7 @@ async function openBus(options: { maxPayload?: string; timing?: typeof hasty } =
     server,
     connect: async (maxBodyBytes = 64_000_000) => {
       const link = await NatsLink.open(server.url, 'test', silent);
-      const transport = new NatsTransport(link, maxBodyBytes, 1, silent, options.timing);
+      const transport = new NatsDriver(link, maxBodyBytes, 1, silent, options.timing);
       transports.push(transport);
       return transport;
     },
@@ -78,7 +78,7 @@ suite('A malformed message on NATS', () => {
     const [head, body] = reply.string().split('\n');
     expect(head).toBe('error');
     expect(JSON.parse(body ?? '')).toMatchObject({ type: 'InvalidPayload', code: 400 });
-    await expect(new Bus(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
+    await expect(new ParleyClient(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
   });
 
   it('is answered with an error when it references a body that does not exist', async () => {
@@ -106,13 +106,13 @@ suite('A malformed message on NATS', () => {
 
     await until(() => received.includes('"type"') || received.includes('-ERR'));
     socket.destroy();
-    await expect(new Bus(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
+    await expect(new ParleyClient(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
   });
 
   it('does not stop a broadcast listener', async () => {
     const news = broadcast({ subject: 'probe.disturbed', data: Anything });
     const heard: unknown[] = [];
-    const listening = new Bus(service);
+    const listening = new ParleyClient(service);
     listening.listen(news, (data) => heard.push(data));
     await listening.ready();
 
@@ -133,7 +133,7 @@ suite('A body that is too large for one NATS message', () => {
     const service = await connect();
     await answerWith(service, echo, (input) => input);
     const asking = await connect();
-    const bus = new Bus(asking);
+    const bus = new ParleyClient(asking);
     const large = { text: 'x'.repeat(2_000_000) };
     await bus.call(echo, caller, large);
 
@@ -151,7 +151,7 @@ suite('A body that is too large for one NATS message', () => {
     const { connect: join, server, stop } = await openBus({ maxPayload: '1MB', timing: hasty });
     const echo = probe();
     await answerWith(await join(), echo, (input) => input);
-    const bus = new Bus(await join());
+    const bus = new ParleyClient(await join());
 
     for (let round = 0; round < 3; round += 1) await bus.call(echo, caller, { text: 'x'.repeat(2_000_000) });
 
@@ -174,14 +174,14 @@ suite('An answer that is too large for one NATS message', () => {
 
   it('arrives over a slow network', async () => {
     const link = await BreakableLink.to(bus.server.url);
-    const asking = new NatsTransport(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent, hasty);
+    const asking = new NatsDriver(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent, hasty);
     await answerWith(await bus.connect(), ask, () => {
       // The round trip takes longer than the replication delay.
       link.delayMs = hasty.copyingMs / 2 + 20;
       return large;
     });
 
-    const { value, error } = await outcomeOf(new Bus(asking).call(ask, caller, {}));
+    const { value, error } = await outcomeOf(new ParleyClient(asking).call(ask, caller, {}));
 
     link.delayMs = 0;
     await asking.close();
@@ -197,7 +197,7 @@ suite('An answer that is too large for one NATS message', () => {
     service.subscribe(ask.subject, { callback: (_error, message) => message.respond('', { headers: lost }) });
     await service.flush();
 
-    const { error } = await outcomeOf(new Bus(await bus.connect()).call(ask, caller, {}));
+    const { error } = await outcomeOf(new ParleyClient(await bus.connect()).call(ask, caller, {}));
 
     await service.close();
     expect(error).toMatchObject({
@@ -241,7 +241,7 @@ suite('Several bodies that are too large for one NATS message', () => {
       await finished;
       return {};
     });
-    const asking = new Bus(await bus.connect());
+    const asking = new ParleyClient(await bus.connect());
     const first = [1, 2].map(() => asking.call(slow, caller, { text: large }));
     await until(() => taken === 2);
 
@@ -260,7 +260,7 @@ suite('Several bodies that are too large for one NATS message', () => {
   it('are fetched two at a time when they are answers, without loss', async () => {
     const grow = probe(30_000);
     await answerWith(await bus.connect(), grow, () => ({ text: large }));
-    const asking = new Bus(await bus.connect());
+    const asking = new ParleyClient(await bus.connect());
 
     const answers = await Promise.all(Array.from({ length: 6 }, () => asking.call(grow, caller, {})));
 
@@ -286,7 +286,7 @@ suite('A replica that leaves', () => {
     };
     await answerWith(leaving, work, handle('leaving'));
     await answerWith(staying, work, handle('staying'));
-    const bus = new Bus(await connect());
+    const bus = new ParleyClient(await connect());
     const failures: unknown[] = [];
     let running = true;
     const clients = Array.from({ length: 40 }, async () => {
@@ -317,7 +317,7 @@ suite('A replica that leaves', () => {
     await server.run();
     await until(async () => (await outcomeOf(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
 
-    await expect(new Bus(asking).call(ask, caller, {})).rejects.toMatchObject({ code: 503 });
+    await expect(new ParleyClient(asking).call(ask, caller, {})).rejects.toMatchObject({ code: 503 });
     await stop();
   });
 });
@@ -340,12 +340,12 @@ suite('A NATS server that goes away', () => {
     const service = await connect();
     await answerWith(service, ask, () => ({ served: true }));
     const link = await NatsLink.open(server.url, 'test', silent);
-    const asking = new NatsTransport(link, 64_000_000, 1, silent);
+    const asking = new NatsDriver(link, 64_000_000, 1, silent);
     const statuses = countStatuses(link);
-    const bus = new Bus(asking);
+    const bus = new ParleyClient(asking);
     const news = broadcast({ subject: 'probe.back', data: Anything });
     let heard = 0;
-    new Bus(service).listen(news, () => (heard += 1));
+    new ParleyClient(service).listen(news, () => (heard += 1));
     await bus.call(ask, caller, {});
 
     await server.kill();
@@ -371,7 +371,7 @@ suite('A NATS server that goes away', () => {
     const { connect, server, stop } = await openBus();
     const changes = channel({ subject: 'probe.lost', data: Anything });
     const transport = await connect();
-    const bus = new Bus(transport);
+    const bus = new ParleyClient(transport);
     const heard: unknown[] = [];
     let returns = 0;
     const { live } = bus.subscribe(changes, 'key', ({ text }) => heard.push(text));
@@ -403,7 +403,7 @@ suite('A NATS server that goes away', () => {
       taken = true;
       return new Promise(() => undefined);
     });
-    const bus = new Bus(await connect());
+    const bus = new ParleyClient(await connect());
 
     const asked = outcomeOf(bus.call(never, caller, {}));
     await until(() => taken);
@@ -419,7 +419,7 @@ suite('A NATS server that goes away', () => {
     const ask = probe(anHour);
     let served = 0;
     await answerWith(await connect(), ask, () => void (served += 1));
-    const bus = new Bus(await connect());
+    const bus = new ParleyClient(await connect());
 
     const asked = outcomeOf(bus.call(ask, caller, { text: 'x'.repeat(60_000_000) }));
     await nextTurn();

@@ -11,11 +11,11 @@ import {
   heartbeatMs,
   messageIdOf,
   redeliveryDelayMs,
-  type StreamPlace,
+  type StreamPosition,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
-import { eventPlace, eventStream, pullRequest, repeatPlace } from './places';
-import { Puller } from './puller';
+import { eventSubject, eventStream, pullRequest, repeatSubject } from './subjects';
+import { PullConsumer } from './pull-consumer';
 import { type Durable, durableConfig, durablesOf, eventStreamConfig, unlessGone } from './streams';
 
 const messageIdHeader = 'Nats-Msg-Id';
@@ -57,7 +57,7 @@ export class JetStreamEvents implements EventStream {
     setMaxListeners(0, this.stopping.signal);
   }
 
-  publish(events: EventMessage[]): Promise<StreamPlace | undefined> {
+  publish(events: EventMessage[]): Promise<StreamPosition | undefined> {
     return this.link.whileUp(async () => {
       try {
         return await this.send(events);
@@ -69,7 +69,7 @@ export class JetStreamEvents implements EventStream {
     });
   }
 
-  keeps({ sequence, messageId }: StreamPlace): Promise<boolean> {
+  keeps({ sequence, messageId }: StreamPosition): Promise<boolean> {
     return this.link.whileUp(async () => {
       const { streams } = await this.manager();
       const message = await unlessGone(streams.getMessage(eventStream, { seq: sequence }));
@@ -99,7 +99,7 @@ export class JetStreamEvents implements EventStream {
     loop.start();
   }
 
-  private async send(events: EventMessage[]): Promise<StreamPlace | undefined> {
+  private async send(events: EventMessage[]): Promise<StreamPosition | undefined> {
     const places = await Promise.all(
       events.map(async (event) => {
         const messageId = messageIdOf(event);
@@ -111,7 +111,7 @@ export class JetStreamEvents implements EventStream {
         return { sequence: seq, messageId };
       }),
     );
-    return places.reduce<StreamPlace | undefined>(
+    return places.reduce<StreamPosition | undefined>(
       (last, place) => (last && last.sequence > place.sequence ? last : place),
       undefined,
     );
@@ -119,14 +119,14 @@ export class JetStreamEvents implements EventStream {
 
   /** One round pulls one event and handles it. Resolves to true when there may be more. */
   private slotOf(consumer: WorkingConsumer, durable: Durable): () => Promise<boolean> {
-    const puller = new Puller(this.link, pullRequest(durable.name), this.timing.pullMs);
+    const pullConsumer = new PullConsumer(this.link, pullRequest(durable.name), this.timing.pullMs);
     let isThere = true;
     return async () => {
       if (!this.link.isUp) return false;
       if (!isThere) await this.link.whileUp(() => this.ensureDurable(durable));
       isThere = true;
       try {
-        const message = await puller.next(this.stopping.signal);
+        const message = await pullConsumer.next(this.stopping.signal);
         if (message) await this.work(consumer, message);
       } catch (error) {
         if (!isMissing(error)) throw error;
@@ -205,7 +205,7 @@ async function bury(
 }
 
 function placeOf({ subject, again }: EventMessage): string {
-  return again ? repeatPlace(again.consumer) : eventPlace(subject);
+  return again ? repeatSubject(again.consumer) : eventSubject(subject);
 }
 
 function headersOf({ id, again, traceparent }: EventMessage): MsgHdrs | undefined {

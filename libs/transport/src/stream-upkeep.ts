@@ -1,7 +1,7 @@
 import type { JetStreamManager } from 'nats';
 import type { Consumer } from '@parley/contracts/operation';
 import type { NatsLink } from './nats-connection';
-import { bodyStream, eventStream } from './places';
+import { bodyStream, eventStream } from './subjects';
 import {
   bodyStreamConfig,
   bringDurableUpToDate,

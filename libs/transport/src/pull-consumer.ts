@@ -12,7 +12,7 @@ type Outcome = { event: JsMsg | null } | { error: Error };
  * Pull consumer that requests one event at a time. Gives back at once an event that arrives after the wait has ended;
  * the client's own pulls drop it, and it is redelivered only after the ack wait.
  */
-export class Puller {
+export class PullConsumer {
   private readonly inbox: string;
   private count = 0;
   private waiting?: (outcome: Outcome) => void;

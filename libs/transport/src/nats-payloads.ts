@@ -6,14 +6,14 @@ import { ApiError, unavailable } from '@parley/contracts/errors';
 import { isMissing, type NatsLink } from './nats-connection';
 import { LargeRequestTurns } from './large-json';
 import { largeBodyBytes, type Message, type RequestMessage } from './message';
-import { bodyPlace, bodyRequest } from './places';
+import { bodySubject, bodyRequest } from './subjects';
 import { bodyStreamConfig } from './streams';
-import { tooLarge, withDeadline } from './transport';
+import { tooLarge, withDeadline } from './driver';
 
 /** Header of a payload by reference: the subject of its pieces and their number. */
 const payloadHeader = 'parley-payload';
 const tenantHeader = 'parley-tenant';
-const payloadPlace = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
+const payloadSubject = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
 const lineBreak = 10;
 /** Header that the server adds to messages that it reads from a stream. */
 const streamHeader = 'Nats-Stream';
@@ -72,7 +72,7 @@ export class NatsPayloads {
 
   /** Stores the payload in pieces that the receiver fetches. */
   private async refer(receiver: string, parts: Uint8Array[], tenant: string | undefined): Promise<Payload> {
-    const place = bodyPlace(receiver, randomUUID());
+    const place = bodySubject(receiver, randomUUID());
     const pieces = await this.put(place, parts);
     const headers = natsHeaders();
     headers.set(payloadHeader, `${place} ${pieces.length}`);
@@ -158,7 +158,7 @@ export class NatsPayloads {
   }
 
   private async take(reference: string): Promise<Uint8Array> {
-    const [, place, count] = payloadPlace.exec(reference) ?? [];
+    const [, place, count] = payloadSubject.exec(reference) ?? [];
     if (!place) throw new ApiError('InvalidPayload', 'The message on the bus has a malformed reference to its body.');
     const pieces: Uint8Array[] = [];
     let size = 0;

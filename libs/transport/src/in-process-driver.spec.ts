@@ -1,4 +1,4 @@
-import { InProcessHub, InProcessTransport } from './in-process-transport';
+import { InProcessHub, InProcessDriver } from './in-process-driver';
 import { silent } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
 
@@ -6,7 +6,7 @@ describe('The transport inside one process', () => {
   transportBehaviour(() => {
     const hub = new InProcessHub();
     return Promise.resolve({
-      connect: (maxBodyBytes = 64_000_000) => Promise.resolve(new InProcessTransport(hub, maxBodyBytes, silent)),
+      connect: (maxBodyBytes = 64_000_000) => Promise.resolve(new InProcessDriver(hub, maxBodyBytes, silent)),
       stop: () => Promise.resolve(),
     });
   });

@@ -7,7 +7,7 @@ import { permissionsOf, userNames, usersOfServer } from './permissions';
 const file = 'deploy/nats/users.conf';
 const names = Object.keys(apps) as AppName[];
 
-it('matches the server configuration to the contracts (UPDATE_NATS=1 npm test -- libs/bus/src/permissions writes it)', () => {
+it('matches the server configuration to the contracts (UPDATE_NATS=1 npm test -- libs/transport/src/permissions writes it)', () => {
   const right = usersOfServer();
 
   if (process.env['UPDATE_NATS'] === '1') writeFileSync(file, right);

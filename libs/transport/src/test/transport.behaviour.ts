@@ -2,8 +2,8 @@ import { ApiError } from '@parley/contracts/errors';
 import { broadcast, channel } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
 import { until } from '@parley/testing/until';
-import { Bus } from '../bus';
-import type { Transport } from '../transport';
+import { ParleyClient } from '../parley-client';
+import type { Transport } from '../driver';
 import { anHour, Anything, answerWith, caller, outcomeOf, probe } from './probe';
 
 export interface SharedBus {
@@ -16,12 +16,12 @@ const changes = channel({ subject: 'probe.changes', data: Anything });
 export function transportBehaviour(open: () => Promise<SharedBus>): void {
   let shared: SharedBus;
   let service: Transport;
-  let bus: Bus;
+  let bus: ParleyClient;
 
   beforeAll(async () => {
     shared = await open();
     service = await shared.connect();
-    bus = new Bus(await shared.connect());
+    bus = new ParleyClient(await shared.connect());
   });
 
   afterAll(() => shared.stop());
@@ -193,7 +193,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await answerWith(service, never, () => new Promise(() => undefined));
     const connection = await shared.connect();
 
-    const { error } = await outcomeOf(new Bus(connection).call(never, caller, {}));
+    const { error } = await outcomeOf(new ParleyClient(connection).call(never, caller, {}));
 
     expect(error).toMatchObject({ type: 'OperationTimeout', code: 504 });
   });
@@ -217,7 +217,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const heard: string[] = [];
     for (const name of ['first', 'second', 'third']) {
       const transport = await shared.connect();
-      new Bus(transport).listen(news, ({ text }) => {
+      new ParleyClient(transport).listen(news, ({ text }) => {
         if (name === 'second') throw new Error('This listener is broken.');
         heard.push(`${name}: ${String(text)}`);
       });
@@ -244,7 +244,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
   });
 
   it('delivers channel messages to the subscribers of a key in order, from the moment that they are live', async () => {
-    const follower = new Bus(await shared.connect());
+    const follower = new ParleyClient(await shared.connect());
     const numbers = Array.from({ length: 500 }, (_, index) => index);
     const heard: Record<string, unknown[]> = { one: [], other: [], neighbour: [] };
     const live = [
@@ -328,8 +328,8 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
       await finished;
       return { done: true };
     });
-    new Bus(leaving).listen(news, () => (heard += 1));
-    new Bus(leaving).subscribe(changes, 'drained', () => (heard += 1));
+    new ParleyClient(leaving).listen(news, () => (heard += 1));
+    new ParleyClient(leaving).subscribe(changes, 'drained', () => (heard += 1));
     await leaving.ready();
     const asked = Promise.all(Array.from({ length: 10 }, () => bus.call(slow, caller, {})));
     await until(() => taken === 10);
@@ -373,7 +373,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
   it('rejects a request above the body limit of the platform', async () => {
     const echo = probe();
     await answerWith(service, echo, () => ({}));
-    const small = new Bus(await shared.connect(100_000));
+    const small = new ParleyClient(await shared.connect(100_000));
 
     const { error } = await outcomeOf(small.call(echo, caller, { text: 'x'.repeat(100_000) }));
 
@@ -388,7 +388,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const grow = probe();
     const small = await shared.connect(100_000);
     await answerWith(small, grow, ({ size }) => ({ text: 'x'.repeat(size as number) }));
-    const asking = new Bus(await shared.connect(100_000));
+    const asking = new ParleyClient(await shared.connect(100_000));
 
     const { error } = await outcomeOf(asking.call(grow, caller, { size: 100_000 }));
 
