@@ -25,6 +25,7 @@ export class FilesWorkerModule {
         ),
         FileStoreModule.register(config),
       ],
+      controllers: [IndexFileHandler],
       providers: [
         { provide: FilesWorkerConfig, useValue: config },
         { provide: Completions, useValue: new Completions(config) },
@@ -34,7 +35,6 @@ export class FilesWorkerModule {
         DocumentReader,
         Indexer,
         IndexingJobService,
-        IndexFileHandler,
       ],
     };
   }

@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Controller, type OnApplicationBootstrap } from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
 import { Slots } from '@parley/background/slots';
 import type { Delivery } from '@parley/transport/event-stream';
@@ -18,7 +18,7 @@ const lookIntervalMs = 500;
  * reserved reader takes jobs of bots without a job under way in this process, so the documents of one bot never keep
  * another bot waiting.
  */
-@Injectable()
+@Controller()
 export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly readers: Slots;
   private readonly reservedReader: Loop;

@@ -5,7 +5,7 @@ import type { ByteRange } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
 import type { FileRow } from '@parley/file-store/file.entity';
 import { Admission, whenEnded } from '@parley/service/admission';
-import { ErrorFilter } from '@parley/service/error.filter';
+import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
 import { traceRequests } from '@parley/service/request-trace';
@@ -37,7 +37,7 @@ export class ContentController implements OnModuleInit {
     private readonly http: HttpAdapterHost,
     private readonly service: ContentService,
     private readonly urls: ContentUrls,
-    private readonly errors: ErrorFilter,
+    private readonly errors: ApiExceptionFilter,
     { contentMaxUploads: maxUploads = defaultMaxUploads, maxLoopDelayMs }: FilesConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {

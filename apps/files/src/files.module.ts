@@ -1,10 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
 import { files } from '@parley/contracts/files';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import { SecretKeys } from '@parley/secrets/secret-keys';
-import { ErrorFilter } from '@parley/service/error.filter';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesConfig } from './config';
@@ -14,6 +12,7 @@ import { ContentUrls } from './content-urls';
 import { DeclarationsService } from './declarations.service';
 import { DestinationsService } from './destinations.service';
 import { EraseBotHandler } from './erase-bot.handler';
+import { ErasureService } from './erasure.service';
 import { FilesController } from './files.controller';
 import { FilesService } from './files.service';
 import { IndexingService } from './indexing.service';
@@ -51,6 +50,8 @@ export class FilesModule {
         ContentController,
         ReindexController,
         deadLettersController(files.deadLetters),
+        EraseBotHandler,
+        MoveBotHandler,
       ],
       providers: [
         { provide: FilesConfig, useValue: config },
@@ -62,6 +63,7 @@ export class FilesModule {
         ContentService,
         DeclarationsService,
         DestinationsService,
+        ErasureService,
         IndexingService,
         KnowledgeBasesRepository,
         KnowledgeBasesService,
@@ -71,11 +73,7 @@ export class FilesModule {
         IndexingWorkService,
         WorkFiguresService,
         StorageService,
-        EraseBotHandler,
-        MoveBotHandler,
         SweeperService,
-        ErrorFilter,
-        { provide: APP_FILTER, useExisting: ErrorFilter },
       ],
     };
   }

@@ -1,10 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { type BotTransferred, moveBotInFiles } from '@parley/contracts/admin/bots';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 
-@Injectable()
+@Controller()
 export class MoveBotHandler {
   constructor(private readonly use: StorageUseRepository) {}
 

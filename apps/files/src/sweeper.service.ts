@@ -27,7 +27,7 @@ import { passageIndex } from '@parley/passages/tokens';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from './config';
-import { EraseBotHandler } from './erase-bot.handler';
+import { ErasureService } from './erasure.service';
 
 const batchSize = 100;
 const clearBlobsMs = 600_000;
@@ -51,7 +51,7 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     private readonly untidy: UntidyFilesRepository,
     private readonly deletedBots: DeletedBotsRepository,
     private readonly use: StorageUseRepository,
-    private readonly eraser: EraseBotHandler,
+    private readonly erasure: ErasureService,
     private readonly outbox: Outbox,
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(passageIndex) private readonly index: PassageIndex,
@@ -116,7 +116,7 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
   private async erase(): Promise<boolean> {
     for (const botId of await this.deletedBots.listUnerased()) {
       if (this.isStopping) break;
-      await this.unlessItFails(botId, () => this.eraser.erase(botId));
+      await this.unlessItFails(botId, () => this.erasure.erase(botId));
     }
     return false;
   }

@@ -31,7 +31,7 @@ import { bearerToken, CallerGuard, header } from './caller.guard';
 import { ChatCallers } from './chat-callers';
 import { GatewayConfig } from './config';
 import { toApiError } from '@parley/service/error-body';
-import { ErrorFilter } from '@parley/service/error.filter';
+import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import { readIdempotencyKey } from './idempotency-key';
 import { InputReader } from './input-reader';
 import { networkOf } from './network';
@@ -62,7 +62,7 @@ export class ForwardController implements OnModuleInit {
     private readonly limits: RateLimits,
     private readonly chatCallers: ChatCallers,
     private readonly largeBodies: LargeBodies,
-    private readonly errors: ErrorFilter,
+    private readonly errors: ApiExceptionFilter,
     { gatewayMaxInFlight: max, maxLoopDelayMs }: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
@@ -183,7 +183,7 @@ export class ForwardController implements OnModuleInit {
             : input.read({ body, ...raw });
         if (operation.contentType) this.texts.admit(reply.raw);
         request.isForwarded = true;
-        const { text, isReplayed } = await this.client.ask(operation, request.caller!, value);
+        const { text, isReplayed } = await this.client.request(operation, request.caller!, value);
         this.accept(request);
         reply.code(operation.status);
         if (isReplayed) reply.header('idempotent-replayed', 'true');

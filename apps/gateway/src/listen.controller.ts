@@ -5,7 +5,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { newErrorId, toApiError } from '@parley/service/error-body';
-import { ErrorFilter } from '@parley/service/error.filter';
+import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import type { Platform } from '@parley/service/platform';
 import { rawAnswer } from '@parley/service/raw-answer';
 import { logRequest, requestId } from '@parley/service/request-log';
@@ -51,7 +51,7 @@ export class ListenController implements OnModuleInit {
     private readonly http: HttpAdapterHost,
     private readonly streams: Streams,
     private readonly limits: RateLimits,
-    private readonly errors: ErrorFilter,
+    private readonly errors: ApiExceptionFilter,
     private readonly config: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {

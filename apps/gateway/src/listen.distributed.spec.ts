@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createLogger } from '@parley/logging/logger';
 import { NatsConfig } from '@parley/service/config';
-import { createHttpApp } from '@parley/service/http-app';
+import { createHybridApp } from '@parley/service/hybrid-app';
 import type { Platform } from '@parley/service/platform';
 import { connectPlatform } from '@parley/service/run';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
@@ -31,9 +31,9 @@ beforeEach(async () => {
   );
   const config = Object.assign(new GatewayConfig(), { listenPingMs: 3_600_000 });
   apps = await Promise.all([
-    createHttpApp(StandInChatModule.register(chat, platforms[0]!), logger),
-    createHttpApp(GatewayModule.register(config, platforms[1]!), logger),
-    createHttpApp(GatewayModule.register(config, platforms[2]!), logger),
+    createHybridApp(StandInChatModule.register(chat, platforms[0]!), logger),
+    createHybridApp(GatewayModule.register(config, platforms[1]!), logger),
+    createHybridApp(GatewayModule.register(config, platforms[2]!), logger),
   ]);
   urls = await Promise.all(
     apps.slice(1).map(async (app) => {
@@ -41,7 +41,7 @@ beforeEach(async () => {
       return app.getUrl();
     }),
   );
-  await platforms[0]!.transport.ready();
+  await platforms[0]!.driver.ready();
 });
 
 afterEach(async () => {
@@ -59,9 +59,7 @@ async function listenEverywhere(asked: Parameters<typeof listen>[2] = {}): Promi
 }
 
 async function reconnected(): Promise<void> {
-  await until(async () =>
-    (await Promise.allSettled(platforms.map(({ transport }) => transport.ready()))).every(isDone),
-  );
+  await until(async () => (await Promise.allSettled(platforms.map(({ driver }) => driver.ready()))).every(isDone));
 }
 
 const isDone = ({ status }: PromiseSettledResult<void>) => status === 'fulfilled';
@@ -83,7 +81,7 @@ suite('Streams on several gateways', () => {
     await until(() => [...streams, ...removed].every(({ heard }) => heard.length === 1));
 
     await server.kill();
-    await until(async () => (await Promise.allSettled([platforms[1]!.transport.ready()])).every((one) => !isDone(one)));
+    await until(async () => (await Promise.allSettled([platforms[1]!.driver.ready()])).every((one) => !isDone(one)));
     chat.record('conv_1', 'meanwhile');
     chat.remove('conv_1', 'bob');
     chat.record('conv_1', 'after bob');
@@ -100,7 +98,7 @@ suite('Streams on several gateways', () => {
 
   it('are rejected with 429 while NATS is down', async () => {
     await server.kill();
-    await until(async () => (await Promise.allSettled([platforms[1]!.transport.ready()])).every((one) => !isDone(one)));
+    await until(async () => (await Promise.allSettled([platforms[1]!.driver.ready()])).every((one) => !isDone(one)));
 
     const refused = await Promise.all(kinds.map((kind) => listen(kind, urls[0]!)));
 
@@ -114,7 +112,7 @@ suite('Streams on several gateways', () => {
     const { questions } = chat;
 
     for (const body of ['', 'x', 'null', '7', '{}', '{"number":"x","frame":""}', '{"number":1,"frame":7}']) {
-      platforms[0]!.transport.broadcast('channel.chat.signals.conv_1', { head: '', body });
+      platforms[0]!.driver.broadcast('channel.chat.signals.conv_1', { head: '', body });
     }
     chat.say('conv_1', 'after');
 

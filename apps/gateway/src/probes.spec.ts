@@ -13,7 +13,7 @@ class Bus {
         this.isThere ? Promise.resolve() : Promise.reject(new Error('no connection to nats://10.0.0.7:4222'));
       return GatewayModule.register(new GatewayConfig(), {
         ...platform,
-        transport: Object.assign(platform.transport, { ready }),
+        driver: Object.assign(platform.driver, { ready }),
       });
     });
   }

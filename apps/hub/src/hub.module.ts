@@ -8,6 +8,7 @@ import { SealingModule } from '@parley/secrets/sealing.module';
 import { HubConfig } from './config';
 import { CountersRepository } from './counters/counters.repository';
 import { ViewsService } from './counters/views.service';
+import { CountInstallationsHandler } from './installations/count-installations.handler';
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
 import { IntegrationListRepository } from './integrations/integration-list.repository';
@@ -33,6 +34,7 @@ import { PluginsController } from './plugins/plugins.controller';
 import { PluginsRepository } from './plugins/plugins.repository';
 import { PluginsService } from './plugins/plugins.service';
 import { PublicationsRepository } from './publishing/publications.repository';
+import { CopyWorkspacesHandler } from './workspaces/copy-workspaces.handler';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
@@ -75,6 +77,8 @@ export class HubModule {
         PublicIntegrationsController,
         ResolutionController,
         deadLettersController(hub.deadLetters),
+        CopyWorkspacesHandler,
+        CountInstallationsHandler,
       ],
       providers: [
         { provide: HubConfig, useValue: config },

@@ -22,7 +22,7 @@ import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliver
 import { PostgresEvents } from '@parley/outbox/postgres-events';
 import { openKeyFile } from '@parley/secrets/key-file';
 import { Readiness } from '@parley/service/health.controller';
-import { createHttpApp } from '@parley/service/http-app';
+import { createHybridApp } from '@parley/service/hybrid-app';
 import { Metrics } from '@parley/service/metrics';
 import { serveMetrics } from '@parley/service/metrics-server';
 import type { Platform } from '@parley/service/platform';
@@ -139,7 +139,7 @@ export class EmbeddedPlatform {
     const events = await this.openEvents(env.DATABASE_URL, metrics);
     const hub = new InProcessHub();
     const platform = (): Platform => ({
-      transport: new InProcessDriver(hub, maxBodyBytes, this.appsLogger),
+      driver: new InProcessDriver(hub, maxBodyBytes, this.appsLogger),
       events,
       logger: this.appsLogger,
       metrics,
@@ -160,7 +160,7 @@ export class EmbeddedPlatform {
     await events.open();
     this.openDoor(door, gateway, files!);
 
-    const client = new ParleyClient(platform().transport);
+    const client = new ParleyClient(platform().driver);
     const { bootstrapEmail, chatUrl = `${publicUrl}/chat` } = configs.admin;
     const owner = await findOwner(client, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
     this.credentials = { url: publicUrl, chatUrl, ...owner };
@@ -188,7 +188,7 @@ export class EmbeddedPlatform {
   }
 
   private async open(module: DynamicModule): Promise<NestFastifyApplication> {
-    const app = await createHttpApp(module, this.appsLogger, this.config);
+    const app = await createHybridApp(module, this.appsLogger, this.config);
     this.apps.push(app);
     return app;
   }

@@ -82,6 +82,7 @@ export class TablesModule {
         ErasureController,
         ReindexController,
         deadLettersController(tables.deadLetters),
+        EraseBotHandler,
       ],
       providers: [
         { provide: TablesConfig, useValue: config },
@@ -90,7 +91,6 @@ export class TablesModule {
         { provide: Completions, useValue: new Completions(config) },
         ComputeService,
         DuplicateJob,
-        EraseBotHandler,
         ErasureRepository,
         ErasureService,
         ExportJob,

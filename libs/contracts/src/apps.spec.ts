@@ -7,10 +7,10 @@ type Named = { kind: string; subject?: string; name?: string };
 
 /** Calls of the client in the sources of an app, and the list of `App` that must name them. */
 const uses: [keyof App, RegExp][] = [
-  ['asks', /\bclient\s*\.\s*(?:call|ask)\(\s*([\w.]+)/g],
+  ['asks', /\bclient\s*\.\s*(?:call|request)\(\s*([\w.]+)/g],
   ['announces', /\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*([\w.]+)/g],
   ['consumes', /@Consumes\(([\w.]+)\)/g],
-  ['tells', /\bclient\s*\.\s*(?:broadcast|publish)\(\s*([\w.]+)/g],
+  ['tells', /\bclient\s*\.\s*(?:broadcast|publishTo)\(\s*([\w.]+)/g],
   ['hears', /\bclient\s*\.\s*(?:listen|subscribe)\(\s*([\w.]+)/g],
 ];
 

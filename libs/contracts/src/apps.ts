@@ -22,7 +22,7 @@ import { allOperations } from './contracts';
 import { files, fileUploaded, indexFile } from './files';
 import { hub } from './hub/hub';
 import { hubEntryChanged, refreshInstallations, resolution } from './hub/resolution';
-import type { Broadcast, Channel, Consumer, Contract, Event, Operation } from './operation';
+import type { Broadcast, Channel, Consumer, Contract, Event, InstanceOperation, Operation } from './operation';
 import { tables } from './tables/tables';
 
 export type AppName = 'gateway' | 'admin' | 'hub' | 'files' | 'files-worker' | 'tables' | 'chat';
@@ -32,6 +32,9 @@ export interface App {
   answers: Contract;
   /** Operations of other apps. */
   asks: Operation[];
+  /** Operations that single processes of the app answer, each for the keys of what it holds. */
+  answersByInstance?: InstanceOperation[];
+  asksInstances?: InstanceOperation[];
   /** Events that its outbox may hold. */
   announces: Event[];
   consumes: Consumer[];

@@ -68,6 +68,26 @@ export function operation<I, O, A extends Access>(declared: Declared<I, O, A>): 
   };
 }
 
+/**
+ * Operation of the one process that holds something, such as a stream or a tunnel. It is addressed by the key of that
+ * thing, and fails at once when no process serves the key.
+ */
+export interface InstanceOperation<I = unknown, O = unknown> {
+  kind: 'instance operation';
+  subject: string;
+  input: Class<I>;
+  output: Class<O>;
+  /** Deadline of the caller. */
+  timeoutMs: number;
+}
+
+type DeclaredInstance<I, O> = Omit<InstanceOperation<I, O>, 'kind' | 'timeoutMs'> & { timeoutMs?: number };
+
+/** Declares an operation of one process. Default: a deadline of 10 s. */
+export function instanceOperation<I, O>(declared: DeclaredInstance<I, O>): InstanceOperation<I, O> {
+  return { kind: 'instance operation', timeoutMs: 10_000, ...declared };
+}
+
 /** Event: published at least once, without a guaranteed order. */
 export interface Event<D = unknown> {
   kind: 'event';

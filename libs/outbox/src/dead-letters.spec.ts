@@ -1,4 +1,4 @@
-import { Controller, type DynamicModule, Injectable, Module } from '@nestjs/common';
+import { Controller, type DynamicModule, Module } from '@nestjs/common';
 import type { Delivery, EventMessage } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { systemCaller } from '@parley/contracts/caller';
@@ -30,7 +30,7 @@ const contract = {
 };
 const caller = systemCaller('test');
 
-@Injectable()
+@Controller()
 class Picky {
   static broken = true;
   static handled: number[] = [];
@@ -44,7 +44,7 @@ class Picky {
   }
 }
 
-@Injectable()
+@Controller()
 class Watchful {
   static seen: EventMessage[] = [];
 
@@ -80,8 +80,7 @@ class ProbeModule {
           platform,
         ),
       ],
-      controllers: [ProbeController, deadLettersController(contract.deadLetters)],
-      providers: [Picky, Watchful],
+      controllers: [ProbeController, Picky, Watchful, deadLettersController(contract.deadLetters)],
     };
   }
 }

@@ -130,7 +130,7 @@ describe('The event stream in Postgres', () => {
 
     await until(async () => (await waiting()) === 0);
     expect(broken.deliveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    expect(broken.buried).toEqual([{ event: eventsOf(1)[0], attempts: 2, reason: 'It does not work.' }]);
+    expect(broken.deadLetters).toEqual([{ event: eventsOf(1)[0], attempts: 2, reason: 'It does not work.' }]);
   });
 
   it('replays an event to one consumer only, even while that consumer gives it up', async () => {
@@ -141,7 +141,7 @@ describe('The event stream in Postgres', () => {
       handle: async () => {
         if (broken.deliveries.length === 1) throw new Error('It does not work.');
       },
-      bury: async () => {
+      deadLetter: async () => {
         await events.publish([{ ...event!, again: { consumer: 'broken', messageId: 'message-2' } }]);
       },
     });
@@ -166,7 +166,7 @@ describe('The event stream in Postgres', () => {
     const broken = consumerOf('broken', {
       maxDeliveries: 1,
       handle: () => Promise.reject(new Error('It does not work.')),
-      bury: async () => {
+      deadLetter: async () => {
         graves += 1;
         if (graves === 1) throw new Error('The database does not answer.');
       },
@@ -233,7 +233,7 @@ describe('The event stream in Postgres', () => {
 
     await until(async () => (await waiting()) === 0);
     expect(deadly.deliveries).toEqual([]);
-    expect(deadly.buried).toMatchObject([{ attempts: 4, reason: 'Every process that worked on it ended.' }]);
+    expect(deadly.deadLetters).toMatchObject([{ attempts: 4, reason: 'Every process that worked on it ended.' }]);
   });
 
   it('gives running events back when it stops, without counting the attempt', async () => {
@@ -256,7 +256,7 @@ describe('The event stream in Postgres', () => {
 
     await until(async () => (await waiting()) === 0);
     expect(heir.deliveries.map(({ attempt }) => attempt)).toEqual([1, 1]);
-    expect(interrupted.buried).toEqual([]);
+    expect(interrupted.deadLetters).toEqual([]);
     expect(interrupted.deliveries).toHaveLength(1);
   });
 
@@ -274,7 +274,7 @@ describe('The event stream in Postgres', () => {
     await database.events.query('DROP TRIGGER fail_finish ON delivery');
 
     await until(async () => (await waiting()) === 0);
-    expect(steady.buried).toEqual([]);
+    expect(steady.deadLetters).toEqual([]);
   });
 
   it('continues when its connections are cut', async () => {

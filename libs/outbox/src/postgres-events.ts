@@ -94,7 +94,7 @@ export class PostgresEvents implements EventStream {
     const { signal } = this.stopping;
     if (signal.aborted) return this.deliveries.release(name, event.id);
     if (attempts > maxDeliveries) {
-      return this.bury(consumer, delivery, 'Every process that worked on it ended.');
+      return this.deadLetter(consumer, delivery, 'Every process that worked on it ended.');
     }
     try {
       await consumer.handle({ event, attempt: attempts, signal });
@@ -104,15 +104,15 @@ export class PostgresEvents implements EventStream {
       if (attempts < maxDeliveries) {
         return this.deliveries.postpone(name, event.id, redeliveryDelayMs(attempts), reason);
       }
-      return this.bury(consumer, delivery, reason);
+      return this.deadLetter(consumer, delivery, reason);
     }
     // Outside the try: finished work is not given back because it could not be marked.
     await this.deliveries.finish(name, delivery);
   }
 
-  private async bury(consumer: WorkingConsumer, delivery: TakenDelivery, reason: string): Promise<void> {
+  private async deadLetter(consumer: WorkingConsumer, delivery: TakenDelivery, reason: string): Promise<void> {
     const { attempts, ...event } = delivery;
-    await consumer.bury(event, attempts, reason);
+    await consumer.deadLetter(event, attempts, reason);
     await this.deliveries.finish(consumer.name, delivery);
   }
 

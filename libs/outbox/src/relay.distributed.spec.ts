@@ -126,7 +126,7 @@ suite('The outbox relay over JetStream', () => {
         if (!works) throw new Error('Not yet.');
         await inbox.once('probe.frail', event.id, async () => void (effects += 1));
       },
-      bury: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
+      deadLetter: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
     });
     await events.consume(frail.consumer);
     relay.start();
@@ -159,7 +159,7 @@ suite('The outbox relay over JetStream', () => {
         if (!works) throw new Error('Not yet.');
         effects.push(numberOf({ event }));
       },
-      bury: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
+      deadLetter: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
     });
     await events.consume(frail.consumer);
     relay.start();

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { until } from '@parley/testing/until';
 import { type FastifyInstance, fastify } from 'fastify';
 import pino from 'pino';
-import { ErrorFilter } from './error.filter';
+import { ApiExceptionFilter } from './api-exception.filter';
 import { Metrics } from './metrics';
 import type { Platform } from './platform';
 import { logRequests, requestId } from './request-log';
@@ -22,7 +22,7 @@ const platform = { logger, metrics } as Platform;
 let server: FastifyInstance;
 
 beforeAll(async () => {
-  const filter = new ErrorFilter(platform);
+  const filter = new ApiExceptionFilter(platform);
   server = fastify({ genReqId: requestId });
   logRequests(server, platform, () => ({}));
   server.setErrorHandler((error, request, reply) => filter.answer(error, request, reply));

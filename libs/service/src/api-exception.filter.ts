@@ -7,12 +7,16 @@ import { cutUnread } from './unread-body';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 import type { TracedRequest } from './request-trace';
 
-/** Exception filter: the only place that turns errors into HTTP responses, for all routes. */
+/**
+ * Exception filter: the only place that turns errors into HTTP responses, for all routes. Errors of messages pass through
+ * it to ParleyServer, which maps them.
+ */
 @Catch()
-export class ErrorFilter implements ExceptionFilter {
+export class ApiExceptionFilter implements ExceptionFilter {
   constructor(@Inject(platformToken) private readonly platform: Platform) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
+    if (host.getType() === 'rpc') throw error;
     const http = host.switchToHttp();
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }

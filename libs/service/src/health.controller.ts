@@ -1,7 +1,6 @@
-import { Controller, Get, HttpStatus, Inject, Injectable, Res, UseFilters, UseGuards } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Inject, Injectable, Res, UseGuards } from '@nestjs/common';
 import { withDeadline } from '@parley/transport/driver';
 import type { FastifyReply } from 'fastify';
-import { ErrorFilter } from './error.filter';
 import { MetricsGuard } from './metrics.guard';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
@@ -68,7 +67,6 @@ export class Readiness {
 
 /** Probes and metrics: `/healthz` (liveness), `/readyz` (readiness) and `/metrics` (Prometheus). */
 @Controller()
-@UseFilters(ErrorFilter)
 export class HealthController {
   constructor(
     private readonly readiness: Readiness,

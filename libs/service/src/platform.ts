@@ -1,11 +1,11 @@
 import type { EventStream } from '@parley/transport/event-stream';
-import type { Transport } from '@parley/transport/driver';
+import type { Driver } from '@parley/transport/driver';
 import type { Logger } from '@parley/logging/logger';
 import type { Metrics } from './metrics';
 
 /** Dependencies that differ between the run modes. No other code depends on the mode. */
 export interface Platform {
-  transport: Transport;
+  driver: Driver;
   events: EventStream;
   logger: Logger;
   metrics: Metrics;

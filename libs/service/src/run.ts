@@ -10,7 +10,7 @@ import { ConfigError, readConfigs } from '@parley/config/config';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
-import { createHttpApp } from './http-app';
+import { createHybridApp } from './hybrid-app';
 import { Metrics } from './metrics';
 import { serveMetrics } from './metrics-server';
 import type { Platform } from './platform';
@@ -60,7 +60,7 @@ async function startApp<C extends ProcessConfig>(
   logger: Logger,
 ): Promise<NestFastifyApplication> {
   const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
-  const app = await createHttpApp(module(config, platform), logger, config);
+  const app = await createHybridApp(module(config, platform), logger, config);
   // Runs until the process ends, so that metrics of a stopping process can be scraped.
   await serveMetrics(config, platform.metrics);
   await app.listen(config.port, config.host);
@@ -89,7 +89,7 @@ export async function connectPlatform(
 ): Promise<Platform> {
   const link = await NatsLink.open(nats.natsUrl, name, logger, nats.credentials);
   return {
-    transport: new NatsDriver(link, maxBodyBytes, nats.natsReplicas, logger),
+    driver: new NatsDriver(link, maxBodyBytes, nats.natsReplicas, logger),
     events: new JetStreamEvents(link, nats.natsReplicas, logger),
     logger,
     metrics: new Metrics(),

@@ -8,13 +8,11 @@ import {
   type OnModuleDestroy,
   type Provider,
 } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService, HttpAdapterHost } from '@nestjs/core';
 import { Loop } from '@parley/background/loop';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { Dispatcher } from '@parley/transport/parley-server';
+import { ParleyServer } from '@parley/transport/parley-server';
 import { retentionHours } from '@parley/transport/event-stream';
-import type { Access } from '@parley/contracts/access';
-import type { Contract } from '@parley/contracts/operation';
+import type { Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
 import { Idempotency, idempotencyMigrations } from '@parley/database/idempotency';
 import { DeadLettersRepository } from '@parley/outbox/dead-letters.repository';
@@ -22,14 +20,14 @@ import { Inbox } from '@parley/outbox/inbox';
 import { Outbox } from '@parley/outbox/outbox';
 import { outboxMigrations, OutboxRepository } from '@parley/outbox/outbox.repository';
 import { Relay } from '@parley/outbox/relay';
-import type { FastifyInstance } from 'fastify';
 import { Admission } from './admission';
+import { ApiExceptionFilter } from './api-exception.filter';
 import type { ServiceConfig } from './config';
 import { Connections } from './connections';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from './health.controller';
-import type { MetricsSettings } from './metrics-access';
 import type { Platform } from './platform';
-import { metricsSettings, platformToken } from './tokens';
+import { platformToken } from './tokens';
+import { platformProviders } from './transport.module';
 
 const optionsToken = Symbol('parley:service');
 const cleanMs = 60_000;
@@ -40,23 +38,27 @@ export interface ServiceOptions {
   database: { schema: string; migrations: MigrationClass[]; config: ServiceConfig };
 }
 
-/** Common providers of a service: bus, database, outbox, idempotency. Import it once per app module. */
+/** Common providers of a service with a database: bus, database, outbox, idempotency. Import it once per app module. */
 @Module({})
 export class ServiceModule {
   static register(options: ServiceOptions, platform: Platform): DynamicModule {
     return {
       module: ServiceModule,
       global: true,
-      imports: [DiscoveryModule],
       controllers: [HealthController],
       providers: [
         { provide: optionsToken, useValue: options },
         ...platformProviders(platform, options.database.config),
         ...databaseProviders(options, platform),
         {
+          provide: ParleyServer,
+          useFactory: (letters: DeadLettersRepository) => parleyServer(options, platform, letters),
+          inject: [DeadLettersRepository],
+        },
+        {
           provide: readinessChecks,
           useFactory: (database: Database): ReadinessCheck[] => [
-            { name: 'bus', check: () => platform.transport.ready() },
+            { name: 'bus', check: () => platform.driver.ready() },
             { name: 'database', check: () => database.ping() },
           ],
           inject: [Database],
@@ -64,23 +66,20 @@ export class ServiceModule {
         Readiness,
         ServiceLifecycle,
       ],
-      exports: [platformToken, ParleyClient, Database, Outbox, Inbox, Idempotency, DeadLettersRepository, Readiness],
+      exports: [
+        platformToken,
+        ParleyClient,
+        ParleyServer,
+        ApiExceptionFilter,
+        Database,
+        Outbox,
+        Inbox,
+        Idempotency,
+        DeadLettersRepository,
+        Readiness,
+      ],
     };
   }
-}
-
-export function platformProviders(platform: Platform, config: MetricsSettings): Provider[] {
-  return [
-    { provide: platformToken, useValue: platform },
-    { provide: metricsSettings, useValue: config },
-    { provide: ParleyClient, useFactory: () => new ParleyClient(platform.transport) },
-    {
-      provide: Connections,
-      useFactory: ({ httpAdapter }: HttpAdapterHost) =>
-        new Connections(httpAdapter.getInstance<FastifyInstance>().server),
-      inject: [HttpAdapterHost],
-    },
-  ];
 }
 
 export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
@@ -126,33 +125,53 @@ function databaseProviders(
   ];
 }
 
+function parleyServer(
+  { name, contract, database }: ServiceOptions,
+  { driver, events, logger, metrics }: Platform,
+  letters: DeadLettersRepository,
+): ParleyServer {
+  const { serviceMaxInFlight: max, maxLoopDelayMs } = database.config;
+  const admission = new Admission({ place: name, max, maxLoopDelayMs, metrics });
+  return new ParleyServer({
+    service: name,
+    contract,
+    driver,
+    events,
+    logger,
+    deadLetter: (consumer, event, attempts, reason) => letters.add(consumer, event, attempts, reason),
+    observe: (handled) => metrics.observeHandled(handled),
+    admit: (operation) => (isForClients(operation) ? admission.enter() : admission.enterAnyway()),
+  });
+}
+
 /**
  * Only client operations are subject to load shedding. Calls between services belong to admitted requests, and the
  * operator must be able to act during an overload.
  */
-function isForClients({ actor }: Access): boolean {
-  return actor !== 'service' && actor !== 'operator';
+function isForClients(operation: Operation | InstanceOperation): boolean {
+  if (operation.kind !== 'operation') return false;
+  return operation.access.actor !== 'service' && operation.access.actor !== 'operator';
 }
 
 /**
- * Start: the service answers after everything else is initialized. Stop, in this order so that nothing is lost:
- * requests, then background work (`beforeApplicationShutdown` of its providers), then outbox, database and bus.
+ * Stop, in this order so that nothing is lost: requests and events (`onModuleDestroy`), then background work
+ * (`beforeApplicationShutdown` of its providers), then outbox, database and bus. Nest itself would close the server of the
+ * bus only after the background work.
  */
 @Injectable()
 class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly relay: Relay;
   private readonly cleaning: Loop;
-  private dispatcher?: Dispatcher;
 
   constructor(
     @Inject(platformToken) private readonly platform: Platform,
     @Inject(optionsToken) private readonly options: ServiceOptions,
     private readonly database: Database,
-    private readonly discovery: DiscoveryService,
     private readonly letters: DeadLettersRepository,
     private readonly outboxRows: OutboxRepository,
     private readonly idempotency: Idempotency,
     private readonly connections: Connections,
+    private readonly server: ParleyServer,
     outbox: Outbox,
   ) {
     this.relay = new Relay(outboxRows, platform.events, platform.logger);
@@ -162,26 +181,7 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
     outbox.onCommit(() => this.relay.wake());
   }
 
-  async onApplicationBootstrap(): Promise<void> {
-    const { transport, events, logger, metrics } = this.platform;
-    const { name, contract, database } = this.options;
-    const { serviceMaxInFlight: max, maxLoopDelayMs } = database.config;
-    const admission = new Admission({ place: name, max, maxLoopDelayMs, metrics });
-    const dispatcher = new Dispatcher(
-      {
-        service: name,
-        contract,
-        transport,
-        events,
-        logger,
-        bury: (consumer, event, attempts, reason) => this.letters.add(consumer, event, attempts, reason),
-        observe: (handled) => metrics.observeHandled(handled),
-        admit: ({ access }) => (isForClients(access) ? admission.enter() : admission.enterAnyway()),
-      },
-      this.discovery,
-    );
-    this.dispatcher = dispatcher;
-    await dispatcher.start();
+  onApplicationBootstrap(): void {
     this.relay.start();
     this.cleaning.start();
     this.measure();
@@ -215,16 +215,15 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
   }
 
   async onModuleDestroy(): Promise<void> {
-    const { transport, events } = this.platform;
     const { shutdownTimeoutMs } = this.options.database.config;
-    await Promise.all([this.connections.close(shutdownTimeoutMs), transport.drain(shutdownTimeoutMs), events.drain()]);
+    await Promise.all([this.connections.close(shutdownTimeoutMs), this.server.drain(shutdownTimeoutMs)]);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.relay.stop(), this.cleaning.stop(), this.dispatcher?.close()]);
+    await Promise.all([this.relay.stop(), this.cleaning.stop()]);
     await this.publishTheLast();
     await this.database.close();
-    await this.platform.transport.close();
+    await this.platform.driver.close();
   }
 
   private async clean(): Promise<boolean> {

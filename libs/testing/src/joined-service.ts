@@ -4,7 +4,7 @@ import { Database } from '@parley/database/database';
 import { createLogger } from '@parley/logging/logger';
 import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliveries.repository';
 import { PostgresEvents } from '@parley/outbox/postgres-events';
-import { createHttpApp } from '@parley/service/http-app';
+import { createHybridApp } from '@parley/service/hybrid-app';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
 import type { RunningService } from './running-service';
@@ -23,9 +23,9 @@ export async function joinService(
     poolSize: 3,
   });
   const events = new PostgresEvents(new DeliveriesRepository(database), logger);
-  const transport = new InProcessDriver(new InProcessHub(), 1_000_000, logger);
-  const platform = { transport, events, logger, metrics: new Metrics(), migrateAtStart: true, instance };
-  const app = await createHttpApp(module(platform), logger);
+  const driver = new InProcessDriver(new InProcessHub(), 1_000_000, logger);
+  const platform = { driver, events, logger, metrics: new Metrics(), migrateAtStart: true, instance };
+  const app = await createHybridApp(module(platform), logger);
   await events.open();
   return {
     stop: async () => {

@@ -8,7 +8,7 @@ import { Database } from '@parley/database/database';
 import { createLogger, type LogLevel } from '@parley/logging/logger';
 import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliveries.repository';
 import { PostgresEvents } from '@parley/outbox/postgres-events';
-import { createHttpApp } from '@parley/service/http-app';
+import { createHybridApp } from '@parley/service/hybrid-app';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
 import { freePort } from './free-port';
@@ -54,7 +54,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
   const events = new PostgresEvents(new DeliveriesRepository(eventsDatabase), logger);
   const hub = new InProcessHub();
   const platform = (): Platform => ({
-    transport: new InProcessDriver(hub, 64_000_000, logger),
+    driver: new InProcessDriver(hub, 64_000_000, logger),
     events,
     logger,
     // No caching: tests read metrics right after they change.
@@ -65,7 +65,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const starts = await Promise.allSettled(
-    modules.map((module) => createHttpApp(module(databaseUrl, platform(), url), logger)),
+    modules.map((module) => createHybridApp(module(databaseUrl, platform(), url), logger)),
   );
   const apps = starts.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
   const failure = starts.find((start) => start.status === 'rejected');
@@ -76,7 +76,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
   }
   await events.open();
   await apps[0]?.listen(port, '127.0.0.1');
-  const client = new ParleyClient(platform().transport);
+  const client = new ParleyClient(platform().driver);
   return {
     databaseUrl,
     apps,

@@ -4,9 +4,9 @@ import { errorMessage } from './envelope';
 import type { Message, RequestMessage } from './message';
 
 /** Handler of a request. Failures are messages too; an exception is converted to one. */
-export type Answer = (message: RequestMessage) => Promise<Message>;
+export type RequestHandler = (message: RequestMessage) => Promise<Message>;
 
-export interface Listening {
+export interface Subscribed {
   /** Resolves once all further messages are received; rejects when the connection is lost before. */
   live: Promise<void>;
   /** Unsubscribes: also drops messages in transit. */
@@ -14,18 +14,20 @@ export interface Listening {
 }
 
 /**
- * Transport between services. Guarantees of both adapters: 503 at once when no instance serves the subject or the
+ * Driver: messages between services. Guarantees of both adapters: 503 at once when no instance serves the subject or the
  * connection is down, 504 at the deadline without an answer, and a drain that answers all accepted requests.
  */
-export interface Transport {
+export interface Driver {
   /** Sends a request to one server of the subject. Throws ApiError. */
   request(subject: string, message: RequestMessage, timeoutMs: number): Promise<Message>;
   /** Serves requests on the subject; the members of a queue group share them. */
-  serve(subject: string, queue: string, answer: Answer): void;
+  serve(subject: string, queue: string, handler: RequestHandler): void;
+  /** Serves requests on the subject, without a queue group: only one process may do so. */
+  serveInstance(subject: string, handler: RequestHandler): Subscribed;
   /** Sends to all current listeners, at most once. Order is kept per sender and subject. */
   broadcast(subject: string, message: Message): void;
   /** Errors of a listener are logged and do not affect others. Subscriptions survive a reconnect. */
-  listen(subject: string, listener: (message: Message) => void): Listening;
+  listen(subject: string, listener: (message: Message) => void): Subscribed;
   /** Calls the listener after each reconnect. Messages sent while the connection was down are lost. */
   onReconnected(listener: () => void): void;
   /** Throws unless requests can be sent and served. */

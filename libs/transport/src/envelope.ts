@@ -55,14 +55,14 @@ export function errorMessage(error: unknown): Message {
   return { head: failed, body: wireText(known) };
 }
 
-export interface Answered {
+export interface Reply {
   text: string;
   /** Whether this is the stored answer of an earlier request with the same idempotency key. */
   isReplayed: boolean;
 }
 
 /** Throws the ApiError that an error message carries. */
-export function readAnswer({ head, body }: Message): Answered {
+export function readReply({ head, body }: Message): Reply {
   if (head === ok || head === okAgain) return { text: body, isReplayed: head === okAgain };
   throw ApiError.fromWire(readError(body));
 }

@@ -33,7 +33,7 @@ export interface WorkingConsumer {
   /** Return to acknowledge, throw to have the event redelivered later. */
   handle(delivery: Delivery): Promise<void>;
   /** Stores an event without deliveries left. Must be durable on return. */
-  bury(event: EventMessage, attempts: number, reason: string): Promise<void>;
+  deadLetter(event: EventMessage, attempts: number, reason: string): Promise<void>;
 }
 
 export interface StreamPosition {

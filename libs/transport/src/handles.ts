@@ -1,9 +1,12 @@
 import 'reflect-metadata';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { BaseRpcContext, Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
+import type { Caller } from '@parley/contracts/caller';
 import type { CallerFor, Consumer, Operation } from '@parley/contracts/operation';
 import type { Delivery } from './event-stream';
 
-const operationKey = Symbol('parley:operation');
-const consumerKey = Symbol('parley:consumer');
+/** Nest's id of this transport: handlers of other transports in the same app do not get its messages. */
+export const transportId = Symbol('parley');
 
 type Method<T> = <M extends T>(
   target: object,
@@ -11,26 +14,46 @@ type Method<T> = <M extends T>(
   descriptor: TypedPropertyDescriptor<M>,
 ) => void;
 
-/** Marks the handler of an operation. Compiles only if caller, input and output match the contract. */
+/** Context of a request, as `@Ctx()` and Nest's guards, interceptors and filters get it. */
+export class RequestContext extends BaseRpcContext<[Caller, Operation]> {
+  get caller(): Caller {
+    return this.args[0];
+  }
+
+  get operation(): Operation {
+    return this.args[1];
+  }
+}
+
+/** Principal of the request, over HTTP and over the bus. */
+export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller | undefined =>
+  context.getType() === 'rpc'
+    ? context.switchToRpc().getContext<RequestContext>().caller
+    : context.switchToHttp().getRequest<{ caller?: Caller }>().caller,
+);
+
+/**
+ * Handler of an operation: `@MessagePattern` of its subject, with `@CurrentCaller()` and `@Payload()` on the arguments.
+ * Compiles only if caller, input and output match the contract.
+ */
 export function Handles<I, O, A extends Operation>(
   operation: Operation<I, O> & A,
 ): Method<(caller: CallerFor<A>, input: I) => Promise<O>> {
-  return (_target, _property, descriptor) => {
-    Reflect.defineMetadata(operationKey, operation, descriptor.value as object);
+  return (target, property, descriptor) => {
+    MessagePattern(operation.subject, transportId, { operation })(target, property, descriptor);
+    CurrentCaller()(target, property, 0);
+    Payload()(target, property, 1);
   };
 }
 
-/** Marks the handler of a consumer, which must be idempotent: return to acknowledge, throw to redeliver. */
+/**
+ * Handler of a consumer: `@EventPattern` of its name, with `@Payload()` and `@Ctx()` on the arguments. Must be
+ * idempotent: return to acknowledge, throw to redeliver.
+ */
 export function Consumes<D>(consumer: Consumer<D>): Method<(data: D, delivery: Delivery) => Promise<void>> {
-  return (_target, _property, descriptor) => {
-    Reflect.defineMetadata(consumerKey, consumer, descriptor.value as object);
+  return (target, property, descriptor) => {
+    EventPattern(consumer.name, transportId, { consumer })(target, property, descriptor);
+    Payload()(target, property, 0);
+    Ctx()(target, property, 1);
   };
-}
-
-export function handledOperation(method: object): Operation | undefined {
-  return Reflect.getMetadata(operationKey, method) as Operation | undefined;
-}
-
-export function declaredConsumer(method: object): Consumer | undefined {
-  return Reflect.getMetadata(consumerKey, method) as Consumer | undefined;
 }

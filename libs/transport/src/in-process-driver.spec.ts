@@ -2,7 +2,7 @@ import { InProcessHub, InProcessDriver } from './in-process-driver';
 import { silent } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
 
-describe('The transport inside one process', () => {
+describe('The driver inside one process', () => {
   transportBehaviour(() => {
     const hub = new InProcessHub();
     return Promise.resolve({

@@ -2,32 +2,32 @@ import { unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import type { Message, RequestMessage } from './message';
 import {
-  type Answer,
+  type RequestHandler,
   drainTimeoutMs,
   InFlight,
-  type Listening,
+  type Subscribed,
   tooLarge,
-  type Transport,
+  type Driver,
   withDeadline,
 } from './driver';
 
 /** Message broker of the containers in one process. */
 export class InProcessHub {
-  private readonly servers = new Map<string, Answer[]>();
+  private readonly servers = new Map<string, RequestHandler[]>();
   private readonly listeners = new Map<string, ((message: Message) => void)[]>();
 
-  add(subject: string, answer: Answer): void {
+  add(subject: string, answer: RequestHandler): void {
     this.servers.set(subject, [...(this.servers.get(subject) ?? []), answer]);
   }
 
-  remove(subject: string, answer: Answer): void {
+  remove(subject: string, answer: RequestHandler): void {
     this.servers.set(
       subject,
       (this.servers.get(subject) ?? []).filter((candidate) => candidate !== answer),
     );
   }
 
-  next(subject: string): Answer | undefined {
+  next(subject: string): RequestHandler | undefined {
     const [first, ...rest] = this.servers.get(subject) ?? [];
     if (first && rest.length > 0) this.servers.set(subject, [...rest, first]);
     return first;
@@ -48,8 +48,8 @@ export class InProcessHub {
   }
 }
 
-/** In-process transport of one container. Bodies are serialised as JSON, so containers share no objects. */
-export class InProcessDriver implements Transport {
+/** In-process driver of one container. Bodies are serialised as JSON, so containers share no objects. */
+export class InProcessDriver implements Driver {
   private readonly inFlight = new InFlight();
   private readonly undo = new Set<() => void>();
 
@@ -68,10 +68,20 @@ export class InProcessDriver implements Transport {
     return reply;
   }
 
-  serve(subject: string, _queue: string, answer: Answer): void {
-    const tracked: Answer = (message) => new Promise((resolve) => void this.inFlight.answer(answer(message), resolve));
+  serve(subject: string, _queue: string, handler: RequestHandler): void {
+    this.serveInstance(subject, handler);
+  }
+
+  serveInstance(subject: string, handler: RequestHandler): Subscribed {
+    const tracked: RequestHandler = (message) =>
+      new Promise((resolve) => void this.inFlight.answer(handler(message), resolve));
+    const stop = () => {
+      this.undo.delete(stop);
+      this.hub.remove(subject, tracked);
+    };
     this.hub.add(subject, tracked);
-    this.undo.add(() => this.hub.remove(subject, tracked));
+    this.undo.add(stop);
+    return { live: Promise.resolve(), stop };
   }
 
   broadcast(subject: string, message: Message): void {
@@ -79,7 +89,7 @@ export class InProcessDriver implements Transport {
     for (const listener of this.hub.listenersOf(subject)) queueMicrotask(() => listener(message));
   }
 
-  listen(subject: string, listener: (message: Message) => void): Listening {
+  listen(subject: string, listener: (message: Message) => void): Subscribed {
     let isStopped = false;
     const guarded = (message: Message) => {
       if (isStopped) return;

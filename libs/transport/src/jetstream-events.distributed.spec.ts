@@ -32,20 +32,20 @@ async function raw<T>(work: (connection: Awaited<ReturnType<typeof connect>>) =>
 /** Consumer with a unique subject that records its deliveries. */
 function consumerOf(subject: string, options: Partial<WorkingConsumer> = {}) {
   const deliveries: Delivery[] = [];
-  const buried: { event: EventMessage; attempts: number; reason: string }[] = [];
+  const deadLetters: { event: EventMessage; attempts: number; reason: string }[] = [];
   const consumer: WorkingConsumer = {
     name: `${subject}.consumer`,
     subject,
     concurrency: 1,
     maxDeliveries: 10,
-    bury: async (event, attempts, reason) => void buried.push({ event, attempts, reason }),
+    deadLetter: async (event, attempts, reason) => void deadLetters.push({ event, attempts, reason }),
     ...options,
     handle: async (delivery) => {
       deliveries.push(delivery);
       await options.handle?.(delivery);
     },
   };
-  return { consumer, deliveries, buried, ids: () => deliveries.map(({ event }) => event.id) };
+  return { consumer, deliveries, deadLetters, ids: () => deliveries.map(({ event }) => event.id) };
 }
 
 function durableOf({ consumer }: { consumer: WorkingConsumer }): string {
@@ -186,7 +186,7 @@ suite('Events over JetStream', () => {
     expect(flaky.ids().sort()).toEqual([1, 1, 2, 3, 4].map((number) => `${subject}-${number}`));
     const delayNs = redeliveryDelayMs(1) * 1_000_000;
     expect(acks.filter((ack) => ack.startsWith('-NAK'))).toEqual([`-NAK ${JSON.stringify({ delay: delayNs })}`]);
-    expect(flaky.buried).toEqual([]);
+    expect(flaky.deadLetters).toEqual([]);
   });
 
   it('become dead letters with the reason after the last delivery, and are not delivered again', async () => {
@@ -201,7 +201,7 @@ suite('Events over JetStream', () => {
 
     await events.publish([event!]);
 
-    await until(() => broken.buried.length === 1);
+    await until(() => broken.deadLetters.length === 1);
     const isSettled = () =>
       raw(async (connection) => {
         const { consumers } = await connection.jetstreamManager();
@@ -210,7 +210,7 @@ suite('Events over JetStream', () => {
       });
     await until(isSettled);
     expect(broken.deliveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    expect(broken.buried).toEqual([{ event, attempts: 2, reason: 'It does not work.' }]);
+    expect(broken.deadLetters).toEqual([{ event, attempts: 2, reason: 'It does not work.' }]);
   });
 
   it('are redelivered when storing the dead letter fails', async () => {
@@ -220,7 +220,7 @@ suite('Events over JetStream', () => {
     const broken = consumerOf(subject, {
       maxDeliveries: 1,
       handle: () => Promise.reject(new Error('It does not work.')),
-      bury: async () => {
+      deadLetter: async () => {
         graves += 1;
         if (graves === 1) throw new Error('The database does not answer.');
       },
@@ -290,7 +290,7 @@ suite('Events over JetStream', () => {
 
     await until(() => heir.deliveries.length === 1);
     expect(heir.ids()).toEqual([`${subject}-1`]);
-    expect(interrupted.buried).toEqual([]);
+    expect(interrupted.deadLetters).toEqual([]);
   });
 
   it('become dead letters when malformed, and the next events are handled', async () => {
@@ -307,14 +307,14 @@ suite('Events over JetStream', () => {
     });
     await events.publish(eventsOf(subject, 1));
 
-    await until(() => careful.deliveries.length === 1 && careful.buried.length === 3);
+    await until(() => careful.deliveries.length === 1 && careful.deadLetters.length === 3);
     expect(careful.ids()).toEqual([`${subject}-1`]);
-    expect(careful.buried[0]).toMatchObject({
+    expect(careful.deadLetters[0]).toMatchObject({
       event: { subject, data: '{"a":' },
       attempts: 1,
       reason: 'The event is not valid JSON.',
     });
-    expect(new Set(careful.buried.map(({ event }) => event.id)).size).toBe(3);
+    expect(new Set(careful.deadLetters.map(({ event }) => event.id)).size).toBe(3);
   });
 
   it('continue after their consumer was deleted', async () => {

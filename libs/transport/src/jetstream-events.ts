@@ -153,16 +153,17 @@ export class JetStreamEvents implements EventStream {
     if (signal.aborted) return message.nak();
     const attempt = message.info.redeliveryCount;
     const event = readEvent(consumer, message);
-    if (!event) return bury(consumer, message, garbage(consumer, message), attempt, 'The event is not valid JSON.');
+    if (!event)
+      return deadLetter(consumer, message, garbage(consumer, message), attempt, 'The event is not valid JSON.');
     if (attempt > consumer.maxDeliveries) {
-      return bury(consumer, message, event, attempt, 'Every process that worked on it ended.');
+      return deadLetter(consumer, message, event, attempt, 'Every process that worked on it ended.');
     }
     try {
       await consumer.handle({ event, attempt, signal });
     } catch (error) {
       if (signal.aborted) return message.nak();
       if (attempt < consumer.maxDeliveries) return message.nak(redeliveryDelayMs(attempt));
-      return bury(consumer, message, event, attempt, error instanceof Error ? error.message : String(error));
+      return deadLetter(consumer, message, event, attempt, error instanceof Error ? error.message : String(error));
     }
     // Outside the try: a lost acknowledgement must not give finished work back.
     await this.link.whileUp(() => message.ackAck());
@@ -193,14 +194,14 @@ export class JetStreamEvents implements EventStream {
   }
 }
 
-async function bury(
+async function deadLetter(
   consumer: WorkingConsumer,
   message: JsMsg,
   event: EventMessage,
   attempts: number,
   reason: string,
 ): Promise<void> {
-  await consumer.bury(event, attempts, reason);
+  await consumer.deadLetter(event, attempts, reason);
   message.term();
 }
 

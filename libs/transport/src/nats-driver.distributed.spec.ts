@@ -12,7 +12,7 @@ import { NatsDriver } from './nats-driver';
 import { bodyRequest } from './subjects';
 import { anHour, answerWith, Anything, caller, countStatuses, outcomeOf, probe, silent } from './test/probe';
 import { transportBehaviour } from './test/transport.behaviour';
-import type { Transport } from './driver';
+import type { Driver } from './driver';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 
@@ -20,34 +20,34 @@ const hasty = { fetchTimeoutMs: 4_000, questionTimeoutMs: 1_000, copyingMs: 300 
 
 async function openBus(options: { maxPayload?: string; timing?: typeof hasty } = {}) {
   const server = await NatsServer.start(options);
-  const transports: Transport[] = [];
+  const drivers: Driver[] = [];
   return {
     server,
     connect: async (maxBodyBytes = 64_000_000) => {
       const link = await NatsLink.open(server.url, 'test', silent);
-      const transport = new NatsDriver(link, maxBodyBytes, 1, silent, options.timing);
-      transports.push(transport);
-      return transport;
+      const driver = new NatsDriver(link, maxBodyBytes, 1, silent, options.timing);
+      drivers.push(driver);
+      return driver;
     },
     stop: async () => {
-      await Promise.all(transports.map((transport) => transport.close()));
+      await Promise.all(drivers.map((driver) => driver.close()));
       await server.stop();
     },
   };
 }
 
-suite('The transport over NATS', () => {
+suite('The driver over NATS', () => {
   transportBehaviour(openBus);
 });
 
-suite('The transport over NATS with a small message limit', () => {
+suite('The driver over NATS with a small message limit', () => {
   // Default message limit of the server: most large bodies pass by reference.
   transportBehaviour(() => openBus({ maxPayload: '1MB' }));
 });
 
 suite('A malformed message on NATS', () => {
   let shared: Awaited<ReturnType<typeof openBus>>;
-  let service: Transport;
+  let service: Driver;
   let stranger: NatsConnection;
 
   beforeAll(async () => {
@@ -370,22 +370,22 @@ suite('A NATS server that goes away', () => {
   it('restores channel subscriptions, and reports the reconnect when they receive again', async () => {
     const { connect, server, stop } = await openBus();
     const changes = channel({ subject: 'probe.lost', data: Anything });
-    const transport = await connect();
-    const bus = new ParleyClient(transport);
+    const driver = await connect();
+    const bus = new ParleyClient(driver);
     const heard: unknown[] = [];
     let returns = 0;
     const { live } = bus.subscribe(changes, 'key', ({ text }) => heard.push(text));
     await live;
     bus.onReconnected(() => {
       returns += 1;
-      bus.publish(changes, 'key', { text: `back ${returns}` });
+      bus.publishTo(changes, 'key', { text: `back ${returns}` });
     });
 
     for (const round of [1, 2]) {
       await server.kill();
-      await until(async () => (await outcomeOf(transport.ready())).error !== undefined);
+      await until(async () => (await outcomeOf(driver.ready())).error !== undefined);
       await expect(bus.subscribe(changes, 'too-late', () => undefined).live).rejects.toThrow(/not connected/);
-      bus.publish(changes, 'key', { text: 'lost' });
+      bus.publishTo(changes, 'key', { text: 'lost' });
       await server.run();
       await until(() => heard.length === round);
     }

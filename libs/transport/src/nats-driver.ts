@@ -8,9 +8,9 @@ import { decode, defaultPayloadTiming, encode, NatsPayloads, type Payload } from
 import { NatsRequests } from './nats-requests';
 import type { Message, RequestMessage } from './message';
 import { appOfInbox } from './subjects';
-import { type Answer, drainTimeoutMs, InFlight, type Listening, type Transport } from './driver';
+import { type RequestHandler, drainTimeoutMs, InFlight, type Subscribed, type Driver } from './driver';
 
-export class NatsDriver implements Transport {
+export class NatsDriver implements Driver {
   private readonly inFlight = new InFlight();
   private readonly outgoing: NatsOutgoing;
   private readonly payloads: NatsPayloads;
@@ -44,12 +44,12 @@ export class NatsDriver implements Transport {
     }
   }
 
-  serve(subject: string, queue: string, answer: Answer): void {
-    this.subscribe(
-      subject,
-      queue,
-      (message) => void this.inFlight.answer(this.answerTo(message, answer), (reply) => this.reply(message, reply)),
-    );
+  serve(subject: string, queue: string, handler: RequestHandler): void {
+    this.subscribe(subject, queue, (message) => this.answer(message, handler));
+  }
+
+  serveInstance(subject: string, handler: RequestHandler): Subscribed {
+    return this.subscribed(this.subscribe(subject, undefined, (message) => this.answer(message, handler)));
   }
 
   broadcast(subject: string, message: Message): void {
@@ -58,16 +58,8 @@ export class NatsDriver implements Transport {
     this.outgoing.add(() => this.link.connection.publish(subject, data));
   }
 
-  listen(subject: string, listener: (message: Message) => void): Listening {
-    const subscription = this.subscribe(subject, undefined, (message) => listener(decode(message.data)));
-    const live = this.link.whileUp(() => this.link.connection.flush());
-    // Callers need not await it: this handler prevents an unhandled rejection.
-    live.catch(() => undefined);
-    const stop = () => {
-      this.subscriptions.delete(subscription);
-      subscription.unsubscribe();
-    };
-    return { live, stop };
+  listen(subject: string, listener: (message: Message) => void): Subscribed {
+    return this.subscribed(this.subscribe(subject, undefined, (message) => listener(decode(message.data))));
   }
 
   onReconnected(listener: () => void): void {
@@ -93,6 +85,21 @@ export class NatsDriver implements Transport {
 
   close(): Promise<void> {
     return this.link.close();
+  }
+
+  private answer(message: Msg, handler: RequestHandler): void {
+    void this.inFlight.answer(this.answerTo(message, handler), (reply) => this.reply(message, reply));
+  }
+
+  private subscribed(subscription: Subscription): Subscribed {
+    const live = this.link.whileUp(() => this.link.connection.flush());
+    // Callers need not await it: this handler prevents an unhandled rejection.
+    live.catch(() => undefined);
+    const stop = () => {
+      this.subscriptions.delete(subscription);
+      subscription.unsubscribe();
+    };
+    return { live, stop };
   }
 
   private subscribe(subject: string, queue: string | undefined, handle: (message: Msg) => void): Subscription {
@@ -123,9 +130,9 @@ export class NatsDriver implements Transport {
   }
 
   /** Unreadable requests get an error at once, so that the caller does not wait for the deadline. */
-  private async answerTo(message: Msg, answer: Answer): Promise<Message> {
+  private async answerTo(message: Msg, handler: RequestHandler): Promise<Message> {
     try {
-      return await this.payloads.answered(message, answer);
+      return await this.payloads.answered(message, handler);
     } catch (error) {
       this.logger.warn({ err: error, subject: message.subject }, 'request could not be parsed');
       return errorMessage(error);
@@ -133,7 +140,7 @@ export class NatsDriver implements Transport {
   }
 
   private async reply(message: Msg, reply: Message): Promise<void> {
-    // Security: a request can name any reply subject, and the server lets this process publish there. Answer to inboxes
+    // Security: a request can name any reply subject, and the server lets this process publish there. RequestHandler to inboxes
     // only.
     const asker = appOfInbox(message.reply ?? '');
     if (!asker) return;

@@ -1,15 +1,14 @@
-import { Controller, Injectable, Module, type Provider, type Type } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
+import { Controller, type Provider, type Type } from '@nestjs/common';
 import { anyone } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { consumer, type Contract, event, operation } from '@parley/contracts/operation';
 import { ParleyClient } from './parley-client';
-import { Dispatcher, type Handled } from './parley-server';
+import type { Handled } from './parley-server';
 import { recordSpans } from '@parley/tracing/test/recorded-spans';
 import type { EventStream, WorkingConsumer } from './event-stream';
 import { Consumes, Handles } from './handles';
 import { InProcessHub, InProcessDriver } from './in-process-driver';
-import { Anything, caller, silent } from './test/probe';
+import { Anything, caller, silent, startServer } from './test/probe';
 
 function ask(subject: string) {
   return operation({ subject, summary: 'A probe.', access: anyone, input: Anything, output: Anything });
@@ -45,7 +44,7 @@ class SecondController {
   }
 }
 
-@Injectable()
+@Controller()
 class Recorder {
   readonly seen: unknown[] = [];
 
@@ -56,7 +55,7 @@ class Recorder {
   }
 }
 
-@Injectable()
+@Controller()
 class OtherRecorder {
   @Consumes(consumer({ name: 'probe.record', event: happened }))
   async record(): Promise<void> {}
@@ -81,28 +80,22 @@ class QuietStream implements EventStream {
 }
 
 async function boot(contract: Contract, controllers: Type[], providers: Provider[] = []) {
-  @Module({ imports: [DiscoveryModule], controllers, providers })
-  class ProbeModule {}
-
-  const container = await NestFactory.createApplicationContext(ProbeModule, { logger: false });
-  const transport = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
+  const driver = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
   const events = new QuietStream();
   const handled: Handled[] = [];
-  const buried: unknown[][] = [];
-  const dispatcher = new Dispatcher(
+  const deadLetters: unknown[][] = [];
+  const { server, container } = await startServer(
     {
-      service: 'probe',
       contract,
-      transport,
+      driver,
       events,
-      bury: async (...letter) => void buried.push(letter),
-      logger: silent,
+      deadLetter: async (...letter) => void deadLetters.push(letter),
       observe: (line) => handled.push(line),
     },
-    container.get(DiscoveryService),
+    controllers,
+    providers,
   );
-  await dispatcher.start();
-  return { bus: new ParleyClient(transport), container, events, handled, buried };
+  return { bus: new ParleyClient(driver), server, container, events, handled, deadLetters };
 }
 
 describe('The boot of a service', () => {
@@ -132,22 +125,11 @@ describe('The boot of a service', () => {
   });
 
   it('fails when two consumers have the same name', async () => {
-    await expect(boot({}, [], [Recorder, OtherRecorder])).rejects.toThrow('Two consumers are named probe.record');
-  });
-
-  it('registers a handler once when its provider has two names, and one from a factory provider', async () => {
-    const providers = [
-      { provide: 'recorder', useFactory: () => new Recorder() },
-      { provide: 'alias', useExisting: 'recorder' },
-    ];
-
-    const { events } = await boot({}, [], providers);
-
-    expect(events.consumers.map(({ name }) => name)).toEqual(['probe.record']);
+    await expect(boot({}, [Recorder, OtherRecorder])).rejects.toThrow('Two consumers are named probe.record');
   });
 
   it('consumes with the concurrency and deliveries that the consumer declares', async () => {
-    const { events } = await boot({}, [], [Recorder]);
+    const { events } = await boot({}, [Recorder]);
 
     expect(events.consumers).toMatchObject([
       { name: 'probe.record', subject: 'probe.happened', concurrency: 3, maxDeliveries: 7 },
@@ -155,7 +137,7 @@ describe('The boot of a service', () => {
   });
 });
 
-describe('A dispatched call', () => {
+describe('A message', () => {
   it('is observed with its outcome', async () => {
     const { bus, handled } = await boot({ first, second }, [FirstController, SecondController]);
 
@@ -170,7 +152,7 @@ describe('A dispatched call', () => {
   });
 
   it('passes an event to its handler, and the error of the handler to the stream', async () => {
-    const { container, events, handled } = await boot({}, [], [Recorder]);
+    const { container, events, handled } = await boot({}, [Recorder]);
     const delivery = (data: unknown) => ({
       event: { id: 'event-1', subject: happened.subject, data },
       attempt: 1,
@@ -188,7 +170,7 @@ describe('A dispatched call', () => {
   });
 
   it('records a span with the outcome of each delivery of an event, in the trace of its publisher', async () => {
-    const { events } = await boot({}, [], [Recorder]);
+    const { events } = await boot({}, [Recorder]);
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const { signal } = new AbortController();
     const deliver = (attempt: number, data: object) =>
@@ -212,7 +194,7 @@ describe('A dispatched call', () => {
   });
 
   it('does not count an event as failed when a stopping process gives it back', async () => {
-    const { events, handled } = await boot({}, [], [Recorder]);
+    const { events, handled } = await boot({}, [Recorder]);
     const event = { id: 'event-1', subject: happened.subject, data: { refused: true } };
     const delivery = { event, attempt: 1, signal: AbortSignal.abort() };
 
@@ -222,11 +204,11 @@ describe('A dispatched call', () => {
   });
 
   it('stores an event without deliveries left as a dead letter of the service', async () => {
-    const { events, buried } = await boot({}, [], [Recorder]);
+    const { events, deadLetters } = await boot({}, [Recorder]);
     const dead = { id: 'event-1', subject: happened.subject, data: {} };
 
-    await events.consumers[0]!.bury(dead, 7, 'It does not work.');
+    await events.consumers[0]!.deadLetter(dead, 7, 'It does not work.');
 
-    expect(buried).toEqual([['probe.record', dead, 7, 'It does not work.']]);
+    expect(deadLetters).toEqual([['probe.record', dead, 7, 'It does not work.']]);
   });
 });

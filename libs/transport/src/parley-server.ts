@@ -1,18 +1,25 @@
-import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { type Consumer, type Contract, type Operation, operationsOf } from '@parley/contracts/operation';
+import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
+import {
+  type Consumer,
+  type Contract,
+  type InstanceOperation,
+  type Operation,
+  operationsOf,
+} from '@parley/contracts/operation';
 import { ApiError } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import { continueTrace, currentTraceparent, isTracing } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
+import { isObservable, lastValueFrom } from 'rxjs';
+import type { Driver, RequestHandler, Subscribed } from './driver';
 import { answerMessage, errorMessage, readCaller, readRequest, type Request, tenantOf } from './envelope';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
-import { declaredConsumer, handledOperation } from './handles';
+import { RequestContext, transportId } from './handles';
 import { LargeJson, LargeRequestTurns } from './large-json';
 import { largeBodyBytes, type Message, type RequestMessage } from './message';
-import type { Answer, Transport } from './driver';
+import { instanceSubject } from './subjects';
 
-type Handler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
-type EventHandler = (data: unknown, delivery: Delivery) => Promise<void>;
+type OperationHandler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
 
 /** Outcome of one operation or event, for logs and metrics. */
 export interface Handled {
@@ -26,81 +33,117 @@ export interface Handled {
   attempt?: number;
 }
 
-export interface DispatcherOptions {
+export interface ParleyServerOptions {
   /** Service name: also the queue group that its replicas share. */
   service: string;
   contract: Contract;
-  transport: Transport;
+  driver: Driver;
   events: EventStream;
-  bury: (consumer: string, ...letter: Parameters<WorkingConsumer['bury']>) => Promise<void>;
+  deadLetter: (consumer: string, ...letter: Parameters<WorkingConsumer['deadLetter']>) => Promise<void>;
   logger: Logger;
   observe: (handled: Handled) => void;
   /** Load shedding hook: called before a request is parsed, throws to reject it. Its result is called after the answer. */
-  admit?: (operation: Operation) => () => void;
+  admit?: (operation: Operation | InstanceOperation) => () => void;
 }
 
-/** Registers the `@Handles` and `@Consumes` methods of a Nest container on the bus. */
-export class Dispatcher {
-  private readonly handlers = new Map<Operation, Handler>();
-  private readonly consumers: { declaration: Consumer; handler: EventHandler }[] = [];
+/**
+ * Transport strategy: serves the `@Handles` and `@Consumes` methods of a Nest container on the bus. What holds for every
+ * message (load shedding, log line, metrics, span, error mapping, dead letters) is done here, because Nest's enhancers
+ * cost 30 to 45 µs a call; a handler may have some of its own.
+ */
+export class ParleyServer extends Server implements CustomTransportStrategy {
+  override readonly transportId = transportId;
+  private readonly operations = new Map<Operation, MessageHandler>();
+  private readonly consumers = new Map<Consumer, MessageHandler>();
   private readonly largeJson: LargeJson;
   private readonly turns = new LargeRequestTurns();
+  private drained?: Promise<void>;
 
-  constructor(
-    private readonly options: DispatcherOptions,
-    discovery: DiscoveryService,
-  ) {
+  constructor(private readonly options: ParleyServerOptions) {
+    super();
     this.largeJson = new LargeJson(options.logger);
-    this.discover(discovery);
-    this.checkContract();
   }
 
-  async start(): Promise<void> {
-    const { transport, service, events } = this.options;
-    for (const [operation, handler] of this.handlers) {
-      transport.serve(operation.subject, service, this.answer(operation, handler));
+  /** Throws for a second handler, which Nest's own registration would put in place of the first. */
+  override addHandler(
+    pattern: string,
+    handler: MessageHandler,
+    isEventHandler = false,
+    { operation, consumer }: { operation?: Operation; consumer?: Consumer } = {},
+  ): void {
+    if (this.messageHandlers.has(pattern))
+      throw new Error(
+        isEventHandler
+          ? `Two consumers are named ${pattern}: rename one of them.`
+          : `${pattern} has two handlers: keep one of them.`,
+      );
+    if (operation) this.operations.set(operation, handler);
+    else if (consumer) this.consumers.set(consumer, handler);
+    else throw new Error(`The handler of ${pattern} has no contract: mark it with @Handles or @Consumes.`);
+    super.addHandler(pattern, handler, isEventHandler, { operation, consumer });
+  }
+
+  /** Calls back with an error unless exactly the operations of the contract have handlers. */
+  async listen(callback: (error?: unknown) => void): Promise<void> {
+    const { driver, service, events } = this.options;
+    try {
+      this.checkContract();
+      for (const [operation, handler] of this.operations) {
+        driver.serve(
+          operation.subject,
+          service,
+          this.requestHandler(operation, this.operationHandler(operation, handler)),
+        );
+      }
+      for (const [consumer, handler] of this.consumers) await events.consume(this.workingConsumer(consumer, handler));
+      callback();
+    } catch (error) {
+      callback(error);
     }
-    for (const { declaration, handler } of this.consumers) await events.consume(this.consumer(declaration, handler));
   }
 
-  /** Call after all requests are answered. */
+  /** Serves an operation for the key of something that only this process holds, such as a stream or a tunnel. */
+  serveInstance<I, O>(
+    operation: InstanceOperation<I, O>,
+    key: string,
+    handler: (caller: Request['caller'], input: I) => Promise<O>,
+  ): Subscribed {
+    const { driver } = this.options;
+    return driver.serveInstance(
+      instanceSubject(operation.subject, key),
+      this.requestHandler(operation, handler as OperationHandler),
+    );
+  }
+
+  /**
+   * Graceful shutdown: accepts no further messages, answers the accepted ones and gives events back. Call it in
+   * `onModuleDestroy` or before `app.close()`: Nest closes microservices after the background work has stopped.
+   */
+  drain(timeoutMs?: number): Promise<void> {
+    const { driver, events } = this.options;
+    this.drained ??= Promise.all([driver.drain(timeoutMs), events.drain()]).then(() => undefined);
+    return this.drained;
+  }
+
+  /** Called by Nest when the app closes. The driver stays open for messages that leave last, such as events. */
   async close(): Promise<void> {
+    await this.drain();
     await this.largeJson.close();
   }
 
-  private discover(discovery: DiscoveryService): void {
-    const scanner = new MetadataScanner();
-    // By instance, not by class: a factory provider counts, and a provider with two names counts once.
-    const instances = new Set([...discovery.getControllers(), ...discovery.getProviders()].map(instanceOf));
-    for (const instance of instances) {
-      const prototype = instance && Reflect.getPrototypeOf(instance);
-      if (!prototype || prototype === Object.prototype) continue;
-      for (const name of scanner.getAllMethodNames(prototype)) {
-        const method = (instance as Record<string, unknown>)[name];
-        if (typeof method === 'function') this.register(method as Handler, instance);
-      }
-    }
+  override on(): never {
+    throw new Error('ParleyServer has no events: use the hooks of its options.');
   }
 
-  private register(method: Handler, target: object): void {
-    const operation = handledOperation(method);
-    if (operation) {
-      if (this.handlers.has(operation)) throw new Error(`${operation.subject} has two handlers: keep one of them.`);
-      this.handlers.set(operation, method.bind(target));
-    }
-    const declaration = declaredConsumer(method);
-    if (!declaration) return;
-    if (this.consumers.some((known) => known.declaration.name === declaration.name)) {
-      throw new Error(`Two consumers are named ${declaration.name}: rename one of them.`);
-    }
-    this.consumers.push({ declaration, handler: method.bind(target) as EventHandler });
+  override unwrap<T = Driver>(): T {
+    return this.options.driver as T;
   }
 
   private checkContract(): void {
     const { contract, service } = this.options;
     const declared = operationsOf(contract);
-    const missing = declared.filter((operation) => !this.handlers.has(operation));
-    const foreign = [...this.handlers.keys()].filter((operation) => !declared.includes(operation));
+    const missing = declared.filter((operation) => !this.operations.has(operation));
+    const foreign = [...this.operations.keys()].filter((operation) => !declared.includes(operation));
     if (missing.length > 0) {
       throw new Error(
         `${service} has no handler for: ${subjects(missing)}. Mark a method of one of its controllers with @Handles.`,
@@ -112,7 +155,11 @@ export class Dispatcher {
       );
   }
 
-  private answer(operation: Operation, handler: Handler): Answer {
+  private operationHandler(operation: Operation, handler: MessageHandler): OperationHandler {
+    return (caller, input) => resultOf(handler(input, new RequestContext([caller, operation])));
+  }
+
+  private requestHandler(operation: Operation | InstanceOperation, handler: OperationHandler): RequestHandler {
     const { admit = () => () => undefined } = this.options;
     const handle = this.handle(operation, handler);
     return async (message: RequestMessage) => {
@@ -126,7 +173,7 @@ export class Dispatcher {
     };
   }
 
-  private handle({ subject }: Operation, handler: Handler): Answer {
+  private handle({ subject }: Pick<Operation, 'subject'>, handler: OperationHandler): RequestHandler {
     return async ({ head, body }: RequestMessage) => {
       const started = performance.now();
       let request: Request | undefined;
@@ -153,7 +200,7 @@ export class Dispatcher {
     return body.byteLength > largeBodyBytes ? this.turns.run(tenantOf(caller), read) : read();
   }
 
-  private handled(subject: string, handler: Handler, { caller, input }: Request): Promise<unknown> {
+  private handled(subject: string, handler: OperationHandler, { caller, input }: Request): Promise<unknown> {
     if (!isTracing() || !caller.traceparent) return handler(caller, input);
     const attributes = {
       'rpc.system': 'parley',
@@ -166,25 +213,25 @@ export class Dispatcher {
     );
   }
 
-  private consumer(declaration: Consumer, handler: EventHandler): WorkingConsumer {
-    const { event, name, concurrency, maxDeliveries } = declaration;
+  private workingConsumer(consumer: Consumer, handler: MessageHandler): WorkingConsumer {
+    const { event, name, concurrency, maxDeliveries } = consumer;
     return {
       name,
       subject: event.subject,
       concurrency,
       maxDeliveries,
-      bury: async (dead, attempts, reason) => {
-        await this.options.bury(name, dead, attempts, reason);
+      deadLetter: async (dead, attempts, reason) => {
+        await this.options.deadLetter(name, dead, attempts, reason);
         this.options.logger.error(
           { consumer: name, event: dead.id, attempts, reason },
           'an event became a dead letter',
         );
       },
-      handle: (delivery) => this.consume(declaration, handler, delivery),
+      handle: (delivery) => this.consume(consumer, handler, delivery),
     };
   }
 
-  private async consume({ event, name }: Consumer, handler: EventHandler, delivery: Delivery): Promise<void> {
+  private async consume({ event, name }: Consumer, handler: MessageHandler, delivery: Delivery): Promise<void> {
     const { subject } = event;
     const { id, traceparent } = delivery.event;
     const attributes = {
@@ -200,7 +247,7 @@ export class Dispatcher {
       const traceId = traceIdOf(currentTraceparent() ?? traceparent);
       const about = { consumer: name, event: id, attempt: delivery.attempt, traceId };
       try {
-        await handler(delivery.event.data, delivery);
+        await resultOf(handler(delivery.event.data, delivery));
         span.set('parley.outcome', 'ok');
         this.report('event', subject, started, 'ok', about);
       } catch (error) {
@@ -233,14 +280,16 @@ export class Dispatcher {
   }
 }
 
+/** Result of a handler of Nest: an observable when an interceptor is bound to it, or the handler returns one. */
+async function resultOf(returned: ReturnType<MessageHandler>): Promise<unknown> {
+  const result: unknown = await returned;
+  return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+}
+
 function asked(request: Request | undefined): object {
   if (!request) return {};
   const { requestId, traceparent, account, bot } = request.caller;
   return { requestId, traceId: traceIdOf(traceparent), account: account?.id, bot: bot?.id };
-}
-
-function instanceOf({ instance }: { instance: unknown }): object | undefined {
-  return typeof instance === 'object' && instance !== null ? instance : undefined;
 }
 
 function outcomeOf(error: unknown): string {

@@ -91,11 +91,11 @@ suite('A NATS server with the deployed permissions', () => {
     'denies %s everything that belongs to another app',
     async (name) => {
       const intruder = await intruderAs(name);
-      const own = permissionsOf(name);
+      const own = permissionsOf(name, apps[name]);
       const others = names.filter((other) => other !== name);
       const published = [
         ...others.flatMap((other) => operationsOf(apps[other].answers).map(({ subject }) => subject)),
-        ...others.flatMap((other) => permissionsOf(other).publish.filter((place) => !/[*>]/.test(place))),
+        ...others.flatMap((other) => permissionsOf(other, apps[other]).publish.filter((place) => !/[*>]/.test(place))),
         ...allConsumers.map((consumer) => `$JS.ACK.PARLEY.${consumer.name.replace('.', '-')}.1.1.1.1.0`),
         ...['DELETE', 'PURGE', 'UPDATE', 'MSG.DELETE'].map((verb) => `$JS.API.STREAM.${verb}.PARLEY`),
         ...allConsumers.map((consumer) => `$JS.API.CONSUMER.DELETE.PARLEY.${consumer.name.replace('.', '-')}`),
@@ -161,10 +161,10 @@ suite('A NATS server with the deployed permissions', () => {
   });
 
   it('makes an app unready whose subscription was denied', async () => {
-    const transport = transportOf(await linkOf('files'));
-    transport.serve('tables.stolen', 'files', async () => nothing);
+    const driver = transportOf(await linkOf('files'));
+    driver.serve('tables.stolen', 'files', async () => nothing);
 
-    await expect(until(() => transport.ready().then(() => false))).rejects.toThrow(/tables\.stolen/);
+    await expect(until(() => driver.ready().then(() => false))).rejects.toThrow(/tables\.stolen/);
   });
 
   it('answers to inboxes only, whatever reply subject a request names', async () => {

@@ -15,7 +15,7 @@ it('matches the server configuration to the contracts (UPDATE_NATS=1 npm test --
 });
 
 it('lets an app publish by wildcard only below its own subjects', () => {
-  const wild = names.flatMap((name) => permissionsOf(name).publish.filter((place) => /[*>]/.test(place)));
+  const wild = names.flatMap((name) => permissionsOf(name, apps[name]).publish.filter((place) => /[*>]/.test(place)));
 
   expect(
     wild.filter((place) => !/^(channel\.|bodies\.|\$JS\.ACK\.PARLEY\.[\w-]+\.|\$JS\.API\.DIRECT\.)/.test(place)),
@@ -23,7 +23,7 @@ it('lets an app publish by wildcard only below its own subjects', () => {
 });
 
 it('lets no app write to the subjects of its own bodies, which the server could send anywhere', () => {
-  for (const name of names) expect(permissionsOf(name).publish).not.toContain(`bodies.${name}.*.*`);
+  for (const name of names) expect(permissionsOf(name, apps[name]).publish).not.toContain(`bodies.${name}.*.*`);
 });
 
 it('permits answers for longer than any operation may take', () => {
@@ -31,7 +31,7 @@ it('permits answers for longer than any operation may take', () => {
     ...names.flatMap((name) => operationsOf(apps[name].answers).map(({ timeoutMs }) => timeoutMs)),
   );
 
-  expect(permissionsOf('files').answersWithin).toBe('2m');
+  expect(permissionsOf('files', apps.files).answersWithin).toBe('2m');
   expect(longest).toBeLessThan(120_000);
 });
 

@@ -5,10 +5,11 @@ import {
   bodyRequest,
   bodyStream,
   broadcastSubject,
-  channelSubject,
+  channelSubjects,
   eventSubject,
   eventStream,
   inboxPrefix,
+  instanceSubjects,
   pullRequest,
   repeatSubject,
 } from './subjects';
@@ -30,23 +31,25 @@ const names = Object.keys(apps) as AppName[];
 export const operatorName = 'operator';
 
 /** Least privilege: the permissions that an app needs. */
-export function permissionsOf(name: AppName): Permissions {
-  const app = apps[name];
-  const isAnswering = operationsOf(app.answers).length > 0;
+export function permissionsOf(name: string, app: App): Permissions {
+  const { answersByInstance = [], asksInstances = [] } = app;
+  const isAnswering = operationsOf(app.answers).length > 0 || answersByInstance.length > 0;
   return {
     publish: [
       ...app.asks.map(({ subject }) => subject),
-      ...app.tells.map(placeOf),
+      ...asksInstances.map(({ subject }) => instanceSubjects(subject)),
+      ...app.tells.map(subjectsOf),
       ...eventsOf(app),
       ...app.consumes.flatMap(({ name: consumer, event }) =>
         Object.values(durablesOf(consumer, event.subject)).flatMap(consumption),
       ),
-      ...bodiesOf(name),
+      ...bodiesOf(name, app),
     ].sort(),
     subscribe: [
       `${inboxPrefix(name)}.>`,
-      ...(isAnswering ? [`${name}.> ${name}`] : []),
-      ...app.hears.map(placeOf),
+      ...(operationsOf(app.answers).length > 0 ? [`${name}.> ${name}`] : []),
+      ...answersByInstance.map(({ subject }) => instanceSubjects(subject)),
+      ...app.hears.map(subjectsOf),
     ].sort(),
     ...(isAnswering ? { answersWithin } : {}),
   };
@@ -59,7 +62,10 @@ export const operatorPermissions: Permissions = {
 
 /** Users of the account `PARLEY`, in the format that the server's configuration includes. */
 export function usersOfServer(): string {
-  const users = [...names.map((name) => userOf(name, permissionsOf(name))), userOf(operatorName, operatorPermissions)];
+  const users = [
+    ...names.map((name) => userOf(name, permissionsOf(name, apps[name]))),
+    userOf(operatorName, operatorPermissions),
+  ];
   return `# Generated from the contracts: UPDATE_NATS=1 npm test -- libs/transport/src/permissions
 users: [
 ${users.join('\n')}
@@ -99,8 +105,8 @@ function consumption({ name, place }: Durable): string[] {
 }
 
 /** Large bodies: write those for its partners, read its own. */
-function bodiesOf(name: AppName): string[] {
-  const partners = names.filter((other) => asks(name, other) || asks(other, name));
+function bodiesOf(name: string, app: App): string[] {
+  const partners = names.filter((other) => asks(app, other) || asks(apps[other], name));
   return [
     ...partners.map((partner) => bodySubject(partner, '*.*')),
     bodyRequest(bodySubject(name, '*.*')),
@@ -108,12 +114,12 @@ function bodiesOf(name: AppName): string[] {
   ];
 }
 
-function asks(name: AppName, other: AppName): boolean {
-  return apps[name].asks.some(({ subject }) => subject.startsWith(`${other}.`));
+function asks({ asks: operations, asksInstances = [] }: App, other: string): boolean {
+  return [...operations, ...asksInstances].some(({ subject }) => subject.startsWith(`${other}.`));
 }
 
-function placeOf({ kind, subject }: Broadcast | Channel): string {
-  return kind === 'broadcast' ? broadcastSubject(subject) : channelSubject(subject, '*');
+function subjectsOf({ kind, subject }: Broadcast | Channel): string {
+  return kind === 'broadcast' ? broadcastSubject(subject) : channelSubjects(subject);
 }
 
 function userOf(name: string, { publish, subscribe, answersWithin: expires }: Permissions): string {

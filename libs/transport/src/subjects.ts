@@ -16,8 +16,29 @@ export function broadcastSubject(subject: string): string {
   return `broadcast.${subject}`;
 }
 
+/** Throws TypeError for an invalid key. */
 export function channelSubject(subject: string, key: string): string {
-  return `channel.${subject}.${key}`;
+  return `channel.${subject}.${checkedKey(key)}`;
+}
+
+/** Pattern of the subjects of all keys, for permissions. */
+export function channelSubjects(subject: string): string {
+  return `channel.${subject}.*`;
+}
+
+export function instanceSubjects(subject: string): string {
+  return `${subject}.*`;
+}
+
+/** Subject of an operation of the process that serves this key. Throws TypeError for an invalid key. */
+export function instanceSubject(subject: string, key: string): string {
+  return `${subject}.${checkedKey(key)}`;
+}
+
+/** A key with wildcards or dots would reach other subjects. */
+function checkedKey(key: string): string {
+  if (/^[\w-]+$/.test(key)) return key;
+  throw new TypeError(`"${key}" is not a valid key: use letters, digits, "_" and "-".`);
 }
 
 /** Subject of bodies for an app, which only this app may read. */

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { type AuditEntry, recordChange } from '@parley/contracts/admin/audit';
@@ -6,7 +6,7 @@ import { Inbox } from '@parley/outbox/inbox';
 import { AuditRepository } from './audit.repository';
 
 /** Records changes that other services report. Safe to repeat: the inbox deduplicates events. */
-@Injectable()
+@Controller()
 export class RecordChangeHandler {
   constructor(
     private readonly audit: AuditRepository,

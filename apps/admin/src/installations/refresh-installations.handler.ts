@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
@@ -23,7 +23,7 @@ const pluginsAtOnce = 50;
  * Refreshes stored summaries and definitions of an integration or plugin. Safe to repeat and in any order: reads the
  * hub's current state, and never replaces newer data.
  */
-@Injectable()
+@Controller()
 export class RefreshInstallationsHandler {
   constructor(
     private readonly installations: InstallationsRepository,

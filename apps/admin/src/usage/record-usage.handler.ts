@@ -1,11 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, endUsage } from '@parley/contracts/admin/bots';
 import { recordUsage, type UsageChanged } from '@parley/contracts/admin/usage';
 import { Database } from '@parley/database/database';
 import { UsageRepository } from './usage.repository';
 
-@Injectable()
+@Controller()
 export class RecordUsageHandler {
   constructor(
     private readonly database: Database,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, eraseBotInChat } from '@parley/contracts/admin/bots';
 import { SignalsService } from '../signals/signals.service';
@@ -8,7 +8,7 @@ import { ErasureService } from './erasure.service';
  * Queues the rows of a deleted bot for erasure and ends its streams. Idempotent: an existing queue entry is not
  * changed.
  */
-@Injectable()
+@Controller()
 export class EraseBotHandler {
   constructor(
     private readonly erasure: ErasureService,

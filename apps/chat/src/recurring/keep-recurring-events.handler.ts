@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
 import { type BotRuntime, keepRecurringEvents, type RecurringEventsChanged } from '@parley/contracts/admin/runtime';
 import { ApiError } from '@parley/contracts/errors';
@@ -8,7 +8,7 @@ import { firstTime } from './cron-time';
 import { RecurringEvents } from './recurring-events';
 import { RecurringEventsRepository } from './recurring-events.repository';
 
-@Injectable()
+@Controller()
 export class KeepRecurringEventsHandler {
   constructor(
     private readonly database: Database,

@@ -66,7 +66,7 @@ export class SignalsService implements OnApplicationBootstrap {
 
   /** At-most-once delivery of a committed signal. A client that misses it gets it from `catchUp`. */
   publish(conversationId: string, signal: ToldSignal): void {
-    this.client.publish(signalChannel, conversationId, signal);
+    this.client.publishTo(signalChannel, conversationId, signal);
   }
 
   /** Makes the streams of the bot check whether they may continue. */

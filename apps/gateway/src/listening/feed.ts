@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ParleyClient } from '@parley/transport/parley-client';
-import type { Listening } from '@parley/transport/driver';
+import type { Subscribed } from '@parley/transport/driver';
 import { randomUUID } from 'node:crypto';
 import { systemCaller } from '@parley/contracts/caller';
 import { type Listener, type MissedSignals, signalChannel, signals } from '@parley/contracts/chat/signals';
@@ -18,7 +18,7 @@ const retryMs = 1_000;
 export class Feed {
   readonly streams = new Set<Stream>();
   private readonly order = new SignalOrder();
-  private readonly listening: Listening;
+  private readonly listening: Subscribed;
   private beganAfter = 0;
   private isLooking = false;
   private asking?: Promise<void>;
@@ -133,6 +133,10 @@ export class Feed {
 
   private missedBy(userId: string): Promise<MissedSignals> {
     const { last: after } = this.order;
-    return this.client.call(signals.catchUp, systemCaller(`req_${randomUUID()}`), { ...this.conversation, userId, after });
+    return this.client.call(signals.catchUp, systemCaller(`req_${randomUUID()}`), {
+      ...this.conversation,
+      userId,
+      after,
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { withDeadline } from '@parley/transport/driver';
 import type { Caller } from '@parley/contracts/caller';
@@ -43,7 +43,7 @@ export interface Opening {
 
 /** All streams of this gateway. A conversation has a feed while at least one stream listens to it. */
 @Injectable()
-export class Streams implements OnModuleInit {
+export class Streams implements OnModuleInit, OnModuleDestroy {
   private readonly feeds = new Map<string, Feed>();
   private readonly parts = Array.from({ length: pingParts }, () => new Set<Stream>());
   private nextPart = 0;
@@ -166,8 +166,13 @@ export class Streams implements OnModuleInit {
     }
   }
 
+  /** Before TransportModule waits for the open connections: Nest destroys the root module first. */
+  onModuleDestroy(): void {
+    this.stop();
+  }
+
   /** Closes all streams, so that clients reconnect to another process, and rejects new ones. */
-  stop(): void {
+  private stop(): void {
     this.isStopping = true;
     clearInterval(this.pings);
     for (const part of this.parts) for (const stream of part) stream.close('stopping');

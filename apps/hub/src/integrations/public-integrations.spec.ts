@@ -7,7 +7,7 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { CountersRepository } from '../counters/counters.repository';
 import { HubModule } from '../hub.module';
-import { InstallationsService } from '../installations/installations.service';
+import { CountInstallationsHandler } from '../installations/count-installations.handler';
 
 let door: FrontDoor;
 let alice: Account;
@@ -361,7 +361,7 @@ describe('paging', () => {
 
 describe('installations', () => {
   const report = (botId: string, revision: number, ids: string[]) =>
-    door.apps[2]!.get(InstallationsService, { strict: false }).report({
+    door.apps[2]!.get(CountInstallationsHandler, { strict: false }).report({
       botId,
       workspaceId: alice.workspaceId,
       revision,

@@ -1,18 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { Consumes } from '@parley/transport/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import {
-  dropWorkspace,
-  labelWorkspace,
-  type WorkspaceDeleted,
-  type WorkspaceLabel,
-  type WorkspaceLabelReply,
-} from '@parley/contracts/admin/workspaces';
+import type { WorkspaceLabelReply } from '@parley/contracts/admin/workspaces';
 import type { Visibility } from '@parley/contracts/hub/publication';
 import { HubConfig } from '../config';
-import { Database } from '@parley/database/database';
 import { mayPublish } from '../publishing/visibility';
 import { WorkspacesRepository } from './workspaces.repository';
 
@@ -21,7 +13,6 @@ import { WorkspacesRepository } from './workspaces.repository';
 export class WorkspacesService {
   constructor(
     private readonly client: ParleyClient,
-    private readonly database: Database,
     private readonly workspaces: WorkspacesRepository,
     private readonly config: HubConfig,
   ) {}
@@ -43,15 +34,5 @@ export class WorkspacesService {
     change: { visibility?: Visibility; public?: boolean },
   ): Promise<WorkspaceLabelReply | undefined> {
     return mayPublish(change) ? this.labelOf(caller) : undefined;
-  }
-
-  @Consumes(labelWorkspace)
-  async label(label: WorkspaceLabel): Promise<void> {
-    await this.workspaces.save(label);
-  }
-
-  @Consumes(dropWorkspace)
-  async drop({ workspaceId }: WorkspaceDeleted): Promise<void> {
-    await this.database.transaction((tx) => this.workspaces.drop(tx, workspaceId));
   }
 }

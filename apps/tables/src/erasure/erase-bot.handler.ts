@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, eraseBotInTables } from '@parley/contracts/admin/bots';
 import { ErasureRepository } from './erasure.repository';
@@ -9,7 +9,7 @@ const answersAtOnce = 5_000;
  * Makes all data of a deleted bot inaccessible; the sweeper of ErasureService erases it. Idempotent: each step removes
  * the remaining data.
  */
-@Injectable()
+@Controller()
 export class EraseBotHandler {
   constructor(private readonly erasure: ErasureRepository) {}
 

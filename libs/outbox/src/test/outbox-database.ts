@@ -72,20 +72,20 @@ export async function unpublished(service: Database): Promise<number> {
 
 export function consumerOf(name: string, options: Partial<WorkingConsumer> = {}) {
   const deliveries: Delivery[] = [];
-  const buried: { event: EventMessage; attempts: number; reason: string }[] = [];
+  const deadLetters: { event: EventMessage; attempts: number; reason: string }[] = [];
   const consumer: WorkingConsumer = {
     name,
     subject: happened.subject,
     concurrency: 1,
     maxDeliveries: 10,
-    bury: async (dead, attempts, reason) => void buried.push({ event: dead, attempts, reason }),
+    deadLetter: async (dead, attempts, reason) => void deadLetters.push({ event: dead, attempts, reason }),
     ...options,
     handle: async (delivery) => {
       deliveries.push(delivery);
       await options.handle?.(delivery);
     },
   };
-  return { consumer, deliveries, buried, numbers: () => deliveries.map(numberOf) };
+  return { consumer, deliveries, deadLetters, numbers: () => deliveries.map(numberOf) };
 }
 
 export function numberOf({ event: { data } }: Pick<Delivery, 'event'>): number {

@@ -1,13 +1,14 @@
-import { Controller, type DynamicModule, Module } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
+import { Controller, type INestMicroservice, Module, type Provider, type Type } from '@nestjs/common';
+import type { MicroserviceOptions } from '@nestjs/microservices';
+import { NestFactory } from '@nestjs/core';
 import { anyone } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { type Operation, operation } from '@parley/contracts/operation';
 import { createLogger } from '@parley/logging/logger';
-import { Dispatcher } from '../parley-server';
+import { ParleyServer, type ParleyServerOptions } from '../parley-server';
 import { Handles } from '../handles';
 import type { NatsLink } from '../nats-connection';
-import type { Transport } from '../driver';
+import type { Driver } from '../driver';
 
 export const silent = createLogger('test', (process.env['LOG_LEVEL'] ?? 'silent') as 'silent');
 export const caller: Caller = { requestId: 'request-1', credential: 'none' };
@@ -32,7 +33,7 @@ type ProbeHandler = (input: Anything, caller: Caller) => unknown;
 
 /** Serves the operation as a service does: a controller in its own Nest container. */
 export async function answerWith(
-  transport: Transport,
+  driver: Driver,
   asked: Operation<Anything, Anything>,
   handler: ProbeHandler,
 ): Promise<void> {
@@ -43,28 +44,43 @@ export async function answerWith(
       return (await handler(input, by)) as Anything;
     }
   }
-  @Module({})
-  class ProbeModule {
-    static register(): DynamicModule {
-      return { module: ProbeModule, imports: [DiscoveryModule], controllers: [ProbeController] };
-    }
-  }
-  const container = await NestFactory.createApplicationContext(ProbeModule.register(), { logger: false });
-  const dispatcher = new Dispatcher(
-    {
-      service: 'probe',
-      contract: { asked },
-      transport,
-      events: noEvents,
-      bury: () => Promise.resolve(),
-      logger: silent,
-      observe: () => undefined,
-    },
-    container.get(DiscoveryService),
-  );
-  await dispatcher.start();
-  await transport.ready();
+  await startServer({ contract: { asked }, driver }, [ProbeController]);
+  await driver.ready();
 }
+
+/** Starts a service of these handlers: a Nest container with ParleyServer as its strategy. */
+export async function startServer(
+  options: Pick<ParleyServerOptions, 'contract' | 'driver'> & Partial<ParleyServerOptions>,
+  controllers: Type[],
+  providers: Provider[] = [],
+): Promise<{ server: ParleyServer; container: INestMicroservice }> {
+  @Module({ controllers, providers })
+  class ProbeModule {}
+
+  const server = new ParleyServer({
+    service: 'probe',
+    events: noEvents,
+    deadLetter: () => Promise.resolve(),
+    logger: silent,
+    observe: () => undefined,
+    ...options,
+  });
+  const container = await NestFactory.createMicroservice<MicroserviceOptions>(ProbeModule, {
+    strategy: server,
+    logger: false,
+    abortOnError: false,
+  });
+  container.useGlobalFilters(passErrors);
+  await container.listen();
+  return { server, container };
+}
+
+/** Message side of ApiExceptionFilter. */
+const passErrors = {
+  catch: (error: unknown) => {
+    throw error;
+  },
+};
 
 const refuse = () => Promise.reject(new Error('A probe has no events.'));
 const noEvents = { isOpen: false, publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };

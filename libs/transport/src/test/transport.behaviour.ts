@@ -3,11 +3,11 @@ import { broadcast, channel } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
 import { until } from '@parley/testing/until';
 import { ParleyClient } from '../parley-client';
-import type { Transport } from '../driver';
+import type { Driver } from '../driver';
 import { anHour, Anything, answerWith, caller, outcomeOf, probe } from './probe';
 
 export interface SharedBus {
-  connect(maxBodyBytes?: number): Promise<Transport>;
+  connect(maxBodyBytes?: number): Promise<Driver>;
   stop(): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ const changes = channel({ subject: 'probe.changes', data: Anything });
 
 export function transportBehaviour(open: () => Promise<SharedBus>): void {
   let shared: SharedBus;
-  let service: Transport;
+  let service: Driver;
   let bus: ParleyClient;
 
   beforeAll(async () => {
@@ -80,7 +80,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const repeat = probe();
     await answerWith(service, repeat, ({ isRepeat }) => (isRepeat ? markReplayed({ id: 1 }) : { id: 1 }));
 
-    const answers = [await bus.ask(repeat, caller, {}), await bus.ask(repeat, caller, { isRepeat: true })];
+    const answers = [await bus.request(repeat, caller, {}), await bus.request(repeat, caller, { isRepeat: true })];
 
     expect(answers).toEqual([
       { text: '{"id":1}', isReplayed: false },
@@ -216,12 +216,12 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const news = broadcast({ subject: 'probe.news', data: Anything });
     const heard: string[] = [];
     for (const name of ['first', 'second', 'third']) {
-      const transport = await shared.connect();
-      new ParleyClient(transport).listen(news, ({ text }) => {
+      const driver = await shared.connect();
+      new ParleyClient(driver).listen(news, ({ text }) => {
         if (name === 'second') throw new Error('This listener is broken.');
         heard.push(`${name}: ${String(text)}`);
       });
-      await transport.ready();
+      await driver.ready();
     }
 
     bus.broadcast(news, { text: 'hello' });
@@ -254,8 +254,8 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     ];
     await Promise.all(live);
 
-    for (const number of numbers) bus.publish(changes, 'key-1', { number });
-    bus.publish(changes, 'key-2', { number: 'for the neighbour' });
+    for (const number of numbers) bus.publishTo(changes, 'key-1', { number });
+    bus.publishTo(changes, 'key-2', { number: 'for the neighbour' });
 
     await until(() => ['one', 'other'].every((name) => heard[name]!.length === 500) && heard['neighbour']!.length > 0);
     expect(heard).toEqual({ one: numbers, other: numbers, neighbour: ['for the neighbour'] });
@@ -270,7 +270,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     };
     await Promise.all([1, 2].map(() => bus.subscribe(changes, 'shared', take).live));
 
-    bus.publish(changes, 'shared', data);
+    bus.publishTo(changes, 'shared', data);
     data.list.push(3);
 
     await until(() => heard.length === 2);
@@ -286,7 +286,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     });
     await Promise.all([leaving.live, bus.subscribe(changes, 'left', ({ text }) => heard.push(String(text))).live]);
 
-    for (const text of ['first', 'second', 'third']) bus.publish(changes, 'left', { text });
+    for (const text of ['first', 'second', 'third']) bus.publishTo(changes, 'left', { text });
 
     await until(() => heard.includes('third'));
     expect(heard.sort()).toEqual(['first', 'leaving: first', 'second', 'third']);
@@ -301,15 +301,15 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await live;
 
     (await shared.connect()).broadcast('channel.probe.changes.garbage', { head: '', body: '\u0001 not json' });
-    bus.publish(changes, 'garbage', { text: 'poison' });
-    bus.publish(changes, 'garbage', { text: 'after' });
+    bus.publishTo(changes, 'garbage', { text: 'poison' });
+    bus.publishTo(changes, 'garbage', { text: 'after' });
 
     await until(() => heard.length === 2);
     expect(heard).toEqual([{ text: 'poison' }, { text: 'after' }]);
   });
 
   it.each(['', '*', '>', 'a.b', 'a b', 'a\n', 'ä'])('rejects the channel key %j', (key) => {
-    expect(() => bus.publish(changes, key, {})).toThrow(TypeError);
+    expect(() => bus.publishTo(changes, key, {})).toThrow(TypeError);
     expect(() => bus.subscribe(changes, key, () => undefined)).toThrow(TypeError);
   });
 
@@ -341,7 +341,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     finish();
     await draining;
     bus.broadcast(news, {});
-    bus.publish(changes, 'drained', {});
+    bus.publishTo(changes, 'drained', {});
     const after = await outcomeOf(bus.call(slow, caller, {}));
 
     await expect(asked).resolves.toEqual(Array.from({ length: 10 }, () => ({ done: true })));

@@ -1,15 +1,5 @@
-import {
-  Controller,
-  type DynamicModule,
-  Inject,
-  Injectable,
-  Module,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Controller, type DynamicModule, Module } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { Dispatcher } from '@parley/transport/parley-server';
 import { Handles } from '@parley/transport/handles';
 import type { Caller } from '@parley/contracts/caller';
 import {
@@ -25,9 +15,8 @@ import {
 } from '@parley/contracts/chat/signals';
 import { ApiError } from '@parley/contracts/errors';
 import { ProcessConfig } from '@parley/service/config';
-import { HealthController, Readiness, readinessChecks } from '@parley/service/health.controller';
 import type { Platform } from '@parley/service/platform';
-import { metricsSettings, platformToken } from '@parley/service/tokens';
+import { TransportModule } from '@parley/service/transport.module';
 
 const signalsAtOnce = 200;
 
@@ -67,7 +56,7 @@ export class StandInChat {
   }
 
   publish(conversationId: string, ...list: Signal[]): void {
-    for (const signal of list) this.buses[0]!.publish(signalChannel, conversationId, signal);
+    for (const signal of list) this.buses[0]!.publishTo(signalChannel, conversationId, signal);
   }
 
   say(conversationId: string, ...texts: string[]): void {
@@ -140,53 +129,15 @@ class SignalsController {
   }
 }
 
-@Injectable()
-class Answering implements OnApplicationBootstrap, OnApplicationShutdown {
-  constructor(
-    @Inject(platformToken) private readonly platform: Platform,
-    private readonly discovery: DiscoveryService,
-    private readonly chat: StandInChat,
-  ) {}
-
-  async onApplicationBootstrap(): Promise<void> {
-    const { transport, events, logger } = this.platform;
-    const dispatcher = new Dispatcher(
-      {
-        service: 'chat',
-        contract: signals,
-        transport,
-        events,
-        logger,
-        bury: () => Promise.resolve(),
-        observe: () => undefined,
-      },
-      this.discovery,
-    );
-    await dispatcher.start();
-    this.chat.join(new ParleyClient(transport));
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.platform.transport.drain();
-    await this.platform.transport.close();
-  }
-}
-
 @Module({})
 export class StandInChatModule {
   static register(chat: StandInChat, platform: Platform): DynamicModule {
+    chat.join(new ParleyClient(platform.driver));
     return {
       module: StandInChatModule,
-      imports: [DiscoveryModule],
-      controllers: [SignalsController, HealthController],
-      providers: [
-        { provide: StandInChat, useValue: chat },
-        { provide: platformToken, useValue: platform },
-        { provide: metricsSettings, useValue: new ProcessConfig() },
-        { provide: readinessChecks, useValue: [] },
-        Readiness,
-        Answering,
-      ],
+      imports: [TransportModule.register({ name: 'chat', contract: signals }, new ProcessConfig(), platform)],
+      controllers: [SignalsController],
+      providers: [{ provide: StandInChat, useValue: chat }],
     };
   }
 }

@@ -1,0 +1,36 @@
+import { Controller } from '@nestjs/common';
+import { Consumes } from '@parley/transport/handles';
+import { countInstallations, type InstallationsChanged } from '@parley/contracts/admin/installations';
+import { Database } from '@parley/database/database';
+import { type Counted, CountersRepository } from '../counters/counters.repository';
+import { InstallationsRepository } from './installations.repository';
+
+/** Copies the installations of bots from admin's events, and counts them. */
+@Controller()
+export class CountInstallationsHandler {
+  constructor(
+    private readonly database: Database,
+    private readonly installations: InstallationsRepository,
+    private readonly counters: CountersRepository,
+  ) {}
+
+  /** Safe to repeat: ignores a report that is not newer than the stored one. */
+  @Consumes(countInstallations)
+  async report(report: InstallationsChanged): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      if (!(await this.installations.isNews(tx, report))) return;
+      const before = await this.installations.replace(tx, report);
+      const now = report.integrations.map(({ id }) => id);
+      await this.counters.add(tx, difference(before, now));
+    });
+  }
+}
+
+/** Counts each bot once per version, however many aliases it has for it. */
+function difference(before: string[], now: string[]): Counted[] {
+  const [old, present] = [new Set(before), new Set(now)];
+  return [
+    ...[...present].filter((id) => !old.has(id)).map((integrationId) => ({ integrationId, installs: 1 })),
+    ...[...old].filter((id) => !present.has(id)).map((integrationId) => ({ integrationId, installs: -1 })),
+  ];
+}
