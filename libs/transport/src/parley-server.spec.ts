@@ -1,11 +1,13 @@
-import { Controller, type Provider, type Type } from '@nestjs/common';
+import { type CallHandler, Controller, type Provider, type Type, UseGuards, UseInterceptors } from '@nestjs/common';
+import { MessagePattern } from '@nestjs/microservices';
 import { anyone } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { consumer, type Contract, event, operation } from '@parley/contracts/operation';
 import { ParleyClient } from './parley-client';
 import type { Handled } from './parley-server';
+import { until } from '@parley/testing/until';
 import { recordSpans } from '@parley/tracing/test/recorded-spans';
-import type { EventStream, WorkingConsumer } from './event-stream';
+import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { Consumes, Handles } from './handles';
 import { InProcessHub, InProcessDriver } from './in-process-driver';
 import { Anything, caller, silent, startServer } from './test/probe';
@@ -134,6 +136,57 @@ describe('The boot of a service', () => {
     expect(events.consumers).toMatchObject([
       { name: 'probe.record', subject: 'probe.happened', concurrency: 3, maxDeliveries: 7 },
     ]);
+  });
+});
+
+describe('A handler of events', () => {
+  it('runs with the guards and interceptors of Nest, and is acknowledged after it has returned', async () => {
+    const calls: string[] = [];
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const guard = { canActivate: () => calls.push('guard') > 0 };
+    const interceptor = {
+      intercept: (_context: unknown, next: CallHandler) => {
+        calls.push('interceptor');
+        return next.handle();
+      },
+    };
+    @Controller()
+    class EnhancedRecorder {
+      @Consumes(consumer({ name: 'probe.enhanced', event: happened }))
+      @UseGuards(guard)
+      @UseInterceptors(interceptor)
+      async record(data: Anything, { attempt }: Delivery): Promise<void> {
+        await finished;
+        calls.push(`handler ${String(data['number'])} ${attempt}`);
+      }
+    }
+    const { events } = await boot({}, [EnhancedRecorder]);
+    const event = { id: 'event-1', subject: happened.subject, data: { number: 5 } };
+    let isAcknowledged = false;
+
+    const handled = events.consumers[0]!.handle({ event, attempt: 2, signal: new AbortController().signal });
+    void handled.then(() => (isAcknowledged = true));
+    await until(() => calls.length === 2);
+    expect(isAcknowledged).toBe(false);
+    finish();
+    await handled;
+
+    expect(calls).toEqual(['guard', 'interceptor', 'handler 5 2']);
+  });
+
+  it('must have a contract', async () => {
+    @Controller()
+    class LooseController {
+      @MessagePattern('probe.loose')
+      answer(): string {
+        return 'loose';
+      }
+    }
+
+    await expect(boot({}, [LooseController])).rejects.toThrow(
+      'The handler of probe.loose has no contract: mark it with @Handles or @Consumes.',
+    );
   });
 });
 

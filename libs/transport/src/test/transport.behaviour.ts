@@ -1,10 +1,23 @@
+import {
+  type ArgumentsHost,
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+  UsePipes,
+} from '@nestjs/common';
+import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
-import { broadcast, channel } from '@parley/contracts/operation';
+import { broadcast, channel, instanceOperation } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
 import { until } from '@parley/testing/until';
+import { lastValueFrom, map, tap } from 'rxjs';
 import { ParleyClient } from '../parley-client';
 import type { Driver } from '../driver';
-import { anHour, Anything, answerWith, caller, outcomeOf, probe } from './probe';
+import { Handles } from '../handles';
+import { anHour, Anything, answerWith, caller, outcomeOf, probe, startServer } from './probe';
 
 export interface SharedBus {
   connect(maxBodyBytes?: number): Promise<Driver>;
@@ -186,6 +199,99 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const { error } = await outcomeOf(bus.call(probe(anHour), caller, {}));
 
     expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
+  });
+
+  it('runs the guards, interceptors, pipes and filters of a handler in the order of Nest', async () => {
+    const { asked, calls, refuse, fail } = await serveEnhanced(service);
+
+    const answer = await bus.call(asked, caller, {});
+    expect(answer).toEqual({ asked: 'request-1', wrapped: true });
+    expect(calls.splice(0)).toEqual(['guard', 'interceptor before', 'pipe', 'handler', 'interceptor after']);
+
+    const refused = await outcomeOf(bus.call(asked, caller, { refused: true }));
+    expect(refused.error).toMatchObject({ type: 'Forbidden', message: 'Refused by the guard.' });
+    expect(calls.splice(0)).toEqual(['guard', 'filter']);
+
+    const replaced = await outcomeOf(bus.call(asked, caller, { replaced: true }));
+    expect(replaced.error).toMatchObject({ type: 'RelationConflict', message: 'Replaced by the filter.' });
+    expect(calls.splice(0)).toEqual(['guard', 'interceptor before', 'pipe', 'handler', 'filter']);
+
+    expect((await outcomeOf(bus.call(refuse, caller, {}))).error).toMatchObject({ type: 'Forbidden', message: 'No.' });
+    expect((await outcomeOf(bus.call(fail, caller, {}))).error).toMatchObject({
+      type: 'Internal',
+      message: 'Internal server error.',
+    });
+  });
+
+  it('hides the reason when a guard returns false', async () => {
+    const { shut } = await serveEnhanced(service);
+
+    await expect(bus.call(shut, caller, {})).rejects.toMatchObject({ type: 'Internal', code: 500 });
+  });
+
+  it('answers the send method of Nest with one value, or with the ApiError of the service', async () => {
+    const [echo, refuse] = [probe(), probe()];
+    await answerWith(service, echo, (input, { requestId }) => ({ ...input, requestId }));
+    await answerWith(service, refuse, () => {
+      throw new ApiError('Forbidden', 'No.');
+    });
+    const seen: unknown[] = [];
+
+    await lastValueFrom(bus.send(echo, { caller, input: { number: 1 } }).pipe(tap((value) => seen.push(value))));
+    const { error } = await outcomeOf(lastValueFrom(bus.send(refuse, { caller, input: {} })));
+
+    expect(seen).toEqual([{ number: 1, requestId: 'request-1' }]);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('broadcasts by the emit method of Nest, and rejects a pattern that is no contract', async () => {
+    const news = broadcast({ subject: 'probe.emitted', data: Anything });
+    const heard: unknown[] = [];
+    bus.listen(news, (data) => heard.push(data));
+    await bus.ready();
+
+    bus.emit(news, { number: 1 });
+    const unknown = await outcomeOf(lastValueFrom(bus.emit('probe.emitted', {})));
+    const unsent = await outcomeOf(lastValueFrom(bus.send('probe.emitted', { caller, input: {} })));
+
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([{ number: 1 }]);
+    expect([unknown.error, unsent.error]).toEqual([expect.any(TypeError), expect.any(TypeError)]);
+  });
+
+  it('sends an operation of a key to the one process that serves the key', async () => {
+    const held = instanceOperation({ subject: 'probe.held', input: Anything, output: Anything });
+    const [first, second] = [await shared.connect(), await shared.connect()];
+    const servers = await Promise.all([first, second].map((driver) => startServer({ contract: {}, driver }, [])));
+    const serve = (index: number, key: string) =>
+      servers[index]!.server.serveInstance(held, key, async (by, input) => {
+        if (input['refused']) throw new ApiError('Forbidden', 'No.');
+        return { by: by.requestId, from: index, key };
+      });
+    const [one, two] = [serve(0, 'key-1'), serve(1, 'key-2')];
+    await Promise.all([one.live, two.live]);
+
+    const answers = await Promise.all(
+      ['key-1', 'key-2', 'key-1', 'key-2'].map((key) => bus.callInstance(held, key, caller, {})),
+    );
+    expect(answers.map(({ from, key }) => [from, key])).toEqual([
+      [0, 'key-1'],
+      [1, 'key-2'],
+      [0, 'key-1'],
+      [1, 'key-2'],
+    ]);
+    await expect(bus.callInstance(held, 'key-1', caller, { refused: true })).rejects.toMatchObject({
+      type: 'Forbidden',
+    });
+
+    one.stop();
+    await first.ready();
+    const stopped = await outcomeOf(bus.callInstance(held, 'key-1', caller, {}));
+    expect(stopped.error).toMatchObject({ code: 503, retryAfterSeconds: 1 });
+    await second.drain();
+    await expect(bus.callInstance(held, 'key-2', caller, {})).rejects.toMatchObject({ code: 503 });
+    expect(() => servers[0]!.server.serveInstance(held, '*', () => Promise.resolve({}))).toThrow(TypeError);
   });
 
   it('times out at the deadline of the operation when a handler never answers', async () => {
@@ -416,4 +522,79 @@ function circle(): Record<string, unknown> {
   const value: Record<string, unknown> = {};
   value['self'] = value;
   return value;
+}
+
+/** Serves handlers that have enhancers of Nest. Each call of one is recorded. */
+async function serveEnhanced(driver: Driver) {
+  const [asked, refuse, fail, shut] = [probe(), probe(), probe(), probe()];
+  const calls: string[] = [];
+  const guard = {
+    canActivate: (context: ExecutionContext) => {
+      calls.push('guard');
+      if (context.switchToRpc().getData<Anything>()['refused']) throw new ApiError('Forbidden', 'Refused by the guard.');
+      return true;
+    },
+  };
+  const interceptor = {
+    intercept: (_context: ExecutionContext, next: CallHandler<object>) => {
+      calls.push('interceptor before');
+      return next.handle().pipe(
+        map((answer) => {
+          calls.push('interceptor after');
+          return { ...answer, wrapped: true };
+        }),
+      );
+    },
+  };
+  const pipe = {
+    transform: (value: unknown, { type }: { type: string }) => {
+      if (type === 'body') calls.push('pipe');
+      return value;
+    },
+  };
+  const filter = {
+    catch: (error: unknown, host: ArgumentsHost) => {
+      calls.push('filter');
+      if (host.switchToRpc().getData<Anything>()['replaced'])
+        throw new ApiError('RelationConflict', 'Replaced by the filter.');
+      throw error;
+    },
+  };
+
+  @Controller()
+  class EnhancedController {
+    @Handles(asked)
+    @UseGuards(guard)
+    @UseInterceptors(interceptor)
+    @UsePipes(pipe)
+    @UseFilters(filter)
+    async asked({ requestId }: Caller, input: Anything): Promise<Anything> {
+      calls.push('handler');
+      if (input['replaced']) throw new Error('a defect');
+      return { asked: requestId };
+    }
+
+    @Handles(refuse)
+    @UseInterceptors(interceptor)
+    async refuse(): Promise<Anything> {
+      throw new ApiError('Forbidden', 'No.');
+    }
+
+    @Handles(fail)
+    @UseGuards(guard)
+    @UseInterceptors(interceptor)
+    async fail(): Promise<Anything> {
+      throw new Error('password=hunter2');
+    }
+
+    @Handles(shut)
+    @UseGuards({ canActivate: () => false })
+    async shut(): Promise<Anything> {
+      return {};
+    }
+  }
+
+  await startServer({ contract: { asked, refuse, fail, shut }, driver }, [EnhancedController]);
+  await driver.ready();
+  return { asked, calls, refuse, fail, shut };
 }
