@@ -46,9 +46,10 @@ export class ContentController implements OnModuleInit {
     this.downloads = new Admission({ place: 'downloads', max: maxDownloads, ...common });
   }
 
-  async onModuleInit(): Promise<void> {
+  onModuleInit(): void {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
-    await fastify.register(async (scope) => {
+    // Not awaited: Fastify would fix the error handler of all routes before Nest sets it.
+    fastify.register(async (scope) => {
       await scope.register(cors, { origin: true, methods: ['GET', 'HEAD', 'PUT'], exposedHeaders, maxAge: 600 });
       traceRequests(scope);
       logRequests(scope, this.platform, ({ params }) => ({

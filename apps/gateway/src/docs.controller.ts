@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { Controller, Get, Header, UseGuards } from '@nestjs/common';
 import { allOperations } from '@parley/contracts/contracts';
 import { openApiDocument } from './openapi';
-import { ReaderGuard } from './reader.guard';
+import { Public } from '@parley/service/public';
+import { RateLimitGuard } from './rate-limit.guard';
 
 // `validatorUrl: null`: the page would send its address to a validator on the internet otherwise.
 const script = "SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })";
@@ -36,7 +37,8 @@ const page = `<!doctype html>
 `;
 
 @Controller()
-@UseGuards(ReaderGuard)
+@Public()
+@UseGuards(RateLimitGuard)
 export class DocsController {
   /** Generated on first use: it takes 0.2 s, which would delay each start. */
   private document?: string;

@@ -1,12 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { allOperations, missingRoutes } from '@parley/contracts/contracts';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
-import { LargeBodies } from './bodies/large-bodies';
-import { CallerGuard } from './caller.guard';
-import { ChatCallers } from './chat-callers';
 import { GatewayConfig } from './config';
 import { DocsController } from './docs.controller';
-import { ForwardController } from './forward.controller';
+import { ForwardingModule } from './forwarding/forwarding.module';
 import { ListenController } from './listen.controller';
 import { Streams } from './listening/streams';
 import { RateLimits } from './rate-limits';
@@ -20,16 +18,14 @@ export class GatewayModule {
   static register(config: GatewayConfig, platform: Platform): DynamicModule {
     return {
       module: GatewayModule,
-      imports: [TransportModule.register({ name: 'gateway' }, config, platform)],
-      controllers: [DocsController, ForwardController, ListenController],
-      providers: [
-        { provide: GatewayConfig, useValue: config },
-        CallerGuard,
-        ChatCallers,
-        LargeBodies,
-        RateLimits,
-        Streams,
+      global: true,
+      imports: [
+        TransportModule.register({ name: 'gateway' }, config, platform),
+        ForwardingModule.register(allOperations, missingRoutes),
       ],
+      controllers: [DocsController, ListenController],
+      providers: [{ provide: GatewayConfig, useValue: config }, RateLimits, Streams],
+      exports: [GatewayConfig, RateLimits],
     };
   }
 }

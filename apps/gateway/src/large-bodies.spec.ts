@@ -14,7 +14,7 @@ import { until } from '@parley/testing/until';
 import { AdminModule } from '../../admin/src/admin.module';
 import { ChatModule } from '../../chat/src/chat.module';
 import { HubModule } from '../../hub/src/hub.module';
-import { strangersTimeoutMs } from './body-parser';
+import { strangersTimeoutMs } from './forwarding/body-parser';
 import { GatewayModule } from './gateway.module';
 
 let door: FrontDoor;

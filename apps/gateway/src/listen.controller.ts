@@ -58,13 +58,14 @@ export class ListenController implements OnModuleInit {
     this.proxies = new TrustedProxies(config.trustedProxies);
   }
 
-  async onModuleInit(): Promise<void> {
+  onModuleInit(): void {
     const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
     this.handshakes.on('wsClientError', (error, socket) =>
       this.refuse(socket, new ApiError('InvalidPayload', `Invalid WebSocket handshake: ${error.message}.`)),
     );
     onWebSocket(fastify.server, (request, socket, head) => void this.upgrade(request, socket, head));
-    await fastify.register((scope, _options, done) => {
+    // Not awaited: Fastify would fix the error handler of all routes before Nest sets it.
+    fastify.register((scope, _options, done) => {
       for (const path of [route, routeOfParticipants]) {
         scope.get(path, {
           exposeHeadRoute: false,

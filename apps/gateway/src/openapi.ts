@@ -2,7 +2,7 @@ import { fieldSources } from '@parley/contracts/query-fields';
 import { componentSchemas, type JsonSchema, schemaNameOf } from '@parley/contracts/json-schema';
 import type { Operation } from '@parley/contracts/operation';
 import { errorCodes } from '@parley/contracts/errors';
-import { idempotencyHeader, maxKeyLength } from './idempotency-key';
+import { idempotencyHeader, maxKeyLength } from './forwarding/idempotency-key';
 
 /** Optional, because a token of an account with one workspace implies the workspace. */
 const workspaceHeader = { name: 'x-workspace-id', in: 'header', schema: { type: 'string' }, required: false };

@@ -3,6 +3,7 @@ import { withDeadline } from '@parley/transport/driver';
 import type { FastifyReply } from 'fastify';
 import { MetricsGuard } from './metrics.guard';
 import type { Platform } from './platform';
+import { Public } from './public';
 import { platformToken } from './tokens';
 
 export const readinessChecks = Symbol('parley:readiness');
@@ -67,6 +68,7 @@ export class Readiness {
 
 /** Probes and metrics: `/healthz` (liveness), `/readyz` (readiness) and `/metrics` (Prometheus). */
 @Controller()
+@Public()
 export class HealthController {
   constructor(
     private readonly readiness: Readiness,

@@ -15,15 +15,17 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
 /**
  * Access log: one line and one measurement for each request of this scope, however it ends.
  * @param about additional fields of the line
+ * @param isLogged requests of the scope that are logged; all by default
  */
 export function logRequests(
   scope: FastifyInstance,
   platform: Platform,
   about: (request: FastifyRequest) => object,
+  isLogged: (request: FastifyRequest) => boolean = () => true,
 ): void {
   scope.addHook('onRequest', (request, reply, next) => {
     // Unlike Fastify's hooks, `close` also comes when the client has disconnected.
-    reply.raw.once('close', () => logRequest(platform, request, reply, about(request)));
+    if (isLogged(request)) reply.raw.once('close', () => logRequest(platform, request, reply, about(request)));
     next();
   });
 }

@@ -14,10 +14,18 @@ export function traceparentOf({ traceparent }: IncomingHttpHeaders): string {
   return isTraceparent(traceparent) ? traceparent : newTraceparent();
 }
 
-/** Creates a span for each request of this scope, parent of all work for it. */
-export function traceRequests(scope: FastifyInstance): void {
+/**
+ * Creates a span for each request of this scope, parent of all work for it.
+ *
+ * @param isTraced requests of the scope that are traced; all by default
+ */
+export function traceRequests(
+  scope: FastifyInstance,
+  isTraced: (request: FastifyRequest) => boolean = () => true,
+): void {
   if (!isTracing()) return;
   scope.addHook('onRequest', (request: TracedRequest, reply, next) => {
+    if (!isTraced(request)) return next();
     const { method, protocol, headers } = request;
     const route = request.routeOptions.url ?? 'unknown';
     const span = openSpan(headers.traceparent as string | undefined, {
@@ -37,5 +45,7 @@ export function traceRequests(scope: FastifyInstance): void {
     span.within(next);
   });
   // Reading the body loses the span's context, because its events come from the socket.
-  scope.addHook('preHandler', (request: TracedRequest, _reply, next) => request.span!.within(next));
+  scope.addHook('preHandler', (request: TracedRequest, _reply, next) =>
+    request.span ? request.span.within(next) : next(),
+  );
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
-import { parseBody } from '../input-reader';
+import { parseBody } from '../forwarding/input-reader';
 import type { BodyLease, BodyRoom, BodySender } from './body-room';
 import { countValues } from './json-values';
 import { LargeBody, largeBytes, quickValues } from './large-body';

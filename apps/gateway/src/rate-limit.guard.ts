@@ -4,7 +4,7 @@ import { RateLimits } from './rate-limits';
 
 /** Public access, with the rate limit of the caller's address. */
 @Injectable()
-export class ReaderGuard implements CanActivate {
+export class RateLimitGuard implements CanActivate {
   constructor(private readonly limits: RateLimits) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { Caller } from '@parley/contracts/caller';
 import { callers, type ChatPlace } from '@parley/contracts/chat/callers';
 import { notFound } from '@parley/contracts/errors';
 import { LRUCache } from 'lru-cache';
-import { short } from './rate-limits';
+import { short } from '../rate-limits';
 
 /** Cache TTL where only the reading of a body depends on the answer: the service verifies each request itself. */
 const trustMs = 60_000;

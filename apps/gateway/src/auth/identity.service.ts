@@ -28,7 +28,7 @@ interface Question {
 
 /** Authentication by credentials. Concurrent requests of one token share one call to admin. */
 @Injectable()
-export class CallerGuard implements OnModuleInit {
+export class IdentityService implements OnModuleInit {
   private readonly identities = new LRUCache<string, Identity, Question>({
     max: maxIdentities,
     ttl: identityTtlMs,

@@ -3,9 +3,9 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { chatUser, chatVisitor } from '@parley/contracts/access';
 import { createLogger } from '@parley/logging/logger';
-import { CallerGuard } from './caller.guard';
+import { IdentityService } from './identity.service';
 
-const guard = new CallerGuard(
+const guard = new IdentityService(
   new ParleyClient(new InProcessDriver(new InProcessHub(), 1000, createLogger('test', 'silent'))),
 );
 

@@ -3,9 +3,9 @@ import { anyone } from '@parley/contracts/access';
 import { operation } from '@parley/contracts/operation';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { fastify, type FastifyInstance } from 'fastify';
-import { BodyReader } from './bodies/body-reader';
-import { BodyRoom } from './bodies/body-room';
-import { limitBodyTime, type ReadRequest, useJsonBodies } from './body-parser';
+import { BodyReader } from '../bodies/body-reader';
+import { BodyRoom } from '../bodies/body-room';
+import { leaveBodiesUnread, limitBodyTime } from './body-parser';
 
 const slow = operation({ subject: 'probe.slow', summary: 'A probe.', access: anyone, input: Object, output: Object });
 const limitMs = 60_000;
@@ -17,15 +17,12 @@ beforeEach(async () => {
   hasBegun = new Promise((resolve) => (begun = resolve));
   fakeClock('setTimeout', 'clearTimeout');
   server = fastify();
-  useJsonBodies(server, new BodyReader(new BodyRoom(10)));
-  server.addHook('onRequest', (incoming: ReadRequest, _reply, done) => {
-    const sender = { tenant: 'somebody', isProven: true };
-    incoming.incoming = { raw: incoming.raw, operation: slow, sender };
+  leaveBodiesUnread(server);
+  const reader = new BodyReader(new BodyRoom(10));
+  server.post('/slow', async (incoming) => {
     limitBodyTime(incoming, limitMs);
     begun();
-    done();
-  });
-  server.post('/slow', async () => {
+    await reader.read({ raw: incoming.raw, operation: slow, sender: { tenant: 'somebody', isProven: true } });
     jest.advanceTimersByTime(2 * limitMs);
     return { done: true };
   });

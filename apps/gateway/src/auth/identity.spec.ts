@@ -10,8 +10,8 @@ import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { type Answer, sendTo } from '@parley/testing/front-door';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { GatewayConfig } from './config';
-import { GatewayModule } from './gateway.module';
+import { GatewayConfig } from '../config';
+import { GatewayModule } from '../gateway.module';
 
 const aBot: Identity['caller'] = {
   credential: 'bak',

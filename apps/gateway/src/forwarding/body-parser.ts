@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { BodyReader, Incoming } from './bodies/body-reader';
 
 /**
  * Timeout for the largest body over a slow line. The server itself has no request timeout: content uploads may take
@@ -8,22 +7,10 @@ import type { BodyReader, Incoming } from './bodies/body-reader';
 const bodyTimeoutMs = 120_000;
 export const strangersTimeoutMs = 5_000;
 
-/** Unrouted paths: their bodies are not read. */
-export function useNoBodies(instance: FastifyInstance): void {
+/** Bodies stay on the socket: ContractPipe reads them, after authentication. */
+export function leaveBodiesUnread(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
-}
-
-export interface ReadRequest extends FastifyRequest {
-  incoming?: Incoming;
-}
-
-export function useJsonBodies(scope: FastifyInstance, reader: BodyReader): void {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    'application/json',
-    async ({ incoming }: ReadRequest) => incoming && reader.read(incoming),
-  );
 }
 
 /** Closes the connection of a client that has not sent its whole body in time, so that an idle upload holds no slot. */
@@ -39,4 +26,13 @@ export function limitBodyTime({ raw }: FastifyRequest, timeoutMs = bodyTimeoutMs
 export function hasBody({ headers }: FastifyRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
   return encoding !== undefined || (length !== undefined && length !== '0');
+}
+
+/** Undefined for a request without a body and without a content-type, and for methods whose bodies are ignored. */
+export function isJson(request: FastifyRequest): boolean | undefined {
+  const { method, headers } = request;
+  if (method === 'GET' || method === 'HEAD') return undefined;
+  const { 'content-type': contentType } = headers;
+  if (contentType === undefined) return hasBody(request) ? false : undefined;
+  return /^application\/json *(;|$)/i.test(contentType);
 }

@@ -1,0 +1,49 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Access } from '@parley/contracts/access';
+import { Public } from '@parley/service/public';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type ForwardedRequest, ForOperation } from '../forwarding/forwarded-request';
+import { RateLimits, type Sender } from '../rate-limits';
+import { bearerToken, header, IdentityService } from './identity.service';
+
+/**
+ * Authentication: counts the request for its sender, and sets `request.caller`. A route needs an operation or
+ * `@Public()`.
+ */
+@Injectable()
+export class AuthGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly limits: RateLimits,
+    private readonly identities: IdentityService,
+  ) {}
+
+  /** Throws RateLimited, Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const operation = this.reflector.get(ForOperation, context.getHandler());
+    if (!operation) return this.requirePublic(context);
+    const http = context.switchToHttp();
+    const request = http.getRequest<ForwardedRequest>();
+    const { access } = operation;
+    const prove = await this.limits.count(senderOf(request, access), http.getResponse<FastifyReply>());
+    request.caller = await this.identities.identify(request, access);
+    // Only the chat service can verify a user key.
+    if (request.caller.credential === 'user') request.prove = prove;
+    else prove();
+    return true;
+  }
+
+  private requirePublic(context: ExecutionContext): boolean {
+    const [handler, controller] = [context.getHandler(), context.getClass()];
+    if (this.reflector.getAllAndOverride(Public, [handler, controller]) !== undefined) return true;
+    throw new Error(`${controller.name}.${handler.name} has neither an operation nor @Public().`);
+  }
+}
+
+function senderOf({ ip: address, headers, params }: FastifyRequest, { actor }: Access): Sender {
+  if (actor === 'anyone') return { address, actor };
+  if (actor !== 'chat-user' && actor !== 'chat-visitor') return { address, actor, token: bearerToken(headers) };
+  const { webhookId } = params as { webhookId: string };
+  return { address, actor, webhookId, userKey: header({ headers }, 'x-user-key') };
+}

@@ -1,0 +1,119 @@
+import { createParamDecorator, type ExecutionContext, Injectable, type PipeTransform } from '@nestjs/common';
+import { tenantOf } from '@parley/transport/envelope';
+import type { JsonBytes } from '@parley/transport/message';
+import type { Access } from '@parley/contracts/access';
+import { ApiError } from '@parley/contracts/errors';
+import type { Operation } from '@parley/contracts/operation';
+import type { RawQuery } from '@parley/contracts/query-fields';
+import { toApiError } from '@parley/service/error-body';
+import type { FastifyReply } from 'fastify';
+import { ChatCallers } from '../auth/chat-callers';
+import { BodyReader } from '../bodies/body-reader';
+import type { BodySender } from '../bodies/body-room';
+import { LargeBodies } from '../bodies/large-bodies';
+import { LargeBody } from '../bodies/large-body';
+import { networkOf } from '../network';
+import { hasBody, isJson, limitBodyTime, strangersTimeoutMs } from './body-parser';
+import type { ForwardedRequest } from './forwarded-request';
+import { readIdempotencyKey } from './idempotency-key';
+import { InputReader } from './input-reader';
+
+interface Exchange {
+  operation: Operation;
+  request: ForwardedRequest;
+  reply: FastifyReply;
+}
+
+/** Argument for ContractPipe: the request, with the operation of its route. */
+export const RequestInput = createParamDecorator((operation: Operation, context: ExecutionContext): Exchange => {
+  const http = context.switchToHttp();
+  return { operation, request: http.getRequest<ForwardedRequest>(), reply: http.getResponse<FastifyReply>() };
+});
+
+interface ChatParams {
+  webhookId: string;
+}
+
+/**
+ * Reads and validates the input of an operation by its contract: body, query, path and headers. The body is read here,
+ * after the guards: unauthenticated callers cannot make the gateway parse bodies.
+ */
+@Injectable()
+export class ContractPipe implements PipeTransform<Exchange, Promise<object | JsonBytes>> {
+  private readonly readers = new Map<Operation, InputReader>();
+
+  constructor(
+    private readonly bodies: BodyReader,
+    private readonly largeBodies: LargeBodies,
+    private readonly chatCallers: ChatCallers,
+  ) {}
+
+  /** Throws InvalidPayload, InvalidQuery, ResourceNotFound, PayloadTooLarge, UnsupportedMediaType or a 503. */
+  async transform(exchange: Exchange): Promise<object | JsonBytes> {
+    try {
+      return await this.read(exchange);
+    } catch (error) {
+      throw (await this.refusal(exchange, error)) ?? error;
+    }
+  }
+
+  private async read({ operation, request, reply }: Exchange): Promise<object | JsonBytes> {
+    const { query, params, headers, caller } = request;
+    if (hasBody(request)) await this.admitBody(operation, request, reply);
+    if (operation.isIdempotent) caller!.idempotencyKey = readIdempotencyKey(headers);
+    const body = await this.readBody(request);
+    const raw = { query: query as RawQuery, path: params as RawQuery, headers };
+    if (body instanceof LargeBody)
+      return this.largeBodies.read(operation, request.incoming!.sender.tenant, { body, ...raw });
+    return this.readerOf(operation).read({ body, ...raw });
+  }
+
+  private async readBody(request: ForwardedRequest): Promise<unknown> {
+    const isJsonBody = isJson(request);
+    if (isJsonBody === undefined) return undefined;
+    if (!isJsonBody)
+      throw new ApiError('UnsupportedMediaType', 'The body must be JSON, with content-type application/json.');
+    return request.incoming && this.bodies.read(request.incoming);
+  }
+
+  private readerOf(operation: Operation): InputReader {
+    const known = this.readers.get(operation);
+    if (known) return known;
+    const reader = new InputReader(operation);
+    this.readers.set(operation, reader);
+    return reader;
+  }
+
+  /** Sets the sender and the timeout of the body. A user key is verified before the body is read. */
+  private async admitBody(operation: Operation, request: ForwardedRequest, reply: FastifyReply): Promise<void> {
+    const sender = await this.senderOfBody(request, operation.access);
+    request.incoming = { raw: request.raw, operation, sender };
+    reply.raw.once('close', () => request.incoming?.lease?.end());
+    limitBodyTime(request, sender.isProven ? undefined : strangersTimeoutMs);
+  }
+
+  private async senderOfBody({ caller, ip, params }: ForwardedRequest, { actor }: Access): Promise<BodySender> {
+    const stranger = { tenant: networkOf(ip), isProven: false };
+    if (actor === 'anyone' || actor === 'chat-visitor') return stranger;
+    if (actor !== 'chat-user') return { tenant: tenantOf(caller!), isProven: true };
+    try {
+      const { botId } = await this.chatCallers.verify(caller!, (params as ChatParams).webhookId);
+      return { tenant: `users of ${botId}`, isProven: true };
+    } catch (error) {
+      // The chat service is unavailable, or of the previous release: it verifies the key when it receives the request.
+      if (toApiError(error).code >= 500) return stranger;
+      throw error;
+    }
+  }
+
+  /** On chat routes, an unknown webhook id or user key is reported before any error in the request. */
+  private async refusal({ operation, request }: Exchange, error: unknown): Promise<ApiError | undefined> {
+    const { actor } = operation.access;
+    const isOfChat = actor === 'chat-user' || actor === 'chat-visitor';
+    if (!isOfChat || toApiError(error).code >= 500) return undefined;
+    const caller = actor === 'chat-user' ? request.caller! : { ...request.caller!, userKey: undefined };
+    const { webhookId } = request.params as ChatParams;
+    const refusal = await this.chatCallers.verifyAfresh(caller, webhookId).catch(toApiError);
+    return refusal && refusal.code < 500 ? refusal : undefined;
+  }
+}

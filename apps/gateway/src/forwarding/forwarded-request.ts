@@ -1,0 +1,24 @@
+import { Reflector } from '@nestjs/core';
+import type { Caller } from '@parley/contracts/caller';
+import type { Operation } from '@parley/contracts/operation';
+import type { TracedRequest } from '@parley/service/request-trace';
+import type { FastifyRequest } from 'fastify';
+import type { Incoming } from '../bodies/body-reader';
+
+/** Marks a route that forwards requests to an operation. */
+export const ForOperation = Reflector.createDecorator<Operation>();
+
+/** Request of a route with an operation. */
+export interface ForwardedRequest extends TracedRequest {
+  /** Set by AuthGuard. */
+  caller?: Caller;
+  /** Call when the service has accepted the user key: it then has a rate limit of its own. */
+  prove?: () => void;
+  /** Set by ContractPipe for a request with a body. */
+  incoming?: Incoming;
+}
+
+/** Operation of the route, for hooks of Fastify. Nest's guards read `ForOperation`. */
+export function operationOf({ routeOptions }: FastifyRequest): Operation | undefined {
+  return (routeOptions.config as { operation?: Operation }).operation;
+}

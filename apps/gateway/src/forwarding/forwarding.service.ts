@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '@parley/contracts/caller';
+import type { Operation } from '@parley/contracts/operation';
+import type { Text } from '@parley/contracts/paging';
+import type { JsonBytes } from '@parley/transport/message';
+import { ParleyClient } from '@parley/transport/parley-client';
+import type { FastifyReply } from 'fastify';
+import { ChatCallers } from '../auth/chat-callers';
+import type { ForwardedRequest } from './forwarded-request';
+import { TextAnswers } from './text-answers';
+
+/** Forwards requests to the operations of services. */
+@Injectable()
+export class ForwardingService {
+  private readonly texts = new TextAnswers();
+
+  constructor(
+    private readonly client: ParleyClient,
+    private readonly chatCallers: ChatCallers,
+  ) {}
+
+  /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
+  async forward(
+    operation: Operation,
+    caller: Caller,
+    input: object | JsonBytes,
+    request: ForwardedRequest,
+    reply: FastifyReply,
+  ): Promise<string> {
+    if (operation.contentType) this.texts.admit(reply.raw);
+    const { text, isReplayed } = await this.client.request(operation, caller, input);
+    this.accept(caller, request);
+    if (isReplayed) reply.header('idempotent-replayed', 'true');
+    if (operation.contentType) return this.textOf(operation.contentType, text, reply);
+    reply.type('application/json; charset=utf-8');
+    return text;
+  }
+
+  /** The service has accepted the request, and with it the user key. */
+  private accept(caller: Caller, { prove, incoming, params }: ForwardedRequest): void {
+    prove?.();
+    if (incoming && caller.credential === 'user')
+      this.chatCallers.accepted(caller, (params as { webhookId: string }).webhookId);
+  }
+
+  /** Text content of users: the sandbox policy keeps browsers from running it. */
+  private textOf(contentType: string, text: string, reply: FastifyReply): string {
+    reply.header('content-security-policy', "sandbox; default-src 'none'").type(contentType);
+    return (JSON.parse(text) as Text).text;
+  }
+}
