@@ -43,7 +43,7 @@ module.exports = {
       },
     ),
     forbid(
-      'only-the-bus-knows-nats',
+      'only-the-transport-knows-nats',
       'Calls and events go through @parley/transport. The baselines of the benchmark use NATS directly to measure the overhead.',
       { pathNot: ['^libs/transport/', '^bench/bare-', '^deploy/test/'] },
       { path: npm('nats', '@nats-io') },

@@ -10,6 +10,7 @@ const roles = [
   'module',
   'handler',
   'guard',
+  'pipe',
   'filter',
   'spec',
   // Suite that several specs run, each with another adapter.

@@ -2,6 +2,7 @@ import { LoopbackServer } from '@parley/testing/loopback-server';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { run, startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
+import { describeExtension, DocumentedService } from './extending.behaviour';
 import { describePlatform } from './platform.behaviour';
 
 interface OtlpSpan {
@@ -42,8 +43,15 @@ suite('distributed mode', () => {
   afterAll(() => collector.close());
 
   // Secured NATS with minimal permissions per app: a missing permission fails these tests.
-  describePlatform('over NATS, one process per app, traced', () =>
-    startDistributed({ isSecured: true, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } }),
+  const extension = new DocumentedService();
+  describePlatform(
+    'over NATS, one process per app, traced',
+    async () => {
+      const ownUser = await extension.createUser();
+      const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+      return (extension.platform = await startDistributed({ isSecured: true, ownUser, env }));
+    },
+    () => describeExtension(extension),
   );
 
   it('exports the spans of each request from all involved processes to the collector', () => {

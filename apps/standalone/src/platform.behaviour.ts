@@ -27,7 +27,12 @@ const page = `<html><head><title>Tea</title><script>alert('no')</script></head><
 <h2>Kinds</h2><table><tr><th>Name</th><th>Minutes</th></tr><tr><td>Green</td><td>2</td></tr><tr><td>Black</td><td>4</td></tr></table>
 <ul><li>Cup<ul><li>Saucer</li></ul></li><li>Spoon</li></ul></body></html>`;
 
-export function describePlatform(name: string, start: () => Promise<RunningPlatform>): void {
+/** @param describeMore further tests of the same platform */
+export function describePlatform(
+  name: string,
+  start: () => Promise<RunningPlatform>,
+  describeMore: () => void = () => undefined,
+): void {
   describe(name, () => {
     let platform: RunningPlatform;
     let admin: Client;
@@ -53,6 +58,8 @@ export function describePlatform(name: string, start: () => Promise<RunningPlatf
         60_000,
       );
     }
+
+    describeMore();
 
     it('uses the only workspace of a token by default, and refuses another workspace than that of a bot key', async () => {
       const { botId } = await newBot();

@@ -38,6 +38,11 @@ export interface Caller {
   idempotencyKey?: string;
 }
 
+/** Caller that acts for a bot: for services without an authenticated request, such as in a handler of events. */
+export function botCaller(requestId: string, botId: string): Caller {
+  return { requestId, credential: 'bak', bot: { id: botId, workspaceId: '' } };
+}
+
 /** Caller without credentials: for calls between services that run before or without an authenticated request. */
 export function systemCaller(requestId: string): Caller {
   return { requestId, credential: 'none' };

@@ -179,6 +179,24 @@ export function IsUri(): PropertyDecorator {
   );
 }
 
+rememberRules();
+
+/**
+ * Caches the rules of each class: class-validator compares the class with all others in each validation, which takes
+ * 15 µs. The rules of a class and of its parents are complete before its first instance exists.
+ */
+function rememberRules(): void {
+  const storage = getMetadataStorage();
+  const rulesOf = storage.getTargetValidationMetadatas.bind(storage);
+  const known = new Map<unknown, ReturnType<typeof rulesOf>>();
+  storage.getTargetValidationMetadatas = (type, schema, always, strictGroups, groups) => {
+    if (schema || always || strictGroups || groups) return rulesOf(type, schema, always, strictGroups, groups);
+    const rules = known.get(type) ?? rulesOf(type, schema, always, strictGroups, groups);
+    known.set(type, rules);
+    return rules;
+  };
+}
+
 /** Validation messages, one per absent or invalid field; empty for a valid input. */
 export function problemsOf(input: object): string[] {
   return describeProblems(validateSync(input, { forbidUnknownValues: false }));

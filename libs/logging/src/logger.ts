@@ -34,12 +34,23 @@ function standardOutput(): pino.DestinationStream {
   });
 }
 
-/** Nest's messages in our log. Those about modules and routes are `debug`. */
+/** Loggers of Nest itself: their messages about modules and routes are `debug`. */
+const nestContexts = new Set([
+  'InstanceLoader',
+  'NestApplication',
+  'NestFactory',
+  'NestMicroservice',
+  'RouterExplorer',
+  'RoutesResolver',
+]);
+
+/** Nest's `Logger` in our log. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...context: unknown[]): void {
-    this.logger.debug({ context }, String(message));
+    const level = nestContexts.has(String(context.at(-1))) ? 'debug' : 'info';
+    this.logger[level]({ context }, String(message));
   }
 
   debug(message: unknown, ...context: unknown[]): void {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,14 +50,21 @@ export class NatsServer {
     return server;
   }
 
-  /** Configured as in `deploy/nats`: TLS, and a key for each user. */
-  static async startSecured(): Promise<NatsServer> {
+  /**
+   * Configured as in `deploy/nats`: TLS, and a key for each user.
+   *
+   * @param ownUser further user, as `parley nats keys --service` prints it
+   */
+  static async startSecured(ownUser = ''): Promise<NatsServer> {
     const folder = await mkdtemp(join(tmpdir(), 'parley-nats-'));
+    await cp('deploy/nats', folder, { recursive: true });
+    const users = await readFile(join(folder, 'users.conf'), 'utf8');
+    await writeFile(join(folder, 'users.conf'), users.replace(/\]\s*$/, `${ownUser}\n]\n`));
     const keys = Object.fromEntries(
       [...newKeys().matchAll(/^(NATS_\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]),
     );
     const caFile = makeCertificate(folder);
-    const config = caFile ? 'deploy/nats/nats-tls.conf' : 'deploy/nats/nats.conf';
+    const config = join(folder, caFile ? 'nats-tls.conf' : 'nats.conf');
     const certificate = { NATS_TLS_CERT_FILE: join(folder, 'cert.pem'), NATS_TLS_KEY_FILE: join(folder, 'key.pem') };
     const seeds = Object.fromEntries(Object.entries(keys).filter(([name]) => name.startsWith('NATS_SEED_')));
     return NatsServer.runIn(folder, { args: ['-c', config], env: { ...keys, ...certificate }, seeds, caFile });

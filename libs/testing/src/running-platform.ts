@@ -57,11 +57,11 @@ export async function startEmbedded(
 
 /** Distributed mode: one process per app, over a real NATS server, which is open or secured as in `deploy/nats`. */
 export async function startDistributed(
-  options: { env?: Environment; logFile?: string; isSecured?: true } = {},
+  options: { env?: Environment; logFile?: string; isSecured?: true; ownUser?: string } = {},
 ): Promise<RunningPlatform & { nats: NatsServer }> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-distributed-'));
   const [nats, database] = await Promise.all([
-    options.isSecured ? NatsServer.startSecured() : NatsServer.start(),
+    options.isSecured ? NatsServer.startSecured(options.ownUser) : NatsServer.start(),
     createPlatformDatabase(),
   ]);
   const stateFile = join(folder, 'state.json');

@@ -1,5 +1,6 @@
 import { nkeys } from 'nats';
-import { publicKeyVariable, seedVariable, userNames } from './permissions';
+import { type App, apps } from '@parley/contracts/apps';
+import { permissionsOf, publicKeyVariable, seedVariable, userNames, userOf } from './permissions';
 
 /** Typed here: the package exports this function without its types. */
 const { createUser } = nkeys as { createUser: () => { getPublicKey(): string; getSeed(): Uint8Array } };
@@ -15,4 +16,58 @@ export function newKeys(): string {
     '# and `parley streams`, `sys` for the system account of the server.',
     ...pairs.map(({ name, pair }) => `${seedVariable(name)}=${Buffer.from(pair.getSeed()).toString()}`),
   ].join('\n');
+}
+
+/** Use of the bus by a service that is not part of Parley. */
+export interface OwnService {
+  name: string;
+  /** Subjects of the operations that it calls. */
+  asks: string[];
+  /** `<consumer>=<event>`: the name of a handler of the service, and the subject of the event that it consumes. */
+  consumes: string[];
+}
+
+/** Creates the NATS key of a service, and its user for the server's configuration. Throws RangeError. */
+export function newServiceKey(service: OwnService): string {
+  const pair = createUser();
+  return [
+    `# Secret seed: set it as NATS_NKEY_SEED of the processes of ${service.name}.`,
+    `NATS_NKEY_SEED=${Buffer.from(pair.getSeed()).toString()}`,
+    '',
+    '# User: add it to the list `users` of the NATS server (deploy/nats/users.conf), then reload the server.',
+    userOf(service.name, permissionsOf(service.name, appOf(service)), pair.getPublicKey()),
+  ].join('\n');
+}
+
+function appOf({ name, asks, consumes }: OwnService): App {
+  if (!/^[a-z][a-z-]*$/.test(name)) throw new RangeError(`--service "${name}": use lower case letters and "-".`);
+  if (userNames.includes(name)) throw new RangeError(`--service "${name}" is an app of Parley. Choose another name.`);
+  const known = Object.values(apps);
+  const operations = known.flatMap((app) => app.asks);
+  const events = known.flatMap(({ announces }) => announces);
+  return {
+    answers: {},
+    asks: asks.map((subject) => bySubject(operations, subject, '--asks')),
+    announces: [],
+    consumes: consumes.map((text) => {
+      const [, consumer, subject] = /^(\w+)=(.+)$/.exec(text) ?? [];
+      if (!consumer) throw new RangeError(`--consumes "${text}": use <consumer>=<event>, as in index=files.uploaded.`);
+      const event = bySubject(events, subject!, '--consumes');
+      return { kind: 'consumer', name: `${name}.${consumer}`, event, concurrency: 1, maxDeliveries: 1 };
+    }),
+    repeats: [],
+    tells: [],
+    hears: [],
+  };
+}
+
+function bySubject<T extends { subject: string }>(known: T[], subject: string, option: string): T {
+  const found = known.find((each) => each.subject === subject);
+  if (found) return found;
+  const alike = [...new Set(known.map((each) => each.subject))].filter(
+    (each) => each.split('.')[0] === subject.split('.')[0],
+  );
+  throw new RangeError(
+    `${option} "${subject}" not found.${alike.length > 0 ? ` Known: ${alike.sort().join(', ')}.` : ''}`,
+  );
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { apps, type AppName } from '@parley/contracts/apps';
-import { operationsOf } from '@parley/contracts/operation';
+import { instanceOperation, operationsOf } from '@parley/contracts/operation';
 import { newKeys } from './nats-keys';
 import { permissionsOf, userNames, usersOfServer } from './permissions';
 
@@ -40,4 +40,17 @@ it('creates a separate key for each user', () => {
 
   expect(keys).toHaveLength(2 * userNames.length);
   expect(new Set(keys.map((line) => line.split('=')[1])).size).toBe(keys.length);
+});
+
+it('lets an app that holds things answer for any key, outside of a queue group, and an asker publish to any key', () => {
+  const held = instanceOperation({ subject: 'holder.held', input: Object, output: Object });
+  const none = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
+
+  const holder = permissionsOf('holder', { ...none, answersByInstance: [held] });
+  const asker = permissionsOf('asker', { ...none, asksInstances: [held] });
+
+  expect(holder.subscribe).toEqual(['_INBOX_holder.>', 'holder.held.*']);
+  expect(holder.answersWithin).toBe('2m');
+  expect(asker.publish).toContain('holder.held.*');
+  expect(asker.subscribe).toEqual(['_INBOX_asker.>']);
 });

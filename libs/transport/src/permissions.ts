@@ -69,6 +69,7 @@ export function usersOfServer(): string {
   return `# Generated from the contracts: UPDATE_NATS=1 npm test -- libs/transport/src/permissions
 users: [
 ${users.join('\n')}
+  # Own services: npm run parley -- nats keys --service <name>
 ]
 `;
 }
@@ -85,14 +86,15 @@ export function seedVariable(user: string): string {
 
 export const userNames: string[] = [...names, operatorName, 'sys'];
 
-/** Outbox: publish events and replays, and check the stream for losses. */
+/** Event stream: look for it, and with an outbox publish events and replays, and check the stream for losses. */
 function eventsOf({ announces, consumes, repeats = consumes }: App): string[] {
-  if (announces.length + repeats.length === 0) return [];
+  const hasOutbox = announces.length + repeats.length > 0;
+  // An app may create a lost stream, but never change or delete it.
+  const verbs = hasOutbox ? ['INFO', 'CREATE', 'MSG.GET'] : consumes.length > 0 ? ['INFO'] : [];
   return [
     ...announces.map(({ subject }) => eventSubject(subject)),
     ...repeats.map((consumer) => repeatSubject(consumer.name)),
-    // An app may create a lost stream, but never change or delete it.
-    ...['INFO', 'CREATE', 'MSG.GET'].map((verb) => `$JS.API.STREAM.${verb}.${eventStream}`),
+    ...verbs.map((verb) => `$JS.API.STREAM.${verb}.${eventStream}`),
   ];
 }
 
@@ -122,12 +124,17 @@ function subjectsOf({ kind, subject }: Broadcast | Channel): string {
   return kind === 'broadcast' ? broadcastSubject(subject) : channelSubjects(subject);
 }
 
-function userOf(name: string, { publish, subscribe, answersWithin: expires }: Permissions): string {
+/** User in the format of the server's configuration. */
+export function userOf(
+  name: string,
+  { publish, subscribe, answersWithin: expires }: Permissions,
+  key = `$${publicKeyVariable(name)}`,
+): string {
   const allow = (subjects: string[]) =>
     `{ allow: [\n${subjects.map((each) => `        "${each}"`).join('\n')}\n      ] }`;
   const responses = expires ? `\n      allow_responses: { max: 1, expires: "${expires}" }` : '';
   return `  { # ${name}
-    nkey: $${publicKeyVariable(name)}
+    nkey: ${key}
     permissions: {
       publish: ${allow(publish)}
       subscribe: ${allow(subscribe)}${responses}

@@ -11,7 +11,15 @@ import {
   type StreamConfig,
 } from 'nats';
 import { ackWaitMs, retentionHours } from './event-stream';
-import { bodySubject, bodyStream, durableName, eventSubject, eventStream, repeatSubject, repeatsName } from './subjects';
+import {
+  bodySubject,
+  bodyStream,
+  durableName,
+  eventSubject,
+  eventStream,
+  repeatSubject,
+  repeatsName,
+} from './subjects';
 
 /** Durable consumer of JetStream: its position in the events of one subject. */
 export interface Durable {

@@ -132,7 +132,8 @@ export class BotsService {
         return updated;
       }),
     );
-    if (input.blocked !== undefined) this.client.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
+    if (input.blocked !== undefined)
+      this.client.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
     return this.reply(caller, row, input.byAlias);
   }
 

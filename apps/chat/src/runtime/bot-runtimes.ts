@@ -13,7 +13,9 @@ export class BotRuntimes {
   private readonly answers: RecentAnswers<BotRuntime>;
 
   constructor(client: ParleyClient) {
-    this.answers = new RecentAnswers(maxBots, (botId) => client.call(runtime.get, systemCaller(newId('req')), { botId }));
+    this.answers = new RecentAnswers(maxBots, (botId) =>
+      client.call(runtime.get, systemCaller(newId('req')), { botId }),
+    );
   }
 
   /** At most one second old. Throws ResourceNotFound for an unknown bot. */

@@ -51,7 +51,7 @@ export class IdentityService implements OnModuleInit {
     if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return showing(request, asker, access);
 
     const question = readCredential(request, access);
-    const key = JSON.stringify(question);
+    const key = nameOf(question);
     const identity = this.identities.get(key) ?? (await this.identities.fetch(key, { context: { question, asker } }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is not valid.');
     const caller = { ...base, ...identity.caller };
@@ -68,6 +68,12 @@ export class IdentityService implements OnModuleInit {
     const answer = await Promise.race([first, late]).finally(() => patience.abort());
     return answer ?? Promise.race([first, ask()]);
   }
+}
+
+/** Cache key. Headers contain no line breaks, so different questions have different keys. */
+function nameOf({ tokenHash, kind, isWorkspaceImplied = false, ...context }: Identify): string {
+  const { workspaceId = '', botId = '', integrationAlias = '', integrationId = '', userId = '' } = context;
+  return `${tokenHash}\n${kind}\n${isWorkspaceImplied}\n${workspaceId}\n${botId}\n${integrationAlias}\n${integrationId}\n${userId}`;
 }
 
 /** Caller with the user key from the header, which only the chat service can verify. */

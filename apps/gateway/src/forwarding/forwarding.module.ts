@@ -1,3 +1,4 @@
+import cors from '@fastify/cors';
 import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Operation, Route } from '@parley/contracts/operation';
@@ -53,17 +54,17 @@ export class ForwardingModule implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    const { httpAdapter } = this.http;
+    const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
     // CORS with credentials for any origin, because the public client sends credentials in browsers. That is safe:
     // tokens are sent in headers, which a browser does not add by itself.
-    httpAdapter.enableCors({
+    // `enableCors` of Nest would copy these headers to the raw response, which makes Node write all headers slowly.
+    fastify.register(cors, {
       origin: true,
       credentials: true,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed', ...limitHeaders],
       maxAge: 600,
     });
-    const fastify = httpAdapter.getInstance<FastifyInstance>();
     leaveBodiesUnread(fastify);
     const isForwarded = (request: ForwardedRequest) => operationOf(request) !== undefined;
     traceRequests(fastify, isForwarded);

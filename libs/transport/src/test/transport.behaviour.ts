@@ -531,7 +531,8 @@ async function serveEnhanced(driver: Driver) {
   const guard = {
     canActivate: (context: ExecutionContext) => {
       calls.push('guard');
-      if (context.switchToRpc().getData<Anything>()['refused']) throw new ApiError('Forbidden', 'Refused by the guard.');
+      if (context.switchToRpc().getData<Anything>()['refused'])
+        throw new ApiError('Forbidden', 'Refused by the guard.');
       return true;
     },
   };
