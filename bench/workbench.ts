@@ -46,6 +46,8 @@ export function productEnv({ options: { profile } }: Workbench, preloads: string
   return {
     LOG_LEVEL: 'info',
     DATABASE_POOL_SIZE: String(poolSize),
+    // A process that was suspended while another side was measured must not reject requests as overloaded.
+    MAX_LOOP_DELAY_MS: '60000',
     NODE_OPTIONS: programs.map((name) => `--require ${resolve(`dist/bench/${name}.js`)}`).join(' '),
     ...(profile ? { CPU_PROFILES: resolve(profile) } : {}),
   };

@@ -170,7 +170,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     await expect(bus.call(strange, caller, {})).rejects.toMatchObject({ type: 'InvalidPayload', message: 'No.' });
   });
 
-  it('answers an error when a handler below the dispatcher throws', async () => {
+  it('answers an error when a handler of the driver throws', async () => {
     service.serve('probe.raw', 'probe', () => Promise.reject(new Error('password=hunter2')));
     await service.ready();
 
