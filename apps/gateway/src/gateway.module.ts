@@ -2,12 +2,12 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { allOperations, missingRoutes } from '@parley/contracts/contracts';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
-import { GatewayConfig } from './config';
+import type { GatewayConfig } from './config';
 import { DocsController } from './docs.controller';
 import { ForwardingModule } from './forwarding/forwarding.module';
 import { ListenController } from './listen.controller';
 import { Streams } from './listening/streams';
-import { RateLimits } from './rate-limits';
+import { RateLimitsModule } from './rate-limits.module';
 
 /**
  * API gateway, the only public entry point: authenticates callers, validates input and forwards it to the owning
@@ -18,14 +18,13 @@ export class GatewayModule {
   static register(config: GatewayConfig, platform: Platform): DynamicModule {
     return {
       module: GatewayModule,
-      global: true,
       imports: [
         TransportModule.register({ name: 'gateway' }, config, platform),
+        RateLimitsModule.register(config),
         ForwardingModule.register(allOperations, missingRoutes),
       ],
       controllers: [DocsController, ListenController],
-      providers: [{ provide: GatewayConfig, useValue: config }, RateLimits, Streams],
-      exports: [GatewayConfig, RateLimits],
+      providers: [Streams],
     };
   }
 }

@@ -9,7 +9,7 @@ import { createHttpApp } from './http-app';
 
 /**
  * Creates a Nest application that serves HTTP and the bus, without listening for HTTP. It answers messages after
- * everything else is initialized. A failed start closes it again.
+ * everything else is initialized. If that fails, the app is closed again.
  */
 export async function createHybridApp(
   module: DynamicModule,
@@ -22,7 +22,7 @@ export async function createHybridApp(
     await app.startAllMicroservices();
     return app;
   } catch (error) {
-    await app.close();
+    await app.close().catch((reason: unknown) => logger.error({ err: reason }, 'could not close after a failed start'));
     throw error;
   }
 }

@@ -12,6 +12,7 @@ import { Loop } from '@parley/background/loop';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { retentionHours } from '@parley/transport/event-stream';
+import { type App, apps } from '@parley/contracts/apps';
 import type { Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
 import { Idempotency, idempotencyMigrations } from '@parley/database/idempotency';
@@ -135,6 +136,7 @@ function parleyServer(
   return new ParleyServer({
     service: name,
     contract,
+    consumers: (apps as Record<string, App>)[name]?.consumes,
     driver,
     events,
     logger,

@@ -22,12 +22,12 @@ import { metricsSettings, platformToken } from './tokens';
 
 const configToken = Symbol('parley:transport');
 
-export interface TransportOptions {
+interface TransportOptions {
   /** Name of the app, as its permissions on NATS have it. */
   name: string;
   /** Operations that the app serves. */
   contract?: Contract;
-  /** Stores an event that failed too often. Without it, such an event is delivered again and again. */
+  /** Stores an event that failed too often. Without it, such an event is delivered again until it succeeds. */
   deadLetter?: ParleyServerOptions['deadLetter'];
 }
 
@@ -35,7 +35,7 @@ export interface TransportOptions {
 @Module({})
 export class TransportModule {
   static register(options: TransportOptions, config: ProcessConfig, platform: Platform): DynamicModule {
-    const { name, contract = {}, deadLetter = refuse } = options;
+    const { name, contract = {}, deadLetter } = options;
     const { driver, events, logger, metrics } = platform;
     const server = new ParleyServer({
       service: name,
@@ -83,7 +83,7 @@ export function platformProviders(platform: Platform, config: MetricsSettings): 
   ];
 }
 
-/** Stop: requests over HTTP, which may need the bus, then messages, then the connection to the bus. */
+/** Stop: requests over HTTP and messages, then the connection to the bus. Requests over HTTP may need it. */
 @Injectable()
 class TransportLifecycle implements OnModuleDestroy, OnApplicationShutdown {
   constructor(
@@ -95,15 +95,10 @@ class TransportLifecycle implements OnModuleDestroy, OnApplicationShutdown {
 
   async onModuleDestroy(): Promise<void> {
     const { shutdownTimeoutMs } = this.config;
-    await this.connections.close(shutdownTimeoutMs);
-    await this.server.drain(shutdownTimeoutMs);
+    await Promise.all([this.connections.close(shutdownTimeoutMs), this.server.drain(shutdownTimeoutMs)]);
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.platform.driver.close();
   }
-}
-
-function refuse(consumer: string): Promise<void> {
-  return Promise.reject(new Error(`The app has no store for dead letters of ${consumer}: set deadLetter.`));
 }

@@ -29,7 +29,7 @@ const logger = createLogger('test', (process.env['LOG_LEVEL'] as LogLevel | unde
 
 type ServiceModules = ((databaseUrl: string, platform: Platform, url: string) => DynamicModule)[];
 
-/** Starts the real modules. Each gets the database URL and its own platform on the shared client. */
+/** Starts the real modules. Each gets the database URL and its own platform on the shared bus. */
 export async function startService(...modules: ServiceModules): Promise<RunningService> {
   const { url, drop } = await createPlatformDatabase();
   const service = await startServiceOn(url, ...modules);

@@ -6,7 +6,7 @@ import type { Message, RequestMessage } from './message';
 /** Handler of a request. Failures are messages too; an exception is converted to one. */
 export type RequestHandler = (message: RequestMessage) => Promise<Message>;
 
-export interface Subscribed {
+export interface Subscription {
   /** Resolves once all further messages are received; rejects when the connection is lost before. */
   live: Promise<void>;
   /** Unsubscribes: also drops messages in transit. */
@@ -23,11 +23,11 @@ export interface Driver {
   /** Serves requests on the subject; the members of a queue group share them. */
   serve(subject: string, queue: string, handler: RequestHandler): void;
   /** Serves requests on the subject, without a queue group: only one process may do so. */
-  serveInstance(subject: string, handler: RequestHandler): Subscribed;
+  serveInstance(subject: string, handler: RequestHandler): Subscription;
   /** Sends to all current listeners, at most once. Order is kept per sender and subject. */
   broadcast(subject: string, message: Message): void;
   /** Errors of a listener are logged and do not affect others. Subscriptions survive a reconnect. */
-  listen(subject: string, listener: (message: Message) => void): Subscribed;
+  listen(subject: string, listener: (message: Message) => void): Subscription;
   /** Calls the listener after each reconnect. Messages sent while the connection was down are lost. */
   onReconnected(listener: () => void): void;
   /** Throws unless requests can be sent and served. */

@@ -5,7 +5,7 @@ import {
   type RequestHandler,
   drainTimeoutMs,
   InFlight,
-  type Subscribed,
+  type Subscription,
   tooLarge,
   type Driver,
   withDeadline,
@@ -72,7 +72,7 @@ export class InProcessDriver implements Driver {
     this.serveInstance(subject, handler);
   }
 
-  serveInstance(subject: string, handler: RequestHandler): Subscribed {
+  serveInstance(subject: string, handler: RequestHandler): Subscription {
     const tracked: RequestHandler = (message) =>
       new Promise((resolve) => void this.inFlight.answer(handler(message), resolve));
     const stop = () => {
@@ -89,7 +89,7 @@ export class InProcessDriver implements Driver {
     for (const listener of this.hub.listenersOf(subject)) queueMicrotask(() => listener(message));
   }
 
-  listen(subject: string, listener: (message: Message) => void): Subscribed {
+  listen(subject: string, listener: (message: Message) => void): Subscription {
     let isStopped = false;
     const guarded = (message: Message) => {
       if (isStopped) return;

@@ -100,10 +100,10 @@ export class JetStreamEvents implements EventStream {
   }
 
   private async send(events: EventMessage[]): Promise<StreamPosition | undefined> {
-    const places = await Promise.all(
+    const positions = await Promise.all(
       events.map(async (event) => {
         const messageId = messageIdOf(event);
-        const { seq } = await this.client.publish(placeOf(event), JSON.stringify(event.data), {
+        const { seq } = await this.client.publish(subjectOf(event), JSON.stringify(event.data), {
           msgID: messageId,
           headers: headersOf(event),
           timeout: publishTimeoutMs,
@@ -111,8 +111,8 @@ export class JetStreamEvents implements EventStream {
         return { sequence: seq, messageId };
       }),
     );
-    return places.reduce<StreamPosition | undefined>(
-      (last, place) => (last && last.sequence > place.sequence ? last : place),
+    return positions.reduce<StreamPosition | undefined>(
+      (last, position) => (last && last.sequence > position.sequence ? last : position),
       undefined,
     );
   }
@@ -205,7 +205,7 @@ async function deadLetter(
   message.term();
 }
 
-function placeOf({ subject, again }: EventMessage): string {
+function subjectOf({ subject, again }: EventMessage): string {
   return again ? repeatSubject(again.consumer) : eventSubject(subject);
 }
 
@@ -220,7 +220,7 @@ function headersOf({ id, again, traceparent }: EventMessage): MsgHdrs | undefine
 
 function readEvent({ subject }: WorkingConsumer, message: JsMsg): EventMessage | undefined {
   try {
-    const id = message.headers?.get(eventIdHeader) || message.headers?.get(messageIdHeader) || place(message);
+    const id = message.headers?.get(eventIdHeader) || message.headers?.get(messageIdHeader) || fallbackId(message);
     const traceparent = message.headers?.get(traceHeader) || undefined;
     return { id, subject, data: message.json(), traceparent };
   } catch {
@@ -230,7 +230,7 @@ function readEvent({ subject }: WorkingConsumer, message: JsMsg): EventMessage |
 }
 
 function garbage({ subject }: WorkingConsumer, message: JsMsg): EventMessage {
-  return { id: place(message), subject, data: cut(message.string()) };
+  return { id: fallbackId(message), subject, data: cut(message.string()) };
 }
 
 function cut(text: string): string {
@@ -239,6 +239,6 @@ function cut(text: string): string {
 }
 
 /** Fallback id of a message. Unique even after the stream was recreated and counts from 1 again. */
-function place({ info }: JsMsg): string {
+function fallbackId({ info }: JsMsg): string {
   return `${info.streamSequence}-${info.timestampNanos}`;
 }

@@ -1,4 +1,4 @@
-import type { Msg, Subscription } from 'nats';
+import type { Msg, Subscription as NatsSubscription } from 'nats';
 import type { Logger } from '@parley/logging/logger';
 import { unavailable } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
@@ -8,14 +8,14 @@ import { decode, defaultPayloadTiming, encode, NatsPayloads, type Payload } from
 import { NatsRequests } from './nats-requests';
 import type { Message, RequestMessage } from './message';
 import { appOfInbox } from './subjects';
-import { type RequestHandler, drainTimeoutMs, InFlight, type Subscribed, type Driver } from './driver';
+import { type RequestHandler, drainTimeoutMs, InFlight, type Subscription, type Driver } from './driver';
 
 export class NatsDriver implements Driver {
   private readonly inFlight = new InFlight();
   private readonly outgoing: NatsOutgoing;
   private readonly payloads: NatsPayloads;
   private readonly requests: NatsRequests;
-  private readonly subscriptions = new Set<Subscription>();
+  private readonly subscriptions = new Set<NatsSubscription>();
   private readonly refused = new Set<string>();
 
   constructor(
@@ -48,7 +48,7 @@ export class NatsDriver implements Driver {
     this.subscribe(subject, queue, (message) => this.answer(message, handler));
   }
 
-  serveInstance(subject: string, handler: RequestHandler): Subscribed {
+  serveInstance(subject: string, handler: RequestHandler): Subscription {
     return this.subscribed(this.subscribe(subject, undefined, (message) => this.answer(message, handler)));
   }
 
@@ -58,7 +58,7 @@ export class NatsDriver implements Driver {
     this.outgoing.add(() => this.link.connection.publish(subject, data));
   }
 
-  listen(subject: string, listener: (message: Message) => void): Subscribed {
+  listen(subject: string, listener: (message: Message) => void): Subscription {
     return this.subscribed(this.subscribe(subject, undefined, (message) => listener(decode(message.data))));
   }
 
@@ -91,7 +91,7 @@ export class NatsDriver implements Driver {
     void this.inFlight.answer(this.answerTo(message, handler), (reply) => this.reply(message, reply));
   }
 
-  private subscribed(subscription: Subscription): Subscribed {
+  private subscribed(subscription: NatsSubscription): Subscription {
     const live = this.link.whileUp(() => this.link.connection.flush());
     // Callers need not await it: this handler prevents an unhandled rejection.
     live.catch(() => undefined);
@@ -102,7 +102,7 @@ export class NatsDriver implements Driver {
     return { live, stop };
   }
 
-  private subscribe(subject: string, queue: string | undefined, handle: (message: Msg) => void): Subscription {
+  private subscribe(subject: string, queue: string | undefined, handle: (message: Msg) => void): NatsSubscription {
     const callback = (failure: Error | null, message: Msg) => {
       if (failure) return this.logger.error({ err: failure, subject }, 'a subscription failed');
       // JetStream delivers to any subject that a pull names; the subject of the message stays that of the stream.
@@ -119,7 +119,7 @@ export class NatsDriver implements Driver {
   }
 
   /** Handles the messages that the server has sent already. Without a connection there are none. */
-  private async end(subscription: Subscription): Promise<void> {
+  private async end(subscription: NatsSubscription): Promise<void> {
     try {
       if (this.link.isUp) await subscription.drain();
     } catch (error) {
@@ -140,7 +140,7 @@ export class NatsDriver implements Driver {
   }
 
   private async reply(message: Msg, reply: Message): Promise<void> {
-    // Security: a request can name any reply subject, and the server lets this process publish there. RequestHandler to inboxes
+    // Security: a request can name any reply subject, and the server lets this process publish there. Answer to inboxes
     // only.
     const asker = appOfInbox(message.reply ?? '');
     if (!asker) return;

@@ -19,7 +19,6 @@ describe('the key of a service of its own', () => {
       '$JS.API.CONSUMER.MSG.NEXT.PARLEY.reports-count',
       '$JS.API.CONSUMER.MSG.NEXT.PARLEY.reports-count-again',
       '$JS.API.DIRECT.GET.PARLEY_BODIES.bodies.reports.*.*',
-      '$JS.API.STREAM.CREATE.PARLEY_BODIES',
       '$JS.API.STREAM.INFO.PARLEY',
       'bodies.files.*.*',
       'files.search',

@@ -19,7 +19,7 @@ export function newKeys(): string {
 }
 
 /** Use of the bus by a service that is not part of Parley. */
-export interface OwnService {
+interface ExternalService {
   name: string;
   /** Subjects of the operations that it calls. */
   asks: string[];
@@ -28,18 +28,18 @@ export interface OwnService {
 }
 
 /** Creates the NATS key of a service, and its user for the server's configuration. Throws RangeError. */
-export function newServiceKey(service: OwnService): string {
+export function newServiceKey(service: ExternalService): string {
   const pair = createUser();
   return [
     `# Secret seed: set it as NATS_NKEY_SEED of the processes of ${service.name}.`,
     `NATS_NKEY_SEED=${Buffer.from(pair.getSeed()).toString()}`,
     '',
-    '# User: add it to the list `users` of the NATS server (deploy/nats/users.conf), then reload the server.',
+    '# User: add it to the list `users` in the server\'s copy of deploy/nats/users.conf, then reload the server.',
     userOf(service.name, permissionsOf(service.name, appOf(service)), pair.getPublicKey()),
   ].join('\n');
 }
 
-function appOf({ name, asks, consumes }: OwnService): App {
+function appOf({ name, asks, consumes }: ExternalService): App {
   if (!/^[a-z][a-z-]*$/.test(name)) throw new RangeError(`--service "${name}": use lower case letters and "-".`);
   if (userNames.includes(name)) throw new RangeError(`--service "${name}" is an app of Parley. Choose another name.`);
   const known = Object.values(apps);

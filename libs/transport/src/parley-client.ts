@@ -12,10 +12,10 @@ import {
 import { readReply, type Reply, requestMessage } from './envelope';
 import type { JsonBytes } from './message';
 import { broadcastSubject, channelSubject, instanceSubject } from './subjects';
-import type { Driver, Subscribed } from './driver';
+import type { Driver, Subscription } from './driver';
 
 /** Data of Nest's `send`: the caller, and the input of the operation. */
-export interface RequestData<I = unknown> {
+interface RequestData<I = unknown> {
   caller: Caller;
   input: I;
 }
@@ -59,7 +59,7 @@ export class ParleyClient extends ClientProxy {
     this.driver.broadcast(channelSubject(subject, key), { head: '', body: JSON.stringify(data) });
   }
 
-  subscribe<D>({ subject }: Channel<D>, key: string, listener: (data: D) => void): Subscribed {
+  subscribe<D>({ subject }: Channel<D>, key: string, listener: (data: D) => void): Subscription {
     return this.driver.listen(channelSubject(subject, key), ({ body }) => listener(JSON.parse(body) as D));
   }
 
@@ -71,9 +71,9 @@ export class ParleyClient extends ClientProxy {
     return this.driver.ready();
   }
 
-  /** For Nest. The driver is connected when the process starts, and reconnects by itself. */
+  /** Nest calls it before `send` and `emit`. Does nothing: the driver connects when the process starts. */
   connect(): Promise<void> {
-    return this.driver.ready();
+    return Promise.resolve();
   }
 
   close(): Promise<void> {

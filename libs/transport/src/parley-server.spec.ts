@@ -1,4 +1,4 @@
-import { type CallHandler, Controller, type Provider, type Type, UseGuards, UseInterceptors } from '@nestjs/common';
+import { type CallHandler, Controller, Injectable, type Provider, type Type, UseGuards, UseInterceptors } from '@nestjs/common';
 import { MessagePattern } from '@nestjs/microservices';
 import { anyone } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
@@ -78,7 +78,11 @@ class QuietStream implements EventStream {
     this.consumers.push(consumer);
   }
 
-  async drain(): Promise<void> {}
+  isDrained = false;
+
+  async drain(): Promise<void> {
+    this.isDrained = true;
+  }
 }
 
 async function boot(contract: Contract, controllers: Type[], providers: Provider[] = []) {
@@ -124,6 +128,20 @@ describe('The boot of a service', () => {
     const controllers = [FirstController, SecondController];
 
     await expect(boot({ first }, controllers)).rejects.toThrow('outside of its contract: probe.second.');
+  });
+
+  it('fails when a declared consumer has no handler, such as one on a provider, which Nest does not find', async () => {
+    const declared = consumer({ name: 'probe.declared', event: happened });
+    @Injectable()
+    class LostRecorder {
+      @Consumes(declared)
+      async record(): Promise<void> {}
+    }
+    const driver = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
+
+    const booted = startServer({ contract: {}, consumers: [declared], driver }, [], [LostRecorder]);
+
+    await expect(booted).rejects.toThrow('probe has no handler for the consumers: probe.declared.');
   });
 
   it('fails when two consumers have the same name', async () => {
@@ -263,5 +281,27 @@ describe('A message', () => {
     await events.consumers[0]!.deadLetter(dead, 7, 'It does not work.');
 
     expect(deadLetters).toEqual([['probe.record', dead, 7, 'It does not work.']]);
+  });
+
+  it('is delivered without end, and never becomes a dead letter, in a service without a store for them', async () => {
+    const driver = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
+    const events = new QuietStream();
+    await startServer({ contract: {}, driver, events, deadLetter: undefined }, [Recorder]);
+
+    const [recorder] = events.consumers;
+    expect(recorder!.maxDeliveries).toBe(Infinity);
+    await expect(recorder!.deadLetter({ id: 'event-1', subject: '', data: '' }, 1, 'Garbage.')).resolves.toBeUndefined();
+  });
+
+  it('leaves the events of other services running when a service without consumers drains', async () => {
+    const driver = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
+    const events = new QuietStream();
+    const { server: quiet } = await startServer({ contract: {}, driver, events }, []);
+    const { server: busy } = await startServer({ contract: {}, driver, events }, [Recorder]);
+
+    await quiet.drain();
+    expect(events.isDrained).toBe(false);
+    await busy.drain();
+    expect(events.isDrained).toBe(true);
   });
 });

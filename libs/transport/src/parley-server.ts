@@ -11,7 +11,7 @@ import type { Logger } from '@parley/logging/logger';
 import { continueTrace, currentTraceparent, isTracing } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { isObservable, lastValueFrom } from 'rxjs';
-import type { Driver, RequestHandler, Subscribed } from './driver';
+import type { Driver, RequestHandler, Subscription } from './driver';
 import { answerMessage, errorMessage, readCaller, readRequest, type Request, tenantOf } from './envelope';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { RequestContext, transportId } from './handles';
@@ -37,9 +37,12 @@ export interface ParleyServerOptions {
   /** Service name: also the queue group that its replicas share. */
   service: string;
   contract: Contract;
+  /** Consumers that must have a handler. Unknown, and not checked, for a service that is not part of Parley. */
+  consumers?: Consumer[];
   driver: Driver;
   events: EventStream;
-  deadLetter: (consumer: string, ...letter: Parameters<WorkingConsumer['deadLetter']>) => Promise<void>;
+  /** Stores an event that failed too often. Without it, such an event is delivered again until it succeeds. */
+  deadLetter?: (consumer: string, ...letter: Parameters<WorkingConsumer['deadLetter']>) => Promise<void>;
   logger: Logger;
   observe: (handled: Handled) => void;
   /** Load shedding hook: called before a request is parsed, throws to reject it. Its result is called after the answer. */
@@ -107,7 +110,7 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
     operation: InstanceOperation<I, O>,
     key: string,
     handler: (caller: Request['caller'], input: I) => Promise<O>,
-  ): Subscribed {
+  ): Subscription {
     const { driver } = this.options;
     return driver.serveInstance(
       instanceSubject(operation.subject, key),
@@ -121,7 +124,11 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
    */
   drain(timeoutMs?: number): Promise<void> {
     const { driver, events } = this.options;
-    this.drained ??= Promise.all([driver.drain(timeoutMs), events.drain()]).then(() => undefined);
+    this.drained ??= Promise.all([
+      driver.drain(timeoutMs),
+      // In embedded mode all services share one stream: an app without consumers must not stop those of others.
+      this.consumers.size > 0 ? events.drain() : undefined,
+    ]).then(() => undefined);
     return this.drained;
   }
 
@@ -140,7 +147,7 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
   }
 
   private checkContract(): void {
-    const { contract, service } = this.options;
+    const { contract, service, consumers = [] } = this.options;
     const declared = operationsOf(contract);
     const missing = declared.filter((operation) => !this.operations.has(operation));
     const foreign = [...this.operations.keys()].filter((operation) => !declared.includes(operation));
@@ -152,6 +159,11 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
     if (foreign.length > 0)
       throw new Error(
         `${service} handles operations outside of its contract: ${subjects(foreign)}. Add them to the contract or remove @Handles.`,
+      );
+    const unhandled = consumers.filter((consumer) => !this.consumers.has(consumer));
+    if (unhandled.length > 0)
+      throw new Error(
+        `${service} has no handler for the consumers: ${unhandled.map(({ name }) => name).join(', ')}. Mark a method of one of its controllers with @Consumes.`,
       );
   }
 
@@ -215,17 +227,16 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
 
   private workingConsumer(consumer: Consumer, handler: MessageHandler): WorkingConsumer {
     const { event, name, concurrency, maxDeliveries } = consumer;
+    const { deadLetter, logger } = this.options;
     return {
       name,
       subject: event.subject,
       concurrency,
-      maxDeliveries,
+      maxDeliveries: deadLetter ? maxDeliveries : Infinity,
       deadLetter: async (dead, attempts, reason) => {
-        await this.options.deadLetter(name, dead, attempts, reason);
-        this.options.logger.error(
-          { consumer: name, event: dead.id, attempts, reason },
-          'an event became a dead letter',
-        );
+        await deadLetter?.(name, dead, attempts, reason);
+        const message = deadLetter ? 'an event became a dead letter' : 'an unreadable event was dropped';
+        logger.error({ consumer: name, event: dead.id, attempts, reason }, message);
       },
       handle: (delivery) => this.consume(consumer, handler, delivery),
     };

@@ -98,9 +98,9 @@ function eventsOf({ announces, consumes, repeats = consumes }: App): string[] {
   ];
 }
 
-function consumption({ name, place }: Durable): string[] {
+function consumption({ name, subject }: Durable): string[] {
   return [
-    `$JS.API.CONSUMER.CREATE.${eventStream}.${name}.${place}`,
+    `$JS.API.CONSUMER.CREATE.${eventStream}.${name}.${subject}`,
     pullRequest(name),
     `$JS.ACK.${eventStream}.${name}.>`,
   ];
@@ -112,7 +112,8 @@ function bodiesOf(name: string, app: App): string[] {
   return [
     ...partners.map((partner) => bodySubject(partner, '*.*')),
     bodyRequest(bodySubject(name, '*.*')),
-    `$JS.API.STREAM.CREATE.${bodyStream}`,
+    // Not for a service of the platform team: who creates the stream chooses which messages it copies.
+    ...(name in apps ? [`$JS.API.STREAM.CREATE.${bodyStream}`] : []),
   ];
 }
 

@@ -24,7 +24,7 @@ import {
 /** Durable consumer of JetStream: its position in the events of one subject. */
 export interface Durable {
   name: string;
-  place: string;
+  subject: string;
 }
 
 type Wanted<T> = Partial<T>;
@@ -68,15 +68,15 @@ export function bodyStreamConfig(replicas: number): WantedStream {
 /** Durable consumers of a consumer: for its events, and for replayed dead letters. */
 export function durablesOf(consumer: string, subject: string): { events: Durable; repeats: Durable } {
   return {
-    events: { name: durableName(consumer), place: eventSubject(subject) },
-    repeats: { name: repeatsName(consumer), place: repeatSubject(consumer) },
+    events: { name: durableName(consumer), subject: eventSubject(subject) },
+    repeats: { name: repeatsName(consumer), subject: repeatSubject(consumer) },
   };
 }
 
-export function durableConfig({ name, place }: Durable, waitMs = ackWaitMs): Wanted<ConsumerConfig> {
+export function durableConfig({ name, subject }: Durable, waitMs = ackWaitMs): Wanted<ConsumerConfig> {
   return {
     durable_name: name,
-    filter_subject: place,
+    filter_subject: subject,
     ack_policy: AckPolicy.Explicit,
     deliver_policy: DeliverPolicy.All,
     ack_wait: nanos(waitMs),

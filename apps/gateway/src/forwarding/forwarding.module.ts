@@ -41,7 +41,7 @@ export class ForwardingModule implements OnModuleInit {
         { provide: APP_GUARD, useClass: AuthGuard },
         {
           provide: BodyReader,
-          // Strangers hold at most half of the request slots.
+          // Senders without a valid credential hold at most half of the request slots.
           useFactory: ({ gatewayMaxInFlight: max }: GatewayConfig) => new BodyReader(new BodyRoom(Math.ceil(max / 2))),
           inject: [GatewayConfig],
         },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ParleyClient } from '@parley/transport/parley-client';
-import type { Subscribed } from '@parley/transport/driver';
+import type { Subscription } from '@parley/transport/driver';
 import { randomUUID } from 'node:crypto';
 import { systemCaller } from '@parley/contracts/caller';
 import { type Listener, type MissedSignals, signalChannel, signals } from '@parley/contracts/chat/signals';
@@ -18,7 +18,7 @@ const retryMs = 1_000;
 export class Feed {
   readonly streams = new Set<Stream>();
   private readonly order = new SignalOrder();
-  private readonly listening: Subscribed;
+  private readonly listening: Subscription;
   private beganAfter = 0;
   private isLooking = false;
   private asking?: Promise<void>;

@@ -166,7 +166,7 @@ export class Streams implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  /** Before TransportModule waits for the open connections: Nest destroys the root module first. */
+  /** Before TransportModule waits for the open connections: Nest destroys global modules last. */
   onModuleDestroy(): void {
     this.stop();
   }
