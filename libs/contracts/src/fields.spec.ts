@@ -213,6 +213,7 @@ describe('a field', () => {
     expect(problemsIn({ list })).toEqual(['list must have at most 1000 entries']);
     expect(problemsIn({ few: [{ type: 'red' }, { type: 'red' }] })).toEqual([]);
     expect(problemsIn({ few: [{}, {}, {}] })).toEqual(['few must have at most 2 entries']);
+    expect(problemsIn({ few: [{ constructor: null }, {}, {}] })).toEqual(['few must have at most 2 entries']);
   });
 
   it('is named by its path, and the rest of the message stays unchanged', () => {

@@ -52,9 +52,12 @@ export function ListOf(type: Class<object>, options: { maxItems?: number } = {})
   return all(
     IsArray({ message: '$property must be an array of objects' }),
     Type(() => type),
-    converted((value) =>
-      Array.isArray(value) && value.length <= maxItems ? value.map((entry) => toInstance(type, entry)) : value,
-    ),
+    converted((value) => {
+      if (!Array.isArray(value)) return value;
+      if (value.length <= maxItems) return value.map((entry) => toInstance(type, entry));
+      // Too long: class-validator must not see the entries, whose `constructor` it would trust.
+      return value.map((entry: unknown) => (isRecord(entry) ? {} : entry));
+    }),
     ValidateNested({ each: true, message: '$property must be an array of objects' }),
     // ValidateNested alone would accept an array within the array as a nested list.
     check(

@@ -31,6 +31,8 @@ export class BodyReader {
   /** Undefined for an empty body. Throws InvalidPayload, PayloadTooLarge, or a 503 when BodyRoom is full. */
   async read(incoming: Incoming): Promise<unknown> {
     const { raw, operation } = incoming;
+    // A client that has gone during its authentication causes no further event.
+    if (raw.destroyed) throw clientGone();
     const announcedBytes = Number(raw.headers['content-length'] ?? 0);
     if (announcedBytes > operation.bodyLimitBytes) throw tooLarge(operation);
     const body = await this.receive(incoming, announcedBytes);
@@ -85,8 +87,7 @@ export class BodyReader {
         stop();
         resolve(large ?? chunks);
       };
-      const onGone = () =>
-        fail(new ApiError('InvalidPayload', 'The client closed the connection before it had sent the whole body.'));
+      const onGone = () => fail(clientGone());
       const stop = () => {
         raw.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
       };
@@ -108,6 +109,10 @@ export class BodyReader {
     });
     lease.onEnd(leave);
   }
+}
+
+function clientGone(): ApiError {
+  return new ApiError('InvalidPayload', 'The client closed the connection before it had sent the whole body.');
 }
 
 /** A short body with many values becomes a LargeBody as well: a worker thread parses it. */

@@ -22,4 +22,14 @@ describe('text downloads', () => {
     expect(() => texts.admit(last)).not.toThrow();
     last.emit('close');
   });
+
+  it('take no slot for a client that has gone before they began', () => {
+    const texts = new TextAnswers();
+
+    for (let gone = 0; gone < 5; gone += 1) texts.admit(Object.assign(newResponse(), { destroyed: true }));
+
+    const response = newResponse();
+    expect(() => texts.admit(response)).not.toThrow();
+    response.emit('close');
+  });
 });

@@ -19,9 +19,12 @@ export class TextAnswers {
     this.underWay += 1;
     const timer = setTimeout(() => response.destroy(), sendTimeoutMs);
     timer.unref();
-    response.once('close', () => {
+    const leave = () => {
       clearTimeout(timer);
       this.underWay -= 1;
-    });
+    };
+    // A client that has gone already causes no further event.
+    if (response.destroyed) leave();
+    else response.once('close', leave);
   }
 }
