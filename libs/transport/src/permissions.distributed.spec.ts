@@ -2,16 +2,16 @@ import { connect, headers, type NatsConnection, nkeyAuthenticator, nanos, nkeys 
 import { admin } from '@parley/contracts/admin/admin';
 import { type AppName, allConsumers, apps } from '@parley/contracts/apps';
 import { files } from '@parley/contracts/files';
-import { operationsOf } from '@parley/contracts/operation';
+import { instanceOperation, operationsOf } from '@parley/contracts/operation';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { until } from '@parley/testing/until';
 import { ParleyClient } from './parley-client';
 import { NatsLink } from './nats-connection';
 import { NatsDriver } from './nats-driver';
-import { permissionsOf, seedVariable } from './permissions';
+import { permissionsOf, seedVariable, userOf } from './permissions';
 import { inboxPrefix } from './subjects';
 import { StreamUpkeep } from './stream-upkeep';
-import { caller, outcomeOf, silent } from './test/probe';
+import { Anything, caller, outcomeOf, silent, startServer } from './test/probe';
 
 const suite = hasNatsServer() ? describe : describe.skip;
 const names = Object.keys(apps) as AppName[];
@@ -264,5 +264,43 @@ suite('A NATS server with the deployed permissions', () => {
       expect.stringMatching(/^stream PARLEY: changed max_age from 3600000000000 to 259200000000000$/),
       expect.stringMatching(/^consumer files-worker-index: changed max_ack_pending from 5 to 1000$/),
     ]);
+  });
+});
+
+suite('A NATS server with permissions for operations of one process', () => {
+  const held = instanceOperation({ subject: 'holder.held', input: Anything, output: Anything });
+  const none = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
+  const users = {
+    holder: { ...none, answersByInstance: [held] },
+    asker: { ...none, asksInstances: [held] },
+    stranger: none,
+  };
+
+  it('lets the holder answer for its keys and the asker call them, and no other app', async () => {
+    const pairs = Object.entries(users).map(([name, app]) => {
+      const pair = nkeys.createUser();
+      const user = userOf(name, permissionsOf(name, app), pair.getPublicKey());
+      return { name, user, seed: Buffer.from(pair.getSeed()).toString() };
+    });
+    const own = await NatsServer.startSecured(pairs.map(({ user }) => user).join('\n'));
+    const [holder, asker, stranger] = (await Promise.all(
+      pairs.map(async ({ name, seed }) =>
+        transportOf(await NatsLink.open(own.url, name, silent, { seed, caFile: own.access['NATS_CA_FILE'] })),
+      ),
+    )) as [NatsDriver, NatsDriver, NatsDriver];
+    const serve = async (driver: NatsDriver) =>
+      (await startServer({ contract: {}, driver }, [])).server.serveInstance(held, 'key-1', async () => ({ done: true }));
+    const call = (driver: NatsDriver, key: string) =>
+      outcomeOf(new ParleyClient(driver).callInstance(held, key, caller, {}));
+
+    await (await serve(holder)).live;
+    expect(await call(asker, 'key-1')).toEqual({ value: { done: true } });
+    expect(await call(asker, 'key-2')).toMatchObject({ error: { code: 503 } });
+    expect(await call(stranger, 'key-1')).toMatchObject({ error: { code: 503 } });
+    await serve(stranger);
+    await until(async () => (await outcomeOf(stranger.ready())).error !== undefined);
+
+    await Promise.all([holder, asker, stranger].map((driver) => driver.close()));
+    await own.stop();
   });
 });
