@@ -2,8 +2,8 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Access } from '@parley/contracts/access';
 import { Public } from '@parley/service/public';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type ForwardedRequest, ForOperation } from '../forwarding/forwarded-request';
+import type { FastifyRequest } from 'fastify';
+import { ForOperation, replyOf, requestOf } from '../forwarding/forwarded-request';
 import { RateLimits, type Sender } from '../rate-limits';
 import { bearerToken, header, IdentityService } from './identity.service';
 
@@ -23,10 +23,9 @@ export class AuthGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const operation = this.reflector.get(ForOperation, context.getHandler());
     if (!operation) return this.requirePublic(context);
-    const http = context.switchToHttp();
-    const request = http.getRequest<ForwardedRequest>();
+    const request = requestOf(context);
     const { access } = operation;
-    const prove = await this.limits.count(senderOf(request, access), http.getResponse<FastifyReply>());
+    const prove = await this.limits.count(senderOf(request, access), replyOf(context));
     request.caller = await this.identities.identify(request, access);
     // Only the chat service can verify a user key.
     if (request.caller.credential === 'user') request.prove = prove;

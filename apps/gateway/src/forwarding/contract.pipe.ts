@@ -14,7 +14,7 @@ import { LargeBodies } from '../bodies/large-bodies';
 import { LargeBody } from '../bodies/large-body';
 import { networkOf } from '../network';
 import { hasBody, isJson, limitBodyTime, strangersTimeoutMs } from './body-parser';
-import type { ForwardedRequest } from './forwarded-request';
+import { type ForwardedRequest, replyOf, requestOf } from './forwarded-request';
 import { readIdempotencyKey } from './idempotency-key';
 import { InputReader } from './input-reader';
 
@@ -25,10 +25,13 @@ interface Exchange {
 }
 
 /** Argument for ContractPipe: the request, with the operation of its route. */
-export const RequestInput = createParamDecorator((operation: Operation, context: ExecutionContext): Exchange => {
-  const http = context.switchToHttp();
-  return { operation, request: http.getRequest<ForwardedRequest>(), reply: http.getResponse<FastifyReply>() };
-});
+export const RequestInput = createParamDecorator(
+  (operation: Operation, context: ExecutionContext): Exchange => ({
+    operation,
+    request: requestOf(context),
+    reply: replyOf(context),
+  }),
+);
 
 interface ChatParams {
   webhookId: string;

@@ -1,8 +1,9 @@
+import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
 import type { TracedRequest } from '@parley/service/request-trace';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Incoming } from '../bodies/body-reader';
 
 /** Marks a route that forwards requests to an operation. */
@@ -16,6 +17,15 @@ export interface ForwardedRequest extends TracedRequest {
   prove?: () => void;
   /** Set by ContractPipe for a request with a body. */
   incoming?: Incoming;
+}
+
+/** By index: `switchToHttp` allocates three closures a call. */
+export function requestOf(context: ExecutionContext): ForwardedRequest {
+  return context.getArgByIndex<ForwardedRequest>(0);
+}
+
+export function replyOf(context: ExecutionContext): FastifyReply {
+  return context.getArgByIndex<FastifyReply>(1);
 }
 
 /** Operation of the route, for hooks of Fastify. Nest's guards read `ForOperation`. */

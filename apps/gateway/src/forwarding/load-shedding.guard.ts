@@ -3,9 +3,8 @@ import { Reflector } from '@nestjs/core';
 import { Admission, whenEnded } from '@parley/service/admission';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import type { FastifyReply } from 'fastify';
 import { GatewayConfig } from '../config';
-import { ForOperation } from './forwarded-request';
+import { ForOperation, replyOf } from './forwarded-request';
 
 /** Load shedding, before any other work for a request. Requests of the operator are always admitted. */
 @Injectable()
@@ -25,7 +24,7 @@ export class LoadSheddingGuard implements CanActivate {
     const operation = this.reflector.get(ForOperation, context.getHandler());
     if (!operation) return true;
     const leave = operation.access.actor === 'operator' ? this.admission.enterAnyway() : this.admission.enter();
-    whenEnded(context.switchToHttp().getResponse<FastifyReply>(), leave);
+    whenEnded(replyOf(context), leave);
     return true;
   }
 }
