@@ -34,7 +34,7 @@ export function newServiceKey(service: ExternalService): string {
     `# Secret seed: set it as NATS_NKEY_SEED of the processes of ${service.name}.`,
     `NATS_NKEY_SEED=${Buffer.from(pair.getSeed()).toString()}`,
     '',
-    '# User: add it to the list `users` in the server\'s copy of deploy/nats/users.conf, then reload the server.',
+    "# User: add it to the list `users` in the server's copy of deploy/nats/users.conf, then reload the server.",
     userOf(service.name, permissionsOf(service.name, appOf(service)), pair.getPublicKey()),
   ].join('\n');
 }

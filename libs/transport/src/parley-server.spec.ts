@@ -1,4 +1,12 @@
-import { type CallHandler, Controller, Injectable, type Provider, type Type, UseGuards, UseInterceptors } from '@nestjs/common';
+import {
+  type CallHandler,
+  Controller,
+  Injectable,
+  type Provider,
+  type Type,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { MessagePattern } from '@nestjs/microservices';
 import { anyone } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
@@ -290,7 +298,9 @@ describe('A message', () => {
 
     const [recorder] = events.consumers;
     expect(recorder!.maxDeliveries).toBe(Infinity);
-    await expect(recorder!.deadLetter({ id: 'event-1', subject: '', data: '' }, 1, 'Garbage.')).resolves.toBeUndefined();
+    await expect(
+      recorder!.deadLetter({ id: 'event-1', subject: '', data: '' }, 1, 'Garbage.'),
+    ).resolves.toBeUndefined();
   });
 
   it('leaves the events of other services running when a service without consumers drains', async () => {

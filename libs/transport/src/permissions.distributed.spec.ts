@@ -289,11 +289,15 @@ suite('A NATS server with permissions for operations of one process', () => {
       ),
     )) as [NatsDriver, NatsDriver, NatsDriver];
     const serve = async (driver: NatsDriver) =>
-      (await startServer({ contract: {}, driver }, [])).server.serveInstance(held, 'key-1', async () => ({ done: true }));
+      (await startServer({ contract: {}, driver }, [])).server.serveInstance(held, 'key-1', async () => ({
+        done: true,
+      }));
     const call = (driver: NatsDriver, key: string) =>
       outcomeOf(new ParleyClient(driver).callInstance(held, key, caller, {}));
 
-    await (await serve(holder)).live;
+    await (
+      await serve(holder)
+    ).live;
     expect(await call(asker, 'key-1')).toEqual({ value: { done: true } });
     expect(await call(asker, 'key-2')).toMatchObject({ error: { code: 503 } });
     expect(await call(stranger, 'key-1')).toMatchObject({ error: { code: 503 } });

@@ -25,13 +25,11 @@ interface Exchange {
 }
 
 /** Argument for ContractPipe: the request, with the operation of its route. */
-export const RequestInput = createParamDecorator(
-  (operation: Operation, context: ExecutionContext): Exchange => ({
-    operation,
-    request: requestOf(context),
-    reply: replyOf(context),
-  }),
-);
+export const RequestInput = createParamDecorator((operation: Operation, context: ExecutionContext): Exchange => ({
+  operation,
+  request: requestOf(context),
+  reply: replyOf(context),
+}));
 
 interface ChatParams {
   webhookId: string;
