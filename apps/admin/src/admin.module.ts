@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { apps } from '@parley/contracts/apps';
 import { admin } from '@parley/contracts/admin/admin';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
@@ -105,7 +106,10 @@ export class AdminModule {
     return {
       module: AdminModule,
       imports: [
-        ServiceModule.register({ name: 'admin', contract: admin, database: { ...adminDatabase, config } }, platform),
+        ServiceModule.register(
+          { name: 'admin', contract: admin, consumers: apps.admin.consumes, database: { ...adminDatabase, config } },
+          platform,
+        ),
         SealingModule.register(config, sealedColumns, admin.sealedTexts),
       ],
       controllers: [

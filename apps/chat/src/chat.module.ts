@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { apps } from '@parley/contracts/apps';
 import { chat } from '@parley/contracts/chat/chat';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
@@ -89,7 +90,10 @@ export class ChatModule {
     return {
       module: ChatModule,
       imports: [
-        ServiceModule.register({ name: 'chat', contract: chat, database: { ...chatDatabase, config } }, platform),
+        ServiceModule.register(
+          { name: 'chat', contract: chat, consumers: apps.chat.consumes, database: { ...chatDatabase, config } },
+          platform,
+        ),
       ],
       controllers: [
         ConversationsController,

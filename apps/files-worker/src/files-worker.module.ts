@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { Completions } from '@parley/openai/completions';
+import { apps } from '@parley/contracts/apps';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesWorkerConfig } from './config';
@@ -20,7 +21,12 @@ export class FilesWorkerModule {
       module: FilesWorkerModule,
       imports: [
         ServiceModule.register(
-          { name: 'files-worker', contract: {}, database: { ...filesDatabase, config } },
+          {
+            name: 'files-worker',
+            contract: {},
+            consumers: apps['files-worker'].consumes,
+            database: { ...filesDatabase, config },
+          },
           platform,
         ),
         FileStoreModule.register(config),

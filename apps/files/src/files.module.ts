@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { apps } from '@parley/contracts/apps';
 import { files } from '@parley/contracts/files';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { deadLettersController } from '@parley/outbox/dead-letters';
@@ -39,7 +40,10 @@ export class FilesModule {
     return {
       module: FilesModule,
       imports: [
-        ServiceModule.register({ name: 'files', contract: files, database: { ...filesDatabase, config } }, platform),
+        ServiceModule.register(
+          { name: 'files', contract: files, consumers: apps.files.consumes, database: { ...filesDatabase, config } },
+          platform,
+        ),
         FileStoreModule.register(config),
       ],
       controllers: [

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { apps } from '@parley/contracts/apps';
 import { hub } from '@parley/contracts/hub/hub';
 import { deadLettersController } from '@parley/outbox/dead-letters';
 import type { Platform } from '@parley/service/platform';
@@ -67,7 +68,10 @@ export class HubModule {
     return {
       module: HubModule,
       imports: [
-        ServiceModule.register({ name: 'hub', contract: hub, database: { ...hubDatabase, config } }, platform),
+        ServiceModule.register(
+          { name: 'hub', contract: hub, consumers: apps.hub.consumes, database: { ...hubDatabase, config } },
+          platform,
+        ),
         SealingModule.register(config, sealedColumns, hub.sealedTexts),
       ],
       controllers: [

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { apps } from '@parley/contracts/apps';
 import { tables } from '@parley/contracts/tables/tables';
 import { Completions } from '@parley/openai/completions';
 import { deadLettersController } from '@parley/outbox/dead-letters';
@@ -71,7 +72,15 @@ export class TablesModule {
     return {
       module: TablesModule,
       imports: [
-        ServiceModule.register({ name: 'tables', contract: tables, database: { ...tablesDatabase, config } }, platform),
+        ServiceModule.register(
+          {
+            name: 'tables',
+            contract: tables,
+            consumers: apps.tables.consumes,
+            database: { ...tablesDatabase, config },
+          },
+          platform,
+        ),
         PassagesModule.register(config),
       ],
       controllers: [

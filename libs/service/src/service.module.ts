@@ -12,8 +12,7 @@ import { Loop } from '@parley/background/loop';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { retentionHours } from '@parley/transport/event-stream';
-import { type App, apps } from '@parley/contracts/apps';
-import type { Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
+import type { Consumer, Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
 import { Database, type MigrationClass } from '@parley/database/database';
 import { Idempotency, idempotencyMigrations } from '@parley/database/idempotency';
 import { DeadLettersRepository } from '@parley/outbox/dead-letters.repository';
@@ -36,6 +35,8 @@ const cleanMs = 60_000;
 export interface ServiceOptions {
   name: string;
   contract: Contract;
+  /** Consumers that must have a handler. */
+  consumers?: Consumer[];
   database: { schema: string; migrations: MigrationClass[]; config: ServiceConfig };
 }
 
@@ -127,7 +128,7 @@ function databaseProviders(
 }
 
 function parleyServer(
-  { name, contract, database }: ServiceOptions,
+  { name, contract, consumers, database }: ServiceOptions,
   { driver, events, logger, metrics }: Platform,
   letters: DeadLettersRepository,
 ): ParleyServer {
@@ -136,7 +137,7 @@ function parleyServer(
   return new ParleyServer({
     service: name,
     contract,
-    consumers: (apps as Record<string, App>)[name]?.consumes,
+    consumers,
     driver,
     events,
     logger,

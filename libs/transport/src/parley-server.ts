@@ -37,7 +37,7 @@ export interface ParleyServerOptions {
   /** Service name: also the queue group that its replicas share. */
   service: string;
   contract: Contract;
-  /** Consumers that must have a handler. Unknown, and not checked, for a service that is not part of Parley. */
+  /** Consumers that must have a handler. Others are not checked. */
   consumers?: Consumer[];
   driver: Driver;
   events: EventStream;
