@@ -71,7 +71,7 @@ export class Admission {
 }
 
 /** Runs the action when the request ends in any way, or at once when it has ended. */
-export function whenEnded({ raw }: FastifyReply, action: () => void): void {
+export function whenEnded({ raw }: Pick<FastifyReply, 'raw'>, action: () => void): void {
   if (raw.destroyed) action();
   else raw.once('close', action);
 }

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { Access } from '@parley/contracts/access';
 import { Public } from '@parley/service/public';
 import type { FastifyRequest } from 'fastify';
-import { ForOperation, replyOf, requestOf } from '../forwarding/forwarded-request';
+import { ForOperation, replyOf, requestOf, webhookIdOf } from '../forwarding/forwarded-request';
 import { RateLimits, type Sender } from '../rate-limits';
 import { bearerToken, header, IdentityService } from './identity.service';
 
@@ -40,9 +40,9 @@ export class AuthGuard implements CanActivate {
   }
 }
 
-function senderOf({ ip: address, headers, params }: FastifyRequest, { actor }: Access): Sender {
+function senderOf(request: FastifyRequest, { actor }: Access): Sender {
+  const { ip: address, headers } = request;
   if (actor === 'anyone') return { address, actor };
   if (actor !== 'chat-user' && actor !== 'chat-visitor') return { address, actor, token: bearerToken(headers) };
-  const { webhookId } = params as { webhookId: string };
-  return { address, actor, webhookId, userKey: header({ headers }, 'x-user-key') };
+  return { address, actor, webhookId: webhookIdOf(request), userKey: header(request, 'x-user-key') };
 }

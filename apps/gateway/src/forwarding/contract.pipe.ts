@@ -14,7 +14,7 @@ import { LargeBodies } from '../bodies/large-bodies';
 import { LargeBody } from '../bodies/large-body';
 import { networkOf } from '../network';
 import { hasBody, isJson, limitBodyTime, strangersTimeoutMs } from './body-parser';
-import { type ForwardedRequest, replyOf, requestOf } from './forwarded-request';
+import { type ForwardedRequest, replyOf, requestOf, webhookIdOf } from './forwarded-request';
 import { readIdempotencyKey } from './idempotency-key';
 import { InputReader } from './input-reader';
 
@@ -30,10 +30,6 @@ export const RequestInput = createParamDecorator((operation: Operation, context:
   request: requestOf(context),
   reply: replyOf(context),
 }));
-
-interface ChatParams {
-  webhookId: string;
-}
 
 /**
  * Reads and validates the input of an operation by its contract: body, query, path and headers. The body is read here,
@@ -93,12 +89,13 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
     limitBodyTime(request, sender.isProven ? undefined : strangersTimeoutMs);
   }
 
-  private async senderOfBody({ caller, ip, params }: ForwardedRequest, { actor }: Access): Promise<BodySender> {
+  private async senderOfBody(request: ForwardedRequest, { actor }: Access): Promise<BodySender> {
+    const { caller, ip } = request;
     const stranger = { tenant: networkOf(ip), isProven: false };
     if (actor === 'anyone' || actor === 'chat-visitor') return stranger;
     if (actor !== 'chat-user') return { tenant: tenantOf(caller!), isProven: true };
     try {
-      const { botId } = await this.chatCallers.verify(caller!, (params as ChatParams).webhookId);
+      const { botId } = await this.chatCallers.verify(caller!, webhookIdOf(request));
       return { tenant: `users of ${botId}`, isProven: true };
     } catch (error) {
       // The chat service is unavailable, or of the previous release: it verifies the key when it receives the request.
@@ -113,8 +110,7 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
     const isOfChat = actor === 'chat-user' || actor === 'chat-visitor';
     if (!isOfChat || toApiError(error).code >= 500) return undefined;
     const caller = actor === 'chat-user' ? request.caller! : { ...request.caller!, userKey: undefined };
-    const { webhookId } = request.params as ChatParams;
-    const refusal = await this.chatCallers.verifyAfresh(caller, webhookId).catch(toApiError);
+    const refusal = await this.chatCallers.verifyAfresh(caller, webhookIdOf(request)).catch(toApiError);
     return refusal && refusal.code < 500 ? refusal : undefined;
   }
 }

@@ -19,6 +19,11 @@ export interface ForwardedRequest extends TracedRequest {
   incoming?: Incoming;
 }
 
+/** Webhook id of a request on a chat route. */
+export function webhookIdOf({ params }: Pick<FastifyRequest, 'params'>): string {
+  return (params as { webhookId: string }).webhookId;
+}
+
 /** By index: `switchToHttp` allocates three closures a call. */
 export function requestOf(context: ExecutionContext): ForwardedRequest {
   return context.getArgByIndex<ForwardedRequest>(0);

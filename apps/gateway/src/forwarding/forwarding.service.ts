@@ -6,7 +6,7 @@ import type { JsonBytes } from '@parley/transport/message';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyReply } from 'fastify';
 import { ChatCallers } from '../auth/chat-callers';
-import type { ForwardedRequest } from './forwarded-request';
+import { type ForwardedRequest, webhookIdOf } from './forwarded-request';
 import { TextAnswers } from './text-answers';
 
 /** Forwards requests to the operations of services. */
@@ -37,10 +37,9 @@ export class ForwardingService {
   }
 
   /** The service has accepted the request, and with it the user key. */
-  private accept(caller: Caller, { prove, incoming, params }: ForwardedRequest): void {
-    prove?.();
-    if (incoming && caller.credential === 'user')
-      this.chatCallers.accepted(caller, (params as { webhookId: string }).webhookId);
+  private accept(caller: Caller, request: ForwardedRequest): void {
+    request.prove?.();
+    if (request.incoming && caller.credential === 'user') this.chatCallers.accepted(caller, webhookIdOf(request));
   }
 
   /** Text content of users: the sandbox policy keeps browsers from running it. */

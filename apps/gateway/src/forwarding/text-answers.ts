@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { unavailable } from '@parley/contracts/errors';
+import { whenEnded } from '@parley/service/admission';
 
 /** Concurrency limit: each text is in memory several times until the client has received it. */
 const maxAtOnce = 4;
@@ -19,12 +20,9 @@ export class TextAnswers {
     this.underWay += 1;
     const timer = setTimeout(() => response.destroy(), sendTimeoutMs);
     timer.unref();
-    const leave = () => {
+    whenEnded({ raw: response }, () => {
       clearTimeout(timer);
       this.underWay -= 1;
-    };
-    // A client that has gone already causes no further event.
-    if (response.destroyed) leave();
-    else response.once('close', leave);
+    });
   }
 }
