@@ -10,7 +10,11 @@ export class UrlSignature {
   /** Signed query for one scope, such as a method and the ids in the path. */
   sign(scope: readonly string[], parameters: Parameters, expiresAt: Date): string {
     const signed: Parameters = { ...parameters, expires: String(Math.floor(expiresAt.getTime() / 1000)) };
-    return new URLSearchParams({ ...signed, signature: signatureOf(this.keys[0], scope, signed) }).toString();
+    signed['signature'] = signatureOf(this.keys[0], scope, signed);
+    // `URLSearchParams` takes four times as long, for each file that is read.
+    return Object.keys(signed)
+      .map((name) => `${name}=${encodeURIComponent(signed[name]!)}`)
+      .join('&');
   }
 
   /** Returns the named parameters. Throws Forbidden for a modified or expired URL. Accepts signatures of all keys. */

@@ -51,7 +51,7 @@ export class InFlight {
   private onIdle: () => void = () => undefined;
 
   /** Sends the result or error of `work`, or OperationTimeout when a drain ends first. `send` must not throw. */
-  async answer(work: Promise<Message>, send: (reply: Message) => Promise<void> | void): Promise<void> {
+  answer(work: Promise<Message>, send: (reply: Message) => Promise<void> | void): Promise<void> {
     let isAnswered = false;
     const finish = async (reply: Message) => {
       if (isAnswered) return;
@@ -62,7 +62,7 @@ export class InFlight {
     };
     const cut = () => void finish(errorMessage(stopped()));
     this.underWay.add(cut);
-    await finish(await work.catch(errorMessage));
+    return work.then(finish, (error: unknown) => finish(errorMessage(error)));
   }
 
   /** Resolves when no request is pending; those left after `timeoutMs` are answered with OperationTimeout. */
@@ -86,7 +86,13 @@ function stopped(): ApiError {
 export function withDeadline<T>(subject: string, work: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(timedOut(subject, timeoutMs)), timeoutMs);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    const settle =
+      <V>(end: (value: V) => void) =>
+      (value: V) => {
+        clearTimeout(timer);
+        end(value);
+      };
+    work.then(settle(resolve), settle(reject));
   });
 }
 

@@ -102,7 +102,7 @@ export class ParleyClient extends ClientProxy {
     return Promise.resolve(undefined as T);
   }
 
-  private async ask(subject: string, timeoutMs: number, caller: Caller, input: unknown): Promise<Reply> {
+  private ask(subject: string, timeoutMs: number, caller: Caller, input: unknown): Promise<Reply> {
     if (!isTracing()) return this.exchange(subject, timeoutMs, caller, input);
     const exchange = () =>
       this.exchange(subject, timeoutMs, { ...caller, traceparent: currentTraceparent() ?? caller.traceparent }, input);

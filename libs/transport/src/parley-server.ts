@@ -16,7 +16,7 @@ import { answerMessage, errorMessage, readCaller, readRequest, type Request, ten
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { RequestContext, transportId } from './handles';
 import { LargeJson, LargeRequestTurns } from './large-json';
-import { largeBodyBytes, type Message, type RequestMessage } from './message';
+import { largeBodyBytes, type RequestMessage } from './message';
 import { instanceSubject } from './subjects';
 
 type OperationHandler = (caller: Request['caller'], input: unknown) => Promise<unknown>;
@@ -172,36 +172,33 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
   }
 
   private requestHandler(operation: Operation | InstanceOperation, handler: OperationHandler): RequestHandler {
+    const { subject } = operation;
     const { admit = () => () => undefined } = this.options;
-    const handle = this.handle(operation, handler);
-    return async (message: RequestMessage) => {
+    return async ({ head, body }: RequestMessage) => {
       let leave: () => void;
       try {
         leave = admit(operation);
       } catch (error) {
         return errorMessage(error);
       }
-      return handle(message).finally(leave);
-    };
-  }
-
-  private handle({ subject }: Pick<Operation, 'subject'>, handler: OperationHandler): RequestHandler {
-    return async ({ head, body }: RequestMessage) => {
       const started = performance.now();
       let request: Request | undefined;
-      const answer = async (read: Request): Promise<Message> => {
+      const handle = (read: Request): Promise<unknown> => {
         request = read;
-        return answerMessage(await this.handled(subject, handler, read));
+        return this.handled(subject, handler, read);
       };
       try {
-        const reply = await (typeof body === 'string'
-          ? answer(readRequest({ head, body }))
-          : this.readBytes(head, body, answer));
+        const output = await (typeof body === 'string'
+          ? handle(readRequest({ head, body }))
+          : this.readBytes(head, body, handle));
+        const reply = answerMessage(output);
         this.report('operation', subject, started, 'ok', asked(request));
         return reply;
       } catch (error) {
         this.report('operation', subject, started, outcomeOf(error), asked(request), error);
         return errorMessage(error);
+      } finally {
+        leave();
       }
     };
   }
