@@ -51,7 +51,7 @@ module.exports = {
     forbid(
       'only-repositories-know-typeorm',
       'SQL belongs in repositories, entities, migrations and the database libraries.',
-      { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(database|outbox|testing)/'] },
+      { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(persistence|events|testing)/'] },
       { path: npm('typeorm') },
     ),
     forbid(
@@ -61,7 +61,7 @@ module.exports = {
         pathNot: [
           '[.](repository|entity)[.]ts$',
           '/migrations/',
-          '^libs/(database|outbox|testing|local-postgres)/',
+          '^libs/(persistence|events|testing|local-postgres)/',
           '^faults/',
           '^bench/bare-',
         ],

@@ -1,4 +1,4 @@
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { Pool } from 'pg';
 import type { Statement } from './postgres-tap';
 

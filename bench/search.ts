@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Database } from '@parley/database/database';
-import { newUlid } from '@parley/database/ids';
+import { Database } from '@parley/persistence/database';
+import { newUlid } from '@parley/persistence/ids';
 import { documentTerms } from '@parley/passages/lexicon';
 import { LocalIndexRepository } from '@parley/passages/local-index.repository';
 import type { PassagePoint } from '@parley/passages/passage-index';

@@ -1,4 +1,4 @@
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { RowsRepository } from '../apps/tables/src/rows/rows.repository';
 import { TableCatalog } from '../apps/tables/src/tables/table-catalog';
 import { TablesRepository } from '../apps/tables/src/tables/tables.repository';

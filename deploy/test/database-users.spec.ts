@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { SignalPartitionsRepository } from '../../apps/chat/src/signals/signal-partitions.repository';
 

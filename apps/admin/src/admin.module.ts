@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { apps } from '@parley/contracts/apps';
 import { admin } from '@parley/contracts/admin/admin';
-import { deadLettersController } from '@parley/outbox/dead-letters';
+import { deadLettersController } from '@parley/events/dead-letters';
 import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
 import { SealingModule } from '@parley/secrets/sealing.module';
 import type { Platform } from '@parley/service/platform';

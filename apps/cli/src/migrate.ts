@@ -5,8 +5,8 @@ import { filesDatabase } from '../../files/src/files.module';
 import { hubDatabase } from '../../hub/src/hub.module';
 import { tablesDatabase } from '../../tables/src/tables.module';
 import { ConfigError, readConfig } from '@parley/config/config';
-import { Database } from '@parley/database/database';
-import { CannotConnect } from '@parley/database/errors';
+import { Database } from '@parley/persistence/database';
+import { CannotConnect } from '@parley/persistence/errors';
 import { serviceMigrations } from '@parley/service/service.module';
 import { ServiceConfig } from '@parley/service/config';
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { files } from '@parley/contracts/files';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { redeliveryDelayMs } from '@parley/transport/event-stream';
 import { ApiError, unavailable } from '@parley/contracts/errors';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { AccessPolicy } from '@parley/contracts/files';
 import { files } from '@parley/contracts/files';
 import { knowledgeBases } from '@parley/contracts/knowledge-bases';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { FilesConfig } from './config';

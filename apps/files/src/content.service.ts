@@ -3,8 +3,8 @@ import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/comm
 import { BlobMissing, type BlobStore, type ByteRange } from '@parley/blobs/blob-store';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { storageProblem } from '@parley/contracts/storage';
-import { Database, type Transaction } from '@parley/database/database';
-import { newId, newUlid } from '@parley/database/ids';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { newId, newUlid } from '@parley/persistence/ids';
 import { blobKey, blobOf, type FileRef, type FileRow } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { blobStore } from '@parley/file-store/tokens';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';

@@ -3,7 +3,7 @@ import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, eraseBotInFiles } from '@parley/contracts/admin/bots';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
-import { Inbox } from '@parley/outbox/inbox';
+import { Inbox } from '@parley/events/inbox';
 import { ErasureService } from './erasure.service';
 
 /** Idempotent: the inbox deduplicates events, and erasing removes the remaining data. */

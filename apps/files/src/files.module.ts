@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { apps } from '@parley/contracts/apps';
 import { files } from '@parley/contracts/files';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
-import { deadLettersController } from '@parley/outbox/dead-letters';
+import { deadLettersController } from '@parley/events/dead-letters';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';

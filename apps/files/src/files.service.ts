@@ -25,9 +25,9 @@ import {
 } from '@parley/contracts/files';
 import type { Empty, PageQuery } from '@parley/contracts/paging';
 import { type ListFilePassages, type Passages, type SetFilePassages } from '@parley/contracts/passages';
-import { Database } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
-import { newUlid } from '@parley/database/ids';
+import { Database } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
+import { newUlid } from '@parley/persistence/ids';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
 import { type FileRow, type FileWithJob, toFile } from '@parley/file-store/file.entity';
 import { type FileScope, fileScopeOf, owns } from '@parley/file-store/file-scope';

@@ -10,7 +10,7 @@ import {
   type UpdateFile,
 } from '@parley/contracts/files';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { FilesConfig } from './config';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { fileUploaded } from '@parley/contracts/files';
-import type { Transaction } from '@parley/database/database';
+import type { Transaction } from '@parley/persistence/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository, type JobSource } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
-import { Outbox } from '@parley/outbox/outbox';
+import { Outbox } from '@parley/events/outbox';
 
 @Injectable()
 export class IndexingService {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CorrectedStorage, ReconciledStorage, ReconcileStorage } from '@parley/contracts/storage-counts';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 
 const maxBots = 50;

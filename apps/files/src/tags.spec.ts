@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { files } from '@parley/contracts/files';
 import type { PageQuery } from '@parley/contracts/paging';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { FilesConfig } from './config';

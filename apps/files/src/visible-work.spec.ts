@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Caller } from '@parley/contracts/caller';
 import { files as operations } from '@parley/contracts/files';
 import type { FailedFile, StuckFile } from '@parley/contracts/indexing-work';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { completionModels } from '@parley/testing/completion-server';
 import { type EmbeddingAnswer, EmbeddingServer } from '@parley/testing/embedding-server';

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { apps } from '@parley/contracts/apps';
 import { hub } from '@parley/contracts/hub/hub';
-import { deadLettersController } from '@parley/outbox/dead-letters';
+import { deadLettersController } from '@parley/events/dead-letters';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';

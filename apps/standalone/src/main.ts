@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { ConfigError } from '@parley/config/config';
-import { CannotConnect } from '@parley/database/errors';
+import { CannotConnect } from '@parley/persistence/errors';
 import { DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { createLogger } from '@parley/logging/logger';
 import { exitOnUnexpected, onStopSignal } from '@parley/service/run';

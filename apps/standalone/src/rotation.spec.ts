@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { newToken, operatorToken } from '@parley/secrets/token';

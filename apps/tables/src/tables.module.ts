@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { apps } from '@parley/contracts/apps';
 import { tables } from '@parley/contracts/tables/tables';
 import { Completions } from '@parley/openai/completions';
-import { deadLettersController } from '@parley/outbox/dead-letters';
+import { deadLettersController } from '@parley/events/dead-letters';
 import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
 import { LocalIndexModels1700000000210 } from '@parley/passages/migrations/1700000000210-local-index-models';
 import { PassagesModule } from '@parley/passages/passages.module';

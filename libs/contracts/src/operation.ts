@@ -28,7 +28,7 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
   contentType?: string;
   /**
    * Accepts the header `Idempotency-Key`. The handler must run all of its work through `Idempotency` of
-   * `libs/database`.
+   * `libs/persistence`.
    */
   isIdempotent?: boolean;
 }

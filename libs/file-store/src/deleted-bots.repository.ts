@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Leftovers } from '@parley/contracts/files';
-import { mayRemoveContent } from '@parley/database/content-hold';
-import { Database, type Sql } from '@parley/database/database';
+import { mayRemoveContent } from '@parley/persistence/content-hold';
+import { Database, type Sql } from '@parley/persistence/database';
 
 const tables = [
   'file',

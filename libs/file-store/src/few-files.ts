@@ -1,5 +1,5 @@
 import type { TagQuery } from '@parley/contracts/query-fields';
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import { type FileScope, readable, readsAll } from './file-scope';
 
 /** Up to this many files are looked up one by one. With more, walking the files of the bot in order soon fills a page. */

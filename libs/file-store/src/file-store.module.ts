@@ -1,6 +1,6 @@
 import { type DynamicModule, Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import type { Embedder } from '@parley/passages/embedder';
 import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
 import { LocalIndexModels1700000000210 } from '@parley/passages/migrations/1700000000210-local-index-models';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PageQuery } from '@parley/contracts/paging';
-import { Database } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { eachOf, fewReadable } from './few-files';
 import { type FileScope, readable } from './file-scope';
 

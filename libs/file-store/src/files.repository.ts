@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import type { AccessPolicy, ListFiles, UpdateFile } from '@parley/contracts/files';
-import { Database, type Sql } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
-import { mergedJson } from '@parley/database/tags';
-import { type KeyColumn, Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
+import { mergedJson } from '@parley/persistence/tags';
+import { type KeyColumn, Keyset, pageSize } from '@parley/persistence/keyset';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import type { FileRef, FileRow, FileWithJob } from './file.entity';
 import { eachOf, fewReadable, fewTagged } from './few-files';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PassageSubtype, PassageType } from '@parley/contracts/passages';
 import type { TagQuery } from '@parley/contracts/query-fields';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import type { PassageHit } from '@parley/passages/passage-index';
 import { type FileScope, readable } from './file-scope';
 import { fewReadable } from './few-files';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import type { KnownModel } from '@parley/passages/passage-index';
 import type { ContentVersion } from './passages.repository';
 import { botsWithFiles } from './storage-use.repository';

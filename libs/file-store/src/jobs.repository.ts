@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { newUlid } from '@parley/database/ids';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { newUlid } from '@parley/persistence/ids';
 import type { IndexingStage } from '@parley/contracts/indexing-work';
 import { currentTraceparent } from '@parley/tracing/tracing';
 import type { FileRef, FileRow } from './file.entity';

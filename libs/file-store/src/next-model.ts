@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ConfigError } from '@parley/config/config';
-import type { Database } from '@parley/database/database';
+import type { Database } from '@parley/persistence/database';
 import type { Embedder } from '@parley/passages/embedder';
 import { openEmbedder, openIndex } from '@parley/passages/open';
 import type { PassageIndex } from '@parley/passages/passage-index';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { ListFilePassages, Passage, PassageSubtype, PassageType } from '@parley/contracts/passages';
-import { Database, type Sql } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Sql } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { FileRef } from './file.entity';
 
 export interface NewPassage {

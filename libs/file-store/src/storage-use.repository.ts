@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 
 export interface StorageUse {
   fileBytes: number;

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { contentHold } from '@parley/database/content-hold';
+import { contentHold } from '@parley/persistence/content-hold';
 import { superuser } from './cluster';
 import { readPidFile } from './pid-file';
 

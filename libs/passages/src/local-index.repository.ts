@@ -1,4 +1,4 @@
-import type { Database, Sql } from '@parley/database/database';
+import type { Database, Sql } from '@parley/persistence/database';
 import type { PassagePoint } from './passage-index';
 import type { StoredPoint } from './point-block';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
 import { documentTerms } from './lexicon';

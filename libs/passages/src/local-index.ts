@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
 import { HybridRanking } from './hybrid-ranking';

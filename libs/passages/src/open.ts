@@ -1,4 +1,4 @@
-import type { Database, Sql } from '@parley/database/database';
+import type { Database, Sql } from '@parley/persistence/database';
 import type { PassagesConfig } from './config';
 import type { Embedder } from './embedder';
 import type { IndexHealth } from './index-health';

@@ -1,4 +1,4 @@
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import type { TagQuery } from '@parley/contracts/query-fields';
 
 /** Sparse vector of a text: `indices` are stable hashes of the terms, ascending and unique, `values` their weights. */

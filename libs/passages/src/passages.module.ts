@@ -6,7 +6,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { Database, type Sql } from '@parley/database/database';
+import { Database, type Sql } from '@parley/persistence/database';
 import { Readiness } from '@parley/service/health.controller';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';

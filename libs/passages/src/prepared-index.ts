@@ -1,6 +1,6 @@
 import { unlessAborted } from '@parley/background/unless-aborted';
 import { unavailable } from '@parley/contracts/errors';
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
 
 /** Shorter than the 10 s deadline of search operations, so that the caller receives the 503 in time. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { QdrantClient, type Schemas } from '@qdrant/js-client-rest';
 import { unlessAborted } from '@parley/background/unless-aborted';
 import { unavailable } from '@parley/contracts/errors';
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import { inSpan } from '@parley/tracing/tracing';
 import type { Embedder } from './embedder';

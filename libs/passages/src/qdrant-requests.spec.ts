@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { ApiError } from '@parley/contracts/errors';
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import type { Logger } from '@parley/logging/logger';
 import { json, LoopbackServer, type Answer, type LoopbackRequest } from '@parley/testing/loopback-server';
 import { IndexHealth } from './index-health';

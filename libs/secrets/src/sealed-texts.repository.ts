@@ -1,4 +1,4 @@
-import type { Database, Sql, Transaction } from '@parley/database/database';
+import type { Database, Sql, Transaction } from '@parley/persistence/database';
 import { keyIdLength } from './secret-box';
 
 /** A column of sealed (encrypted) texts, empty or null without one; or of JSON objects with sealed values. */

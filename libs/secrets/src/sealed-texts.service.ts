@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ConfigError } from '@parley/config/config';
 import type { SealAnew, SealedAnew } from '@parley/contracts/sealed-texts';
-import { Database } from '@parley/database/database';
-import { isStopped } from '@parley/database/errors';
+import { Database } from '@parley/persistence/database';
+import { isStopped } from '@parley/persistence/errors';
 import { SecretBox } from './secret-box';
 import { SealedTextsRepository } from './sealed-texts.repository';
 

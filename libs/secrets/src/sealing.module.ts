@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { sealedTextOperations } from '@parley/contracts/sealed-texts';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { SecretBox } from './secret-box';
 import { SecretKeys, type SecretKeyVariables } from './secret-keys';
 import { sealedTextsController } from './sealed-texts.controller';

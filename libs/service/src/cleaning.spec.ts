@@ -1,5 +1,5 @@
 import { type DynamicModule, Injectable, Module, type OnModuleInit } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { until } from '@parley/testing/until';
 import { ServiceConfig } from './config';

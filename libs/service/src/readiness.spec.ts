@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { sendTo } from '@parley/testing/front-door';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';

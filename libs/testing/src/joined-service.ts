@@ -1,9 +1,9 @@
 import type { DynamicModule } from '@nestjs/common';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { createLogger } from '@parley/logging/logger';
-import { DeliveriesRepository, deliveryMigrations } from '@parley/outbox/deliveries.repository';
-import { PostgresEvents } from '@parley/outbox/postgres-events';
+import { DeliveriesRepository, deliveryMigrations } from '@parley/events/deliveries.repository';
+import { PostgresEvents } from '@parley/events/postgres-events';
 import { createHybridApp } from '@parley/service/hybrid-app';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';

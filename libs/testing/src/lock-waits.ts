@@ -1,4 +1,4 @@
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 
 /**
  * Number of sessions of this database that wait for a lock. Clears the statistics snapshot, because inside a

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '@parley/database/database';
+import type { Database, Transaction } from '@parley/persistence/database';
 import { Client, type QueryConfig } from 'pg';
 
 export interface SentStatement {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { Database, type MigrationClass } from '@parley/database/database';
+import { Database, type MigrationClass } from '@parley/persistence/database';
 
 /** Database of one suite. `drop` also closes its open connections. */
 export interface EmptyDatabase {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { isUniqueViolation } from '@parley/database/errors';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { isUniqueViolation } from '@parley/persistence/errors';
 import type { UpdateAccount } from '@parley/contracts/admin/accounts';
 import type { ProfileRow } from './account.entity';
 

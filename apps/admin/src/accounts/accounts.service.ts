@@ -12,7 +12,7 @@ import type {
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
 import { TokensService } from '../tokens/tokens.service';
 import { QuotasService } from '../usage/quotas.service';

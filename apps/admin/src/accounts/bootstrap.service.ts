@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { AdminConfig } from '../config';
 import { TokensRepository } from '../tokens/tokens.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';

@@ -1,4 +1,4 @@
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { hashToken, newToken } from '@parley/secrets/token';
 import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { startService } from '@parley/testing/running-service';

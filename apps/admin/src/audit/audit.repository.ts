@@ -3,9 +3,9 @@ import type { AuditAction, AuditEntry } from '@parley/contracts/admin/audit';
 import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
 import type { PageQuery } from '@parley/contracts/paging';
-import { Database, type Transaction } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { AuditRecordRow } from './audit-record.entity';
 
 export interface AuditedChange {

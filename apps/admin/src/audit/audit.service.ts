@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountCaller } from '@parley/contracts/access';
 import type { AuditRecords, ListAuditRecords } from '@parley/contracts/admin/audit';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { MembersRepository } from '../workspaces/members.repository';
 import { toAuditRecord } from './audit-record.entity';
 import { AuditRepository } from './audit.repository';

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { type AuditEntry, recordChange } from '@parley/contracts/admin/audit';
-import { Inbox } from '@parley/outbox/inbox';
+import { Inbox } from '@parley/events/inbox';
 import { AuditRepository } from './audit.repository';
 
 /** Records changes that other services report. Safe to repeat: the inbox deduplicates events. */

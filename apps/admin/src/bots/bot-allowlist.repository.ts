@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
-import { Database, type Sql } from '@parley/database/database';
+import { Database, type Sql } from '@parley/persistence/database';
 import { visible } from './bots.repository';
 import type { Viewer } from './viewer';
 

@@ -5,7 +5,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import type { AllowlistedBotId, BotAllowlist, UpdateBotAllowlist } from '@parley/contracts/admin/bot-allowlist';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
 import { BotsRepository } from './bots.repository';

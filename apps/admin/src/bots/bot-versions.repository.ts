@@ -1,7 +1,7 @@
 import { hashText } from '@parley/background/text-hash';
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
 import type { BotVersionRow } from './bot-version.entity';
 import { touched } from './bots.repository';
 

@@ -12,7 +12,7 @@ import type {
 } from '@parley/contracts/admin/bot-versions';
 import type { BotId } from '@parley/contracts/admin/bots';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { AuditRepository } from '../audit/audit.repository';

@@ -1,4 +1,4 @@
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';

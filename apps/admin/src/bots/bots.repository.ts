@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { CreateBot, ListBots, UpdateBot } from '@parley/contracts/admin/bots';
-import { Database, type Sql } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
-import { tagConditions } from '@parley/database/tags';
+import { Database, type Sql } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
+import { tagConditions } from '@parley/persistence/tags';
 import { installedColumns } from '../installations/installations.repository';
 import type { BotDefinition } from './bot-definition';
 import type { BotEntryRow, BotRow, LockedBotRow } from './bot.entity';

@@ -1,6 +1,6 @@
 import type { Client } from '@botpress/client';
 import { usageChanged } from '@parley/contracts/admin/usage';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import { GatewayModule } from '../../../gateway/src/gateway.module';

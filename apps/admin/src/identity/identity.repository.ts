@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Identify } from '@parley/contracts/admin/identity';
 import { rolesWith } from '@parley/contracts/access';
 import type { Role } from '@parley/contracts/caller';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 
 export interface TokenHolder {
   kind: 'pat' | 'bak' | 'iak';

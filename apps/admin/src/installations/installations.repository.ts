@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Transaction } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
 import { builtInChat, chatAlias } from './built-in-chat';
 import type { InstallationRow, InstalledRows, PluginRow } from './installation.entity';
 

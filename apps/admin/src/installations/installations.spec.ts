@@ -1,7 +1,7 @@
 import type { Client } from '@botpress/client';
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import { GatewayModule } from '../../../gateway/src/gateway.module';

@@ -1,7 +1,7 @@
 import type { ChangeInstallation } from '@parley/contracts/admin/bot-integrations';
 import { ApiError } from '@parley/contracts/errors';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { type InstallationRow, statusOf, toSummary } from './installation.entity';
 
 export interface WantedIntegration {

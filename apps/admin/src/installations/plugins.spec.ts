@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import { GatewayModule } from '../../../gateway/src/gateway.module';

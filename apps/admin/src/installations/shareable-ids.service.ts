@@ -4,7 +4,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import type { InstallationPath, NewShareableId, ShareableId } from '@parley/contracts/admin/shareable-ids';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
 import { BotsRepository } from '../bots/bots.repository';
 import { viewerOf } from '../bots/viewer';

@@ -13,7 +13,7 @@ import type {
 import type { Role } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { PageQuery } from '@parley/contracts/paging';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { AccountsRepository } from '../accounts/accounts.repository';
 import { AuditRepository } from '../audit/audit.repository';
 import { QuotasService } from '../usage/quotas.service';

@@ -1,4 +1,4 @@
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { builtInChat, chatAlias } from '../installations/built-in-chat';
 

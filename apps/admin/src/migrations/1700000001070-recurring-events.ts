@@ -1,4 +1,4 @@
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class RecurringEvents1700000001070 implements MigrationInterface {

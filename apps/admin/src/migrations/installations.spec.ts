@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Database, type MigrationClass } from '@parley/database/database';
+import { Database, type MigrationClass } from '@parley/persistence/database';
 import { serviceMigrations } from '@parley/service/service.module';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { adminDatabase } from '../admin.module';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '@parley/database/database';
+import { Database, type Sql } from '@parley/persistence/database';
 
 export interface PreferenceOwner {
   kind: 'account' | 'workspace';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type { Preference, PreferenceKey, SetPreference } from '@parley/contracts/admin/preferences';
-import { Database, type Sql } from '@parley/database/database';
+import { Database, type Sql } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
 import { type PreferenceOwner, PreferencesRepository } from './preferences.repository';
 

@@ -1,7 +1,7 @@
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { hashToken } from '@parley/secrets/token';
 import { until } from '@parley/testing/until';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { AdminModule } from '../admin.module';

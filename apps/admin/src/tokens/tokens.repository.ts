@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
 import type { TokenRow } from './token.entity';
 

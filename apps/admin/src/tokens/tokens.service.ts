@@ -14,7 +14,7 @@ import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { resolution } from '@parley/contracts/hub/resolution';
 import type { Operation } from '@parley/contracts/operation';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { newToken } from '@parley/secrets/token';
 import { AuditRepository } from '../audit/audit.repository';
 import { BotsRepository } from '../bots/bots.repository';

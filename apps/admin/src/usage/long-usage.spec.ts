@@ -1,5 +1,5 @@
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
-import type { Transaction } from '@parley/database/database';
+import type { Transaction } from '@parley/persistence/database';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { adminDatabase } from '../admin.module';
 import type { UsageSubject } from './usage.entity';

@@ -8,7 +8,7 @@ import {
   usageTypes,
 } from '@parley/contracts/admin/usage';
 import { ApiError } from '@parley/contracts/errors';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { AdminConfig } from '../config';
 import { MembersRepository } from '../workspaces/members.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';

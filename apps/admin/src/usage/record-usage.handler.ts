@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, endUsage } from '@parley/contracts/admin/bots';
 import { recordUsage, type UsageChanged } from '@parley/contracts/admin/usage';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { UsageRepository } from './usage.repository';
 
 @Controller()

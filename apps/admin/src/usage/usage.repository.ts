@@ -7,8 +7,8 @@ import {
   type UsageType,
   usageTypes,
 } from '@parley/contracts/admin/usage';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { OwnUsageType } from './quota-amounts';
 import { type AmountRow, dayOf, type UsageRow, type UsageSubject } from './usage.entity';
 

@@ -18,7 +18,7 @@ import {
   usageTypes,
 } from '@parley/contracts/admin/usage';
 import { notFound } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { AdminConfig } from '../config';
 import { MembersRepository } from '../workspaces/members.repository';
 import { isUsedUp, quotaOf } from './quota-amounts';

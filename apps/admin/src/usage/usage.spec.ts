@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { usageChanged, type UsageChanged, type UsageType } from '@parley/contracts/admin/usage';
-import { Database } from '@parley/database/database';
-import { Outbox } from '@parley/outbox/outbox';
+import { Database } from '@parley/persistence/database';
+import { Outbox } from '@parley/events/outbox';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import { GatewayModule } from '../../../gateway/src/gateway.module';

@@ -3,9 +3,9 @@ import { type Permission, requirePermission } from '@parley/contracts/access';
 import type { Caller, Role } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { PageQuery } from '@parley/contracts/paging';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { MemberRow } from '../members/member.entity';
 
 const columns = `member.id, member.account_id, member.role, member.created_at, account.email, account.profile_picture,

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { ListPublicWorkspaces, ListWorkspaces, UpdateWorkspace } from '@parley/contracts/admin/workspaces';
 import type { Role } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { isUniqueViolation } from '@parley/database/errors';
-import { newId } from '@parley/database/ids';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { isUniqueViolation } from '@parley/persistence/errors';
+import { newId } from '@parley/persistence/ids';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { LabelRow, PublicRow, WorkspaceRow } from './workspace.entity';
 
 const columns = `workspace.*, (SELECT count(*) FROM bot WHERE bot.workspace_id = workspace.id) AS bot_count`;

@@ -22,8 +22,8 @@ import {
 } from '@parley/contracts/admin/workspaces';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { Outbox } from '@parley/outbox/outbox';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { Outbox } from '@parley/events/outbox';
 import { AuditRepository } from '../audit/audit.repository';
 import { similarHandles } from './handles';
 import { MembersRepository } from './members.repository';

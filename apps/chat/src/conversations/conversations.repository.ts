@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { ListConversations } from '@parley/contracts/chat/conversations';
-import { Database, type Sql } from '@parley/database/database';
-import { newId, timeOfId } from '@parley/database/ids';
-import { Keyset, type LeadingColumn, pageSize } from '@parley/database/keyset';
-import { toJsonb } from '@parley/database/storable';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId, timeOfId } from '@parley/persistence/ids';
+import { Keyset, type LeadingColumn, pageSize } from '@parley/persistence/keyset';
+import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
 import { taggedRows, type Wanted } from '../tags/tagged-rows';

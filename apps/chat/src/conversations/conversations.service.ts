@@ -14,8 +14,8 @@ import {
   conversations as operations,
 } from '@parley/contracts/chat/conversations';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
+import { Database, type Sql } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { BotRuntimes } from '../runtime/bot-runtimes';
 import { channelsOf, installationWith, namedInstallation } from '../runtime/installations';
 import { aliasOf, scopeOf, storedNames } from '../runtime/scope';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PageQuery } from '@parley/contracts/paging';
-import { Database, type Sql } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Sql } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { UserRow } from '../users/user.entity';
 
 interface ParticipantRow extends UserRow {

@@ -9,8 +9,8 @@ import {
   participants as operations,
 } from '@parley/contracts/chat/conversations';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Transaction } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf } from '../runtime/scope';
 import { shownPlace } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';

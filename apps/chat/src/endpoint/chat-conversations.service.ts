@@ -11,9 +11,9 @@ import {
   endpointConversations,
 } from '@parley/contracts/chat/endpoint-conversations';
 import type { Listener, OpenStream } from '@parley/contracts/chat/signals';
-import type { Sql } from '@parley/database/database';
-import { isUniqueViolation } from '@parley/database/errors';
-import { Idempotency } from '@parley/database/idempotency';
+import type { Sql } from '@parley/persistence/database';
+import { isUniqueViolation } from '@parley/persistence/errors';
+import { Idempotency } from '@parley/persistence/idempotency';
 import type { ConversationRow } from '../conversations/conversation.entity';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { ConversationsService } from '../conversations/conversations.service';

@@ -7,7 +7,7 @@ import {
   endpointMessages,
 } from '@parley/contracts/chat/endpoint-messages';
 import { notFound } from '@parley/contracts/errors';
-import { Idempotency } from '@parley/database/idempotency';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { EventsRepository } from '../events/events.repository';
 import { SignalsService } from '../signals/signals.service';
 import { Askers, known, participant } from './askers';

@@ -4,7 +4,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import { runtime, type WebhookTarget } from '@parley/contracts/admin/runtime';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { RecentAnswers } from '../runtime/recent-answers';
 import type { KeyRealm } from './user-keys';
 

@@ -10,8 +10,8 @@ import {
   endpointMessages,
 } from '@parley/contracts/chat/endpoint-messages';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Idempotency } from '@parley/database/idempotency';
-import { newId } from '@parley/database/ids';
+import { Idempotency } from '@parley/persistence/idempotency';
+import { newId } from '@parley/persistence/ids';
 import { MessageWriter } from '../messages/message-writer';
 import { MessagesService } from '../messages/messages.service';
 import { Askers, known, participant } from './askers';

@@ -11,8 +11,8 @@ import type {
 } from '@parley/contracts/chat/endpoint-users';
 import { foreignId, foreignIdForm } from '@parley/contracts/chat/foreign-id';
 import { ApiError } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
-import { isUniqueViolation } from '@parley/database/errors';
+import { Database } from '@parley/persistence/database';
+import { isUniqueViolation } from '@parley/persistence/errors';
 import { TagsRepository } from '../tags/tags.repository';
 import type { UserRow } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';

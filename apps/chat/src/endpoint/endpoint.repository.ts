@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { foreignId } from '@parley/contracts/chat/foreign-id';
-import { Database } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { ConversationRow } from '../conversations/conversation.entity';
 import { newestFirst } from '../lists/newest-first';
 import { isOf } from '../runtime/scope';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatLeftovers } from '@parley/contracts/chat/leftovers';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { type Tagged, TagsRepository } from '../tags/tags.repository';
 
 /** Cleanup queue entry: a deleted conversation or, without `conversation_id`, a deleted bot. */

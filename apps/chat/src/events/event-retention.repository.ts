@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EventStatus } from '@parley/contracts/chat/events';
-import { Database } from '@parley/database/database';
-import { firstIdAt } from '@parley/database/ids';
+import { Database } from '@parley/persistence/database';
+import { firstIdAt } from '@parley/persistence/ids';
 
 /** Every status except `scheduled`. */
 const deleted: EventStatus[] = ['pending', 'processed', 'ignored', 'failed', 'canceled'];

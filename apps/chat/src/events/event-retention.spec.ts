@@ -1,6 +1,6 @@
 import { joinService } from '@parley/testing/joined-service';
 import { until } from '@parley/testing/until';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { encodeTime } from 'ulid';
 import { ChatModule } from '../chat.module';
 import { ChatConfig } from '../config';

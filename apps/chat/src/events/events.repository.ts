@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { ListEvents } from '@parley/contracts/chat/events';
-import { Database, type Sql } from '@parley/database/database';
-import { newId, timeOfId } from '@parley/database/ids';
-import { Keyset, pageSize } from '@parley/database/keyset';
-import { toJsonb } from '@parley/database/storable';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId, timeOfId } from '@parley/persistence/ids';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
+import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { givenColumns, toEquality } from '../lists/given-columns';
 import { inScope, isOf, type Scope } from '../runtime/scope';

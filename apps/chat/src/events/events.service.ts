@@ -3,7 +3,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import { chat } from '@parley/contracts/chat/chat';
 import type { CreateEvent, EventId, EventReply, Events, ListEvents } from '@parley/contracts/chat/events';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Idempotency } from '@parley/database/idempotency';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf, scopeOf, storedName } from '../runtime/scope';
 import { DueEvents } from './due-events';
 import { dueTime } from './due-time';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import type { ConversationRow } from '../conversations/conversation.entity';
 import type { MessageRow } from '../messages/message.entity';
 import type { UserRow } from '../users/user.entity';

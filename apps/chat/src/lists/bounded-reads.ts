@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import { Database, type Transaction } from '@parley/database/database';
-import { isStopped } from '@parley/database/errors';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { isStopped } from '@parley/persistence/errors';
 import { ChatConfig } from '../config';
 
 /**

@@ -1,4 +1,4 @@
-import type { LeadingColumn } from '@parley/database/keyset';
+import type { LeadingColumn } from '@parley/persistence/keyset';
 
 export function givenColumns(columns: Record<string, string | undefined>, values: unknown[]): LeadingColumn[] {
   return Object.entries(columns)

@@ -1,4 +1,4 @@
-import { Keyset, type LeadingColumn } from '@parley/database/keyset';
+import { Keyset, type LeadingColumn } from '@parley/persistence/keyset';
 
 /** Keyset for the order newest first. `time` and `id` are SQL: columns, or the expressions that `taggedRows` returns. */
 export function newestFirst<Row extends { created_at: Date; id: string }>(

@@ -1,5 +1,5 @@
-import type { Database, Sql } from '@parley/database/database';
-import { Keyset } from '@parley/database/keyset';
+import type { Database, Sql } from '@parley/persistence/database';
+import { Keyset } from '@parley/persistence/keyset';
 import { pagesOf, sentDuring, undone } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';

@@ -1,6 +1,6 @@
 import type { BotCaller } from '@parley/contracts/access';
 import { maxTags } from '@parley/contracts/chat/chat-fields';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { storedNames } from '../runtime/scope';
 import { mergedTags } from '../tags/merged';
 import type { Draft } from './new-messages.repository';

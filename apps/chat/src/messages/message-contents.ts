@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { chatPayloadTypes } from '@parley/contracts/chat/chat-payload';
 import { ApiError } from '@parley/contracts/errors';
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import { LRUCache } from 'lru-cache';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { type Content, contentProblem } from '../endpoint/chat-payload';

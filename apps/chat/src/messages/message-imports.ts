@@ -7,8 +7,8 @@ import {
   type MessageToImport,
 } from '@parley/contracts/chat/messages';
 import { ApiError } from '@parley/contracts/errors';
-import type { Transaction } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
+import type { Transaction } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { scopeOf, storedNames } from '../runtime/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockAllTags } from '../tags/lock-tags';

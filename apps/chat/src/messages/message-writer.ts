@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, unavailable } from '@parley/contracts/errors';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { frameOf, frameOfMessage, shownPlace } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
 import { type Draft, type NewDraft, NewMessagesRepository, type WrittenMessage } from './new-messages.repository';

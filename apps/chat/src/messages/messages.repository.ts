@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ListMessages } from '@parley/contracts/chat/messages';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { pageSize } from '@parley/database/keyset';
-import { toJsonb } from '@parley/database/storable';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { pageSize } from '@parley/persistence/keyset';
+import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { newestFirst } from '../lists/newest-first';
 import { isWithin } from '../lists/span';

@@ -13,9 +13,9 @@ import {
   type UpdateMessage,
 } from '@parley/contracts/chat/messages';
 import { notFound } from '@parley/contracts/errors';
-import { Database, type Transaction } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
-import { newId } from '@parley/database/ids';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
+import { newId } from '@parley/persistence/ids';
 import { dueTime } from '../events/due-time';
 import { scopeOf, storedNames } from '../runtime/scope';
 import { SignalsService } from '../signals/signals.service';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Direction } from '@parley/contracts/chat/messages';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { timeOfId } from '@parley/database/ids';
-import { toJsonb } from '@parley/database/storable';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { timeOfId } from '@parley/persistence/ids';
+import { toJsonb } from '@parley/persistence/storable';
 import { tagRowsOf } from '../tags/tags.repository';
 import type { MessageRow, ScheduledMessageRow } from './message.entity';
 

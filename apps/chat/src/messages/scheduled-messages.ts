@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';

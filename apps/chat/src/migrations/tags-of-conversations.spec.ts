@@ -1,4 +1,4 @@
-import { Database, type MigrationClass } from '@parley/database/database';
+import { Database, type MigrationClass } from '@parley/persistence/database';
 import { serviceMigrations } from '@parley/service/service.module';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';

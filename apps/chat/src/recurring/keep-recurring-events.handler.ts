@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
 import { type BotRuntime, keepRecurringEvents, type RecurringEventsChanged } from '@parley/contracts/admin/runtime';
 import { ApiError } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotRuntimes } from '../runtime/bot-runtimes';
 import { firstTime } from './cron-time';
 import { RecurringEvents } from './recurring-events';

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { joinService } from '@parley/testing/joined-service';
 import { until } from '@parley/testing/until';
 import { ChatModule } from '../chat.module';

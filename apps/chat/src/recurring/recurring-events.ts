@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { Loop } from '@parley/background/loop';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { type BotRuntime, runtime } from '@parley/contracts/admin/runtime';
 import { systemCaller } from '@parley/contracts/caller';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { RecentAnswers } from './recent-answers';
 
 const maxBots = 1_000;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Transaction } from '@parley/database/database';
-import { deleteOlder } from '@parley/database/delete-older';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { deleteOlder } from '@parley/persistence/delete-older';
 
 /** Advisory lock: one process at a time changes partitions. */
 const lock = 'signal-partitions';

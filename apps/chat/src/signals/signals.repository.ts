@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '@parley/database/database';
-import { toJsonb } from '@parley/database/storable';
+import { Database, type Sql } from '@parley/persistence/database';
+import { toJsonb } from '@parley/persistence/storable';
 import type { Signal, SignalledMessage } from './signal.entity';
 
 /** Page size: a client that missed more asks again. */

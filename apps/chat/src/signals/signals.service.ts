@@ -8,7 +8,7 @@ import {
   signalsMissing,
 } from '@parley/contracts/chat/signals';
 import { notFound } from '@parley/contracts/errors';
-import type { Transaction } from '@parley/database/database';
+import type { Transaction } from '@parley/persistence/database';
 import { frameOf, frameOfMessage, type Signal } from './signal.entity';
 import { SignalsRepository, type StoredSignal } from './signals.repository';
 

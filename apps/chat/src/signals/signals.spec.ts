@@ -8,7 +8,7 @@ import {
   signals,
   signalsMissing,
 } from '@parley/contracts/chat/signals';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { until } from '@parley/testing/until';
 import { type ChatDoor, startChatDoor } from '../test/chat-door';
 import type { Signal } from './signal.entity';

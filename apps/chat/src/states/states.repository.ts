@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { StateType } from '@parley/contracts/chat/states';
-import { Database, type Sql } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
-import { toJsonb } from '@parley/database/storable';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
+import { toJsonb } from '@parley/persistence/storable';
 import { isOf } from '../runtime/scope';
 import type { StateRow } from './state.entity';
 

@@ -12,7 +12,7 @@ import {
   type StateReply,
 } from '@parley/contracts/chat/states';
 import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { BotRuntimes } from '../runtime/bot-runtimes';
 import { aliasOf } from '../runtime/scope';

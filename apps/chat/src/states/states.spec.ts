@@ -1,5 +1,5 @@
 import { Client } from '@botpress/client';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
 import { AdminModule } from '../../../admin/src/admin.module';

@@ -1,4 +1,4 @@
-import type { Transaction } from '@parley/database/database';
+import type { Transaction } from '@parley/persistence/database';
 
 type Place = (string | null)[];
 type Texts = Record<string, string>;

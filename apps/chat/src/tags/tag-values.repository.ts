@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ListTagValues } from '@parley/contracts/chat/tags';
-import { Database } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 
 interface ValueRow {
   value: string;

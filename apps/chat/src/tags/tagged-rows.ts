@@ -1,5 +1,5 @@
-import type { Sql } from '@parley/database/database';
-import { toJsonb } from '@parley/database/storable';
+import type { Sql } from '@parley/persistence/database';
+import { toJsonb } from '@parley/persistence/storable';
 import { isWithin } from '../lists/span';
 import type { TagKind } from './tags.repository';
 

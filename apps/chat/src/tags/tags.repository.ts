@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '@parley/database/database';
-import { toJsonb } from '@parley/database/storable';
+import type { Sql } from '@parley/persistence/database';
+import { toJsonb } from '@parley/persistence/storable';
 
 export type TagKind = 'user' | 'conversation' | 'message' | 'workflow';
 type Texts = Record<string, string>;

@@ -15,8 +15,8 @@ import {
   users as operations,
 } from '@parley/contracts/chat/users';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
+import { Database, type Sql } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { BotRuntimes } from '../runtime/bot-runtimes';
 import { namedInstallation } from '../runtime/installations';
 import { aliasOf, scopeOf, storedNames } from '../runtime/scope';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import { toConversation } from '../conversations/conversation.entity';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { EventsRepository } from '../events/events.repository';

@@ -5,10 +5,10 @@ import {
   type ListWorkflows,
   type StatusGroup,
 } from '@parley/contracts/chat/workflows';
-import { Database, type Sql } from '@parley/database/database';
-import { newId, timeOfId } from '@parley/database/ids';
-import { pageSize } from '@parley/database/keyset';
-import { toJsonb } from '@parley/database/storable';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId, timeOfId } from '@parley/persistence/ids';
+import { pageSize } from '@parley/persistence/keyset';
+import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { givenColumns, toEquality } from '../lists/given-columns';
 import { newestFirst } from '../lists/newest-first';

@@ -14,8 +14,8 @@ import {
   workflows,
 } from '@parley/contracts/chat/workflows';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
+import { Database, type Sql } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { EventsRepository } from '../events/events.repository';
 import { aliasOf, scopeOf, storedNames } from '../runtime/scope';

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import { pack } from 'tar-stream';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { findServerUrl } from '@parley/local-postgres/cluster-backup';
 import { clientOf } from '@parley/testing/api';
 import { run, startEmbedded } from '@parley/testing/running-platform';

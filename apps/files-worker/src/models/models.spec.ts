@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotFiles } from '@parley/testing/bot-files';
 import {
   type CompletionAnswer,

@@ -6,8 +6,8 @@ import type {
   ListStuckFiles,
   StuckFile,
 } from '@parley/contracts/indexing-work';
-import { Database } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 
 interface JobRow {
   file_id: string;

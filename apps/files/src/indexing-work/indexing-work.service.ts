@@ -8,8 +8,8 @@ import type {
   RetryFiles,
   StuckFiles,
 } from '@parley/contracts/indexing-work';
-import { Database, type Transaction } from '@parley/database/database';
-import { newUlid } from '@parley/database/ids';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { newUlid } from '@parley/persistence/ids';
 import { isExpired } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { CreateKnowledgeBase, ListKnowledgeBases } from '@parley/contracts/knowledge-bases';
-import { Database, type Sql } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
-import { Keyset, pageSize } from '@parley/database/keyset';
-import { mergedJson, tagConditions } from '@parley/database/tags';
+import { Database, type Sql } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
+import { mergedJson, tagConditions } from '@parley/persistence/tags';
 import type { KnowledgeBaseRow } from './knowledge-base.entity';
 
 const newestFirst = new Keyset<KnowledgeBaseRow>([

@@ -11,8 +11,8 @@ import {
   maxKnowledgeBaseTags,
   type UpdateKnowledgeBase,
 } from '@parley/contracts/knowledge-bases';
-import { Database } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
+import { Database } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { toKnowledgeBase, toListedKnowledgeBase } from './knowledge-base.entity';
 import { KnowledgeBasesRepository } from './knowledge-bases.repository';
 

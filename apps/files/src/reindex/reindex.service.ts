@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { DropFormerModels, DroppedModels, ReindexProgress } from '@parley/contracts/reindex';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { contextLevels, embeddedTexts, toPoint } from '@parley/file-store/embedded-texts';
 import { IndexModelsRepository, type LackingContent } from '@parley/file-store/index-models.repository';
 import type { NextModel } from '@parley/file-store/next-model';

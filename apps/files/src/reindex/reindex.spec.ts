@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemCaller } from '@parley/contracts/caller';
 import { files } from '@parley/contracts/files';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { completionModels } from '@parley/testing/completion-server';
 import { EmbeddingServer } from '@parley/testing/embedding-server';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { files } from '@parley/contracts/files';
 import type { SearchFiles } from '@parley/contracts/passage-search';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { passageId, PassagesRepository } from '@parley/file-store/passages.repository';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 
 /** `valid_to` of current rows: the largest bigint. */
 const open = '9223372036854775807';

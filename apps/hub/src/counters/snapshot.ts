@@ -1,5 +1,5 @@
 import { ApiError } from '@parley/contracts/errors';
-import { invalidNextToken } from '@parley/database/keyset';
+import { invalidNextToken } from '@parley/persistence/keyset';
 
 /** Time limit in hours for paging through a list sorted by counters. */
 export const snapshotHours = 24;

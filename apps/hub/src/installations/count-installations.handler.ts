@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
 import { countInstallations, type InstallationsChanged } from '@parley/contracts/admin/installations';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { type Counted, CountersRepository } from '../counters/counters.repository';
 import { InstallationsRepository } from './installations.repository';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { InstallationsChanged } from '@parley/contracts/admin/installations';
-import type { Transaction } from '@parley/database/database';
+import type { Transaction } from '@parley/persistence/database';
 
 @Injectable()
 export class InstallationsRepository {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ListIntegrations, ListOwnIntegrations } from '@parley/contracts/hub/integrations';
-import { Database } from '@parley/database/database';
-import { Keyset, type KeyColumn, pageSize } from '@parley/database/keyset';
+import { Database } from '@parley/persistence/database';
+import { Keyset, type KeyColumn, pageSize } from '@parley/persistence/keyset';
 import { joinCounterAt, joinCurrentCounter } from '../counters/counters.repository';
 import { readSnapshot, type Snapshot, withSnapshot } from '../counters/snapshot';
 import { searchedWords, searchQuery } from '../publishing/search-words';

@@ -21,8 +21,8 @@ import type {
 import type { Visibility } from '@parley/contracts/hub/publication';
 import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import type { Operation } from '@parley/contracts/operation';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { Outbox } from '@parley/outbox/outbox';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { Outbox } from '@parley/events/outbox';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { InstallationsService } from '../installations/installations.service';

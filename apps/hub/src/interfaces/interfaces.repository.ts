@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import type { Sql, Transaction } from '@parley/database/database';
-import { isForeignKeyViolation, isUniqueViolation } from '@parley/database/errors';
+import type { Sql, Transaction } from '@parley/persistence/database';
+import { isForeignKeyViolation, isUniqueViolation } from '@parley/persistence/errors';
 import { isPrerelease, versionKey } from '../publishing/version-key';
 import { inScope, publicationColumns, type Scope } from '../publishing/publications.repository';
 import type { InterfaceRow } from './interface.entity';

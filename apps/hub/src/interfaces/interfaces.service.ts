@@ -11,8 +11,8 @@ import type {
   UpdateInterface,
 } from '@parley/contracts/hub/interfaces';
 import type { ListPublications, PublicationName } from '@parley/contracts/hub/publication';
-import { Database } from '@parley/database/database';
-import { Outbox } from '@parley/outbox/outbox';
+import { Database } from '@parley/persistence/database';
+import { Outbox } from '@parley/events/outbox';
 import { audit } from '../publishing/audit';
 import { checkDefinition } from '../publishing/definitions';
 import { changeLabels, newLabels } from '../publishing/labels';

@@ -26,8 +26,8 @@ import {
   type PluginToResolve,
   type ResolvePlugins,
 } from '@parley/contracts/hub/resolution';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { Outbox } from '@parley/outbox/outbox';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { Outbox } from '@parley/events/outbox';
 import { InstallationsService } from '../installations/installations.service';
 import { audit } from '../publishing/audit';
 import { checkDefinition } from '../publishing/definitions';

@@ -1,8 +1,8 @@
 import { administrativeChange, type AuditEntry } from '@parley/contracts/admin/audit';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import type { Operation } from '@parley/contracts/operation';
-import type { Transaction } from '@parley/database/database';
-import type { Outbox } from '@parley/outbox/outbox';
+import type { Transaction } from '@parley/persistence/database';
+import type { Outbox } from '@parley/events/outbox';
 
 /** Reports a change in the hub to admin by an event, for the workspace's audit records. */
 export async function audit(

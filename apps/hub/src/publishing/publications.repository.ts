@@ -3,8 +3,8 @@ import { ApiError } from '@parley/contracts/errors';
 import { builtInWorkspace } from '@parley/contracts/hub/built-in';
 import type { Visibility } from '@parley/contracts/hub/publication';
 import type { PageQuery } from '@parley/contracts/paging';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { Keyset, pageSize } from '@parley/database/keyset';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { versionCondition } from './version-condition';
 import { pickVersion } from './versions';
 

@@ -6,7 +6,7 @@ import {
   type WorkspaceDeleted,
   type WorkspaceLabel,
 } from '@parley/contracts/admin/workspaces';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { WorkspacesRepository } from './workspaces.repository';
 
 /** Keeps the copies of admin's workspaces up to date. Idempotent. */

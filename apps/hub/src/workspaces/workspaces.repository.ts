@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceLabel } from '@parley/contracts/admin/workspaces';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 
 @Injectable()
 export class WorkspacesRepository {

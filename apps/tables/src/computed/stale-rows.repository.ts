@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { CellState } from '@parley/contracts/tables/rows';
-import { Database } from '@parley/database/database';
-import { toJsonb } from '@parley/database/storable';
+import { Database } from '@parley/persistence/database';
+import { toJsonb } from '@parley/persistence/storable';
 import type { StoredRow } from '../rows/row.entity';
 import type { TableRow } from '../tables/table.entity';
 import { dueNow } from '../work/queue-sql';

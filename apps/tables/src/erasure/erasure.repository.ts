@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { TableLeftovers } from '@parley/contracts/tables/tables';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { tablesOfBot } from '../tables/bot-lock';
 
 /** Dropped rows: inaccessible, until the sweeper has deleted them. */

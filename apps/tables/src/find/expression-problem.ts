@@ -1,5 +1,5 @@
 import { ApiError } from '@parley/contracts/errors';
-import { expressionProblem, isStopped } from '@parley/database/errors';
+import { expressionProblem, isStopped } from '@parley/persistence/errors';
 import { expressionsOf, type Filter, type Matches } from './filter';
 
 /** InvalidPayload when Postgres rejects an expression or cannot compile it in time; otherwise the error itself. */

@@ -1,6 +1,6 @@
 import type { ColumnSchema } from '@parley/contracts/tables/table-schema';
-import { Database } from '@parley/database/database';
-import { toJsonb } from '@parley/database/storable';
+import { Database } from '@parley/persistence/database';
+import { toJsonb } from '@parley/persistence/storable';
 import { createDatabaseOfLanguage, type EmptyDatabase } from '@parley/testing/test-database';
 import fc from 'fast-check';
 import { tablesDatabase } from '../tables.module';

@@ -1,4 +1,4 @@
-import { toJsonb, toText } from '@parley/database/storable';
+import { toJsonb, toText } from '@parley/persistence/storable';
 import type { Comparison, Filter, Matches } from './filter';
 import { type ColumnPlace, valueAt } from './place';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import { Database } from '@parley/database/database';
-import { isStopped } from '@parley/database/errors';
-import { toText } from '@parley/database/storable';
+import { Database } from '@parley/persistence/database';
+import { isStopped } from '@parley/persistence/errors';
+import { toText } from '@parley/persistence/storable';
 import { TablesConfig } from '../config';
 import type { StoredRow } from '../rows/row.entity';
 import type { TableRow } from '../tables/table.entity';

@@ -1,4 +1,4 @@
-import { toJsonb } from '@parley/database/storable';
+import { toJsonb } from '@parley/persistence/storable';
 import type { StoredRow } from '../rows/row.entity';
 import { expressionsOf, type Filter } from './filter';
 import { conditionOf, isIndexed } from './filter-sql';

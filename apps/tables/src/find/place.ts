@@ -1,5 +1,5 @@
 import type { ColumnType } from '@parley/contracts/tables/table-schema';
-import { toText } from '@parley/database/storable';
+import { toText } from '@parley/persistence/storable';
 import type { Column } from '../tables/table.entity';
 
 export type Columns = ReadonlyMap<string, Column>;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { TableCatalog } from '../tables/table-catalog';
 import type { TaskOf, TakenJob } from './job.entity';
 import { JobFailed } from './job-failed';

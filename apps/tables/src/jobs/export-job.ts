@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { toRow } from '../rows/row.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { BotFiles } from './bot-files';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { RowsRepository } from '../rows/rows.repository';
 import { Turn } from '../rows/turn';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';

@@ -1,4 +1,4 @@
-import type { Sql } from '@parley/database/database';
+import type { Sql } from '@parley/persistence/database';
 import type { Logger } from '@parley/logging/logger';
 import type { TakenJob } from './job.entity';
 import type { JobsRepository, Step } from './jobs.repository';

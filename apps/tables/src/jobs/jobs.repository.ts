@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/database/database';
-import { isForeignKeyViolation } from '@parley/database/errors';
-import { newId, newUlid } from '@parley/database/ids';
-import { toJsonb, toText } from '@parley/database/storable';
+import { Database, type Sql } from '@parley/persistence/database';
+import { isForeignKeyViolation } from '@parley/persistence/errors';
+import { newId, newUlid } from '@parley/persistence/ids';
+import { toJsonb, toText } from '@parley/persistence/storable';
 import type { JobRow, JobTask, TakenJob } from './job.entity';
 
 export interface NewJob {

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import type { Job } from '@parley/contracts/tables/jobs';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import {
   type Account,
   type AdminSettings,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { remainingEffect } from '../tables/effect-on-rows';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { TableRowsRepository } from '../tables/table-rows.repository';

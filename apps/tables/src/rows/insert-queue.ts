@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ApiError, unavailable } from '@parley/contracts/errors';
 import { maxRowsPerRequest } from '@parley/contracts/tables/rows';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import type { CheckedRow } from '../tables/row-validator';
 import type { KnownTable } from '../tables/table-catalog';
 import { type Inserted, RowsRepository } from './rows.repository';

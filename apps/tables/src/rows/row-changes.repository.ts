@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '@parley/database/database';
-import { toJsonb } from '@parley/database/storable';
+import type { Sql } from '@parley/persistence/database';
+import { toJsonb } from '@parley/persistence/storable';
 import { conditionOf } from '../find/filter-sql';
 import { findPlace } from '../find/place';
 import type { WorkKind } from '../computed/marks';

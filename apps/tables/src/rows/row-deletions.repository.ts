@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql, Transaction } from '@parley/database/database';
+import type { Sql, Transaction } from '@parley/persistence/database';
 import { ofMatching } from '../find/expression-problem';
 import type { Filter } from '../find/filter';
 import { conditionOf } from '../find/filter-sql';

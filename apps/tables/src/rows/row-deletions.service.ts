@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { type DeletedRows, type DeleteTableRows, maxRowId } from '@parley/contracts/tables/rows';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import type { Filter } from '../find/filter';
 import { FindRepository } from '../find/find.repository';
 import { FindService } from '../find/find.service';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { maxRowId } from '@parley/contracts/tables/rows';
 import { ApiError } from '@parley/contracts/errors';
-import type { Sql } from '@parley/database/database';
-import { isOutOfRange } from '@parley/database/errors';
-import { toJsonb } from '@parley/database/storable';
+import type { Sql } from '@parley/persistence/database';
+import { isOutOfRange } from '@parley/persistence/errors';
+import { toJsonb } from '@parley/persistence/storable';
 import { marksOfNewRow } from '../computed/marks';
 import { keyColumnOf } from '../tables/table.entity';
 import type { KnownTable } from '../tables/table-catalog';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { behindAllRows, type ReindexedRows, type ReindexRows } from '@parley/contracts/tables/reindex';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { TableRowsRepository } from '../tables/table-rows.repository';
 import { TablesRepository } from '../tables/tables.repository';
 import { RowIndexService } from './row-index.service';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 
 export interface UnindexedRow {
   id: number;

@@ -1,4 +1,4 @@
-import { toText } from '@parley/database/storable';
+import { toText } from '@parley/persistence/storable';
 import { maxLevels } from '../computed/nesting';
 
 /**

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import type { Sql, Transaction } from '@parley/database/database';
-import { isStopped } from '@parley/database/errors';
-import { toJsonb } from '@parley/database/storable';
+import type { Sql, Transaction } from '@parley/persistence/database';
+import { isStopped } from '@parley/persistence/errors';
+import { toJsonb } from '@parley/persistence/storable';
 import { dueNow } from '../work/queue-sql';
 import { type EffectOnRows, workOf } from './effect-on-rows';
 import type { TableRow } from './table.entity';

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import { behindAllRows, type RowPlace } from '@parley/contracts/tables/reindex';
-import { Database, type Sql, type Transaction } from '@parley/database/database';
-import { isUniqueViolation } from '@parley/database/errors';
-import { newId } from '@parley/database/ids';
-import { toJsonb } from '@parley/database/storable';
-import { tagConditions } from '@parley/database/tags';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { isUniqueViolation } from '@parley/persistence/errors';
+import { newId } from '@parley/persistence/ids';
+import { toJsonb } from '@parley/persistence/storable';
+import { tagConditions } from '@parley/persistence/tags';
 import { tablesOfBot } from './bot-lock';
 import type { TableRow } from './table.entity';
 

@@ -26,8 +26,8 @@ import {
 } from '@parley/contracts/tables/table-definition';
 import type { TableSchema } from '@parley/contracts/tables/table-schema';
 import { tables as operations } from '@parley/contracts/tables/tables';
-import { Database, type Transaction } from '@parley/database/database';
-import { Idempotency } from '@parley/database/idempotency';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
 import { Sandbox } from '../computed/sandbox/sandbox';
 import { JobRowsRepository } from '../jobs/job-rows.repository';
 import { JobsService } from '../jobs/jobs.service';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '@parley/database/database';
-import { toText } from '@parley/database/storable';
+import { Database } from '@parley/persistence/database';
+import { toText } from '@parley/persistence/storable';
 import type { WorkKind } from '../computed/marks';
 
 /** Lease of this process on a table. It expires without heartbeats. */

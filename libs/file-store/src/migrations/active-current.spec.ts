@@ -1,4 +1,4 @@
-import { Database, type MigrationClass } from '@parley/database/database';
+import { Database, type MigrationClass } from '@parley/persistence/database';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { filesDatabase } from '../file-store.module';
 import { ActiveCurrent1700000002060 } from './1700000002060-active-current';

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '@parley/database/database';
+import type { Database, Transaction } from '@parley/persistence/database';
 
 /** Inbox: makes consumers idempotent whose effect has no natural key. */
 export class Inbox {

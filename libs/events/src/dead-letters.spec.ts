@@ -7,7 +7,7 @@ import { service as serviceAccess } from '@parley/contracts/access';
 import { Empty } from '@parley/contracts/paging';
 import { consumer, operation } from '@parley/contracts/operation';
 import { Handles } from '@parley/transport/handles';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { ServiceConfig } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';

@@ -1,6 +1,6 @@
 import type { WorkingConsumer, Delivery, EventMessage } from '@parley/transport/event-stream';
 import { type Event, event } from '@parley/contracts/operation';
-import { Database } from '@parley/database/database';
+import { Database } from '@parley/persistence/database';
 import { createLogger } from '@parley/logging/logger';
 import { copyDatabase, createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { deliveryMigrations } from '../deliveries.repository';

@@ -1,8 +1,8 @@
 import type { EventMessage } from '@parley/transport/event-stream';
 import type { DeadLetter } from '@parley/contracts/dead-letters';
-import type { Database, Transaction } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
-import { toJsonb, toText } from '@parley/database/storable';
+import type { Database, Transaction } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
+import { toJsonb, toText } from '@parley/persistence/storable';
 
 interface DeadLetterRow extends Omit<DeadLetter, 'createdAt'> {
   createdAt: Date;

@@ -1,6 +1,6 @@
 import type { EventMessage } from '@parley/transport/event-stream';
-import type { Database } from '@parley/database/database';
-import { toText } from '@parley/database/storable';
+import type { Database } from '@parley/persistence/database';
+import { toText } from '@parley/persistence/storable';
 import { Events1700000000110 } from './migrations/1700000000110-events';
 import { DeliveryTraceparent1700000000160 } from './migrations/1700000000160-delivery-traceparent';
 

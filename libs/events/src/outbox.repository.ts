@@ -1,6 +1,6 @@
 import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
-import type { Database, Sql, Transaction } from '@parley/database/database';
-import { deleteOlder } from '@parley/database/delete-older';
+import type { Database, Sql, Transaction } from '@parley/persistence/database';
+import { deleteOlder } from '@parley/persistence/delete-older';
 import { Outbox1700000000100 } from './migrations/1700000000100-outbox';
 import { OutboxTraceparent1700000000150 } from './migrations/1700000000150-outbox-traceparent';
 import { RepeatedEvents1700000000120 } from './migrations/1700000000120-repeated-events';

@@ -1,5 +1,5 @@
-import type { Transaction } from '@parley/database/database';
-import { newId } from '@parley/database/ids';
+import type { Transaction } from '@parley/persistence/database';
+import { newId } from '@parley/persistence/ids';
 import type { EventMessage } from '@parley/transport/event-stream';
 import type { Event } from '@parley/contracts/operation';
 import { currentTraceparent, inSpan, isTraced } from '@parley/tracing/tracing';

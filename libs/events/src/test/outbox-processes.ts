@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { botDeleted } from '@parley/contracts/admin/bots';
-import { Database, type Transaction } from '@parley/database/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { newToken } from '@parley/secrets/token';
 import { NatsServer } from '@parley/testing/nats-server';
 import { run } from '@parley/testing/running-platform';

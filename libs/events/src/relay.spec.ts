@@ -1,5 +1,5 @@
 import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
-import { newId } from '@parley/database/ids';
+import { newId } from '@parley/persistence/ids';
 import { until } from '@parley/testing/until';
 import { DeliveriesRepository } from './deliveries.repository';
 import { Inbox } from './inbox';
