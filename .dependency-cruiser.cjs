@@ -50,7 +50,7 @@ module.exports = {
     ),
     forbid(
       'only-repositories-know-typeorm',
-      'SQL belongs in repositories, entities, migrations and the database libraries.',
+      'SQL belongs in repositories, entities, migrations, libs/persistence and libs/events.',
       { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(persistence|events|testing)/'] },
       { path: npm('typeorm') },
     ),

@@ -1,6 +1,7 @@
 import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
+import { noSave } from './tools/no-save.mjs';
 import { plainWords } from './tools/plain-words.mjs';
 
 const nodeGlobals = [
@@ -36,6 +37,13 @@ const bannedSyntax = [
   },
 ];
 
+const bannedTypeOrm = [
+  {
+    selector: 'ClassDeclaration[superClass.name="Repository"]',
+    message: 'A repository of ours has one of TypeORM, by @InjectRepository: it does not extend it.',
+  },
+];
+
 const bannedInTests = [
   {
     selector: 'ImportDeclaration[source.value="node:timers/promises"] ImportSpecifier[imported.name="setTimeout"]',
@@ -55,7 +63,7 @@ export default defineConfig(
   { ignores: ['dist/', 'coverage/', '.parley/'] },
   js.configs.recommended,
   {
-    plugins: { words: { rules: { 'plain-words': plainWords } } },
+    plugins: { words: { rules: { 'plain-words': plainWords } }, typeorm: { rules: { 'no-save': noSave } } },
     rules: { 'words/plain-words': 'error' },
   },
   {
@@ -102,7 +110,8 @@ export default defineConfig(
           ],
         },
       ],
-      'no-restricted-syntax': ['error', ...bannedSyntax],
+      'no-restricted-syntax': ['error', ...bannedSyntax, ...bannedTypeOrm],
+      'typeorm/no-save': 'error',
     },
   },
   {

@@ -1,33 +1,45 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { apps } from '@parley/contracts/apps';
 import { admin } from '@parley/contracts/admin/admin';
 import { deadLettersController } from '@parley/events/dead-letters';
+import { eventEntities } from '@parley/events/event-entities';
+import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
+import type { ServiceSchema } from '@parley/persistence/service-schema';
 import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
 import { SealingModule } from '@parley/secrets/sealing.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import { AccountEntity } from './accounts/account.entity';
 import { AccountsController } from './accounts/accounts.controller';
 import { AccountsRepository } from './accounts/accounts.repository';
 import { AccountsService } from './accounts/accounts.service';
 import { BootstrapService } from './accounts/bootstrap.service';
+import { AuditRecordEntity } from './audit/audit-record.entity';
 import { AuditController } from './audit/audit.controller';
 import { AuditRepository } from './audit/audit.repository';
 import { AuditService } from './audit/audit.service';
 import { RecordChangeHandler } from './audit/record-change.handler';
+import { BotAllowedMemberEntity } from './bots/bot-allowed-member.entity';
 import { BotAllowlistController } from './bots/bot-allowlist.controller';
 import { BotAllowlistRepository } from './bots/bot-allowlist.repository';
 import { BotAllowlistService } from './bots/bot-allowlist.service';
+import { BotCodeEntity, BotVersionEntity } from './bots/bot-version.entity';
 import { BotVersionsController } from './bots/bot-versions.controller';
 import { BotVersionsRepository } from './bots/bot-versions.repository';
 import { BotVersionsService } from './bots/bot-versions.service';
+import { BotEntity } from './bots/bot.entity';
 import { BotsController } from './bots/bots.controller';
 import { BotsRepository } from './bots/bots.repository';
 import { BotsService } from './bots/bots.service';
+import { FormerSigningSecretEntity } from './bots/former-signing-secret.entity';
 import { AdminConfig } from './config';
+import { BotPluginEntity, InstallationEntity } from './installations/installation.entity';
 import { InstallationsController } from './installations/installations.controller';
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
 import { RefreshInstallationsHandler } from './installations/refresh-installations.handler';
+import { ShareableIdEntity } from './installations/shareable-id.entity';
 import { ShareableIdsController } from './installations/shareable-ids.controller';
 import { ShareableIdsRepository } from './installations/shareable-ids.repository';
 import { ShareableIdsService } from './installations/shareable-ids.service';
@@ -37,54 +49,55 @@ import { IdentityService } from './identity/identity.service';
 import { IntrospectionController } from './introspection/introspection.controller';
 import { IntrospectionRepository } from './introspection/introspection.repository';
 import { IntrospectionService } from './introspection/introspection.service';
+import { MemberEntity } from './members/member.entity';
 import { MembersController } from './members/members.controller';
 import { MembersService } from './members/members.service';
-import { Admin1700000001000 } from './migrations/1700000001000-admin';
-import { Audit1700000001010 } from './migrations/1700000001010-audit';
-import { ShareableIds1700000001061 } from './migrations/1700000001061-shareable-ids';
-import { People1700000001020 } from './migrations/1700000001020-people';
-import { Usage1700000001030 } from './migrations/1700000001030-usage';
-import { BotSettings1700000001040 } from './migrations/1700000001040-bot-settings';
-import { Installations1700000001060 } from './migrations/1700000001060-installations';
-import { BotVersions1700000001041 } from './migrations/1700000001041-bot-versions';
-import { BotAccess1700000001042 } from './migrations/1700000001042-bot-access';
-import { RecurringEvents1700000001070 } from './migrations/1700000001070-recurring-events';
-import { OperatorWorkspace1700000001071 } from './migrations/1700000001071-operator-workspace';
-import { RecurringStorage1700000001080 } from './migrations/1700000001080-recurring-storage';
+import { Admin1795392000000 } from './migrations/1795392000000-admin';
+import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
 import { PreferencesService } from './preferences/preferences.service';
 import { RuntimeController } from './runtime/runtime.controller';
 import { RuntimeRepository } from './runtime/runtime.repository';
 import { RuntimeService } from './runtime/runtime.service';
+import { TokenEntity } from './tokens/token.entity';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
 import { TokensService } from './tokens/tokens.service';
 import { QuotasService } from './usage/quotas.service';
 import { RecordUsageHandler } from './usage/record-usage.handler';
+import { UsageEntity } from './usage/usage.entity';
 import { UsageController } from './usage/usage.controller';
 import { UsageRepository } from './usage/usage.repository';
 import { UsageService } from './usage/usage.service';
 import { MembersRepository } from './workspaces/members.repository';
+import { WorkspaceEntity } from './workspaces/workspace.entity';
 import { WorkspacesController } from './workspaces/workspaces.controller';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const adminDatabase = {
+export const adminDatabase: ServiceSchema = {
   schema: 'admin',
-  migrations: [
-    Admin1700000001000,
-    Audit1700000001010,
-    People1700000001020,
-    Usage1700000001030,
-    BotSettings1700000001040,
-    BotVersions1700000001041,
-    BotAccess1700000001042,
-    Installations1700000001060,
-    ShareableIds1700000001061,
-    RecurringEvents1700000001070,
-    OperatorWorkspace1700000001071,
-    RecurringStorage1700000001080,
+  migrations: [Admin1795392000000],
+  entities: [
+    ...eventEntities,
+    IdempotencyKeyEntity,
+    AccountEntity,
+    WorkspaceEntity,
+    MemberEntity,
+    BotEntity,
+    TokenEntity,
+    AuditRecordEntity,
+    AccountPreferenceEntity,
+    WorkspacePreferenceEntity,
+    UsageEntity,
+    BotCodeEntity,
+    BotVersionEntity,
+    BotAllowedMemberEntity,
+    FormerSigningSecretEntity,
+    InstallationEntity,
+    BotPluginEntity,
+    ShareableIdEntity,
   ],
 };
 
@@ -111,6 +124,13 @@ export class AdminModule {
           platform,
         ),
         SealingModule.register(config, sealedColumns, admin.sealedTexts),
+        TypeOrmModule.forFeature([
+          AccountEntity,
+          AccountPreferenceEntity,
+          TokenEntity,
+          WorkspaceEntity,
+          WorkspacePreferenceEntity,
+        ]),
       ],
       controllers: [
         AccountsController,

@@ -8,7 +8,7 @@ import {
   ServiceConfig,
 } from '@parley/service/config';
 
-/** Quotas that this version enforces. Clients can read the others, but nothing enforces them. */
+/** Quotas that this version enforces. Those of calls come into force with the bots that are called. */
 const enforced = ['BOT_COUNT', 'KNOWLEDGEBASE_VECTOR_STORAGE', 'STORAGE_COUNT', 'WORKSPACE_MEMBER_COUNT'];
 
 export class AdminConfig extends ServiceConfig {
@@ -67,34 +67,8 @@ export class AdminConfig extends ServiceConfig {
   @Env(quota('KNOWLEDGEBASE_VECTOR_STORAGE', 'Bytes of indexed files that a workspace may have.'))
   quotaVectorStorageBytes = 100_000_000_000;
 
-  @Env(quota('WORKSPACE_RATELIMIT', 'Calls in a second that a workspace may make.'))
-  quotaWorkspaceRateLimit = 100;
-
-  @Env(quota('TABLE_ROW_COUNT', 'Table rows that a workspace may have.'))
-  quotaTableRowCount = 10_000_000;
-
   @Env(quota('WORKSPACE_MEMBER_COUNT', 'Members that a workspace may have.'))
   quotaWorkspaceMemberCount = 1_000;
-
-  @Env(quota('INTEGRATIONS_OWNED_COUNT', 'Integrations that a workspace may publish.'))
-  quotaIntegrationsOwnedCount = 1_000;
-
-  @Env(quota('AI_SPEND', 'Amount that a workspace may spend on models in a month, in billionths of a US dollar.'))
-  quotaAiSpend = 1_000_000_000_000;
-
-  @Env(quota('OPENAI_SPEND', 'Amount that a workspace may spend on OpenAI in a month, in billionths of a US dollar.'))
-  quotaOpenaiSpend = 1_000_000_000_000;
-
-  @Env(
-    quota('BING_SEARCH_SPEND', 'Amount that a workspace may spend on Bing in a month, in billionths of a US dollar.'),
-  )
-  quotaBingSearchSpend = 1_000_000_000_000;
-
-  @Env(quota('ALWAYS_ALIVE', 'Bots that a workspace may keep alive between calls.'))
-  quotaAlwaysAlive = 1_000;
-
-  @Env(quota('INDEXED_FILE_COUNT', 'Indexed files that a workspace may have.'))
-  quotaIndexedFileCount = 1_000_000;
 
   @Env(recurringMinSecondsVariable)
   recurringMinSeconds = 60;

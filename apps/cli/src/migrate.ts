@@ -5,21 +5,15 @@ import { filesDatabase } from '../../files/src/files.module';
 import { hubDatabase } from '../../hub/src/hub.module';
 import { tablesDatabase } from '../../tables/src/tables.module';
 import { ConfigError, readConfig } from '@parley/config/config';
-import { Database } from '@parley/persistence/database';
+import { Database, OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
-import { serviceMigrations } from '@parley/service/service.module';
 import { ServiceConfig } from '@parley/service/config';
 
 /** Migrates every schema. Idempotent, and safe to run concurrently: migrations hold an advisory lock. */
 async function migrate(): Promise<void> {
   const { databaseUrl } = readConfig(ServiceConfig);
   for (const { schema, migrations } of [adminDatabase, hubDatabase, filesDatabase, tablesDatabase, chatDatabase]) {
-    const database = await Database.open({
-      url: databaseUrl,
-      schema,
-      migrations: serviceMigrations(migrations),
-      poolSize: 2,
-    });
+    const database = await Database.open({ url: databaseUrl, schema, migrations, poolSize: 2 });
     try {
       await database.migrate();
       process.stdout.write(`${schema}: up to date\n`);
@@ -30,7 +24,7 @@ async function migrate(): Promise<void> {
 }
 
 migrate().catch((error: unknown) => {
-  const isExpected = error instanceof ConfigError || error instanceof CannotConnect;
-  process.stderr.write(`${isExpected ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  const isExpected = [ConfigError, CannotConnect, OutdatedSchema].some((type) => error instanceof type);
+  process.stderr.write(`${isExpected ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
   process.exitCode = 1;
 });

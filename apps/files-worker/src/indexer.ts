@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { embeddedTexts, toPoint } from '@parley/file-store/embedded-texts';
-import { blobOf, type FileRow } from '@parley/file-store/file.entity';
+import { blobOf, type FileEntity } from '@parley/file-store/file.entity';
 import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import type { TakenJob } from '@parley/file-store/jobs.repository';
 import type { NextModel } from '@parley/file-store/next-model';
@@ -80,7 +80,7 @@ export class Indexer {
 
   private async *embedded(
     batches: AsyncIterable<Batch>,
-    { indexing }: FileRow,
+    { indexing }: FileEntity,
     watch: JobWatch,
     left: AbortSignal,
   ): AsyncGenerator<EmbeddedBatch> {
@@ -97,7 +97,7 @@ export class Indexer {
     }
   }
 
-  private async parsed(version: ContentVersion, file: FileRow, watch: JobWatch): Promise<AsyncIterable<Batch>> {
+  private async parsed(version: ContentVersion, file: FileEntity, watch: JobWatch): Promise<AsyncIterable<Batch>> {
     const { indexing } = file;
     if (asksModels(indexing)) await this.forget(version, file);
     const task = { sizeBytes: Number(file.size), contentType: file.content_type, key: file.key, ...limits(indexing) };
@@ -109,7 +109,7 @@ export class Indexer {
   }
 
   /** Answers of models vary: an earlier attempt may have written more passages than this one will. */
-  private async forget(version: ContentVersion, file: FileRow): Promise<void> {
+  private async forget(version: ContentVersion, file: FileEntity): Promise<void> {
     if (!(await this.passages.deleteVersion(version))) return;
     await this.points.removeFile(version.botId, version.fileId, file.active_version);
   }
@@ -128,7 +128,7 @@ export class Indexer {
   private async writeNext(
     next: NextModel,
     version: ContentVersion,
-    file: FileRow,
+    file: FileEntity,
     chunks: Chunk[],
     texts: string[],
     watch: JobWatch,
@@ -162,7 +162,7 @@ export class Indexer {
 
 function toPoints(
   version: ContentVersion,
-  { tags }: FileRow,
+  { tags }: FileEntity,
   chunks: Chunk[],
   texts: string[],
   vectors: Float32Array[],

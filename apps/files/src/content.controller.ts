@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import cors from '@fastify/cors';
 import type { ByteRange } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
-import type { FileRow } from '@parley/file-store/file.entity';
+import type { FileEntity } from '@parley/file-store/file.entity';
 import { Admission, whenEnded } from '@parley/service/admission';
 import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import type { Platform } from '@parley/service/platform';
@@ -112,7 +112,7 @@ export class ContentController implements OnModuleInit {
 }
 
 /** Untrusted content: a browser must neither guess its type nor run it. */
-function describeContent(reply: FastifyReply, file: FileRow, caching: string): void {
+function describeContent(reply: FastifyReply, file: FileEntity, caching: string): void {
   const name = encodeURIComponent(file.key.split('/').pop() ?? file.key).replace(
     /['()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16)}`,
@@ -132,7 +132,7 @@ function describeContent(reply: FastifyReply, file: FileRow, caching: string): v
  * The URL stays the same when the content changes or is no longer public, so caches keep it for at most 60 s, and never
  * longer than the file lives.
  */
-function publicCaching({ expires_at: expiresAt }: FileRow): string {
+function publicCaching({ expires_at: expiresAt }: FileEntity): string {
   if (!expiresAt) return `public, max-age=${publicCachingSeconds}, stale-if-error=${publicCachingSeconds}`;
   const leftSeconds = Math.floor((expiresAt.getTime() - Date.now()) / 1000);
   return `public, max-age=${Math.max(0, Math.min(publicCachingSeconds, leftSeconds))}`;

@@ -5,7 +5,7 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { storageProblem } from '@parley/contracts/storage';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newId, newUlid } from '@parley/persistence/ids';
-import { blobKey, blobOf, type FileRef, type FileRow } from '@parley/file-store/file.entity';
+import { blobKey, blobOf, type FileEntity, type FileRef } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { blobStore } from '@parley/file-store/tokens';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
@@ -72,7 +72,7 @@ export class ContentService implements BeforeApplicationShutdown {
    *
    * @param version of the content, or the id of its upload: a file that was just declared has no content version yet
    */
-  async find(fileId: string, version: string): Promise<FileRow> {
+  async find(fileId: string, version: string): Promise<FileEntity> {
     const file = await this.files.findUnexpired(fileId);
     const isThere = file?.blob_version && [file.blob_version, file.upload_id].includes(version);
     if (!isThere) throw notFound('content of file', fileId);
@@ -80,7 +80,7 @@ export class ContentService implements BeforeApplicationShutdown {
   }
 
   /** For URLs without a signature. Private and missing files get the same error. */
-  async findPublic(fileId: string): Promise<FileRow> {
+  async findPublic(fileId: string): Promise<FileEntity> {
     // Postgres rejects text that it cannot store, such as a NUL character in the path.
     const file = storageProblem(fileId) ? undefined : await this.files.findUnexpired(fileId);
     if (!file || file.blob_version === null || !file.access_policies.includes('public_content')) {
@@ -98,9 +98,9 @@ export class ContentService implements BeforeApplicationShutdown {
    */
   async copy<T>(
     place: Place,
-    source: FileRow,
+    source: FileEntity,
     { key, replaces }: { key: string; replaces: boolean },
-    commit: (work: (tx: Transaction) => Promise<FileRow>) => Promise<T>,
+    commit: (work: (tx: Transaction) => Promise<FileEntity>) => Promise<T>,
   ): Promise<T> {
     const declaration = { ...declarationOf(source), key, replaces };
     const former = await this.declarations.refuseEarly(place, declaration);
@@ -117,9 +117,9 @@ export class ContentService implements BeforeApplicationShutdown {
 
   private async copyTo<T>(
     ref: FileRef,
-    source: FileRow,
-    declare: (tx: Transaction) => Promise<FileRow>,
-    commit: (work: (tx: Transaction) => Promise<FileRow>) => Promise<T>,
+    source: FileEntity,
+    declare: (tx: Transaction) => Promise<FileEntity>,
+    commit: (work: (tx: Transaction) => Promise<FileEntity>) => Promise<T>,
   ): Promise<T> {
     const contentVersion = newUlid();
     await this.uploads.begin(ref, contentVersion);
@@ -141,7 +141,7 @@ export class ContentService implements BeforeApplicationShutdown {
     }
   }
 
-  read(file: FileRow, range?: ByteRange): Promise<Readable> {
+  read(file: FileEntity, range?: ByteRange): Promise<Readable> {
     return found(file, this.blobs.read(blobOf(file), range));
   }
 
@@ -188,7 +188,7 @@ export class ContentService implements BeforeApplicationShutdown {
     });
   }
 
-  private async hold(tx: Transaction, file: FileRow, contentVersion: string): Promise<void> {
+  private async hold(tx: Transaction, file: FileEntity, contentVersion: string): Promise<void> {
     const ref = { botId: file.bot_id, fileId: file.id };
     await this.files.accept(tx, file.id, contentVersion);
     if (file.content_version) await this.untidy.add(tx, [ref]);
@@ -247,13 +247,13 @@ function wrongSize(declared: number, received: string): ApiError {
 }
 
 /** ResourceNotFound for a blob that was removed after its file was read from the database. */
-async function found<T>({ id }: FileRow, blob: Promise<T>): Promise<T> {
+async function found<T>({ id }: FileEntity, blob: Promise<T>): Promise<T> {
   return blob.catch((error: unknown) => {
     throw error instanceof BlobMissing ? notFound('content of file', id) : error;
   });
 }
 
-function declarationOf(source: FileRow) {
+function declarationOf(source: FileEntity) {
   return {
     size: Number(source.size),
     contentType: source.content_type,

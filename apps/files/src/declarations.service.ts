@@ -5,7 +5,7 @@ import { ApiError, forbiddenHeader } from '@parley/contracts/errors';
 import { maxIndexedBytes } from '@parley/contracts/files';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
-import { type FileRow, isExpired } from '@parley/file-store/file.entity';
+import { type FileEntity, isExpired } from '@parley/file-store/file.entity';
 import { type FileScope, fileScopeOf, owns } from '@parley/file-store/file-scope';
 import { type FileDeclaration, FilesRepository, type Room } from '@parley/file-store/files.repository';
 import { type StorageUse, StorageUseRepository } from '@parley/file-store/storage-use.repository';
@@ -50,14 +50,14 @@ export class DeclarationsService {
    * Throws InvalidPayload for options that need a model server, LimitExceeded, QuotaExceeded, AlreadyExists for the key
    * of another owner, or Forbidden for a deleted bot.
    */
-  async declare(place: Place, declaration: Declaration): Promise<FileRow> {
+  async declare(place: Place, declaration: Declaration): Promise<FileEntity> {
     this.check(declaration);
     const row = await this.insert(this.database, place, declaration, carefreeRoom(place, declaration));
     return row ?? this.database.transaction((tx) => this.declareCarefully(tx, place, declaration));
   }
 
   /** Declares under the exclusive workspace lock: other declarations of the workspace wait until the transaction ends. */
-  async declareCarefully(tx: Transaction, place: Place, declaration: Declaration): Promise<FileRow> {
+  async declareCarefully(tx: Transaction, place: Place, declaration: Declaration): Promise<FileEntity> {
     this.check(declaration);
     const { scope, workspaceId, quotas } = place;
     await this.use.lockWorkspace(tx, workspaceId);
@@ -73,7 +73,7 @@ export class DeclarationsService {
    * Early check without locks, before expensive work. Returns the file that has the key now; throws most errors of
    * `declare`.
    */
-  async refuseEarly({ scope, workspaceId, quotas }: Place, declaration: Declaration): Promise<FileRow | undefined> {
+  async refuseEarly({ scope, workspaceId, quotas }: Place, declaration: Declaration): Promise<FileEntity | undefined> {
     this.check(declaration);
     const former = await this.files.findKey(this.database, scope, declaration.key);
     if (former && !mayReplace(scope, former, declaration)) throw taken(scope, former);
@@ -136,11 +136,11 @@ function exceeded(verb: string, type: keyof CallerQuotas, quota: number, used: n
   );
 }
 
-function mayReplace(scope: FileScope, former: FileRow, { replaces }: Declaration): boolean {
+function mayReplace(scope: FileScope, former: FileEntity, { replaces }: Declaration): boolean {
   return isExpired(former) || (replaces && owns(scope, former));
 }
 
-function taken(scope: FileScope, former: FileRow): ApiError {
+function taken(scope: FileScope, former: FileEntity): ApiError {
   const advice = owns(scope, former) ? 'Set overwrite to replace it, or choose' : 'It belongs to another owner: choose';
   return new ApiError('AlreadyExists', `A file with the key "${former.key}" already exists. ${advice} another key.`);
 }

@@ -1,7 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { apps } from '@parley/contracts/apps';
 import { files } from '@parley/contracts/files';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
+import { KnowledgeBaseEntity } from '@parley/file-store/knowledge-base.entity';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import type { Platform } from '@parley/service/platform';
@@ -45,6 +47,7 @@ export class FilesModule {
           platform,
         ),
         FileStoreModule.register(config),
+        TypeOrmModule.forFeature([KnowledgeBaseEntity]),
       ],
       controllers: [
         FilesController,

@@ -29,7 +29,7 @@ import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { newUlid } from '@parley/persistence/ids';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
-import { type FileRow, type FileWithJob, toFile } from '@parley/file-store/file.entity';
+import { type FileEntity, type FileWithJob, toFile } from '@parley/file-store/file.entity';
 import { type FileScope, fileScopeOf, owns } from '@parley/file-store/file-scope';
 import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
 import { FilesRepository } from '@parley/file-store/files.repository';
@@ -215,7 +215,7 @@ export class FilesService {
   }
 
   /** A file that the caller may change. Throws Forbidden for a file that it may only read. */
-  private async getOwn(scope: FileScope, idOrKey: string): Promise<FileRow> {
+  private async getOwn(scope: FileScope, idOrKey: string): Promise<FileEntity> {
     const row = await this.getRow(scope, idOrKey);
     if (!owns(scope, row))
       throw new ApiError(
@@ -225,14 +225,14 @@ export class FilesService {
     return row;
   }
 
-  private toFile(row: FileRow & Partial<FileWithJob>) {
+  private toFile(row: FileEntity & Partial<FileWithJob>) {
     const isPublic = row.access_policies.includes('public_content');
     const version = row.blob_version ?? row.upload_id ?? '';
     const url = isPublic ? this.urls.publicDownload(row.id) : this.urls.download(row.id, version);
     return toFile(row, url);
   }
 
-  private uploadUrl(row: FileRow): string {
+  private uploadUrl(row: FileEntity): string {
     const grant = {
       fileId: row.id,
       uploadId: row.upload_id,
@@ -260,7 +260,7 @@ function checkNewNames({ tags = {} }: Pick<UpdateFile, 'tags'>): void {
 }
 
 /** Limits of the merged result: a small change may exceed them together with the stored entries. */
-function checkMerged({ tags, metadata }: FileRow): void {
+function checkMerged({ tags, metadata }: FileEntity): void {
   if (Object.keys(tags).length > maxTags) {
     throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries, including stored ones.`);
   }

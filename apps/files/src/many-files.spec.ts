@@ -3,6 +3,7 @@ import type { FileScope } from '@parley/file-store/file-scope';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
 import { FoundPassagesRepository } from '@parley/file-store/found-passages.repository';
+import { IndexModelEntity } from '@parley/file-store/index-model.entity';
 import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { rowsOf, sentDuring } from '@parley/testing/sent-statements';
@@ -30,12 +31,12 @@ let work: IndexingWorkRepository;
 
 /** A bot with many files, almost none of which users and integrations may read, beside a bot with only readable files. */
 beforeAll(async () => {
-  test = await createTestDatabase(filesDatabase.migrations, filesDatabase.schema);
+  test = await createTestDatabase(filesDatabase.migrations, filesDatabase.schema, filesDatabase.entities);
   const { database } = test;
   files = new FilesRepository(database);
   tags = new FileTagsRepository(database);
   found = new FoundPassagesRepository(database);
-  models = new IndexModelsRepository(database);
+  models = new IndexModelsRepository(database, database.manager.getRepository(IndexModelEntity));
   jobs = new JobsRepository(database);
   work = new IndexingWorkRepository(database);
   for (const table of ['file', 'file_tag', 'passage', 'indexed_content', 'indexing_job']) {

@@ -17,6 +17,7 @@ import {
   startFrontDoor,
 } from '@parley/testing/front-door';
 import { until } from '@parley/testing/until';
+import { plainSchema } from '@parley/testing/plain-schema';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
@@ -50,7 +51,7 @@ class SlowModule {
   static register(config: AdminSettings, platform: Platform): DynamicModule {
     const contract = { get: files.get, list: indexingWork.listStuck };
     const limited = Object.assign(Object.create(config) as AdminSettings, { serviceMaxInFlight: inService });
-    const database = { schema: 'slow', migrations: [], config: limited };
+    const database = { ...plainSchema('slow'), config: limited };
     return {
       module: SlowModule,
       imports: [ServiceModule.register({ name: 'slow', contract, database }, platform)],

@@ -2,17 +2,25 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { apps } from '@parley/contracts/apps';
 import { hub } from '@parley/contracts/hub/hub';
 import { deadLettersController } from '@parley/events/dead-letters';
+import { eventEntities } from '@parley/events/event-entities';
+import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
+import type { ServiceSchema } from '@parley/persistence/service-schema';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
 import { SealingModule } from '@parley/secrets/sealing.module';
 import { HubConfig } from './config';
+import { CounterClockEntity, IntegrationCounterEntity } from './counters/counter.entity';
 import { CountersRepository } from './counters/counters.repository';
 import { ViewsService } from './counters/views.service';
 import { CountInstallationsHandler } from './installations/count-installations.handler';
+import { InstallationEntity, InstallationReportEntity } from './installations/installation.entity';
 import { InstallationsRepository } from './installations/installations.repository';
 import { InstallationsService } from './installations/installations.service';
+import { IntegrationCodeEntity } from './integrations/integration-code.entity';
+import { IntegrationInterfaceEntity } from './integrations/integration-interface.entity';
 import { IntegrationListRepository } from './integrations/integration-list.repository';
+import { IntegrationEntity } from './integrations/integration.entity';
 import { IntegrationsController } from './integrations/integrations.controller';
 import { IntegrationsRepository } from './integrations/integrations.repository';
 import { IntegrationsService } from './integrations/integrations.service';
@@ -20,36 +28,42 @@ import { PublicIntegrationsController } from './integrations/public-integrations
 import { PublicIntegrationsService } from './integrations/public-integrations.service';
 import { ResolutionController } from './integrations/resolution.controller';
 import { ResolutionService } from './integrations/resolution.service';
+import { InterfaceEntity } from './interfaces/interface.entity';
 import { InterfacesController } from './interfaces/interfaces.controller';
 import { InterfacesRepository } from './interfaces/interfaces.repository';
 import { InterfacesService } from './interfaces/interfaces.service';
-import { Workspaces1700000003000 } from './migrations/1700000003000-workspaces';
-import { Integrations1700000003010 } from './migrations/1700000003010-integrations';
-import { Counters1700000003011 } from './migrations/1700000003011-counters';
-import { Interfaces1700000003020 } from './migrations/1700000003020-interfaces';
-import { ImplementedInterfaces1700000003021 } from './migrations/1700000003021-implemented-interfaces';
-import { Plugins1700000003022 } from './migrations/1700000003022-plugins';
-import { BuiltInInterfaces1700000003023 } from './migrations/1700000003023-built-in-interfaces';
-import { ChatSettings1700000003024 } from './migrations/1700000003024-chat-settings';
+import { Hub1795392000000 } from './migrations/1795392000000-hub';
+import { PluginCodeEntity } from './plugins/plugin-code.entity';
+import { PluginInterfaceEntity, PluginIntegrationEntity } from './plugins/plugin-dependency.entity';
+import { PluginEntity } from './plugins/plugin.entity';
 import { PluginsController } from './plugins/plugins.controller';
 import { PluginsRepository } from './plugins/plugins.repository';
 import { PluginsService } from './plugins/plugins.service';
 import { PublicationsRepository } from './publishing/publications.repository';
 import { CopyWorkspacesHandler } from './workspaces/copy-workspaces.handler';
+import { WorkspaceEntity } from './workspaces/workspace.entity';
 import { WorkspacesRepository } from './workspaces/workspaces.repository';
 import { WorkspacesService } from './workspaces/workspaces.service';
 
-export const hubDatabase = {
+export const hubDatabase: ServiceSchema = {
   schema: 'hub',
-  migrations: [
-    Workspaces1700000003000,
-    Integrations1700000003010,
-    Counters1700000003011,
-    Interfaces1700000003020,
-    ImplementedInterfaces1700000003021,
-    Plugins1700000003022,
-    BuiltInInterfaces1700000003023,
-    ChatSettings1700000003024,
+  migrations: [Hub1795392000000],
+  entities: [
+    ...eventEntities,
+    IdempotencyKeyEntity,
+    WorkspaceEntity,
+    InterfaceEntity,
+    IntegrationEntity,
+    IntegrationCodeEntity,
+    IntegrationInterfaceEntity,
+    InstallationReportEntity,
+    InstallationEntity,
+    CounterClockEntity,
+    IntegrationCounterEntity,
+    PluginCodeEntity,
+    PluginEntity,
+    PluginInterfaceEntity,
+    PluginIntegrationEntity,
   ],
 };
 

@@ -18,7 +18,8 @@ import { Database } from '@parley/persistence/database';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import type { Logger } from '@parley/logging/logger';
-import { DeliveriesRepository, deliveryMigrations } from '@parley/events/deliveries.repository';
+import { DeliveriesRepository } from '@parley/events/deliveries.repository';
+import { eventsSchema } from '@parley/events/events-schema';
 import { PostgresEvents } from '@parley/events/postgres-events';
 import { openKeyFile } from '@parley/secrets/key-file';
 import { Readiness } from '@parley/service/health.controller';
@@ -177,8 +178,7 @@ export class EmbeddedPlatform {
   private async openEvents(url: string, metrics: Metrics): Promise<PostgresEvents> {
     const database = await Database.open({
       url,
-      schema: 'events',
-      migrations: deliveryMigrations,
+      ...eventsSchema,
       poolSize: 10,
       onWritesRefused: () => metrics.countWritesRefused('database'),
     });

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { ConfigError } from '@parley/config/config';
+import { OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
 import { DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { createLogger } from '@parley/logging/logger';
@@ -10,7 +11,7 @@ import { EmbeddedPlatform } from './embedded';
 import { CannotListen } from './front-door';
 
 /** Errors that the operator can fix. Printed without a stack trace. */
-const expected = [CannotConnect, CannotListen, ConfigError, DataFolderInUse];
+const expected = [CannotConnect, CannotListen, ConfigError, DataFolderInUse, OutdatedSchema];
 const parentCheckMs = 250;
 const stopping = new AbortController();
 

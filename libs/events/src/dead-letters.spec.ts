@@ -13,6 +13,7 @@ import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { until } from '@parley/testing/until';
+import { plainSchema } from '@parley/testing/plain-schema';
 import { deadLettersController } from './dead-letters';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Outbox } from './outbox';
@@ -75,10 +76,7 @@ class ProbeModule {
     return {
       module: ProbeModule,
       imports: [
-        ServiceModule.register(
-          { name: 'probe', contract, database: { schema: 'probe', migrations: [], config } },
-          platform,
-        ),
+        ServiceModule.register({ name: 'probe', contract, database: { ...plainSchema('probe'), config } }, platform),
       ],
       controllers: [ProbeController, Picky, Watchful, deadLettersController(contract.deadLetters)],
     };

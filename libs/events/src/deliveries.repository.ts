@@ -1,15 +1,11 @@
 import type { EventMessage } from '@parley/transport/event-stream';
 import type { Database } from '@parley/persistence/database';
 import { toText } from '@parley/persistence/storable';
-import { Events1700000000110 } from './migrations/1700000000110-events';
-import { DeliveryTraceparent1700000000160 } from './migrations/1700000000160-delivery-traceparent';
 
 export interface TakenDelivery extends EventMessage {
   /** Delivery attempts, including this one. */
   attempts: number;
 }
-
-export const deliveryMigrations = [Events1700000000110, DeliveryTraceparent1700000000160];
 
 export class DeliveriesRepository {
   constructor(private readonly database: Database) {}

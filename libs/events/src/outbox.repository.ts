@@ -1,10 +1,6 @@
 import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
 import type { Database, Sql, Transaction } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
-import { Outbox1700000000100 } from './migrations/1700000000100-outbox';
-import { OutboxTraceparent1700000000150 } from './migrations/1700000000150-outbox-traceparent';
-import { RepeatedEvents1700000000120 } from './migrations/1700000000120-repeated-events';
-import { StreamPlace1700000000130 } from './migrations/1700000000130-stream-place';
 
 interface OutboxRow {
   id: string;
@@ -14,13 +10,6 @@ interface OutboxRow {
   consumer: string | null;
   traceparent: string | null;
 }
-
-export const outboxMigrations = [
-  Outbox1700000000100,
-  RepeatedEvents1700000000120,
-  StreamPlace1700000000130,
-  OutboxTraceparent1700000000150,
-];
 
 const placeLock = `hashtextextended(current_schema() || ':stream', 0)`;
 

@@ -1,48 +1,63 @@
 import { type DynamicModule, Inject, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import type { BlobStore } from '@parley/blobs/blob-store';
-import { Database } from '@parley/persistence/database';
+import { eventEntities } from '@parley/events/event-entities';
 import type { Embedder } from '@parley/passages/embedder';
-import { LocalIndex1700000000200 } from '@parley/passages/migrations/1700000000200-local-index';
-import { LocalIndexModels1700000000210 } from '@parley/passages/migrations/1700000000210-local-index-models';
+import { localIndexEntities } from '@parley/passages/local-index.entity';
 import { PassagesModule } from '@parley/passages/passages.module';
 import { embedder } from '@parley/passages/tokens';
+import { Database } from '@parley/persistence/database';
+import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
+import type { ServiceSchema } from '@parley/persistence/service-schema';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import type { FileStoreConfig } from './config';
+import { DeletedBotEntity } from './deleted-bot.entity';
 import { DeletedBotsRepository } from './deleted-bots.repository';
+import { FileEntity } from './file.entity';
+import { FileTagEntity } from './file-tag.entity';
+import { FileTagsRepository } from './file-tags.repository';
 import { FilesRepository } from './files.repository';
 import { FoundPassagesRepository } from './found-passages.repository';
+import { IndexedContentEntity, IndexModelEntity } from './index-model.entity';
 import { IndexModelsRepository, listKnownModels } from './index-models.repository';
+import { IndexingJobEntity, IndexingTurnEntity } from './indexing-job.entity';
 import { JobsRepository } from './jobs.repository';
-import { Files1700000002000 } from './migrations/1700000002000-files';
-import { FilesInFull1700000002010 } from './migrations/1700000002010-files-in-full';
-import { VisibleWork1700000002030 } from './migrations/1700000002030-visible-work';
-import { IndexingTurns1700000002040 } from './migrations/1700000002040-indexing-turns';
-import { JobTraceparent1700000002050 } from './migrations/1700000002050-job-traceparent';
-import { ActiveCurrent1700000002060 } from './migrations/1700000002060-active-current';
-import { IndexModels1700000002020 } from './migrations/1700000002020-index-models';
-import { FileTagsRepository } from './file-tags.repository';
+import { KnowledgeBaseEntity } from './knowledge-base.entity';
+import { Files1795392000000 } from './migrations/1795392000000-files';
 import { ModelCheck } from './model-check';
 import { CloseNextModel, NextModel } from './next-model';
 import { openBlobs } from './open-blobs';
+import { PassageEntity } from './passage.entity';
 import { PassagesRepository } from './passages.repository';
+import { BotHomeEntity, StorageUseEntity } from './storage-use.entity';
 import { StorageUseRepository } from './storage-use.repository';
 import { blobStore, nextModel } from './tokens';
+import { UntidyFileEntity } from './untidy-file.entity';
 import { UntidyFilesRepository } from './untidy-files.repository';
+import { UploadEntity } from './upload.entity';
 import { UploadsRepository } from './uploads.repository';
 
-export const filesDatabase = {
+export const filesDatabase: ServiceSchema = {
   schema: 'files',
-  migrations: [
-    LocalIndex1700000000200,
-    LocalIndexModels1700000000210,
-    Files1700000002000,
-    FilesInFull1700000002010,
-    IndexModels1700000002020,
-    VisibleWork1700000002030,
-    IndexingTurns1700000002040,
-    JobTraceparent1700000002050,
-    ActiveCurrent1700000002060,
+  migrations: [Files1795392000000],
+  entities: [
+    ...eventEntities,
+    IdempotencyKeyEntity,
+    ...localIndexEntities,
+    FileEntity,
+    FileTagEntity,
+    UploadEntity,
+    IndexingJobEntity,
+    IndexingTurnEntity,
+    PassageEntity,
+    IndexModelEntity,
+    IndexedContentEntity,
+    UntidyFileEntity,
+    DeletedBotEntity,
+    KnowledgeBaseEntity,
+    StorageUseEntity,
+    BotHomeEntity,
   ],
 };
 
@@ -65,7 +80,10 @@ export class FileStoreModule {
   static register(config: FileStoreConfig): DynamicModule {
     return {
       module: FileStoreModule,
-      imports: [PassagesModule.register(config, listKnownModels)],
+      imports: [
+        PassagesModule.register(config, listKnownModels),
+        TypeOrmModule.forFeature([IndexModelEntity, PassageEntity, UploadEntity]),
+      ],
       providers: [
         ...repositories,
         {

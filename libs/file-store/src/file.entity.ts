@@ -1,53 +1,130 @@
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import type { AccessPolicy, File, FileOwner, FileStatus } from '@parley/contracts/files';
-import type { IndexingStage } from '@parley/contracts/indexing-work';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
+import { Check, Column, Entity, Index } from 'typeorm';
 import type { OwnerType } from './file-scope';
+import type { IndexingJobEntity } from './indexing-job.entity';
 
 export interface FileRef {
   botId: string;
   fileId: string;
 }
 
-export interface FileRow {
-  id: string;
-  bot_id: string;
-  namespace: string;
-  key: string;
-  owner_type: OwnerType;
-  owner_id: string | null;
-  content_type: string;
+/** File of a bot: its declaration, the versions of its content, and the state of its indexing. */
+@Entity('file')
+@Check(
+  'file_status_check',
+  `status IN ('upload_pending', 'upload_failed', 'upload_completed', 'indexing_pending', 'indexing_failed', 'indexing_completed')`,
+)
+@Check('file_owner_type_check', `owner_type IN ('bot', 'integration', 'user')`)
+// Unique index on bot_id, md5(key) and namespace: TypeORM declares no expressions.
+@Index('file_key', { synchronize: false })
+@Index('file_created', ['bot_id', 'created_at', 'id'])
+@Index('file_lapsed', ['upload_expires_at'], { where: `status = 'upload_pending'` })
+@Index('file_expired', ['expires_at'], { where: 'expires_at IS NOT NULL' })
+@Index('file_failed', ['updated_at', 'id'], { where: `status = 'indexing_failed'` })
+@Index('file_of_integration', ['bot_id', 'namespace'], { where: `owner_type = 'integration'` })
+@Index('file_of_user', ['bot_id', 'owner_id'], { where: `owner_type = 'user'` })
+@Index('file_for_integrations', ['bot_id'], { where: `access_policies @> '{integrations}'` })
+@Index('file_for_users', ['bot_id'], { where: `access_policies @> '{public_content}'` })
+export class FileEntity {
+  @PrimaryIdColumn()
+  id!: string;
+
+  @IdColumn()
+  bot_id!: string;
+
+  @IdColumn()
+  key!: string;
+
+  @Column('text')
+  content_type!: string;
+
   /** `bigint`, which arrives as text; so does `size`. */
-  declared_size: string;
-  size: string | null;
-  tags: Record<string, string>;
-  metadata: Record<string, unknown>;
-  access_policies: AccessPolicy[];
-  index: boolean;
-  indexing: IndexingConfiguration;
-  immediately_public: boolean;
-  status: FileStatus;
-  failed_status_reason: string | null;
-  expires_at: Date | null;
-  upload_id: string;
-  upload_expires_at: Date;
-  blob_version: string | null;
+  @Column('bigint')
+  declared_size!: string;
+
+  /** Bytes of the newest content; null until there is one. */
+  @Column('bigint', { nullable: true })
+  size!: string | null;
+
+  @Column('jsonb')
+  tags!: Record<string, string>;
+
+  @Column('jsonb')
+  metadata!: Record<string, unknown>;
+
+  @Column('text', { array: true })
+  access_policies!: AccessPolicy[];
+
+  @Column('boolean')
+  index!: boolean;
+
+  @Column('jsonb')
+  indexing!: IndexingConfiguration;
+
+  @Column('boolean')
+  immediately_public!: boolean;
+
+  @Column('text')
+  status!: FileStatus;
+
+  @Column('text', { nullable: true })
+  failed_status_reason!: string | null;
+
+  @Column({ type: 'timestamptz', precision: 3, nullable: true })
+  expires_at!: Date | null;
+
+  /** Declaration that an upload URL is valid for. */
+  @IdColumn()
+  upload_id!: string;
+
+  @Column({ type: 'timestamptz', precision: 3 })
+  upload_expires_at!: Date;
+
   /** Version that is to be searchable: a new one for each upload, each set of passages and each retry. */
-  content_version: string | null;
+  @IdColumn({ nullable: true })
+  content_version!: string | null;
+
   /** Version that is searchable. */
-  active_version: string | null;
+  @IdColumn({ nullable: true })
+  active_version!: string | null;
+
+  @TimestampColumn()
+  created_at!: Date;
+
+  @TimestampColumn()
+  updated_at!: Date;
+
+  /** Namespace in which the key is unique: the alias of an installation, or '' for the bot and its users. */
+  @IdColumn({ default: '' })
+  namespace!: string;
+
+  @Column('text', { default: 'bot' })
+  owner_type!: OwnerType;
+
+  /** Id of the integration or user. */
+  @IdColumn({ nullable: true })
+  owner_id!: string | null;
+
+  /** Version of the bytes. */
+  @IdColumn({ nullable: true })
+  blob_version!: string | null;
+
+  @Column('boolean', { default: false })
+  are_passages_set!: boolean;
+
   /** Whether the active version was made from the current content: its bytes, or the passages that were set. */
-  is_active_current: boolean;
-  are_passages_set: boolean;
-  created_at: Date;
-  updated_at: Date;
+  @Column('boolean', { default: false })
+  is_active_current!: boolean;
 }
 
 /** `job` is null unless the file is being indexed. */
-export interface FileWithJob extends FileRow {
-  job: { stage: IndexingStage; part: number; attempts: number; last_error: string | null } | null;
+export interface FileWithJob extends FileEntity {
+  job: Pick<IndexingJobEntity, 'stage' | 'part' | 'attempts' | 'last_error'> | null;
 }
 
-export function toFile(row: FileRow & Partial<FileWithJob>, url: string): File {
+export function toFile(row: FileEntity & Partial<FileWithJob>, url: string): File {
   return {
     id: row.id,
     botId: row.bot_id,
@@ -70,7 +147,7 @@ export function toFile(row: FileRow & Partial<FileWithJob>, url: string): File {
   };
 }
 
-function ownerOf({ owner_type: type, owner_id, bot_id, namespace }: FileRow): FileOwner {
+function ownerOf({ owner_type: type, owner_id, bot_id, namespace }: FileEntity): FileOwner {
   if (type === 'bot') return { type, id: bot_id };
   return { type, id: owner_id ?? undefined, alias: type === 'integration' ? namespace : undefined };
 }
@@ -85,11 +162,11 @@ function progressOf({ stage, part, attempts, last_error }: NonNullable<FileWithJ
 }
 
 /** Expired files are hidden from readers, though the row may still exist. */
-export function isExpired({ expires_at: at }: FileRow): boolean {
+export function isExpired({ expires_at: at }: FileEntity): boolean {
   return at !== null && at.getTime() <= Date.now();
 }
 
-export function blobOf(file: FileRow): string {
+export function blobOf(file: FileEntity): string {
   return blobKey({ botId: file.bot_id, fileId: file.id }, file.blob_version ?? '');
 }
 

@@ -6,7 +6,7 @@ import { newId } from '@parley/persistence/ids';
 import { mergedJson } from '@parley/persistence/tags';
 import { type KeyColumn, Keyset, pageSize } from '@parley/persistence/keyset';
 import type { TagQuery } from '@parley/contracts/query-fields';
-import type { FileRef, FileRow, FileWithJob } from './file.entity';
+import type { FileEntity, FileRef, FileWithJob } from './file.entity';
 import { eachOf, fewReadable, fewTagged } from './few-files';
 import { type FileScope, notExpired, owned, readable } from './file-scope';
 
@@ -49,7 +49,7 @@ export class FilesRepository {
    * Undefined, and nothing done, when the bot was deleted, the quotas have too little room or are locked, or the key is
    * taken: by a file of another owner, or by any file unless `replaces` is set. Index file_key.
    */
-  async declare(sql: Sql, scope: FileScope, file: FileDeclaration, room: Room): Promise<FileRow | undefined> {
+  async declare(sql: Sql, scope: FileScope, file: FileDeclaration, room: Room): Promise<FileEntity | undefined> {
     const values: unknown[] = [
       scope.botId,
       scope.namespace,
@@ -73,7 +73,7 @@ export class FilesRepository {
       room.vectorBytes,
       file.replaces,
     ];
-    const [row] = await sql.query<FileRow>(
+    const [row] = await sql.query<FileEntity>(
       `WITH declared AS (
          INSERT INTO file (id, bot_id, namespace, owner_type, owner_id, key, declared_size, content_type, tags, metadata,
            access_policies, index, indexing, immediately_public, expires_at, upload_id, upload_expires_at, status)
@@ -127,22 +127,22 @@ export class FilesRepository {
   }
 
   /** File that has the key in the namespace of the scope, of any owner, expired or not. Index file_key. */
-  async findKey(sql: Sql, { botId, namespace }: FileScope, key: string): Promise<FileRow | undefined> {
-    const [row] = await sql.query<FileRow>(
+  async findKey(sql: Sql, { botId, namespace }: FileScope, key: string): Promise<FileEntity | undefined> {
+    const [row] = await sql.query<FileEntity>(
       'SELECT * FROM file WHERE bot_id = $1 AND namespace = $2 AND md5(key) = md5($3) AND key = $3',
       [botId, namespace, key],
     );
     return row;
   }
 
-  async findUnexpired(fileId: string): Promise<FileRow | undefined> {
-    const [row] = await this.database.query<FileRow>(`SELECT * FROM file WHERE id = $1 AND ${notExpired}`, [fileId]);
+  async findUnexpired(fileId: string): Promise<FileEntity | undefined> {
+    const [row] = await this.database.query<FileEntity>(`SELECT * FROM file WHERE id = $1 AND ${notExpired}`, [fileId]);
     return row;
   }
 
   /** Row lock until the transaction ends. Includes expired files. */
-  async findForUpdate(tx: Sql, fileId: string): Promise<FileRow | undefined> {
-    const [row] = await tx.query<FileRow>('SELECT * FROM file WHERE id = $1 FOR UPDATE', [fileId]);
+  async findForUpdate(tx: Sql, fileId: string): Promise<FileEntity | undefined> {
+    const [row] = await tx.query<FileEntity>('SELECT * FROM file WHERE id = $1 FOR UPDATE', [fileId]);
     return row;
   }
 
@@ -174,7 +174,7 @@ export class FilesRepository {
   }
 
   /** One statement, so that no concurrent change is lost. Undefined when the scope owns no such file. */
-  async update(tx: Sql, scope: FileScope, fileId: string, change: FileChange): Promise<FileRow | undefined> {
+  async update(tx: Sql, scope: FileScope, fileId: string, change: FileChange): Promise<FileEntity | undefined> {
     const values: unknown[] = [
       fileId,
       JSON.stringify(change.tags ?? {}),
@@ -183,7 +183,7 @@ export class FilesRepository {
       change.expiresAt !== undefined,
       change.expiresAt ?? null,
     ];
-    const [row] = await tx.query<FileRow>(
+    const [row] = await tx.query<FileEntity>(
       `UPDATE file SET tags = ${mergedJson('tags', '$2')}, metadata = ${mergedJson('metadata', '$3')},
          access_policies = coalesce($4, access_policies),
          expires_at = CASE WHEN $5 THEN $6 ELSE expires_at END, updated_at = now()
@@ -323,7 +323,7 @@ export function fileTagConditions(filter: TagQuery | undefined, values: unknown[
   return conditions.length > 0 ? conditions.join(' AND ') : 'true';
 }
 
-const sortColumns: Record<NonNullable<ListFiles['sortField']>, KeyColumn<FileRow>> = {
+const sortColumns: Record<NonNullable<ListFiles['sortField']>, KeyColumn<FileEntity>> = {
   createdAt: { sql: 'created_at', type: 'timestamptz', of: (row) => row.created_at },
   updatedAt: { sql: 'updated_at', type: 'timestamptz', of: (row) => row.updated_at },
   key: { sql: 'key', type: 'text', of: (row) => row.key },

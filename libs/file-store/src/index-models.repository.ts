@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import type { KnownModel } from '@parley/passages/passage-index';
+import { Repository } from 'typeorm';
+import { IndexModelEntity } from './index-model.entity';
 import type { ContentVersion } from './passages.repository';
 import { botsWithFiles } from './storage-use.repository';
 
@@ -27,7 +30,10 @@ export function listKnownModels(sql: Sql): Promise<KnownModel[]> {
 /** Embedding models of the passage index: which one is active, and which contents each lacks. */
 @Injectable()
 export class IndexModelsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(IndexModelEntity) private readonly models: Repository<IndexModelEntity>,
+  ) {}
 
   /**
    * Makes this the active model, unless it lacks searchable contents. The first model ever is accepted as it is. Table
@@ -41,7 +47,7 @@ export class IndexModelsRepository {
       if (active) {
         const { lacking } = await this.count(model, tx);
         if (lacking > 0) return { activeModel: active.model, lacking };
-        await tx.query('UPDATE index_model SET is_active = false WHERE is_active');
+        await tx.manager.update(IndexModelEntity, { model: active.model }, { is_active: false });
       }
       await tx.query(
         `INSERT INTO index_model (model, is_active) VALUES ($1, true)
@@ -134,17 +140,15 @@ export class IndexModelsRepository {
   }
 
   async findPlace(model: string): Promise<string> {
-    const [row] = await this.database.query<{ place: string }>('SELECT place FROM index_model WHERE model = $1', [
-      model,
-    ]);
-    return row?.place ?? '';
+    const known = await this.models.findOneBy({ model });
+    return known?.place ?? '';
   }
 
   async savePlace(model: string, fileId: string): Promise<void> {
-    await this.database.query('UPDATE index_model SET place = $2 WHERE model = $1', [model, fileId]);
+    await this.models.update({ model }, { place: fileId });
   }
 
-  listFormer(kept: string[]): Promise<{ model: string; dimensions: number | null }[]> {
+  listFormer(kept: string[]): Promise<Pick<IndexModelEntity, 'model' | 'dimensions'>[]> {
     return this.database.query(
       'SELECT model, dimensions FROM index_model WHERE NOT is_active AND model <> ALL($1) ORDER BY model',
       [kept],

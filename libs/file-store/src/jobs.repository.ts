@@ -3,15 +3,13 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { newUlid } from '@parley/persistence/ids';
 import type { IndexingStage } from '@parley/contracts/indexing-work';
 import { currentTraceparent } from '@parley/tracing/tracing';
-import type { FileRef, FileRow } from './file.entity';
+import type { FileEntity, FileRef } from './file.entity';
+import type { JobSource } from './indexing-job.entity';
 import type { ContentVersion } from './passages.repository';
-
-/** `content`: passages are made from the bytes. `passages`: they exist already, and lack only their vectors. */
-export type JobSource = 'content' | 'passages';
 
 export interface TakenJob {
   version: ContentVersion;
-  file: FileRow;
+  file: FileEntity;
   source: JobSource;
   /**
    * Fencing token: a new one each time the job is taken, so a worker that lost the job, even to another attempt of the
@@ -97,7 +95,7 @@ export class JobsRepository {
 
   async takeOf(botId: string, worker: string): Promise<TakenJob | undefined> {
     const lease = newUlid();
-    const [row] = await this.database.query<FileRow & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
+    const [row] = await this.database.query<FileEntity & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
       `WITH next AS MATERIALIZED (
          SELECT job.file_id, job.content_version FROM indexing_job job
          WHERE job.bot_id = $1 AND ${isTakeable}

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import type { ListFilePassages, Passage, PassageSubtype, PassageType } from '@parley/contracts/passages';
 import { Database, type Sql } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
+import { Repository } from 'typeorm';
 import type { FileRef } from './file.entity';
+import { PassageEntity } from './passage.entity';
 
 export interface NewPassage {
   position: number;
@@ -15,14 +18,7 @@ export interface NewPassage {
   breadcrumb: string[];
 }
 
-interface PassageRow {
-  id: string;
-  position: number;
-  content: string;
-  type: PassageType;
-  subtype: PassageSubtype;
-  page_number: number | null;
-}
+type PassageRow = Pick<PassageEntity, 'id' | 'position' | 'content' | 'type' | 'subtype' | 'page_number'>;
 
 export interface ContentVersion extends FileRef {
   contentVersion: string;
@@ -40,7 +36,10 @@ export function passageId(fileId: string, contentVersion: string, position: numb
 
 @Injectable()
 export class PassagesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(PassageEntity) private readonly passages: Repository<PassageEntity>,
+  ) {}
 
   /** Idempotent. One statement for any number of passages. */
   async write(
@@ -114,12 +113,8 @@ export class PassagesRepository {
   }
 
   async deleteVersion({ fileId, contentVersion }: ContentVersion): Promise<boolean> {
-    const deleted = await this.database.query(
-      `WITH deleted AS (DELETE FROM passage WHERE file_id = $1 AND content_version = $2 RETURNING 1)
-       SELECT 1 FROM deleted LIMIT 1`,
-      [fileId, contentVersion],
-    );
-    return deleted.length > 0;
+    const { affected } = await this.passages.delete({ file_id: fileId, content_version: contentVersion });
+    return affected !== 0;
   }
 
   async deleteExcept(sql: Sql, fileId: string, keptVersions: string[]): Promise<void> {

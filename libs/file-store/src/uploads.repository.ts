@@ -1,20 +1,22 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Sql } from '@parley/persistence/database';
+import { Repository } from 'typeorm';
 import type { FileRef } from './file.entity';
+import { UploadEntity } from './upload.entity';
 
 /** Seconds without a heartbeat after which an upload counts as abandoned. */
 const abandonedAfterSeconds = 600;
 
 @Injectable()
 export class UploadsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(UploadEntity) private readonly uploads: Repository<UploadEntity>,
+  ) {}
 
   async begin(file: FileRef, contentVersion: string): Promise<void> {
-    await this.database.query('INSERT INTO upload (content_version, bot_id, file_id) VALUES ($1, $2, $3)', [
-      contentVersion,
-      file.botId,
-      file.fileId,
-    ]);
+    await this.uploads.insert({ content_version: contentVersion, bot_id: file.botId, file_id: file.fileId });
   }
 
   /**
@@ -33,8 +35,8 @@ export class UploadsRepository {
 
   /** False when the sweeper removed the upload as abandoned: its blob may be gone. */
   async end(sql: Sql, contentVersion: string): Promise<boolean> {
-    const rows = await sql.query('DELETE FROM upload WHERE content_version = $1 RETURNING 1', [contentVersion]);
-    return rows.length > 0;
+    const { affected } = await sql.manager.delete(UploadEntity, { content_version: contentVersion });
+    return affected === 1;
   }
 
   async versionsOf(sql: Sql, fileId: string): Promise<string[]> {

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Database } from '@parley/persistence/database';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
 import { documentTerms } from './lexicon';
 import { LocalIndex } from './local-index';
+import { localIndexTables1795392000000 } from './migrations/1795392000000-local-index-tables';
 import { LocalIndexRepository } from './local-index.repository';
-import { LocalIndex1700000000200 } from './migrations/1700000000200-local-index';
-import { LocalIndexModels1700000000210 } from './migrations/1700000000210-local-index-models';
 import { describeLargePassageIndex } from './test/large-index.behaviour';
 import { describePassageIndex, point, query, testEmbedder } from './test/passage-index.behaviour';
 
@@ -19,7 +17,7 @@ const openIndex = (options: { cacheMb?: number; model?: string } = {}) =>
   });
 
 beforeAll(async () => {
-  test = await createTestDatabase([LocalIndex1700000000200, LocalIndexModels1700000000210], 'files');
+  test = await createTestDatabase(localIndexTables1795392000000, 'files');
 });
 afterAll(() => test.drop());
 
@@ -308,34 +306,6 @@ it('writes in the transaction of the caller, and rolls back with it', async () =
 
   await expect(undone).rejects.toThrow('no');
   expect(await index.count(bot)).toBe(0);
-});
-
-it('keeps its points through the migration to several models, and those of the first model when it is reverted', async () => {
-  const [bot, id] = [randomUUID(), randomUUID()];
-  const migrations = [LocalIndex1700000000200, LocalIndexModels1700000000210];
-  const old = await createTestDatabase([LocalIndex1700000000200], 'files');
-  const write = (sql: Database, model: string, revision: number) =>
-    sql.query(
-      `INSERT INTO local_index_point
-         (bot_id, id, model, file_id, content_version, vector, term_indices, term_values, tags, revision)
-       VALUES ($1, $2, $3, 'file_a', 'v1', '', '', '', '{}', $4)`,
-      [bot, id, model, revision],
-    );
-  await write(old.database, 'first', 1);
-  await expect(write(old.database, 'second', 2)).rejects.toThrow();
-  const current = await Database.open({ url: old.url, schema: 'files', migrations, poolSize: 1 });
-
-  await current.migrate();
-  await write(current, 'second', 2);
-
-  const models = () => current.query('SELECT model FROM local_index_point ORDER BY model');
-  expect(await models()).toEqual([{ model: 'first' }, { model: 'second' }]);
-  await expect(write(current, 'second', 3)).rejects.toThrow();
-  await new LocalIndexModels1700000000210().down(current as never);
-  expect(await models()).toEqual([{ model: 'first' }]);
-  await expect(write(current, 'second', 2)).rejects.toThrow();
-  await current.close();
-  await old.drop();
 });
 
 it('caches a bot again after it had too many points and has few', async () => {

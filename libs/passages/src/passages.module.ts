@@ -18,8 +18,8 @@ import type { KnownModel, PassageIndex } from './passage-index';
 import { embedder, passageIndex } from './tokens';
 
 /**
- * Embedder and passage index of a service. The local index stores its points in the service's own schema, whose
- * migrations must include LocalIndex1700000000200 and LocalIndexModels1700000000210.
+ * Embedder and passage index of a service. The local index stores its points in the service's own schema, whose first
+ * migration must create `localIndexTables1795392000000`.
  */
 @Module({})
 export class PassagesModule {

@@ -467,7 +467,7 @@ describe('with points of other models', () => {
   const next = { model: 'next', dimensions: 5 };
   const nextCollection = '/collections/parley_next_5_c6c1c9a9';
   const known = () => new QdrantIndex({ url: server.url, embedder: testEmbedder, knownModels });
-  const within = { query: () => Promise.resolve([]) };
+  const within = { query: () => Promise.resolve([]) } as unknown as Sql;
   let askedWithin: (Sql | undefined)[];
   const knownModels = (sql?: Sql) => {
     askedWithin.push(sql);

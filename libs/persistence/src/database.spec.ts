@@ -8,28 +8,25 @@ import {
   type TestDatabase,
 } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { Database } from './database';
+import type { QueryRunner } from 'typeorm';
+import { Database, OutdatedSchema } from './database';
 import { CannotConnect, isStopped, isUniqueViolation } from './errors';
+import type { Migration } from './service-schema';
 
-class Things1700000000001 implements MigrationInterface {
+class Things1700000000001 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('CREATE TABLE things.thing (name text PRIMARY KEY)');
   }
-
-  async down(): Promise<void> {}
 }
 
-class MoreThings1700000000002 implements MigrationInterface {
+class MoreThings1700000000002 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`INSERT INTO things.thing VALUES ('migrated')`);
   }
-
-  async down(): Promise<void> {}
 }
 
 /** Migration that waits until three other processes wait for the migration lock. */
-class AfterThreeCame1700000000000 implements MigrationInterface {
+class AfterThreeCame1700000000000 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     const othersWaiting = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
@@ -38,25 +35,19 @@ class AfterThreeCame1700000000000 implements MigrationInterface {
       (others) => others.length === 3,
     );
   }
-
-  async down(): Promise<void> {}
 }
 
-class SlowThings1700000000005 implements MigrationInterface {
+class SlowThings1700000000005 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('CREATE TABLE things.thing (name text PRIMARY KEY); SELECT pg_sleep(0.2)');
   }
-
-  async down(): Promise<void> {}
 }
 
-class BrokenThings1700000000003 implements MigrationInterface {
+class BrokenThings1700000000003 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`INSERT INTO things.thing VALUES ('half')`);
     await runner.query('SELECT no_such_function()');
   }
-
-  async down(): Promise<void> {}
 }
 
 const unavailable = { type: 'Internal', code: 503, retryAfterSeconds: 1 };
@@ -651,6 +642,27 @@ describe('Migrations', () => {
     await Promise.all([before.close(), after.close()]);
   });
 
+  it('refuse a schema of an older development version, and change nothing', async () => {
+    class Newer1700000000003 extends MoreThings1700000000002 {}
+    const older = await Database.open({ url: empty.url, schema: 'things', migrations, poolSize: 1 });
+    await older.migrate();
+    const newer = await Database.open({
+      url: empty.url,
+      schema: 'things',
+      migrations: [Newer1700000000003],
+      poolSize: 1,
+    });
+
+    await expect(newer.migrate()).rejects.toThrow(OutdatedSchema);
+    await expect(newer.pendingMigrations()).rejects.toThrow(
+      /^The schema "things" was created by an older development version of Parley \(migration "Things1700000000001"\)/,
+    );
+
+    await expect(namesIn(older)).resolves.toEqual(['migrated']);
+    await expect(older.query('SELECT 1 FROM migration')).resolves.toHaveLength(2);
+    await Promise.all([older.close(), newer.close()]);
+  });
+
   it('may exceed the statement timeout', async () => {
     const options = { url: empty.url, schema: 'things', migrations: [SlowThings1700000000005], poolSize: 1 };
     const database = await Database.open({ ...options, statementTimeoutMs: 100 });
@@ -682,12 +694,10 @@ describe('Migrations', () => {
   });
 
   it('of two schemas in one database do not block each other', async () => {
-    class Others1700000000004 implements MigrationInterface {
+    class Others1700000000004 implements Migration {
       async up(runner: QueryRunner): Promise<void> {
         await runner.query('CREATE TABLE others.thing (name text PRIMARY KEY)');
       }
-
-      async down(): Promise<void> {}
     }
     const things = await Database.open({ url: empty.url, schema: 'things', migrations, poolSize: 1 });
     const others = await Database.open({

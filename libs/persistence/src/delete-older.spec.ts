@@ -1,13 +1,13 @@
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { deleteOlder } from './delete-older';
-import { idempotencyMigrations } from './idempotency';
+import { idempotencyTables1795392000000 } from './migrations/1795392000000-idempotency-tables';
 
 describe('Deleting rows older than a limit', () => {
   let test: TestDatabase;
 
   beforeAll(async () => {
-    test = await createTestDatabase(idempotencyMigrations, 'older');
+    test = await createTestDatabase(idempotencyTables1795392000000, 'older');
   });
 
   afterAll(() => test.drop());

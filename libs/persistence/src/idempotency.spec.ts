@@ -3,17 +3,9 @@ import { type Operation, operation } from '@parley/contracts/operation';
 import { isReplayed } from '@parley/contracts/replayed';
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Database, type Sql, type Transaction } from './database';
-import { type Asker, Idempotency, idempotencyMigrations } from './idempotency';
-
-class Things1700000000900 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE TABLE things.thing (name text)');
-  }
-
-  async down(): Promise<void> {}
-}
+import { type Asker, Idempotency } from './idempotency';
+import { idempotencyTables1795392000000 } from './migrations/1795392000000-idempotency-tables';
 
 class Thing {
   name!: string;
@@ -29,7 +21,7 @@ let idempotency: Idempotency;
 let keys = 0;
 
 beforeAll(async () => {
-  test = await createTestDatabase([...idempotencyMigrations, Things1700000000900], 'things');
+  test = await createTestDatabase(`${idempotencyTables1795392000000} CREATE TABLE thing (name text)`, 'things');
   idempotency = new Idempotency(test.database);
 });
 

@@ -6,9 +6,6 @@ import { markReplayed } from '@parley/contracts/replayed';
 import type { Database, Sql, Transaction } from './database';
 import { deleteOlder } from './delete-older';
 import { isUnsettled } from './errors';
-import { IdempotencyKeys1700000000140 } from './migrations/1700000000140-idempotency-keys';
-
-export const idempotencyMigrations = [IdempotencyKeys1700000000140];
 
 const keptHours = 24;
 

@@ -1,15 +1,14 @@
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 import { type KeyColumn, Keyset } from './keyset';
+import type { Migration } from './service-schema';
 
-class Notes1700000000000 implements MigrationInterface {
+class Notes1700000000000 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(
       'CREATE TABLE paging.note (id text COLLATE "C" PRIMARY KEY, created_at timestamptz(3) NOT NULL, place int8 NOT NULL)',
     );
   }
-
-  async down(): Promise<void> {}
 }
 
 interface NoteRow {

@@ -2,6 +2,7 @@ import { type DynamicModule, Injectable, Module, type OnModuleInit } from '@nest
 import { Database } from '@parley/persistence/database';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { until } from '@parley/testing/until';
+import { plainSchema } from '@parley/testing/plain-schema';
 import { ServiceConfig } from './config';
 import type { Platform } from './platform';
 import { ServiceModule } from './service.module';
@@ -33,7 +34,7 @@ class ProbeModule {
       module: ProbeModule,
       imports: [
         ServiceModule.register(
-          { name: 'probe', contract: {}, database: { schema: 'probe', migrations: [], config } },
+          { name: 'probe', contract: {}, database: { ...plainSchema('probe'), config } },
           platform,
         ),
       ],

@@ -5,6 +5,7 @@ import { sendTo } from '@parley/testing/front-door';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
+import { plainSchema } from '@parley/testing/plain-schema';
 import { ServiceConfig } from './config';
 import type { Platform } from './platform';
 import { ServiceModule } from './service.module';
@@ -15,7 +16,7 @@ const poolSize = 2;
 class ProbeModule {
   static register(databaseUrl: string, platform: Platform): DynamicModule {
     const config = Object.assign(new ServiceConfig(), { databaseUrl, databasePoolSize: poolSize });
-    const database = { schema: 'probe', migrations: [], config };
+    const database = { ...plainSchema('probe'), config };
     return {
       module: ProbeModule,
       imports: [ServiceModule.register({ name: 'probe', contract: {}, database }, platform)],

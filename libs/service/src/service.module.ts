@@ -1,4 +1,5 @@
 import {
+  type BeforeApplicationShutdown,
   type DynamicModule,
   Inject,
   Injectable,
@@ -6,19 +7,21 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleDestroy,
-  type Provider,
 } from '@nestjs/common';
+import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { Loop } from '@parley/background/loop';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { retentionHours } from '@parley/transport/event-stream';
 import type { Consumer, Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
-import { Database, type MigrationClass } from '@parley/persistence/database';
-import { Idempotency, idempotencyMigrations } from '@parley/persistence/idempotency';
+import { Database } from '@parley/persistence/database';
+import { Idempotency } from '@parley/persistence/idempotency';
+import { ServiceDataSource } from '@parley/persistence/service-data-source';
+import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { DeadLettersRepository } from '@parley/events/dead-letters.repository';
 import { Inbox } from '@parley/events/inbox';
 import { Outbox } from '@parley/events/outbox';
-import { outboxMigrations, OutboxRepository } from '@parley/events/outbox.repository';
+import { OutboxRepository } from '@parley/events/outbox.repository';
 import { Relay } from '@parley/events/relay';
 import { Admission } from './admission';
 import { ApiExceptionFilter } from './api-exception.filter';
@@ -37,7 +40,7 @@ export interface ServiceOptions {
   contract: Contract;
   /** Consumers that must have a handler. */
   consumers?: Consumer[];
-  database: { schema: string; migrations: MigrationClass[]; config: ServiceConfig };
+  database: ServiceSchema & { config: ServiceConfig };
 }
 
 /** Common providers of a service with a database: bus, database, outbox, idempotency. Import it once per app module. */
@@ -47,11 +50,28 @@ export class ServiceModule {
     return {
       module: ServiceModule,
       global: true,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          // Reported at once: the supervisor of the process starts it again.
+          useFactory: () => ({ type: 'postgres', toRetry: () => false }),
+          dataSourceFactory: () => openDataSource(options, platform),
+        }),
+      ],
       controllers: [HealthController],
       providers: [
         { provide: optionsToken, useValue: options },
         ...platformProviders(platform, options.database.config),
-        ...databaseProviders(options, platform),
+        {
+          provide: Database,
+          useFactory: (source: ServiceDataSource) => new Database(source),
+          inject: [getDataSourceToken()],
+        },
+        Outbox,
+        ...[Inbox, Idempotency, DeadLettersRepository, OutboxRepository].map((type) => ({
+          provide: type,
+          useFactory: (database: Database) => new type(database),
+          inject: [Database],
+        })),
         {
           provide: ParleyServer,
           useFactory: (letters: DeadLettersRepository) => parleyServer(options, platform, letters),
@@ -84,47 +104,39 @@ export class ServiceModule {
   }
 }
 
-export function serviceMigrations(own: MigrationClass[]): MigrationClass[] {
-  return [...outboxMigrations, ...idempotencyMigrations, ...own];
+/** Opens the data source, and runs the migrations or requires that they have run. */
+async function openDataSource(
+  { name, database: { config, ...schema } }: ServiceOptions,
+  { metrics, migrateAtStart }: Platform,
+): Promise<ServiceDataSource> {
+  const place = `${name} waiting for the database`;
+  const source = await ServiceDataSource.open({
+    ...schema,
+    url: config.databaseUrl,
+    poolSize: config.databasePoolSize,
+    statementTimeoutMs: config.statementTimeoutMs,
+    maxWaiting: config.databaseMaxWaiting,
+    onShed: () => metrics.countShed(place, 'queue'),
+    onWritesRefused: () => metrics.countWritesRefused('database'),
+  });
+  metrics.watchUnderWay(place, () => source.pool.waitingCount);
+  try {
+    await prepareSchema(new Database(source), migrateAtStart);
+    return source;
+  } catch (error) {
+    await source.destroy();
+    throw error;
+  }
 }
 
-function databaseProviders(
-  { name, database: { schema, migrations, config } }: ServiceOptions,
-  platform: Platform,
-): Provider[] {
-  const place = `${name} waiting for the database`;
-  return [
-    {
-      provide: Database,
-      useFactory: async () => {
-        const all = serviceMigrations(migrations);
-        const database = await Database.open({
-          url: config.databaseUrl,
-          schema,
-          migrations: all,
-          poolSize: config.databasePoolSize,
-          statementTimeoutMs: config.statementTimeoutMs,
-          maxWaiting: config.databaseMaxWaiting,
-          onShed: () => platform.metrics.countShed(place, 'queue'),
-          onWritesRefused: () => platform.metrics.countWritesRefused('database'),
-        });
-        platform.metrics.watchUnderWay(place, () => database.waiting);
-        if (platform.migrateAtStart) await database.migrate();
-        const pending = await database.pendingMigrations();
-        if (pending.length === 0) return database;
-        await database.close();
-        throw new Error(
-          `The schema "${schema}" has ${pending.length} pending migrations (${pending.join(', ')}): run \`npm run migrate\` first.`,
-        );
-      },
-    },
-    Outbox,
-    ...[Inbox, Idempotency, DeadLettersRepository, OutboxRepository].map((type) => ({
-      provide: type,
-      useFactory: (database: Database) => new type(database),
-      inject: [Database],
-    })),
-  ];
+async function prepareSchema(database: Database, migrateAtStart: boolean): Promise<void> {
+  if (migrateAtStart) await database.migrate();
+  const pending = await database.pendingMigrations();
+  if (pending.length > 0) {
+    throw new Error(
+      `The schema "${database.schema}" has ${pending.length} pending migrations (${pending.join(', ')}): run \`npm run migrate\` first.`,
+    );
+  }
 }
 
 function parleyServer(
@@ -158,11 +170,13 @@ function isForClients(operation: Operation | InstanceOperation): boolean {
 
 /**
  * Stop, in this order so that nothing is lost: requests and events (`onModuleDestroy`), then background work
- * (`beforeApplicationShutdown` of its providers), then outbox, database and bus. Nest itself would close the server of the
- * bus only after the background work.
+ * (`beforeApplicationShutdown` of its providers) and after it the outbox, then database and bus
+ * (`onApplicationShutdown`). Nest itself would close the server of the bus only after the background work.
  */
 @Injectable()
-class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+class ServiceLifecycle
+  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
+{
   private readonly relay: Relay;
   private readonly cleaning: Loop;
 
@@ -222,10 +236,16 @@ class ServiceLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApp
     await Promise.all([this.connections.close(shutdownTimeoutMs), this.server.drain(shutdownTimeoutMs)]);
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /**
+   * Nest calls the hooks of global modules after those of others: no background work adds events any more. Events of
+   * requests that outlive the shutdown timeout stay in the outbox for the next process.
+   */
+  async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([this.relay.stop(), this.cleaning.stop()]);
     await this.publishTheLast();
-    await this.database.close();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
     await this.platform.driver.close();
   }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import type { DynamicModule } from '@nestjs/common';
 import type { Client } from '@botpress/client';
+import { newId } from '@parley/persistence/ids';
 import type { Role } from '@parley/contracts/caller';
 import { newToken, operatorToken } from '@parley/secrets/token';
 import { ProcessConfig, ServiceConfig } from '@parley/service/config';
@@ -110,7 +111,8 @@ export async function startFrontDoor(
     sql,
     newAccount: () => newAccount(service.url, operator),
     addMember: async (workspaceId, accountId, role) => {
-      await sql('INSERT INTO admin.workspace_member (workspace_id, account_id, role) VALUES ($1, $2, $3)', [
+      await sql('INSERT INTO admin.workspace_member (id, workspace_id, account_id, role) VALUES ($1, $2, $3, $4)', [
+        newId('member'),
         workspaceId,
         accountId,
         role,

@@ -2,7 +2,8 @@ import type { DynamicModule } from '@nestjs/common';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { Database } from '@parley/persistence/database';
 import { createLogger } from '@parley/logging/logger';
-import { DeliveriesRepository, deliveryMigrations } from '@parley/events/deliveries.repository';
+import { DeliveriesRepository } from '@parley/events/deliveries.repository';
+import { eventsSchema } from '@parley/events/events-schema';
 import { PostgresEvents } from '@parley/events/postgres-events';
 import { createHybridApp } from '@parley/service/hybrid-app';
 import { Metrics } from '@parley/service/metrics';
@@ -18,8 +19,7 @@ export async function joinService(
   const logger = createLogger('test', 'silent');
   const database = await Database.open({
     url: databaseUrl,
-    schema: 'events',
-    migrations: deliveryMigrations,
+    ...eventsSchema,
     poolSize: 3,
   });
   const events = new PostgresEvents(new DeliveriesRepository(database), logger);

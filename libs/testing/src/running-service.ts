@@ -6,7 +6,8 @@ import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
 import { Database } from '@parley/persistence/database';
 import { createLogger, type LogLevel } from '@parley/logging/logger';
-import { DeliveriesRepository, deliveryMigrations } from '@parley/events/deliveries.repository';
+import { DeliveriesRepository } from '@parley/events/deliveries.repository';
+import { eventsSchema } from '@parley/events/events-schema';
 import { PostgresEvents } from '@parley/events/postgres-events';
 import { createHybridApp } from '@parley/service/hybrid-app';
 import { Metrics } from '@parley/service/metrics';
@@ -46,8 +47,7 @@ export async function startService(...modules: ServiceModules): Promise<RunningS
 export async function startServiceOn(databaseUrl: string, ...modules: ServiceModules): Promise<RunningService> {
   const eventsDatabase = await Database.open({
     url: databaseUrl,
-    schema: 'events',
-    migrations: deliveryMigrations,
+    ...eventsSchema,
     poolSize: 3,
   });
   await eventsDatabase.migrate();

@@ -15,7 +15,8 @@ export async function sentDuring(work: () => Promise<unknown>): Promise<SentStat
   Object.defineProperty(prototype, 'query', {
     ...query,
     value(this: Client, config: string | QueryConfig, ...others: unknown[]) {
-      const { text, values = [] } = typeof config === 'string' ? { text: config } : config;
+      const given = Array.isArray(others[0]) ? (others[0] as unknown[]) : undefined;
+      const { text, values = [] } = typeof config === 'string' ? { text: config, values: given } : config;
       sent.push({ text, values: values as unknown[] });
       return send.call(this, config, ...others);
     },

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { Database, type MigrationClass } from '@parley/persistence/database';
+import { Database } from '@parley/persistence/database';
+import type { EntityClass, MigrationClass } from '@parley/persistence/service-schema';
 
 /** Database of one suite. `drop` also closes its open connections. */
 export interface EmptyDatabase {
@@ -16,11 +17,21 @@ export interface TestDatabase extends EmptyDatabase {
 
 const runFile = promisify(execFile);
 
-/** New database with this schema migrated: a copy of a template, which the first suite of the run creates. */
-export async function createTestDatabase(migrations: MigrationClass[], schema: string): Promise<TestDatabase> {
-  const template = await ensureTemplate(migrations, schema);
+/**
+ * New database with this schema: a copy of a template, which the first suite of the run creates.
+ *
+ * @param tables migrations of the schema, or its statements
+ * @param entities for TypeORM's repositories; none by default
+ */
+export async function createTestDatabase(
+  tables: MigrationClass[] | string,
+  schema: string,
+  entities: EntityClass[] = [],
+): Promise<TestDatabase> {
+  const template = await ensureTemplate(tables, schema);
   const { url, drop } = await createDatabase(template);
-  const database = await Database.open({ url, schema, migrations, poolSize: 3 });
+  const migrations = typeof tables === 'string' ? [] : tables;
+  const database = await Database.open({ url, schema, migrations, entities, poolSize: 3 });
   return {
     database,
     url,
@@ -85,12 +96,15 @@ export async function removeRows({ url }: Pick<EmptyDatabase, 'url'>, ...schemas
   }
 }
 
-async function ensureTemplate(migrations: MigrationClass[], schema: string): Promise<string> {
-  const key = [schema, ...migrations.map((migration) => migration.name)].join();
+async function ensureTemplate(tables: MigrationClass[] | string, schema: string): Promise<string> {
+  const migrations = typeof tables === 'string' ? [] : tables;
+  const key = [schema, typeof tables === 'string' ? tables : tables.map(({ name }) => name)].join();
   const template = `${runPrefix()}template_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
   await makeTemplate(template, async (url) => {
     const database = await Database.open({ url, schema, migrations, poolSize: 2 });
-    await database.migrate().finally(() => database.close());
+    const create =
+      typeof tables === 'string' ? database.query(`CREATE SCHEMA "${schema}"; ${tables}`) : database.migrate();
+    await create.finally(() => database.close());
   });
   return template;
 }

@@ -1,30 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { ApiError } from '@parley/contracts/errors';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { isUniqueViolation } from '@parley/persistence/errors';
 import type { UpdateAccount } from '@parley/contracts/admin/accounts';
-import type { ProfileRow } from './account.entity';
+import type { Repository } from 'typeorm';
+import { AccountEntity } from './account.entity';
 
-interface AccountRow {
-  id: string;
-  email: string;
-}
-
-const profileColumns = 'id, email, display_name, profile_picture, created_at';
+type AccountRow = Pick<AccountEntity, 'id' | 'email'>;
 
 @Injectable()
 export class AccountsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>,
+  ) {}
 
   /** Throws AlreadyExists when another account has this email address. */
   async create(tx: Sql, email: string): Promise<AccountRow> {
+    const id = randomUUID();
     try {
-      const [row] = await tx.query<AccountRow>('INSERT INTO account (id, email) VALUES ($1, $2) RETURNING id, email', [
-        randomUUID(),
-        email,
-      ]);
-      return row!;
+      await tx.manager.insert(AccountEntity, { id, email });
+      return { id, email };
     } catch (error) {
       if (!isUniqueViolation(error, 'account_email')) throw error;
       throw new ApiError('AlreadyExists', `email: an account with "${email}" exists already.`);
@@ -48,15 +46,14 @@ export class AccountsRepository {
     return row;
   }
 
-  async findProfile(id: string): Promise<ProfileRow | undefined> {
-    const [row] = await this.database.query<ProfileRow>(`SELECT ${profileColumns} FROM account WHERE id = $1`, [id]);
-    return row;
+  async find(id: string): Promise<AccountEntity | undefined> {
+    return (await this.accounts.findOneBy({ id })) ?? undefined;
   }
 
-  async updateProfile(id: string, change: UpdateAccount): Promise<ProfileRow | undefined> {
-    const [row] = await this.database.query<ProfileRow>(
+  async updateProfile(id: string, change: UpdateAccount): Promise<AccountEntity | undefined> {
+    const [row] = await this.database.query<AccountEntity>(
       `UPDATE account SET display_name = coalesce($2, display_name), profile_picture = coalesce($3, profile_picture)
-       WHERE id = $1 RETURNING ${profileColumns}`,
+       WHERE id = $1 RETURNING *`,
       [id, change.displayName ?? null, change.profilePicture ?? null],
     );
     return row;
@@ -73,7 +70,7 @@ export class AccountsRepository {
 
   /** Cascades to the account's tokens, memberships and preferences. */
   async delete(tx: Transaction, id: string): Promise<void> {
-    await tx.query('DELETE FROM account WHERE id = $1', [id]);
+    await tx.manager.delete(AccountEntity, { id });
   }
 
   /** True when the platform has no account. Advisory lock: concurrent starts wait here until the transaction ends. */

@@ -18,7 +18,7 @@ import { TokensService } from '../tokens/tokens.service';
 import { QuotasService } from '../usage/quotas.service';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { WorkspacesService } from '../workspaces/workspaces.service';
-import { type ProfileRow, toProfile } from './account.entity';
+import { type AccountEntity, toProfile } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
 
 /** Length limit of a workspace name, as in its contract. */
@@ -38,7 +38,7 @@ export class AccountsService {
   ) {}
 
   async get({ account }: AccountCaller): Promise<AccountProfileReply> {
-    return reply(account.id, await this.accounts.findProfile(account.id));
+    return reply(account.id, await this.accounts.find(account.id));
   }
 
   async update({ account }: AccountCaller, change: UpdateAccount): Promise<AccountProfileReply> {
@@ -98,7 +98,7 @@ export class AccountsService {
   }
 }
 
-function reply(id: string, row: ProfileRow | undefined): AccountProfileReply {
+function reply(id: string, row: AccountEntity | undefined): AccountProfileReply {
   if (!row) throw notFound('account', id);
   return { account: toProfile(row) };
 }

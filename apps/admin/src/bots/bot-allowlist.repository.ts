@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
 import { Database, type Sql } from '@parley/persistence/database';
+import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
+import { BotEntity } from './bot.entity';
 import { visible } from './bots.repository';
 import type { Viewer } from './viewer';
 
@@ -24,7 +26,7 @@ export class BotAllowlistRepository {
   }
 
   async set(tx: Sql, botId: string, setting: AllowlistSetting): Promise<void> {
-    await tx.query('UPDATE bot SET allowlist = $2 WHERE id = $1', [botId, setting]);
+    await tx.manager.update(BotEntity, { id: botId }, { allowlist: setting });
   }
 
   /**
@@ -54,7 +56,7 @@ export class BotAllowlistRepository {
 
   /** Resets the allowlist to its default: open to all users of the workspace. */
   async clear(tx: Sql, botId: string): Promise<void> {
-    await tx.query('DELETE FROM bot_allowed_member WHERE bot_id = $1', [botId]);
+    await tx.manager.delete(BotAllowedMemberEntity, { bot_id: botId });
     await this.set(tx, botId, 'ALL_WORKSPACE_USERS');
   }
 }

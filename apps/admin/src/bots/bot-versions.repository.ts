@@ -2,7 +2,8 @@ import { hashText } from '@parley/background/text-hash';
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
-import type { BotVersionRow } from './bot-version.entity';
+import { BotVersionEntity, type BotVersionRow } from './bot-version.entity';
+import { BotEntity } from './bot.entity';
 import { touched } from './bots.repository';
 
 const maxVersions = 200;
@@ -28,13 +29,8 @@ export class BotVersionsRepository {
       code,
     ]);
     const id = newId('botver');
-    await tx.query('INSERT INTO bot_version (id, bot_id, code_hash, name) VALUES ($1, $2, $3, $4)', [
-      id,
-      botId,
-      hash,
-      new Date().toISOString(),
-    ]);
-    await tx.query('UPDATE bot SET version_id = $2 WHERE id = $1', [botId, id]);
+    await tx.manager.insert(BotVersionEntity, { id, bot_id: botId, code_hash: hash, name: new Date().toISOString() });
+    await tx.manager.update(BotEntity, { id: botId }, { version_id: id });
     await this.removeOldest(tx, botId);
   }
 

@@ -1,10 +1,8 @@
-import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { createEmptyDatabase } from '@parley/testing/test-database';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
-import { adminDatabase, AdminModule } from '../admin.module';
+import { AdminModule } from '../admin.module';
 
 let door: FrontDoor;
 let alice: Account;
@@ -323,43 +321,5 @@ describe('permission to use versions', () => {
       message: `versionId: the bot has no version "${versionId}".`,
     });
     expect(await versions()).toHaveLength(1);
-  });
-});
-
-describe('the migration of code into a table of its own', () => {
-  it('keeps the code of every bot as its first version, and can be reverted', async () => {
-    const { url, drop } = await createEmptyDatabase();
-    const open = (migrations: typeof adminDatabase.migrations) =>
-      Database.open({ url, schema: adminDatabase.schema, migrations, poolSize: 2 });
-    const index = adminDatabase.migrations.findIndex(({ name }) => name.startsWith('BotVersions'));
-    const before = await open(adminDatabase.migrations.slice(0, index));
-    try {
-      await before.migrate();
-      await before.query("INSERT INTO account (id, email) VALUES ('a', 'a@example.com')");
-      await before.query("INSERT INTO workspace (id, name, owner_id) VALUES ('w', 'W', 'a')");
-      await before.query(
-        `INSERT INTO bot (id, workspace_id, name, dev, type, tags, medias, definition, signing_secret, secrets, code)
-         VALUES ('coded', 'w', 'A', false, 'studio', '{}', '[]', '{}', '', '{}', 'let ü;'),
-                ('plain', 'w', 'B', false, 'studio', '{}', '[]', '{}', '', '{}', NULL)`,
-      );
-
-      const after = await open(adminDatabase.migrations.slice(0, index + 1));
-      await after.migrate();
-
-      const rows = await after.query(
-        `SELECT bot.id, bot_code.code, length(bot_version.id) AS length,
-           hash = encode(sha256(convert_to('let ü;', 'UTF8')), 'hex') AS is_hashed
-         FROM bot LEFT JOIN bot_version ON bot_version.id = bot.version_id
-         LEFT JOIN bot_code ON bot_code.bot_id = bot.id AND bot_code.hash = bot_version.code_hash ORDER BY bot.id`,
-      );
-      expect(rows).toEqual([
-        { id: 'coded', code: 'let ü;', length: 33, is_hashed: true },
-        { id: 'plain', code: null, length: null, is_hashed: null },
-      ]);
-      await after.close();
-    } finally {
-      await before.close();
-      await drop();
-    }
   });
 });

@@ -1,36 +1,132 @@
+import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
 import type { Bot, BotEntry } from '@parley/contracts/admin/bots';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
+import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { InstalledRows } from '../installations/installation.entity';
+import { WorkspaceEntity } from '../workspaces/workspace.entity';
 import type { BotDefinition } from './bot-definition';
 
-export interface BotEntryRow {
-  id: string;
-  name: string;
-  type: Bot['type'];
-  tags: Record<string, string>;
-  created_at: Date;
-  updated_at: Date;
-  deployed_at: Date | null;
-}
+/** Bot of a workspace. */
+@Entity('bot')
+@Check('bot_allowlist_check', "allowlist IN ('ALL_WORKSPACE_USERS', 'SELECTED_USERS')")
+@Index('bot_created', ['workspace_id', 'created_at', 'id'])
+@Index('bot_updated', ['workspace_id', 'updated_at', 'id'])
+export class BotEntity {
+  @PrimaryIdColumn()
+  id!: string;
 
-export interface BotRow extends BotEntryRow, InstalledRows {
-  workspace_id: string;
-  description: string | null;
-  dev: boolean;
-  medias: Bot['medias'];
-  max_execution_time: number | null;
-  always_alive: boolean;
-  definition: BotDefinition;
+  @IdColumn()
+  @ForeignKey(() => WorkspaceEntity)
+  workspace_id!: string;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @Column('boolean')
+  dev!: boolean;
+
+  @Column('text')
+  type!: Bot['type'];
+
+  @Column('text', { nullable: true })
+  url!: string | null;
+
+  @Column('jsonb')
+  tags!: Record<string, string>;
+
+  @Column('jsonb')
+  medias!: Bot['medias'];
+
+  @Column('integer', { nullable: true })
+  max_execution_time!: number | null;
+
+  /** Own states, events, actions, tags and configuration of the bot, without those of its plugins. */
+  @Column('jsonb')
+  definition!: BotDefinition;
+
   /** Encrypted. */
-  signing_secret: string;
-  secret_names: string[];
-  created_by: string | null;
+  @Column('text')
+  signing_secret!: string;
+
+  /** Encrypted values by name. */
+  @Column('jsonb')
+  secrets!: Record<string, string>;
+
+  /** Account, which may have been deleted: no foreign key. */
+  @IdColumn({ nullable: true })
+  created_by!: string | null;
+
+  @TimestampColumn()
+  created_at!: Date;
+
+  @TimestampColumn()
+  updated_at!: Date;
+
+  @Column({ type: 'timestamptz', precision: 3, nullable: true })
+  deployed_at!: Date | null;
+
+  @Column('text', { nullable: true })
+  authentication!: 'iam' | 'hmac-sha256' | null;
+
+  /** Keys of a blocked bot are rejected. */
+  @Column('boolean', { default: false })
+  blocked!: boolean;
+
+  @Column('boolean', { default: false })
+  always_alive!: boolean;
+
+  @Column('jsonb', { default: [] })
+  layers!: string[];
+
+  /** Deployed version, which is never deleted while it is deployed. Null without code. */
+  @IdColumn({ nullable: true })
+  version_id!: string | null;
+
+  @Column('text', { default: 'ALL_WORKSPACE_USERS' })
+  allowlist!: AllowlistSetting;
+
+  /** Increases with every change of the bot's installations. */
+  @Column('integer', { default: 0 })
+  installation_revision!: number;
+
+  /** Increases with every change of the recurring events in the definition. */
+  @Column('integer', { default: 0 })
+  recurring_events_revision!: number;
+
+  /**
+   * `bigint`, which arrives as text. Reserved bytes: payloads of the recurring events within the event retention. Part
+   * of the bot's storage usage.
+   */
+  @Column('bigint', { default: 0 })
+  recurring_bytes!: string;
 }
 
-export interface LockedBotRow extends BotRow {
-  /** Encrypted values by name. */
-  secrets: Record<string, string>;
+export type BotEntryRow = Pick<
+  BotEntity,
+  'id' | 'name' | 'type' | 'tags' | 'created_at' | 'updated_at' | 'deployed_at'
+>;
+
+type BotColumn =
+  | keyof BotEntryRow
+  | 'workspace_id'
+  | 'description'
+  | 'dev'
+  | 'medias'
+  | 'max_execution_time'
+  | 'always_alive'
+  | 'definition'
+  | 'signing_secret'
+  | 'created_by';
+
+export interface BotRow extends Pick<BotEntity, BotColumn>, InstalledRows {
+  secret_names: string[];
 }
+
+export type LockedBotRow = BotRow & Pick<BotEntity, 'secrets'>;
 
 export function toBot(
   row: BotRow,

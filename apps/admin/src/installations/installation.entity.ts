@@ -1,21 +1,58 @@
 import type { BotIntegration, InstallationStatus } from '@parley/contracts/admin/bot-integrations';
 import type { BindIntegration, BotPlugin, BoundInterface } from '@parley/contracts/admin/bot-plugins';
 import type { HubSummary, InstallablePlugin } from '@parley/contracts/hub/resolution';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import type { SecretBox } from '@parley/secrets/secret-box';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
 
-export interface InstallationRow {
-  alias: string;
-  integration_id: string;
-  webhook_id: string;
-  enabled: boolean;
-  configuration_type: string | null;
+/** Installation of an integration in a bot. */
+@Entity('installation')
+@Index('installation_integration', ['integration_id'])
+export class InstallationEntity {
+  @PrimaryIdColumn()
+  @ForeignKey('BotEntity', { onDelete: 'CASCADE' })
+  bot_id!: string;
+
+  @PrimaryIdColumn()
+  alias!: string;
+
+  @IdColumn()
+  integration_id!: string;
+
+  @IdColumn({ unique: true })
+  webhook_id!: string;
+
+  @Column('boolean')
+  enabled!: boolean;
+
+  @Column('text', { nullable: true })
+  configuration_type!: string | null;
+
   /** Encrypted JSON; null when there is no configuration. */
-  configuration: string | null;
-  disabled_channels: string[];
-  status: InstallationStatus;
-  status_reason: string | null;
-  identifier: string | null;
-  summary: HubSummary;
+  @Column('text', { nullable: true })
+  configuration!: string | null;
+
+  @Column('jsonb', { default: [] })
+  disabled_channels!: string[];
+
+  @Column('text')
+  status!: InstallationStatus;
+
+  @Column('text', { nullable: true })
+  status_reason!: string | null;
+
+  @Column('text', { nullable: true })
+  identifier!: string | null;
+
+  /** Summary of the integration in the hub as of its last change. */
+  @Column('jsonb')
+  summary!: HubSummary;
+
+  @TimestampColumn()
+  created_at!: Date;
+
+  @TimestampColumn()
+  updated_at!: Date;
 }
 
 /** Entities that a plugin adds to its bot, by the plugin's own names. */
@@ -24,17 +61,53 @@ export type PluginDefinition = Pick<
   'states' | 'events' | 'actions' | 'userTags' | 'conversationTags' | 'messageTags'
 >;
 
-export interface PluginRow {
-  alias: string;
-  plugin_id: string;
-  enabled: boolean;
+/** Installation of a plugin in a bot. */
+@Entity('bot_plugin')
+@Index('bot_plugin_plugin', ['plugin_id'])
+export class BotPluginEntity {
+  @PrimaryIdColumn()
+  @ForeignKey('BotEntity', { onDelete: 'CASCADE' })
+  bot_id!: string;
+
+  @PrimaryIdColumn()
+  alias!: string;
+
+  @IdColumn()
+  plugin_id!: string;
+
+  @Column('boolean')
+  enabled!: boolean;
+
   /** Encrypted JSON. */
-  configuration: string;
-  interfaces: Record<string, BoundInterface>;
-  integrations: Record<string, BindIntegration>;
-  summary: HubSummary;
-  definition: PluginDefinition;
+  @Column('text')
+  configuration!: string;
+
+  /** Installation bound to each interface that the plugin depends on. */
+  @Column('jsonb')
+  interfaces!: Record<string, BoundInterface>;
+
+  /** Installation bound to each integration that the plugin depends on. */
+  @Column('jsonb')
+  integrations!: Record<string, BindIntegration>;
+
+  /** Summary of the plugin in the hub as of its last change. */
+  @Column('jsonb')
+  summary!: HubSummary;
+
+  /** States, events, actions and tags, with the references to entities resolved. */
+  @Column('jsonb')
+  definition!: PluginDefinition;
+
+  @TimestampColumn()
+  created_at!: Date;
+
+  @TimestampColumn()
+  updated_at!: Date;
 }
+
+/** Installation without its bot and its times. */
+export type InstallationRow = Omit<InstallationEntity, 'bot_id' | 'created_at' | 'updated_at'>;
+export type PluginRow = Omit<BotPluginEntity, 'bot_id' | 'created_at' | 'updated_at'>;
 
 export interface InstalledRows {
   integrations: InstallationRow[];

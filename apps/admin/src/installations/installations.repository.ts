@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { builtInChat, chatAlias } from './built-in-chat';
-import type { InstallationRow, InstalledRows, PluginRow } from './installation.entity';
+import { InstallationEntity, type InstallationRow, type InstalledRows, type PluginRow } from './installation.entity';
 
 /** Subqueries of a statement on `bot` that fill InstalledRows. Index installation_pkey, bot_plugin_pkey. */
 export const installedColumns = `
@@ -61,11 +61,15 @@ export class InstallationsRepository {
   }
 
   async addChat(tx: Transaction, botId: string): Promise<void> {
-    await tx.query(
-      `INSERT INTO installation (bot_id, alias, integration_id, webhook_id, enabled, status, summary)
-       VALUES ($1, $2, $3, $4, true, 'registered', $5)`,
-      [botId, chatAlias, builtInChat.id, newId('webhook'), JSON.stringify(builtInChat)],
-    );
+    await tx.manager.insert(InstallationEntity, {
+      bot_id: botId,
+      alias: chatAlias,
+      integration_id: builtInChat.id,
+      webhook_id: newId('webhook'),
+      enabled: true,
+      status: 'registered',
+      summary: builtInChat,
+    });
   }
 
   /** Upsert by alias: an existing installation keeps its webhook id. */

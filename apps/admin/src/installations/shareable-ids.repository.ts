@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
+import { ShareableIdEntity } from './shareable-id.entity';
 
 @Injectable()
 export class ShareableIdsRepository {
@@ -36,10 +37,7 @@ export class ShareableIdsRepository {
   }
 
   async delete(tx: Transaction, botId: string, alias: string): Promise<boolean> {
-    const rows = await tx.query('DELETE FROM shareable_id WHERE bot_id = $1 AND alias = $2 RETURNING 1', [
-      botId,
-      alias,
-    ]);
-    return rows.length > 0;
+    const { affected } = await tx.manager.delete(ShareableIdEntity, { bot_id: botId, alias });
+    return affected === 1;
   }
 }

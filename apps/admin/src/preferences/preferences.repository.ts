@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '@parley/persistence/database';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Sql } from '@parley/persistence/database';
+import type { Repository } from 'typeorm';
+import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preference.entity';
 
 export interface PreferenceOwner {
   kind: 'account' | 'workspace';
@@ -9,15 +12,18 @@ export interface PreferenceOwner {
 /** One table per kind of owner: `account_preference` refers to `account` by `account_id`. */
 @Injectable()
 export class PreferencesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    @InjectRepository(AccountPreferenceEntity) private readonly ofAccounts: Repository<AccountPreferenceEntity>,
+    @InjectRepository(WorkspacePreferenceEntity) private readonly ofWorkspaces: Repository<WorkspacePreferenceEntity>,
+  ) {}
 
   /** Value of the preference, which may be null; `value` is absent when nothing is stored. */
   async find({ kind, id }: PreferenceOwner, key: string): Promise<{ value?: unknown }> {
-    const [row] = await this.database.query<{ value: unknown }>(
-      `SELECT value FROM ${kind}_preference WHERE ${kind}_id = $1 AND key = $2`,
-      [id, key],
-    );
-    return row ?? {};
+    const row =
+      kind === 'account'
+        ? await this.ofAccounts.findOneBy({ account_id: id, key })
+        : await this.ofWorkspaces.findOneBy({ workspace_id: id, key });
+    return row ? { value: row.value } : {};
   }
 
   /** No-op when the owner is gone. */
@@ -31,6 +37,7 @@ export class PreferencesRepository {
   }
 
   async remove(sql: Sql, { kind, id }: PreferenceOwner, key: string): Promise<void> {
-    await sql.query(`DELETE FROM ${kind}_preference WHERE ${kind}_id = $1 AND key = $2`, [id, key]);
+    if (kind === 'account') await sql.manager.delete(AccountPreferenceEntity, { account_id: id, key });
+    else await sql.manager.delete(WorkspacePreferenceEntity, { workspace_id: id, key });
   }
 }

@@ -1,13 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { ApiError } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
-import type { TokenRow } from './token.entity';
+import type { Repository } from 'typeorm';
+import { TokenEntity, type TokenRow } from './token.entity';
 
 @Injectable()
 export class TokensRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(TokenEntity) private readonly tokens: Repository<TokenEntity>,
+  ) {}
 
   /** Stores the hash of a token only. Throws Unauthorized when the account is gone. */
   async createOfAccount(sql: Sql, accountId: string, note: string, token: string): Promise<TokenRow> {
@@ -64,11 +69,8 @@ export class TokensRepository {
   }
 
   async deleteOfAccount(accountId: string, id: string): Promise<boolean> {
-    const rows = await this.database.query('DELETE FROM token WHERE id = $2 AND account_id = $1 RETURNING 1', [
-      accountId,
-      id,
-    ]);
-    return rows.length > 0;
+    const { affected } = await this.tokens.delete({ id, account_id: accountId });
+    return affected === 1;
   }
 
   /** Returns the id of the key's bot. Undefined when no bot of the workspace has this key. */
@@ -99,6 +101,6 @@ export class TokensRepository {
   }
 
   async deleteOfIntegration(integrationId: string): Promise<void> {
-    await this.database.query('DELETE FROM token WHERE integration_id = $1', [integrationId]);
+    await this.tokens.delete({ integration_id: integrationId });
   }
 }

@@ -4,21 +4,24 @@ import type { AdminConfig } from '../config';
 /** Usage types that admin counts in its own tables. */
 export type OwnUsageType = 'bot_count' | 'workspace_member_count';
 
+/** Quota of a usage type without a limit. The API has no other way to say so. */
+const unlimited = Number.MAX_SAFE_INTEGER;
+
 const amounts: Record<UsageType, (config: AdminConfig) => number> = {
   invocation_timeout: (config) => config.quotaInvocationTimeoutMs,
   invocation_calls: (config) => config.quotaInvocationCalls,
   storage_count: (config) => config.quotaStorageBytes,
   bot_count: (config) => config.quotaBotCount,
   knowledgebase_vector_storage: (config) => config.quotaVectorStorageBytes,
-  workspace_ratelimit: (config) => config.quotaWorkspaceRateLimit,
-  table_row_count: (config) => config.quotaTableRowCount,
+  workspace_ratelimit: () => unlimited,
+  table_row_count: () => unlimited,
   workspace_member_count: (config) => config.quotaWorkspaceMemberCount,
-  integrations_owned_count: (config) => config.quotaIntegrationsOwnedCount,
-  ai_spend: (config) => config.quotaAiSpend,
-  openai_spend: (config) => config.quotaOpenaiSpend,
-  bing_search_spend: (config) => config.quotaBingSearchSpend,
-  always_alive: (config) => config.quotaAlwaysAlive,
-  indexed_file_count: (config) => config.quotaIndexedFileCount,
+  integrations_owned_count: () => unlimited,
+  ai_spend: () => unlimited,
+  openai_spend: () => unlimited,
+  bing_search_spend: () => unlimited,
+  always_alive: () => unlimited,
+  indexed_file_count: () => unlimited,
   file_max_size_bytes: (config) => config.maxUploadBytes,
 };
 

@@ -1,4 +1,34 @@
 import type { DailyUsage, UsageActivity, UsageType } from '@parley/contracts/admin/usage';
+import { PrimaryIdColumn } from '@parley/persistence/columns';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { WorkspaceEntity } from '../workspaces/workspace.entity';
+
+/** Usage of one day: the last value of the day. Primary key: workspace, type, bot, day. */
+@Entity('usage')
+@Index('usage_changed', ['workspace_id', 'type', 'changed_at', 'bot_id'])
+@Index('usage_day', ['workspace_id', 'type', 'day', 'bot_id'])
+export class UsageEntity {
+  @PrimaryIdColumn()
+  @ForeignKey(() => WorkspaceEntity, { onDelete: 'CASCADE' })
+  workspace_id!: string;
+
+  /** Empty for usage without a bot. */
+  @PrimaryIdColumn()
+  bot_id!: string;
+
+  @PrimaryIdColumn()
+  type!: UsageType;
+
+  /** UTC, formatted as 2026-01-31. */
+  @PrimaryIdColumn()
+  day!: string;
+
+  @Column('double precision')
+  value!: number;
+
+  @Column({ type: 'timestamptz', precision: 3 })
+  changed_at!: Date;
+}
 
 export interface UsageSubject {
   id: string;
@@ -13,13 +43,7 @@ export interface AmountRow {
   value: number;
 }
 
-export interface UsageRow {
-  workspace_id: string;
-  bot_id: string;
-  day: string;
-  value: number;
-  changed_at: Date;
-}
+export type UsageRow = Omit<UsageEntity, 'type'>;
 
 export function toActivity(row: UsageRow): UsageActivity {
   return {

@@ -6,7 +6,7 @@ import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import type { MemberRow } from '../members/member.entity';
+import { MemberEntity, type MemberRow } from '../members/member.entity';
 
 const columns = `member.id, member.account_id, member.role, member.created_at, account.email, account.profile_picture,
   account.display_name`;
@@ -32,10 +32,8 @@ export class MembersRepository {
   }
 
   async findRole(sql: Sql, accountId: string | undefined, workspaceId: string): Promise<Role | undefined> {
-    const [member] = await sql.query<{ role: Role }>(
-      'SELECT role FROM workspace_member WHERE workspace_id = $1 AND account_id = $2',
-      [workspaceId, accountId ?? null],
-    );
+    if (accountId === undefined) return undefined;
+    const member = await sql.manager.findOneBy(MemberEntity, { workspace_id: workspaceId, account_id: accountId });
     return member?.role;
   }
 
@@ -83,15 +81,11 @@ export class MembersRepository {
   }
 
   async updateRole(tx: Transaction, workspaceId: string, id: string, role: Role): Promise<void> {
-    await tx.query('UPDATE workspace_member SET role = $3 WHERE workspace_id = $1 AND id = $2', [
-      workspaceId,
-      id,
-      role,
-    ]);
+    await tx.manager.update(MemberEntity, { workspace_id: workspaceId, id }, { role });
   }
 
   async delete(tx: Transaction, workspaceId: string, id: string): Promise<void> {
-    await tx.query('DELETE FROM workspace_member WHERE workspace_id = $1 AND id = $2', [workspaceId, id]);
+    await tx.manager.delete(MemberEntity, { workspace_id: workspaceId, id });
   }
 
   /**

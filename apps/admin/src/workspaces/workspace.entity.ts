@@ -1,21 +1,60 @@
 import type { PublicWorkspace, Workspace, WorkspaceLabel } from '@parley/contracts/admin/workspaces';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
 
-export interface WorkspaceRow {
-  id: string;
-  name: string;
-  owner_id: string;
-  handle: string | null;
-  about: string;
-  profile_picture: string;
-  contact_email: string;
-  website: string;
-  social_accounts: string[];
-  is_public: boolean;
+/** Workspace, which owns bots and integrations. */
+@Entity('workspace')
+@Index('workspace_handle', ['handle'], { unique: true })
+@Index('workspace_public', ['created_at', 'id'], { where: 'is_public' })
+@Index('workspace_operators', ['is_operators'], { unique: true, where: 'is_operators' })
+export class WorkspaceEntity {
+  @PrimaryIdColumn()
+  id!: string;
+
+  @Column('text')
+  name!: string;
+
+  @IdColumn()
+  @ForeignKey(() => AccountEntity)
+  owner_id!: string;
+
+  @Column('text', { nullable: true })
+  handle!: string | null;
+
+  @Column('text', { default: '' })
+  about!: string;
+
+  @Column('text', { default: '' })
+  profile_picture!: string;
+
+  @Column('text', { default: '' })
+  contact_email!: string;
+
+  @Column('text', { default: '' })
+  website!: string;
+
+  @Column('jsonb', { default: [] })
+  social_accounts!: string[];
+
+  @Column('boolean', { default: false })
+  is_public!: boolean;
+
+  @Column('boolean', { default: false })
+  blocked!: boolean;
+
+  @TimestampColumn()
+  created_at!: Date;
+
+  @TimestampColumn()
+  updated_at!: Date;
+
   /** Workspace of the platform's operator, created at the first start. */
-  is_operators: boolean;
-  blocked: boolean;
-  created_at: Date;
-  updated_at: Date;
+  @Column('boolean', { default: false })
+  is_operators!: boolean;
+}
+
+export interface WorkspaceRow extends WorkspaceEntity {
   /** Text: Postgres returns `count(*)` as bigint. */
   bot_count: string;
 }
@@ -44,13 +83,13 @@ export function toWorkspace(row: WorkspaceRow): Workspace {
   };
 }
 
-export type LabelRow = Pick<WorkspaceRow, 'id' | 'name' | 'handle' | 'updated_at'>;
+type LabelRow = Pick<WorkspaceEntity, 'id' | 'name' | 'handle' | 'updated_at'>;
 
 export function toLabel({ id, name, handle, updated_at }: LabelRow): WorkspaceLabel {
   return { id, name, handle, updatedAt: updated_at.toISOString() };
 }
 
-export type PublicRow = Omit<WorkspaceRow, 'owner_id' | 'is_public' | 'is_operators' | 'blocked' | 'bot_count'>;
+export type PublicRow = Omit<WorkspaceEntity, 'owner_id' | 'is_public' | 'is_operators' | 'blocked'>;
 
 export function toPublicWorkspace(row: PublicRow): PublicWorkspace {
   return {

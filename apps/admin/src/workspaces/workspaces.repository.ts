@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import type { ListPublicWorkspaces, ListWorkspaces, UpdateWorkspace } from '@parley/contracts/admin/workspaces';
 import type { Role } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -6,7 +7,9 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import type { LabelRow, PublicRow, WorkspaceRow } from './workspace.entity';
+import type { Repository } from 'typeorm';
+import { MemberEntity } from '../members/member.entity';
+import { type PublicRow, WorkspaceEntity, type WorkspaceRow } from './workspace.entity';
 
 const columns = `workspace.*, (SELECT count(*) FROM bot WHERE bot.workspace_id = workspace.id) AS bot_count`;
 const newestFirst = new Keyset<WorkspaceRow>([
@@ -39,7 +42,10 @@ export interface NewWorkspace {
 
 @Injectable()
 export class WorkspacesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
+  ) {}
 
   /** Creates a workspace with its owner as first member. Throws Unauthorized when the account is gone. */
   async create(tx: Sql, ownerId: string, { name, handle, isOperators = false }: NewWorkspace): Promise<string> {
@@ -50,11 +56,12 @@ export class WorkspacesRepository {
       [id, name, ownerId, handle ?? null, isOperators],
     );
     if (rows.length === 0) throw new ApiError('Unauthorized', 'The account was deleted.');
-    await tx.query("INSERT INTO workspace_member (id, workspace_id, account_id, role) VALUES ($1, $2, $3, 'owner')", [
-      newId('member'),
-      id,
-      ownerId,
-    ]);
+    await tx.manager.insert(MemberEntity, {
+      id: newId('member'),
+      workspace_id: id,
+      account_id: ownerId,
+      role: 'owner',
+    });
     return id;
   }
 
@@ -118,15 +125,11 @@ export class WorkspacesRepository {
 
   /** Cascades to its members and preferences. */
   async delete(tx: Transaction, id: string): Promise<void> {
-    await tx.query('DELETE FROM workspace WHERE id = $1', [id]);
+    await tx.manager.delete(WorkspaceEntity, { id });
   }
 
   async findPublic(id: string): Promise<PublicRow | undefined> {
-    const [row] = await this.database.query<PublicRow>(
-      `SELECT ${publicColumns} FROM workspace WHERE id = $1 AND is_public`,
-      [id],
-    );
-    return row;
+    return (await this.workspaces.findOneBy({ id, is_public: true })) ?? undefined;
   }
 
   /** Index workspace_public. */
@@ -150,12 +153,8 @@ export class WorkspacesRepository {
     return this.database.query('SELECT handle, name, is_public FROM workspace WHERE handle = ANY($1)', [handles]);
   }
 
-  async findLabel(id: string): Promise<(LabelRow & Pick<WorkspaceRow, 'is_operators'>) | undefined> {
-    const [row] = await this.database.query<LabelRow & Pick<WorkspaceRow, 'is_operators'>>(
-      'SELECT id, name, handle, updated_at, is_operators FROM workspace WHERE id = $1',
-      [id],
-    );
-    return row;
+  async find(id: string): Promise<WorkspaceEntity | undefined> {
+    return (await this.workspaces.findOneBy({ id })) ?? undefined;
   }
 
   /** Index workspace_member_account. */

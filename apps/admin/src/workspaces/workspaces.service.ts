@@ -144,7 +144,7 @@ export class WorkspacesService {
   }
 
   async label({ id }: LabelWorkspace): Promise<WorkspaceLabelReply> {
-    const row = await this.workspaces.findLabel(id);
+    const row = await this.workspaces.find(id);
     if (!row) throw notFound('workspace', id);
     return { ...toLabel(row), isOperators: row.is_operators };
   }

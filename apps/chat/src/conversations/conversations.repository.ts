@@ -9,10 +9,10 @@ import { isWithin } from '../lists/span';
 import { taggedRows, type Wanted } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { isOf, type Scope } from '../runtime/scope';
-import type { ConversationRow } from './conversation.entity';
+import type { ConversationEntity, ConversationWithCount } from './conversation.entity';
 
 export type NewConversation = Pick<
-  ConversationRow,
+  ConversationEntity,
   | 'bot_id'
   | 'integration_alias'
   | 'integration_id'
@@ -43,9 +43,9 @@ export class ConversationsRepository {
    * Inserts the conversation with its clock and, if it has an owner, the owner as participant. Throws a unique
    * violation for a duplicate foreign id.
    */
-  async insert(conversation: NewConversation, sql: Sql = this.database): Promise<ConversationRow> {
+  async insert(conversation: NewConversation, sql: Sql = this.database): Promise<ConversationWithCount> {
     const id = newId('conv');
-    const [row] = await sql.query<ConversationRow>(
+    const [row] = await sql.query<ConversationWithCount>(
       `WITH made AS (
          INSERT INTO conversation (bot_id, id, integration_alias, integration_id, channel, is_chat, tags, properties,
            foreign_id, owner_id, created_at, updated_at)
@@ -75,8 +75,12 @@ export class ConversationsRepository {
     return row!;
   }
 
-  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<ConversationRow | undefined> {
-    const [row] = await sql.query<ConversationRow>(
+  async find(
+    { botId, alias }: Scope,
+    id: string,
+    sql: Sql = this.database,
+  ): Promise<ConversationWithCount | undefined> {
+    const [row] = await sql.query<ConversationWithCount>(
       `SELECT ${whole} FROM ${withClock} WHERE c.bot_id = $1 AND ${isOf('$2', 'c')} AND c.id = $3`,
       [botId, alias, id],
     );
@@ -89,17 +93,20 @@ export class ConversationsRepository {
     channel: string,
     tags: Record<string, string>,
     sql: Sql = this.database,
-  ): Promise<ConversationRow | undefined> {
+  ): Promise<ConversationWithCount | undefined> {
     const values: unknown[] = [botId, alias, channel];
     const rows = `SELECT ${whole} FROM ${withClock} WHERE ${inScope} AND c.channel = $3`;
     const { from, time, id } = await taggedRows(sql, { kind: 'conversation', as: 'c', rows, tags }, values);
-    const [row] = await sql.query<ConversationRow>(`SELECT c.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
+    const [row] = await sql.query<ConversationWithCount>(
+      `SELECT c.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`,
+      values,
+    );
     return row;
   }
 
   /** Row lock until the end of the transaction: blocks other changes of the conversation, but not new messages. */
-  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<ConversationRow | undefined> {
-    const [row] = await tx.query<ConversationRow>(
+  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<ConversationWithCount | undefined> {
+    const [row] = await tx.query<ConversationWithCount>(
       `SELECT ${whole} FROM ${withClock} WHERE c.bot_id = $1 AND ${isOf('$2', 'c')} AND c.id = $3 FOR UPDATE OF c`,
       [botId, alias, id],
     );
@@ -107,8 +114,8 @@ export class ConversationsRepository {
   }
 
   /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
-  async update(tx: Sql, conversation: ConversationRow): Promise<ConversationRow> {
-    const [row] = await tx.query<Omit<ConversationRow, 'message_count'>>(
+  async update(tx: Sql, conversation: ConversationWithCount): Promise<ConversationWithCount> {
+    const [row] = await tx.query<ConversationEntity>(
       `UPDATE conversation SET tags = $3, properties = $4, current_task_id = $5,
          updated_at = greatest(now(), updated_at + interval '1 millisecond')
        WHERE bot_id = $1 AND id = $2 RETURNING *`,
@@ -123,7 +130,7 @@ export class ConversationsRepository {
     return { ...row!, message_count: conversation.message_count };
   }
 
-  async findParticipantIds(tx: Sql, { bot_id, id }: ConversationRow): Promise<string[]> {
+  async findParticipantIds(tx: Sql, { bot_id, id }: ConversationEntity): Promise<string[]> {
     const rows = await tx.query<{ user_id: string }>(
       'SELECT user_id FROM participant WHERE bot_id = $1 AND conversation_id = $2',
       [bot_id, id],
@@ -135,7 +142,7 @@ export class ConversationsRepository {
    * Requires the row lock. Deletes the small dependent rows now; messages, events and signals are erased in the
    * background.
    */
-  async delete(tx: Sql, { bot_id, id }: ConversationRow): Promise<void> {
+  async delete(tx: Sql, { bot_id, id }: ConversationEntity): Promise<void> {
     await tx.query(
       `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
          states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'conversation' AND owner_id = $2),
@@ -167,7 +174,7 @@ export class ConversationsRepository {
         AND ($7::int IS NULL OR coalesce(clock.message_count, 0) <= $7)`;
     const wanted: Wanted = { kind: 'conversation', as: 'c', rows: all, tags, orderBy, createdWithin: [4, 5] };
     const { from, time, id } = await taggedRows(this.database, wanted, values);
-    const keyset = new Keyset<ConversationRow>(
+    const keyset = new Keyset<ConversationWithCount>(
       [
         { sql: time, type: 'timestamptz', of: (row) => row[orderBy] },
         { sql: id, type: 'text', of: (row) => row.id },
@@ -178,8 +185,8 @@ export class ConversationsRepository {
     const page = `SELECT c.* FROM ${from} WHERE ${keyset.after(query.nextToken, boundTo, values)}
       ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
     const rows = isServed(alias, query)
-      ? await this.database.query<ConversationRow>(page, values)
-      : await this.bounded.read<ConversationRow>(page, values, narrowing);
+      ? await this.database.query<ConversationWithCount>(page, values)
+      : await this.bounded.read<ConversationWithCount>(page, values, narrowing);
     return keyset.page(rows, limit, boundTo);
   }
 }

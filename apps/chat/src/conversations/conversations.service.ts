@@ -24,7 +24,7 @@ import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
 import { mergedProperties, mergedTags } from '../tags/merged';
 import { TagsRepository } from '../tags/tags.repository';
-import { type ConversationRow, toConversation } from './conversation.entity';
+import { type ConversationWithCount, toConversation } from './conversation.entity';
 import { ConversationsRepository } from './conversations.repository';
 
 @Injectable()
@@ -52,7 +52,7 @@ export class ConversationsService {
   }
 
   /** Throws ResourceNotFound also for a conversation that the caller may not access. */
-  async find(caller: BotCaller, id: string): Promise<ConversationRow> {
+  async find(caller: BotCaller, id: string): Promise<ConversationWithCount> {
     const row = await this.conversations.find(scopeOf(caller), id);
     if (!row) throw notFound('conversation', id);
     return row;
@@ -112,7 +112,7 @@ export class ConversationsService {
     });
   }
 
-  private async lock(tx: Sql, caller: BotCaller, id: string): Promise<ConversationRow> {
+  private async lock(tx: Sql, caller: BotCaller, id: string): Promise<ConversationWithCount> {
     const row = await this.conversations.lock(tx, scopeOf(caller), id);
     if (!row) throw notFound('conversation', id);
     return row;
@@ -123,7 +123,7 @@ export class ConversationsService {
     caller: BotCaller,
     { alias, integrationId, isChat }: RuntimeInstallation,
     { channel, tags, properties }: GetOrCreateConversation,
-  ): Promise<ConversationRow> {
+  ): Promise<ConversationWithCount> {
     return this.conversations.insert(
       {
         bot_id: caller.bot.id,
@@ -190,7 +190,11 @@ function installationsWith(installations: RuntimeInstallation[], channel: string
   return installations.filter(({ enabled, channels }) => enabled && channels.includes(channel)).length;
 }
 
-function changed(row: ConversationRow, caller: BotCaller, changes: Omit<UpdateConversation, 'id'>): ConversationRow {
+function changed(
+  row: ConversationWithCount,
+  caller: BotCaller,
+  changes: Omit<UpdateConversation, 'id'>,
+): ConversationWithCount {
   const { currentTaskId, tags, properties } = changes;
   return {
     ...row,

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import type { UserRow } from '../users/user.entity';
+import type { UserEntity } from '../users/user.entity';
 
-interface ParticipantRow extends UserRow {
+interface ParticipantRow extends UserEntity {
   joined_at: Date;
 }
 
@@ -42,8 +42,8 @@ export class ParticipantsRepository {
     return rows.length > 0;
   }
 
-  async find(botId: string, conversationId: string, userId: string): Promise<UserRow | undefined> {
-    const [row] = await this.database.query<UserRow>(
+  async find(botId: string, conversationId: string, userId: string): Promise<UserEntity | undefined> {
+    const [row] = await this.database.query<UserEntity>(
       `SELECT u.* FROM participant p JOIN "user" u ON u.bot_id = $1 AND u.id = p.user_id
        WHERE p.bot_id = $1 AND p.conversation_id = $2 AND p.user_id = $3`,
       [botId, conversationId, userId],

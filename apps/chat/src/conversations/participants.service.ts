@@ -14,12 +14,12 @@ import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf } from '../runtime/scope';
 import { shownPlace } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
-import { toUser, type UserRow } from '../users/user.entity';
+import { toUser, type UserEntity } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
 import { ConversationsService } from './conversations.service';
 import { ParticipantsRepository } from './participants.repository';
 
-type Named = Pick<UserRow, 'bot_id' | 'id' | 'foreign_id'>;
+type Named = Pick<UserEntity, 'bot_id' | 'id' | 'foreign_id'>;
 
 @Injectable()
 export class ParticipantsService {

@@ -14,7 +14,7 @@ import type { Listener, OpenStream } from '@parley/contracts/chat/signals';
 import type { Sql } from '@parley/persistence/database';
 import { isUniqueViolation } from '@parley/persistence/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
-import type { ConversationRow } from '../conversations/conversation.entity';
+import type { ConversationEntity } from '../conversations/conversation.entity';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { ConversationsService } from '../conversations/conversations.service';
 import { Askers, known, owner, participant } from './askers';
@@ -97,7 +97,7 @@ export class ChatConversationsService {
     ownerId: string,
     id: string | null,
     sql?: Sql,
-  ): Promise<ConversationRow | undefined> {
+  ): Promise<ConversationEntity | undefined> {
     const conversation = {
       bot_id: botId,
       integration_alias: alias,

@@ -14,7 +14,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { isUniqueViolation } from '@parley/persistence/errors';
 import { TagsRepository } from '../tags/tags.repository';
-import type { UserRow } from '../users/user.entity';
+import type { UserEntity } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
 import { UsersService } from '../users/users.service';
 import { Askers, known } from './askers';
@@ -86,7 +86,7 @@ export class ChatUsersService {
     return this.usersService.delete(asInstallation(caller, installation), { id });
   }
 
-  private insertNamed(installation: ChatInstallation, claim: string, fields: Fields): Promise<UserRow | undefined> {
+  private insertNamed(installation: ChatInstallation, claim: string, fields: Fields): Promise<UserEntity | undefined> {
     if (!foreignId.test(claim))
       throw new ApiError('InvalidPayload', `The claim "id" of the user key must be ${foreignIdForm}.`);
     return this.insert(installation, claim, fields);
@@ -100,7 +100,7 @@ export class ChatUsersService {
     { botId, alias }: ChatInstallation,
     id: string | null,
     { name, pictureUrl, profile }: Fields,
-  ): Promise<UserRow | undefined> {
+  ): Promise<UserEntity | undefined> {
     if (id !== null && (id === botId || (await this.users.exists(botId, id)))) return undefined;
     const user = {
       bot_id: botId,
@@ -120,9 +120,9 @@ export class ChatUsersService {
 
   private async change(
     { botId, alias }: ChatInstallation,
-    user: UserRow,
+    user: UserEntity,
     { name, pictureUrl, profile }: Fields,
-  ): Promise<UserRow | undefined> {
+  ): Promise<UserEntity | undefined> {
     if (name === undefined && pictureUrl === undefined && profile === undefined) return user;
     return this.database.transaction(async (tx) => {
       const before = await this.users.lock(tx, { botId, alias }, user.id);

@@ -2,16 +2,16 @@ import type { ChatConversation } from '@parley/contracts/chat/endpoint-conversat
 import type { ChatEvent } from '@parley/contracts/chat/endpoint-messages';
 import type { ChatUser } from '@parley/contracts/chat/endpoint-users';
 import { isRecord } from '@parley/contracts/is-record';
-import type { ConversationRow } from '../conversations/conversation.entity';
-import type { EventRow } from '../events/event.entity';
-import type { UserRow } from '../users/user.entity';
+import type { ConversationEntity } from '../conversations/conversation.entity';
+import type { EventEntity } from '../events/event.entity';
+import type { UserEntity } from '../users/user.entity';
 
 /** Id shown to users: the foreign id if there is one, otherwise the platform id. */
 export function shownId({ id, foreign_id }: { id: string; foreign_id: string | null }): string {
   return foreign_id ?? id;
 }
 
-export function toChatUser(row: UserRow): ChatUser {
+export function toChatUser(row: UserEntity): ChatUser {
   return {
     id: shownId(row),
     name: row.name || undefined,
@@ -22,13 +22,13 @@ export function toChatUser(row: UserRow): ChatUser {
   };
 }
 
-type ShownConversation = Pick<ConversationRow, 'id' | 'foreign_id' | 'created_at' | 'updated_at'>;
+type ShownConversation = Pick<ConversationEntity, 'id' | 'foreign_id' | 'created_at' | 'updated_at'>;
 
 export function toChatConversation(row: ShownConversation): ChatConversation {
   return { id: shownId(row), createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() };
 }
 
-type CustomEvent = Pick<EventRow, 'id' | 'created_at' | 'payload'>;
+type CustomEvent = Pick<EventEntity, 'id' | 'created_at' | 'payload'>;
 
 /** Client format: only the payload that the user sent, without the ids added for the bot. */
 export function toChatEvent(

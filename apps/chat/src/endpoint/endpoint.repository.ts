@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { foreignId } from '@parley/contracts/chat/foreign-id';
 import { Database } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import type { ConversationRow } from '../conversations/conversation.entity';
+import type { ConversationEntity } from '../conversations/conversation.entity';
 import { newestFirst } from '../lists/newest-first';
 import { isOf } from '../runtime/scope';
-import type { UserRow } from '../users/user.entity';
+import type { UserEntity } from '../users/user.entity';
 import type { ChatInstallation } from './chat-installations';
 
 /** Chat installation and the user id in the claim of the user key. */
@@ -14,9 +14,9 @@ export interface Asker {
   claim: string;
 }
 
-type FoundUser = Pick<UserRow, 'id' | 'foreign_id'>;
+type FoundUser = Pick<UserEntity, 'id' | 'foreign_id'>;
 type FoundConversation = Pick<
-  ConversationRow,
+  ConversationEntity,
   'bot_id' | 'id' | 'foreign_id' | 'owner_id' | 'is_chat' | 'created_at' | 'updated_at'
 >;
 
@@ -78,9 +78,9 @@ const saidIn = (table: string, condition: string) => `
     ) ON said.bot_id = $1 AND said.id = $4 AND ${condition}`)}
   LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = said.user_id`;
 
-const newestConversations = newestFirst<ConversationRow>('created_at', 'id', { sql: 'owner_id', value: '$3' });
+const newestConversations = newestFirst<ConversationEntity>('created_at', 'id', { sql: 'owner_id', value: '$3' });
 const newestMessages = newestFirst<Said>('m.created_at', 'm.id', { sql: 'm.conversation_id', value: '$2' });
-const newestParticipants = new Keyset<UserRow & { joined_at: Date }>([
+const newestParticipants = new Keyset<UserEntity & { joined_at: Date }>([
   { sql: 'p.joined_at', type: 'timestamptz', of: (row) => row.joined_at },
   { sql: 'p.user_id', type: 'text', of: (row) => row.id },
 ]);
@@ -90,8 +90,8 @@ const limit = pageSize({});
 export class EndpointRepository {
   constructor(private readonly database: Database) {}
 
-  async findUser({ botId, alias }: ChatInstallation, name: string): Promise<UserRow | undefined> {
-    const [row] = await this.database.query<UserRow>(`SELECT * FROM ${userNamed('$3')} found`, [
+  async findUser({ botId, alias }: ChatInstallation, name: string): Promise<UserEntity | undefined> {
+    const [row] = await this.database.query<UserEntity>(`SELECT * FROM ${userNamed('$3')} found`, [
       botId,
       alias,
       possibleId(name),
@@ -121,8 +121,8 @@ export class EndpointRepository {
   }
 
   /** Participants include users of other integrations. */
-  async findParticipant(botId: string, conversationId: string, name: string): Promise<UserRow | undefined> {
-    const [row] = await this.database.query<UserRow>(
+  async findParticipant(botId: string, conversationId: string, name: string): Promise<UserEntity | undefined> {
+    const [row] = await this.database.query<UserEntity>(
       `SELECT u.* FROM ${named('"user"', 'true', '$3')} u
        JOIN participant p ON p.bot_id = $1 AND p.conversation_id = $2 AND p.user_id = u.id`,
       [botId, conversationId, possibleId(name)],
@@ -134,7 +134,7 @@ export class EndpointRepository {
   async listOwned({ botId, alias }: ChatInstallation, ownerId: string, nextToken?: string) {
     const boundTo = [botId, alias, ownerId];
     const values: unknown[] = [botId, alias, ownerId];
-    const rows = await this.database.query<ConversationRow>(
+    const rows = await this.database.query<ConversationEntity>(
       `SELECT * FROM conversation
        WHERE bot_id = $1 AND integration_alias = $2 AND is_chat
          AND ${newestConversations.after(nextToken, boundTo, values)}
@@ -162,7 +162,7 @@ export class EndpointRepository {
   async listParticipants(botId: string, conversationId: string, nextToken?: string) {
     const boundTo = ['participants', botId, conversationId];
     const values: unknown[] = [botId, conversationId];
-    const rows = await this.database.query<UserRow & { joined_at: Date }>(
+    const rows = await this.database.query<UserEntity & { joined_at: Date }>(
       `SELECT u.*, p.joined_at FROM participant p JOIN "user" u ON u.bot_id = $1 AND u.id = p.user_id
        WHERE p.bot_id = $1 AND p.conversation_id = $2 AND ${newestParticipants.after(nextToken, boundTo, values)}
        ORDER BY ${newestParticipants.orderBy} LIMIT ${limit + 1}`,

@@ -1,29 +1,68 @@
 import type { BotCaller } from '@parley/contracts/access';
 import type { Event, EventStatus } from '@parley/contracts/chat/events';
+import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
+import { Check, Column, Entity, Index } from 'typeorm';
 import { shownName } from '../runtime/scope';
 
-export interface EventRow {
-  bot_id: string;
-  id: string;
+/** Event that the bot receives. */
+@Entity('event')
+@Check('event_status_check', `status IN ('pending', 'processed', 'ignored', 'failed', 'scheduled', 'canceled')`)
+@Index('event_status', ['bot_id', 'status', 'id'])
+@Index('event_type', ['bot_id', 'type', 'id'])
+@Index('event_integration', ['bot_id', 'integration_alias', 'id'], { where: 'integration_alias IS NOT NULL' })
+@Index('event_conversation', ['bot_id', 'conversation_id', 'id'], { where: 'conversation_id IS NOT NULL' })
+@Index('event_user', ['bot_id', 'user_id', 'id'], { where: 'user_id IS NOT NULL' })
+@Index('event_message', ['bot_id', 'message_id', 'id'], { where: 'message_id IS NOT NULL' })
+@Index('event_workflow', ['bot_id', 'workflow_id', 'id'], { where: 'workflow_id IS NOT NULL' })
+@Index('event_due', ['due_at'], { where: `status = 'scheduled' AND payload IS NOT NULL` })
+export class EventEntity {
+  @PrimaryIdColumn()
+  bot_id!: string;
+
+  @PrimaryIdColumn()
+  id!: string;
+
   /** As the bot sees it: types of integrations have the form `alias:type`. */
-  type: string;
+  @IdColumn()
+  type!: string;
+
   /** Null for `message_created`: assembled on read from the message, its user and its conversation. */
-  payload: Record<string, unknown> | null;
-  integration_alias: string | null;
-  conversation_id: string | null;
-  user_id: string | null;
-  message_id: string | null;
-  workflow_id: string | null;
-  status: EventStatus;
-  failure_reason: string | null;
+  @Column('jsonb', { nullable: true })
+  payload!: Record<string, unknown> | null;
+
+  @IdColumn({ nullable: true })
+  integration_alias!: string | null;
+
+  @IdColumn({ nullable: true })
+  conversation_id!: string | null;
+
+  @IdColumn({ nullable: true })
+  user_id!: string | null;
+
+  @IdColumn({ nullable: true })
+  message_id!: string | null;
+
+  @IdColumn({ nullable: true })
+  workflow_id!: string | null;
+
+  @Column('text')
+  status!: EventStatus;
+
+  @Column('text', { nullable: true })
+  failure_reason!: string | null;
+
   /** Null if the event was never scheduled. */
-  due_at: Date | null;
-  created_at: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true })
+  due_at!: Date | null;
+
+  /** Derived from the id, so that both have the same order. */
+  @Column({ type: 'timestamptz', precision: 3 })
+  created_at!: Date;
 }
 
 export function toEvent(
   caller: Pick<BotCaller, 'integration'>,
-  row: EventRow,
+  row: EventEntity,
   payload: Record<string, unknown>,
 ): Event {
   return {

@@ -7,11 +7,11 @@ import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { givenColumns, toEquality } from '../lists/given-columns';
 import { inScope, isOf, type Scope } from '../runtime/scope';
-import type { EventRow } from './event.entity';
+import type { EventEntity } from './event.entity';
 
 /** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */
-export type NewEvent = Pick<EventRow, 'bot_id' | 'type' | 'payload'> &
-  Partial<Omit<EventRow, 'id' | 'created_at' | 'failure_reason'>>;
+export type NewEvent = Pick<EventEntity, 'bot_id' | 'type' | 'payload'> &
+  Partial<Omit<EventEntity, 'id' | 'created_at' | 'failure_reason'>>;
 
 export type Reference = 'conversationId' | 'userId' | 'messageId' | 'workflowId';
 export type References = Partial<Record<Reference, string>>;
@@ -45,7 +45,7 @@ export class EventsRepository {
     private readonly bounded: BoundedReads,
   ) {}
 
-  async add(tx: Sql, events: NewEvent[]): Promise<EventRow[]> {
+  async add(tx: Sql, events: NewEvent[]): Promise<EventEntity[]> {
     const rows = events.map(toRow);
     await tx.query(
       `INSERT INTO event (bot_id, id, type, payload, integration_alias, conversation_id, user_id, message_id, workflow_id,
@@ -67,8 +67,8 @@ export class EventsRepository {
     return (Object.keys(absences) as Reference[]).find((field) => absent![field]);
   }
 
-  async find({ botId, alias }: Scope, id: string): Promise<EventRow | undefined> {
-    const [row] = await this.database.query<EventRow>(
+  async find({ botId, alias }: Scope, id: string): Promise<EventEntity | undefined> {
+    const [row] = await this.database.query<EventEntity>(
       `SELECT * FROM event WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
       [botId, alias, id],
     );
@@ -76,7 +76,7 @@ export class EventsRepository {
   }
 
   /** Each filter has an index in list order: event_type, event_status, event_conversation and so on. */
-  async list({ botId, alias }: Scope, query: ListEvents): Promise<{ rows: EventRow[]; nextToken?: string }> {
+  async list({ botId, alias }: Scope, query: ListEvents): Promise<{ rows: EventEntity[]; nextToken?: string }> {
     const { type, conversationId, userId, messageId, workflowId, status } = query;
     const filters = {
       integration_alias: alias ?? undefined,
@@ -93,7 +93,7 @@ export class EventsRepository {
     const given = givenColumns(filters, values);
     const isServed = given.length <= 1;
     // Event ids begin with the creation time.
-    const newestFirst = new Keyset<EventRow>(
+    const newestFirst = new Keyset<EventEntity>(
       [{ sql: 'id', type: 'text', of: ({ id }) => id }],
       'desc',
       isServed ? given[0] : undefined,
@@ -103,8 +103,8 @@ export class EventsRepository {
       WHERE ${['bot_id = $1', ...conditions, newestFirst.after(query.nextToken, boundTo, values)].join(' AND ')}
       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`;
     const rows = isServed
-      ? await this.database.query<EventRow>(page, values)
-      : await this.bounded.read<EventRow>(page, values, 'Use fewer filters, or one that few events match.');
+      ? await this.database.query<EventEntity>(page, values)
+      : await this.bounded.read<EventEntity>(page, values, 'Use fewer filters, or one that few events match.');
     return newestFirst.page(rows, limit, boundTo);
   }
 
@@ -155,7 +155,7 @@ export class EventsRepository {
   }
 }
 
-function toRow(event: NewEvent): EventRow {
+function toRow(event: NewEvent): EventEntity {
   const id = newId('evt');
   return {
     integration_alias: null,

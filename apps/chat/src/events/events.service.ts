@@ -7,7 +7,7 @@ import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf, scopeOf, storedName } from '../runtime/scope';
 import { DueEvents } from './due-events';
 import { dueTime } from './due-time';
-import { type EventRow, toEvent } from './event.entity';
+import { type EventEntity, toEvent } from './event.entity';
 import { MessagePayloads } from './message-payloads';
 import { EventsRepository, type Reference, type References } from './events.repository';
 
@@ -74,7 +74,7 @@ export class EventsService {
     );
   }
 
-  private async show(caller: BotCaller, rows: EventRow[]) {
+  private async show(caller: BotCaller, rows: EventEntity[]) {
     const payloads = await this.payloads.of(caller, rows);
     return rows.map((row) => toEvent(caller, row, row.payload ?? payloads.get(row.id)!));
   }

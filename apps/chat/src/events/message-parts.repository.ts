@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
-import type { ConversationRow } from '../conversations/conversation.entity';
-import type { MessageRow } from '../messages/message.entity';
-import type { UserRow } from '../users/user.entity';
-import type { EventRow } from './event.entity';
+import type { ConversationWithCount } from '../conversations/conversation.entity';
+import type { MessageEntity } from '../messages/message.entity';
+import type { UserEntity } from '../users/user.entity';
+import type { EventEntity } from './event.entity';
 
 type Found<Row> = Map<string, Row>;
 
 export interface MessageParts {
-  messages: Found<MessageRow>;
-  users: Found<UserRow>;
-  conversations: Found<ConversationRow>;
+  messages: Found<MessageEntity>;
+  users: Found<UserEntity>;
+  conversations: Found<ConversationWithCount>;
 }
 
 const messageColumns = `bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, updated_at`;
@@ -20,20 +20,20 @@ export class MessagePartsRepository {
   constructor(private readonly database: Database) {}
 
   /** Messages, including scheduled ones, users and conversations that the events refer to. Indexes: the primary keys. */
-  async find(botId: string, events: EventRow[]): Promise<MessageParts> {
+  async find(botId: string, events: EventEntity[]): Promise<MessageParts> {
     const idsOf = (column: 'message_id' | 'user_id' | 'conversation_id') => [
       ...new Set(events.map((event) => event[column])),
     ];
-    const messages = await this.database.query<MessageRow>(
+    const messages = await this.database.query<MessageEntity>(
       `SELECT ${messageColumns} FROM message WHERE bot_id = $1 AND id = ANY ($2)
        UNION ALL SELECT ${messageColumns} FROM scheduled_message WHERE bot_id = $1 AND id = ANY ($2)`,
       [botId, idsOf('message_id')],
     );
-    const users = await this.database.query<UserRow>('SELECT * FROM "user" WHERE bot_id = $1 AND id = ANY ($2)', [
+    const users = await this.database.query<UserEntity>('SELECT * FROM "user" WHERE bot_id = $1 AND id = ANY ($2)', [
       botId,
       idsOf('user_id'),
     ]);
-    const conversations = await this.database.query<ConversationRow>(
+    const conversations = await this.database.query<ConversationWithCount>(
       `SELECT conversation.*, coalesce(message_count, 0) AS message_count
        FROM conversation LEFT JOIN conversation_clock clock ON clock.bot_id = $1 AND clock.conversation_id = id
        WHERE conversation.bot_id = $1 AND id = ANY ($2)`,

@@ -3,7 +3,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import { toConversation } from '../conversations/conversation.entity';
 import { toMessage } from '../messages/message.entity';
 import { toUser } from '../users/user.entity';
-import type { EventRow } from './event.entity';
+import type { EventEntity } from './event.entity';
 import { MessagePartsRepository } from './message-parts.repository';
 
 type Payload = Record<string, unknown>;
@@ -14,7 +14,7 @@ export class MessagePayloads {
   constructor(private readonly parts: MessagePartsRepository) {}
 
   /** Payloads by event id, for events without a stored payload. Deleted objects are undefined. */
-  async of(caller: BotCaller, events: EventRow[]): Promise<Map<string, Payload>> {
+  async of(caller: BotCaller, events: EventEntity[]): Promise<Map<string, Payload>> {
     const rows = events.filter(({ payload }) => payload === null);
     if (rows.length === 0) return new Map();
     const { messages, users, conversations } = await this.parts.find(caller.bot.id, rows);

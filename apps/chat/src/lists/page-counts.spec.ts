@@ -12,8 +12,9 @@ import { MessagesRepository } from '../messages/messages.repository';
 import { ScheduledMessagesRepository } from '../messages/scheduled-messages.repository';
 import { taggedRows } from '../tags/tagged-rows';
 import { type TagKind, TagsRepository } from '../tags/tags.repository';
+import { UserEntity } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
-import { type WorkflowRow } from '../workflows/workflow.entity';
+import { type WorkflowEntity } from '../workflows/workflow.entity';
 import { WorkflowsRepository } from '../workflows/workflows.repository';
 import { BoundedReads } from './bounded-reads';
 
@@ -39,7 +40,7 @@ describe('query plans with many other rows', () => {
   beforeAll(async () => {
     test = await createTestDatabase(chatDatabase.migrations, 'chat');
     const bounded = new BoundedReads(test.database, new ChatConfig());
-    users = new UsersRepository(test.database, bounded);
+    users = new UsersRepository(test.database, bounded, test.database.manager.getRepository(UserEntity));
     conversations = new ConversationsRepository(test.database, bounded);
     workflows = new WorkflowsRepository(test.database, bounded);
     endpoint = new EndpointRepository(test.database);
@@ -144,7 +145,7 @@ describe('query plans with many other rows', () => {
     });
 
     it('for the next current workflow of a conversation', async () => {
-      const ended = { bot_id: 'bot', conversation_id: 'conv_crowd', id: 'wrk_000002' } as WorkflowRow;
+      const ended = { bot_id: 'bot', conversation_id: 'conv_crowd', id: 'wrk_000002' } as WorkflowEntity;
 
       const { found, pages } = await readPages(async (tx) => {
         await workflows.makeCurrent(tx, ended);
@@ -201,7 +202,7 @@ describe('lists filtered by a value that most older rows have', () => {
     const bounded = new BoundedReads(test.database, new ChatConfig());
     events = new EventsRepository(test.database, bounded);
     messages = new MessagesRepository(test.database, bounded);
-    users = new UsersRepository(test.database, bounded);
+    users = new UsersRepository(test.database, bounded, test.database.manager.getRepository(UserEntity));
     conversations = new ConversationsRepository(test.database, bounded);
     workflows = new WorkflowsRepository(test.database, bounded);
     endpoint = new EndpointRepository(test.database);

@@ -14,7 +14,7 @@ import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockAllTags } from '../tags/lock-tags';
 import { draftOf } from './draft';
 import { MessageContents } from './message-contents';
-import { type MessageRow, toMessage } from './message.entity';
+import { type MessageEntity, toMessage } from './message.entity';
 import { MessageWriter } from './message-writer';
 import { MessagesRepository } from './messages.repository';
 import { type ImportedDraft, NewMessagesRepository } from './new-messages.repository';
@@ -45,7 +45,7 @@ export class MessageImports {
     });
   }
 
-  private async findOrWrite(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageRow>> {
+  private async findOrWrite(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageEntity>> {
     const different = [...new Map(entries.map((entry) => [entry.identity, entry])).values()];
     const rows = await this.find(tx, caller, different);
     const fresh = entries.filter(({ identity }, place) => {
@@ -74,7 +74,7 @@ export class MessageImports {
   }
 
   /** Existing messages by identity. Advisory locks on the tags prevent concurrent inserts of the others. */
-  private async find(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageRow>> {
+  private async find(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageEntity>> {
     const scope = scopeOf(caller);
     const wanting = entries.filter(({ wanted }) => Object.keys(wanted).length > 0);
     if (wanting.length === 0) return new Map();

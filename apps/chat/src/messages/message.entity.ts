@@ -1,28 +1,67 @@
 import type { BotCaller } from '@parley/contracts/access';
 import type { Direction, Message } from '@parley/contracts/chat/messages';
+import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
+import { Check, Column, Entity, Index } from 'typeorm';
 import { shownNames } from '../runtime/scope';
 
-export interface MessageRow {
-  bot_id: string;
-  id: string;
-  conversation_id: string;
+/** Columns of `message` and `scheduled_message`. */
+abstract class MessageColumns {
+  @PrimaryIdColumn()
+  bot_id!: string;
+
+  @PrimaryIdColumn()
+  id!: string;
+
+  @IdColumn()
+  conversation_id!: string;
+
   /** Author; the bot's own id if the bot wrote it. */
-  user_id: string;
-  type: string;
-  payload: Record<string, unknown>;
-  tags: Record<string, string>;
-  direction: Direction;
-  origin: 'synthetic' | null;
+  @IdColumn()
+  user_id!: string;
+
+  @Column('text')
+  type!: string;
+
+  @Column('jsonb')
+  payload!: Record<string, unknown>;
+
+  @Column('jsonb')
+  tags!: Record<string, string>;
+
+  @Column('text')
+  direction!: Direction;
+
+  @Column('text', { nullable: true })
+  origin!: 'synthetic' | null;
+
   /** Strictly increasing within a conversation, except for imported messages, which keep the given time. */
-  created_at: Date;
-  updated_at: Date;
+  @Column({ type: 'timestamptz', precision: 3 })
+  created_at!: Date;
+
+  @Column({ type: 'timestamptz', precision: 3 })
+  updated_at!: Date;
 }
 
-export interface ScheduledMessageRow extends MessageRow {
-  due_at: Date;
+/** Message of a conversation. */
+@Entity('message')
+@Check('message_direction_check', `direction IN ('incoming', 'outgoing')`)
+@Check('message_origin_check', `origin = 'synthetic'`)
+@Index('message_of_conversation', ['bot_id', 'conversation_id', 'created_at', 'id'])
+@Index('message_created', ['bot_id', 'created_at', 'id'])
+export class MessageEntity extends MessageColumns {}
+
+/** Message that is written when it is due. Its scheduled event has the same message id. */
+@Entity('scheduled_message')
+@Check('scheduled_message_direction_check', `direction IN ('incoming', 'outgoing')`)
+@Check('scheduled_message_origin_check', `origin = 'synthetic'`)
+@Index('scheduled_message_due', ['due_at'])
+@Index('scheduled_message_of_conversation', ['bot_id', 'conversation_id'])
+export class ScheduledMessageEntity extends MessageColumns {
+  @Column({ type: 'timestamptz', precision: 3 })
+  due_at!: Date;
 }
 
-export function toMessage(caller: Pick<BotCaller, 'integration'>, row: MessageRow): Message {
+export function toMessage(caller: Pick<BotCaller, 'integration'>, row: MessageEntity): Message {
   return {
     id: row.id,
     createdAt: row.created_at.toISOString(),

@@ -8,14 +8,14 @@ import { newestFirst } from '../lists/newest-first';
 import { isWithin } from '../lists/span';
 import { eachOf, few, taggedRows, type Wanted } from '../tags/tagged-rows';
 import { isOf, type Scope } from '../runtime/scope';
-import type { MessageRow } from './message.entity';
+import type { MessageEntity } from './message.entity';
 
-export interface MessageInPlace extends MessageRow {
+export interface MessageInPlace extends MessageEntity {
   conversation_foreign_id: string | null;
   user_foreign_id: string | null;
 }
 
-type Changes = Pick<MessageRow, 'payload' | 'tags'>;
+type Changes = Pick<MessageEntity, 'payload' | 'tags'>;
 
 export interface WantedMessage {
   conversation_id: string;
@@ -34,7 +34,7 @@ const isThere = `EXISTS (SELECT FROM conversation WHERE bot_id = $1 AND id = $3 
 
 const narrowing = 'Filter by a tag that few messages of the conversation have.';
 
-interface MessageInOrder extends MessageRow {
+interface MessageInOrder extends MessageEntity {
   place: number;
 }
 
@@ -77,8 +77,8 @@ export class MessagesRepository {
     private readonly bounded: BoundedReads,
   ) {}
 
-  async find({ botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageRow | undefined> {
-    const [row] = await this.database.query<MessageRow>(
+  async find({ botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageEntity | undefined> {
+    const [row] = await this.database.query<MessageEntity>(
       `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3`,
       [botId, alias, id],
     );
@@ -93,19 +93,19 @@ export class MessagesRepository {
     tx: Transaction,
     { botId, alias }: Scope,
     wanted: WantedMessage[],
-  ): Promise<(MessageRow | undefined)[]> {
+  ): Promise<(MessageEntity | undefined)[]> {
     const values = [botId, alias, toJsonb(wanted)];
     // The index finds a message by one tag. With several tags even the rarest may be frequent, so the time is limited.
     const found = wanted.every(({ tags }) => Object.keys(tags).length === 1)
       ? await tx.query<MessageInOrder>(oldestTagged, values)
       : await this.bounded.readIn<MessageInOrder>(tx, oldestTagged, values, narrowing);
-    const rows: (MessageRow | undefined)[] = wanted.map(() => undefined);
+    const rows: (MessageEntity | undefined)[] = wanted.map(() => undefined);
     for (const { place, ...row } of found) rows[place - 1] = row;
     return rows;
   }
 
-  async lock(tx: Sql, { botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageRow | undefined> {
-    const [row] = await tx.query<MessageRow>(
+  async lock(tx: Sql, { botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageEntity | undefined> {
+    const [row] = await tx.query<MessageEntity>(
       `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3 FOR UPDATE OF m`,
       [botId, alias, id],
     );
@@ -115,11 +115,11 @@ export class MessagesRepository {
   /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
   async update(
     tx: Sql,
-    { bot_id, id }: MessageRow,
+    { bot_id, id }: MessageEntity,
     { payload, tags }: Changes,
     table: MessageTable,
-  ): Promise<MessageRow> {
-    const [row] = await tx.query<MessageRow>(
+  ): Promise<MessageEntity> {
+    const [row] = await tx.query<MessageEntity>(
       `UPDATE ${table} m SET payload = $3, tags = $4,
          updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
        WHERE bot_id = $1 AND id = $2 RETURNING ${columns}`,
@@ -132,7 +132,7 @@ export class MessagesRepository {
    * Deletes the message and decrements the message count of the conversation. Requires the clock lock. Tag rows are
    * deleted separately, by TagsRepository.
    */
-  async delete(tx: Sql, { bot_id, conversation_id, id }: MessageRow): Promise<MessageInPlace | undefined> {
+  async delete(tx: Sql, { bot_id, conversation_id, id }: MessageEntity): Promise<MessageInPlace | undefined> {
     const [row] = await tx.query<MessageInPlace>(
       `WITH gone AS (DELETE FROM message m WHERE bot_id = $1 AND id = $3 RETURNING ${columns}),
        counted AS (
@@ -161,7 +161,7 @@ export class MessagesRepository {
     const wanted: Wanted = { kind: 'message', as: 'm', rows: all, tags, conversationId, createdWithin: [4, 5] };
     const ofConversation = conversationId !== undefined && !tags;
     const { from, time, id } = await taggedRows(this.database, wanted, values);
-    const keyset = newestFirst<MessageRow>(
+    const keyset = newestFirst<MessageEntity>(
       time,
       id,
       ofConversation
@@ -175,8 +175,8 @@ export class MessagesRepository {
       : `SELECT m.* FROM ${from} WHERE ($3::text IS NULL OR m.conversation_id = $3) AND ${after} ${page}`;
     const rows =
       ofConversation || (!tags && alias === null)
-        ? await this.database.query<MessageRow>(statement, values)
-        : await this.bounded.read<MessageRow>(
+        ? await this.database.query<MessageEntity>(statement, values)
+        : await this.bounded.read<MessageEntity>(
             statement,
             values,
             conversationId === undefined ? 'Filter by a conversation, or by a tag that few messages have.' : narrowing,

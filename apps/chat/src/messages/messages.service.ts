@@ -25,7 +25,7 @@ import { mergedTags } from '../tags/merged';
 import { TagsRepository } from '../tags/tags.repository';
 import { draftOf } from './draft';
 import { MessageContents } from './message-contents';
-import { type MessageRow, toMessage } from './message.entity';
+import { type MessageEntity, toMessage } from './message.entity';
 import { MessageWriter } from './message-writer';
 import { MessagesRepository, type MessageTable } from './messages.repository';
 import { ScheduledMessages } from './scheduled-messages';
@@ -121,7 +121,7 @@ export class MessagesService {
   }
 
   /** False if another request has deleted it. Sends the signal message_deleted. */
-  private remove(row: MessageRow): Promise<boolean> {
+  private remove(row: MessageEntity): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       await this.signals.hold(tx, row.bot_id, row.conversation_id);
       const gone = await this.messages.delete(tx, row);
@@ -142,7 +142,7 @@ export class MessagesService {
     caller: BotCaller,
     input: GetOrCreateMessage,
     dueAt: Date | undefined,
-  ): Promise<MessageRow> {
+  ): Promise<MessageEntity> {
     const draft = { ...draftOf(caller, input), event_id: newId('evt') };
     await this.contents.check(scopeOf(caller), input.conversationId, draft, tx);
     if (dueAt) return this.scheduled.add(tx, caller.bot.id, { ...draft, due_at: dueAt.toISOString() });

@@ -4,7 +4,7 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { timeOfId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagRowsOf } from '../tags/tags.repository';
-import type { MessageRow, ScheduledMessageRow } from './message.entity';
+import type { MessageEntity, ScheduledMessageEntity } from './message.entity';
 
 export interface Draft {
   id: string;
@@ -37,7 +37,7 @@ export interface ScheduledDraft extends Draft {
   due_at: string;
 }
 
-export interface WrittenMessage extends MessageRow {
+export interface WrittenMessage extends MessageEntity {
   /** Number of the last signal, `message_created`; null outside the native chat, where there are no signals. */
   signal: number | null;
   /** True if `message_stream_complete` precedes it. */
@@ -227,8 +227,8 @@ export class NewMessagesRepository {
   }
 
   /** Creates a scheduled message and its event. Undefined if there is an obstacle. */
-  async schedule(sql: Sql, botId: string, message: ScheduledDraft): Promise<ScheduledMessageRow | undefined> {
-    const [row] = await sql.query<ScheduledMessageRow>(scheduleMessage, [
+  async schedule(sql: Sql, botId: string, message: ScheduledDraft): Promise<ScheduledMessageEntity | undefined> {
+    const [row] = await sql.query<ScheduledMessageEntity>(scheduleMessage, [
       botId,
       draftsText([message]),
       message.event_id,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
-import type { ScheduledMessageRow } from './message.entity';
+import type { ScheduledMessageEntity } from './message.entity';
 
 /**
  * Condition for the event of a scheduled message; a `message_created` event that a bot created itself has a payload.
@@ -9,7 +9,7 @@ import type { ScheduledMessageRow } from './message.entity';
  */
 const isWaiting = `message_id IS NOT NULL AND (type = 'message_created' AND payload IS NULL AND status = 'scheduled') IS TRUE`;
 
-export interface DueMessage extends ScheduledMessageRow {
+export interface DueMessage extends ScheduledMessageEntity {
   event_id: string;
 }
 
@@ -72,7 +72,7 @@ export class ScheduledMessagesRepository {
   }
 
   /** Also cancels the event. False if the message was written or canceled meanwhile. Index event_message. */
-  async cancel(tx: Sql, { bot_id, id }: Pick<ScheduledMessageRow, 'bot_id' | 'id'>): Promise<boolean> {
+  async cancel(tx: Sql, { bot_id, id }: Pick<ScheduledMessageEntity, 'bot_id' | 'id'>): Promise<boolean> {
     await tx.query(
       `UPDATE event SET status = 'canceled', due_at = least(due_at, now()) WHERE bot_id = $1 AND message_id = $2 AND ${isWaiting}`,
       [bot_id, id],

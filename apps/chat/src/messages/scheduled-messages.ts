@@ -4,7 +4,7 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
-import type { MessageRow, ScheduledMessageRow } from './message.entity';
+import type { MessageEntity, ScheduledMessageEntity } from './message.entity';
 import { MessageWriter } from './message-writer';
 import { type NewDraft, NewMessagesRepository, type ScheduledDraft } from './new-messages.repository';
 import { type Outcome, ScheduledMessagesRepository } from './scheduled-messages.repository';
@@ -40,14 +40,14 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
   }
 
   /** Throws the error that writing the message now would throw. */
-  async add(tx: Transaction, botId: string, draft: ScheduledDraft): Promise<ScheduledMessageRow> {
+  async add(tx: Transaction, botId: string, draft: ScheduledDraft): Promise<ScheduledMessageEntity> {
     const row = await this.messages.schedule(tx, botId, draft);
     if (!row) throw await this.writer.obstacleTo(botId, draft, tx);
     tx.afterCommit(() => this.loop.wakeIn(Math.max(0, row.due_at.getTime() - Date.now())));
     return row;
   }
 
-  cancel(message: MessageRow): Promise<boolean> {
+  cancel(message: MessageEntity): Promise<boolean> {
     return this.database.transaction((tx) => this.scheduled.cancel(tx, message));
   }
 
@@ -73,6 +73,6 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
   }
 }
 
-function draftOf({ id, conversation_id, user_id, type, payload, tags, origin }: ScheduledMessageRow): NewDraft {
+function draftOf({ id, conversation_id, user_id, type, payload, tags, origin }: ScheduledMessageEntity): NewDraft {
   return { id, conversation_id, user_id, type, payload, tags, origin: origin ?? undefined };
 }

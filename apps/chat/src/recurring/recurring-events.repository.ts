@@ -1,21 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
+import type { RecurringEventEntity } from './recurring-event.entity';
 
-export interface RecurringEventRow {
-  bot_id: string;
-  name: string;
-  type: string;
-  payload: Record<string, unknown>;
-  cron: string;
-  /** Null if the expression never matches again. */
-  next_at: Date | null;
-  /** Distance of `next_at` from the time of its computation. */
-  period_seconds: number;
-}
+export type DueRecurringEvent = Omit<RecurringEventEntity, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
 
-export type DueRecurringEvent = Omit<RecurringEventRow, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
-
-type Moved = Pick<RecurringEventRow, 'bot_id' | 'name' | 'next_at' | 'period_seconds'>;
+type Moved = Pick<RecurringEventEntity, 'bot_id' | 'name' | 'next_at' | 'period_seconds'>;
 
 @Injectable()
 export class RecurringEventsRepository {
@@ -36,7 +25,7 @@ export class RecurringEventsRepository {
   }
 
   /** Replaces the recurring events of the bot. An event with an unchanged cron expression keeps its next time. */
-  async replace(tx: Sql, botId: string, events: RecurringEventRow[]): Promise<void> {
+  async replace(tx: Sql, botId: string, events: RecurringEventEntity[]): Promise<void> {
     const names = events.map(({ name }) => name);
     await tx.query('DELETE FROM recurring_event WHERE bot_id = $1 AND name <> ALL ($2::text[])', [botId, names]);
     await tx.query(
@@ -67,7 +56,7 @@ export class RecurringEventsRepository {
   async takeMisplaced(
     tx: Sql,
     limit: number,
-  ): Promise<(Pick<RecurringEventRow, 'bot_id' | 'name' | 'cron'> & { now: Date })[]> {
+  ): Promise<(Pick<RecurringEventEntity, 'bot_id' | 'name' | 'cron'> & { now: Date })[]> {
     return tx.query(
       `SELECT bot_id, name, cron, now() FROM recurring_event
        WHERE next_at IS NOT NULL AND next_at AT TIME ZONE 'UTC' - period_seconds * interval '1 second' > now() AT TIME ZONE 'UTC'

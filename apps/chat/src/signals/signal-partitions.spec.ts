@@ -1,5 +1,4 @@
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import { serviceMigrations } from '@parley/service/service.module';
 import { chatDatabase } from '../chat.module';
 import { SignalPartitionsRepository } from './signal-partitions.repository';
 
@@ -7,7 +6,7 @@ let test: TestDatabase;
 let repository: SignalPartitionsRepository;
 
 beforeEach(async () => {
-  test = await createTestDatabase(serviceMigrations(chatDatabase.migrations), chatDatabase.schema);
+  test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
   repository = new SignalPartitionsRepository(test.database);
 });
 

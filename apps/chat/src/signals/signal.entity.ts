@@ -1,4 +1,41 @@
+import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { toChatMessage } from '../endpoint/chat-payload';
+
+/**
+ * Signal to the clients of a conversation, kept for as long as they may catch up. The table has no primary key: TypeORM
+ * requires the declared one.
+ */
+@Entity('signal')
+@Index('signal_place', ['bot_id', 'conversation_id', 'number'])
+export class SignalEntity {
+  @PrimaryIdColumn()
+  bot_id!: string;
+
+  @PrimaryIdColumn()
+  conversation_id!: string;
+
+  /** Sequence number without gaps per conversation. `bigint`, which arrives as text. */
+  @PrimaryColumn('bigint')
+  number!: string;
+
+  @Column('text')
+  type!: string;
+
+  /** Set for message signals, whose frame is assembled from the message. */
+  @IdColumn({ nullable: true })
+  message_id!: string | null;
+
+  @Column('jsonb', { nullable: true })
+  data!: Record<string, unknown> | null;
+
+  /** User id: the streams of this user end after the signal. */
+  @IdColumn({ nullable: true })
+  closes!: string | null;
+
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'clock_timestamp()' })
+  created_at!: Date;
+}
 
 /** Notification for the listening clients of a conversation. */
 export interface Signal {

@@ -5,7 +5,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
-import { type StateRow, toState } from './state.entity';
+import { type StateEntity, toState } from './state.entity';
 import { type StatePlace, StatesRepository } from './states.repository';
 
 const batchSize = 100;
@@ -49,7 +49,7 @@ export class ExpiredStatesService implements OnApplicationBootstrap, BeforeAppli
     });
   }
 
-  private async tell(tx: Sql, expired: StateRow[]): Promise<void> {
+  private async tell(tx: Sql, expired: StateEntity[]): Promise<void> {
     if (expired.length === 0) return;
     await this.events.add(
       tx,

@@ -4,7 +4,7 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { isOf } from '../runtime/scope';
-import type { StateRow } from './state.entity';
+import type { StateEntity } from './state.entity';
 
 /**
  * Key of a state, and the viewer: with an alias, only conversations, users and workflows of that installation are
@@ -22,7 +22,7 @@ export interface FoundState {
   hasOwner: boolean;
   /** An expired state is returned to no caller. */
   isExpired: boolean;
-  row?: StateRow;
+  row?: StateEntity;
 }
 
 /** Undefined fields remain unchanged. */
@@ -72,16 +72,16 @@ export class StatesRepository {
   }
 
   /** Undefined if the state exists already or the owner does not. The owner row is locked against deletion. */
-  async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateRow | undefined> {
+  async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateEntity | undefined> {
     const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
-    const [row] = await this.database.query<StateRow>(
+    const [row] = await this.database.query<StateEntity>(
       `WITH owner AS (${ownerOf(place, values)} ${ownerTableOf(place) ? 'FOR KEY SHARE' : ''})
        INSERT INTO state (bot_id, type, owner_id, name, id, payload, expiry_ms, expires_at, created_at, updated_at)
        SELECT $1, $2, $3, $4, $5, $6, $7, now() + $7::bigint * interval '1 millisecond', now(), now() FROM owner
        ON CONFLICT DO NOTHING RETURNING *`,
       values,
     );
-    return row && toRow(row);
+    return row;
   }
 
   /** Undefined if there is no live state, or if its payload is not the expected one (optimistic concurrency). */
@@ -89,7 +89,7 @@ export class StatesRepository {
     place: StatePlace,
     { payload, expiryMs }: StateChange,
     expected?: Record<string, unknown>,
-  ): Promise<StateRow | undefined> {
+  ): Promise<StateEntity | undefined> {
     const values: unknown[] = [
       ...valuesOf(place),
       payload && toJsonb(payload),
@@ -98,7 +98,7 @@ export class StatesRepository {
     ];
     const expiry = 'CASE WHEN $6::boolean THEN $7::bigint ELSE state.expiry_ms END';
     const isExpected = expected ? `state.payload = $${values.push(toJsonb(expected))}::jsonb` : 'true';
-    const [row] = await this.database.query<StateRow>(
+    const [row] = await this.database.query<StateEntity>(
       `UPDATE state SET payload = coalesce($5::jsonb, payload), expiry_ms = ${expiry},
          expires_at = now() + ${expiry} * interval '1 millisecond',
          updated_at = greatest(now(), updated_at + interval '1 millisecond')
@@ -106,29 +106,28 @@ export class StatesRepository {
        RETURNING *`,
       values,
     );
-    return row && toRow(row);
+    return row;
   }
 
-  async delete(place: StatePlace): Promise<StateRow | undefined> {
+  async delete(place: StatePlace): Promise<StateEntity | undefined> {
     const values = valuesOf(place);
-    const [row] = await this.database.query<StateRow>(
+    const [row] = await this.database.query<StateEntity>(
       `DELETE FROM state WHERE ${inPlace} AND ${isAlive} AND EXISTS (${ownerOf(place, values)}) RETURNING *`,
       values,
     );
-    return row && toRow(row);
+    return row;
   }
 
-  async takeExpired(tx: Sql, place: StatePlace): Promise<StateRow[]> {
-    const rows = await tx.query<StateRow>(
+  async takeExpired(tx: Sql, place: StatePlace): Promise<StateEntity[]> {
+    return tx.query<StateEntity>(
       `DELETE FROM state WHERE ${inPlace} AND expires_at <= now() RETURNING *`,
       valuesOf(place),
     );
-    return rows.map(toRow);
   }
 
   /** Deletes the states that expired first, skipping locked rows. Index state_expires. */
-  async takeAllExpired(tx: Sql, limit: number): Promise<StateRow[]> {
-    const rows = await tx.query<StateRow>(
+  async takeAllExpired(tx: Sql, limit: number): Promise<StateEntity[]> {
+    return tx.query<StateEntity>(
       `WITH expired AS MATERIALIZED (
          SELECT bot_id, type, owner_id, name FROM state WHERE expires_at <= now()
          ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
@@ -138,11 +137,10 @@ export class StatesRepository {
        RETURNING state.*`,
       [limit],
     );
-    return rows.map(toRow);
   }
 }
 
-type RawFound = StateRow & { is_expired: boolean | null; has_owner: boolean };
+type RawFound = StateEntity & { is_expired: boolean | null; has_owner: boolean };
 
 function valuesOf({ botId, type, ownerId, name }: StatePlace): unknown[] {
   return [botId, type, ownerId, name];
@@ -163,11 +161,7 @@ function ownerTableOf({ type, botId, ownerId }: StatePlace): string | undefined 
 
 function toFound({ is_expired, has_owner, ...row }: RawFound): FoundState {
   const isExpired = is_expired === true;
-  return { hasOwner: has_owner, isExpired, row: has_owner && !isExpired && row.id ? toRow(row) : undefined };
-}
-
-function toRow(row: StateRow): StateRow {
-  return { ...row, expiry_ms: row.expiry_ms === null ? null : Number(row.expiry_ms) };
+  return { hasOwner: has_owner, isExpired, row: has_owner && !isExpired && row.id ? row : undefined };
 }
 
 function wholeMs(ms: number | null | undefined): number | null | undefined {

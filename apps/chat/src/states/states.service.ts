@@ -20,7 +20,7 @@ import { declaredState, type DeclaredState, undeclared } from './declared-state'
 import { ExpiredStatesService } from './expired-states.service';
 import { Lanes } from './lanes';
 import { mergedPayload } from './merged-payload';
-import { type StateRow, toState } from './state.entity';
+import { type StateEntity, toState } from './state.entity';
 import { type FoundState, type StatePlace, StatesRepository } from './states.repository';
 
 interface Meant {
@@ -138,7 +138,7 @@ export class StatesService implements BeforeApplicationShutdown {
     { path, place, declared }: Meant,
     payload: Record<string, unknown>,
     expiry: number | null | undefined,
-  ): Promise<StateRow | undefined> {
+  ): Promise<StateEntity | undefined> {
     const expiryMs = expiry === undefined ? declared.expiryMs : expiry;
     const inserted = await this.states.insert(place, { payload, expiryMs });
     if (inserted) return inserted;
@@ -149,7 +149,7 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   /** Retries with random backoff until an attempt has no conflict. */
-  private async settle(attempt: () => Promise<StateRow | undefined>): Promise<StateRow> {
+  private async settle(attempt: () => Promise<StateEntity | undefined>): Promise<StateEntity> {
     for (let number = 0; number < maxAttempts; number++) {
       const row = await attempt();
       if (row) return row;
@@ -168,7 +168,7 @@ export class StatesService implements BeforeApplicationShutdown {
 }
 
 /** Live state, if there is one. Throws ResourceNotFound if its owner does not exist or is not visible to the caller. */
-function ownedIn({ hasOwner, row }: FoundState, { type, id }: StateName): StateRow | undefined {
+function ownedIn({ hasOwner, row }: FoundState, { type, id }: StateName): StateEntity | undefined {
   if (!hasOwner) throw notFound(type, id);
   return row;
 }
@@ -181,11 +181,11 @@ function tooMany(): ApiError {
   return unavailable('Too many concurrent changes of this state; the request was not processed. Retry after 1 s.');
 }
 
-function reply(caller: BotCaller, row: StateRow): StateReply {
+function reply(caller: BotCaller, row: StateEntity): StateReply {
   return { state: toState(caller, row) };
 }
 
-function neverStored({ botId, type, ownerId, name }: StatePlace): StateRow {
+function neverStored({ botId, type, ownerId, name }: StatePlace): StateEntity {
   const now = new Date();
   return {
     bot_id: botId,

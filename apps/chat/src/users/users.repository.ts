@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import type { ListUsers } from '@parley/contracts/chat/users';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
+import { Repository } from 'typeorm';
 import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
 import { eachOf, type Source, taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../runtime/scope';
-import type { UserRow } from './user.entity';
+import { UserEntity } from './user.entity';
 
-export type NewUser = Omit<UserRow, 'id' | 'created_at' | 'updated_at'>;
+export type NewUser = Omit<UserEntity, 'id' | 'created_at' | 'updated_at'>;
 
 export const touched = "greatest(now(), updated_at + interval '1 millisecond')";
 
@@ -25,12 +27,13 @@ export class UsersRepository {
   constructor(
     private readonly database: Database,
     private readonly bounded: BoundedReads,
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
   ) {}
 
   /** Throws a unique violation for a duplicate foreign id. */
-  async insert(user: NewUser, sql: Sql = this.database): Promise<UserRow> {
+  async insert(user: NewUser, sql: Sql = this.database): Promise<UserEntity> {
     const id = newId('user');
-    const [row] = await sql.query<UserRow>(
+    const [row] = await sql.query<UserEntity>(
       `WITH made AS (
          INSERT INTO "user" (bot_id, id, integration_alias, name, picture_url, tags, properties, foreign_id, profile,
            created_at, updated_at)
@@ -55,9 +58,9 @@ export class UsersRepository {
   }
 
   /** Creates the bot's own user on first read. Index: the primary key. */
-  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserRow | undefined> {
+  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserEntity | undefined> {
     const find = async () =>
-      (await sql.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3`, [botId, alias, id]))[0];
+      (await sql.query<UserEntity>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3`, [botId, alias, id]))[0];
     const row = await find();
     if (row || id !== botId) return row;
     await this.addBot(botId, sql);
@@ -66,8 +69,7 @@ export class UsersRepository {
 
   async exists(botId: string, id: string): Promise<boolean> {
     if (id === botId) return true;
-    const rows = await this.database.query('SELECT 1 FROM "user" WHERE bot_id = $1 AND id = $2', [botId, id]);
-    return rows.length > 0;
+    return this.users.existsBy({ bot_id: botId, id });
   }
 
   /**
@@ -78,21 +80,21 @@ export class UsersRepository {
     { botId, alias }: Scope,
     tags: Record<string, string>,
     sql: Sql = this.database,
-  ): Promise<UserRow | undefined> {
+  ): Promise<UserEntity | undefined> {
     const values: unknown[] = [botId, alias];
     const rows = `SELECT * FROM "user" u WHERE ${isSeen}`;
     const { from, time, id } = await taggedRows(sql, { kind: 'user', as: 'u', rows, tags }, values);
     const own = `SELECT * FROM "user" WHERE bot_id = $1 AND id = $1 AND tags @> $${values.push(toJsonb(tags))}::jsonb`;
-    const [row] = await sql.query<UserRow>(
+    const [row] = await sql.query<UserEntity>(
       `(${own}) UNION ALL (SELECT u.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1) LIMIT 1`,
       values,
     );
     return row;
   }
 
-  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
+  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserEntity | undefined> {
     if (id === botId) await this.addBot(botId, tx);
-    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR NO KEY UPDATE`, [
+    const [row] = await tx.query<UserEntity>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR NO KEY UPDATE`, [
       botId,
       alias,
       id,
@@ -101,8 +103,8 @@ export class UsersRepository {
   }
 
   /** Exclusive row lock: the user cannot become a participant meanwhile. */
-  async lockToDelete(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserRow | undefined> {
-    const [row] = await tx.query<UserRow>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR UPDATE`, [
+  async lockToDelete(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserEntity | undefined> {
+    const [row] = await tx.query<UserEntity>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR UPDATE`, [
       botId,
       alias,
       id,
@@ -117,8 +119,8 @@ export class UsersRepository {
   }
 
   /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
-  async update(tx: Sql, user: UserRow): Promise<UserRow> {
-    const [row] = await tx.query<UserRow>(
+  async update(tx: Sql, user: UserEntity): Promise<UserEntity> {
+    const [row] = await tx.query<UserEntity>(
       `UPDATE "user" SET name = $3, picture_url = $4, tags = $5, properties = $6, profile = $7, updated_at = ${touched}
        WHERE bot_id = $1 AND id = $2 RETURNING *`,
       [user.bot_id, user.id, user.name, user.picture_url, toJsonb(user.tags), toJsonb(user.properties), user.profile],
@@ -127,7 +129,7 @@ export class UsersRepository {
   }
 
   /** Requires the lock of `lockToDelete`. Also deletes the participants and states of the user; messages remain. */
-  async delete(tx: Sql, { bot_id, id }: UserRow): Promise<void> {
+  async delete(tx: Sql, { bot_id, id }: UserEntity): Promise<void> {
     await tx.query(
       `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
          states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'user' AND owner_id = $2)
@@ -151,7 +153,7 @@ export class UsersRepository {
     const isOfIntegration = isServed && alias !== null;
     const scope = `${isOfIntegration ? 'u.bot_id = $1' : inScope} AND u.id <> $1`;
     const { from, time, id } = await this.sourceOf(query, scope, values);
-    const keyset = new Keyset<UserRow>(
+    const keyset = new Keyset<UserEntity>(
       [
         { sql: time, type: 'timestamptz', of: (row) => row[columns[sortField]] },
         { sql: id, type: 'text', of: (row) => row.id },
@@ -164,8 +166,8 @@ export class UsersRepository {
     const page = `SELECT u.* FROM ${from} WHERE ${keyset.after(nextToken, boundTo, values)}
       ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
     const rows = isServed
-      ? await this.database.query<UserRow>(page, values)
-      : await this.bounded.read<UserRow>(page, values, narrowing);
+      ? await this.database.query<UserEntity>(page, values)
+      : await this.bounded.read<UserEntity>(page, values, narrowing);
     return keyset.page(rows, limit, boundTo);
   }
 

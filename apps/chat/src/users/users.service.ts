@@ -25,7 +25,7 @@ import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
 import { mergedProperties, mergedTags } from '../tags/merged';
 import { TagsRepository } from '../tags/tags.repository';
-import { toUser, type UserRow } from './user.entity';
+import { toUser, type UserEntity } from './user.entity';
 import { UsersRepository } from './users.repository';
 
 @Injectable()
@@ -114,7 +114,7 @@ export class UsersService {
     caller: BotCaller,
     alias: string | null,
     { tags, properties, attributes, name, pictureUrl }: GetOrCreateUser,
-  ): Promise<UserRow> {
+  ): Promise<UserEntity> {
     return this.users.insert(
       {
         bot_id: caller.bot.id,
@@ -144,7 +144,7 @@ export class UsersService {
   }
 }
 
-function changed(row: UserRow, caller: BotCaller, changes: Omit<UpdateUser, 'id'>): UserRow {
+function changed(row: UserEntity, caller: BotCaller, changes: Omit<UpdateUser, 'id'>): UserEntity {
   const { name, pictureUrl, tags, properties, attributes } = changes;
   return {
     ...row,

@@ -5,7 +5,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
 import { WorkflowEvents } from './workflow-events';
-import type { WorkflowRow } from './workflow.entity';
+import type { WorkflowEntity } from './workflow.entity';
 import { WorkflowsRepository } from './workflows.repository';
 
 const batchSize = 20;
@@ -37,7 +37,7 @@ export class EndedWorkflowsService implements OnApplicationBootstrap, BeforeAppl
   }
 
   /** Call in the transaction that ended the workflow. */
-  async settle(tx: Sql, workflow: WorkflowRow): Promise<void> {
+  async settle(tx: Sql, workflow: WorkflowEntity): Promise<void> {
     await this.events.tellParent(tx, 'child_workflow_finished', workflow);
     if (workflow.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, workflow);
   }

@@ -5,7 +5,7 @@ import { ConversationsRepository } from '../conversations/conversations.reposito
 import { EventsRepository } from '../events/events.repository';
 import { toUser } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
-import { hasEnded, toWorkflow, type WorkflowRow } from './workflow.entity';
+import { hasEnded, toWorkflow, type WorkflowEntity } from './workflow.entity';
 import { WorkflowsRepository } from './workflows.repository';
 
 type OwnChange = 'workflow_started' | 'workflow_timedout';
@@ -24,19 +24,19 @@ export class WorkflowEvents {
     private readonly events: EventsRepository,
   ) {}
 
-  tell(tx: Sql, type: OwnChange, workflow: WorkflowRow): Promise<void> {
+  tell(tx: Sql, type: OwnChange, workflow: WorkflowEntity): Promise<void> {
     return this.add(tx, workflow, { type });
   }
 
   /** Does nothing without a parent, or if the parent has ended. */
-  async tellParent(tx: Sql, type: ChildChange, child: WorkflowRow): Promise<void> {
+  async tellParent(tx: Sql, type: ChildChange, child: WorkflowEntity): Promise<void> {
     if (child.parent_workflow_id === null) return;
     const parent = await this.workflows.find({ botId: child.bot_id, alias: null }, child.parent_workflow_id, tx);
     if (!parent || hasEnded(parent)) return;
     await this.add(tx, parent, { type, childWorkflow: toWorkflow({}, child) });
   }
 
-  private async add(tx: Sql, workflow: WorkflowRow, told: { type: string; childWorkflow?: object }): Promise<void> {
+  private async add(tx: Sql, workflow: WorkflowEntity, told: { type: string; childWorkflow?: object }): Promise<void> {
     const { bot_id, conversation_id, user_id } = workflow;
     const scope = { botId: bot_id, alias: null };
     const conversation = conversation_id && (await this.conversations.find(scope, conversation_id, tx));

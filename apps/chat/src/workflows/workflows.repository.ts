@@ -15,11 +15,11 @@ import { newestFirst } from '../lists/newest-first';
 import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../runtime/scope';
-import type { WorkflowRow } from './workflow.entity';
+import type { WorkflowEntity } from './workflow.entity';
 
 /** `timeout_at` null: one day from now. */
 export type NewWorkflow = Pick<
-  WorkflowRow,
+  WorkflowEntity,
   | 'bot_id'
   | 'name'
   | 'status'
@@ -51,9 +51,9 @@ export class WorkflowsRepository {
     private readonly bounded: BoundedReads,
   ) {}
 
-  async insert(tx: Sql, workflow: NewWorkflow): Promise<WorkflowRow> {
+  async insert(tx: Sql, workflow: NewWorkflow): Promise<WorkflowEntity> {
     const id = newId('wrkflow');
-    const [row] = await tx.query<WorkflowRow>(
+    const [row] = await tx.query<WorkflowEntity>(
       `WITH made AS (
          INSERT INTO workflow (bot_id, id, name, status, input, output, integration_alias, parent_workflow_id,
            conversation_id, user_id, event_id, tags, timeout_at, created_at, updated_at)
@@ -80,8 +80,8 @@ export class WorkflowsRepository {
     return row!;
   }
 
-  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<WorkflowRow | undefined> {
-    const [row] = await sql.query<WorkflowRow>(
+  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<WorkflowEntity | undefined> {
+    const [row] = await sql.query<WorkflowEntity>(
       `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
       [botId, alias, id],
     );
@@ -89,7 +89,7 @@ export class WorkflowsRepository {
   }
 
   /** Oldest workflow that matches. Index workflow_name or workflow_active, or tag_place if tags are given. */
-  async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowRow | undefined> {
+  async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowEntity | undefined> {
     const { tags, group, ...columns } = wanted;
     const values: unknown[] = [botId, alias];
     const conditions = givenColumns(columns, values).map(toEquality);
@@ -97,12 +97,12 @@ export class WorkflowsRepository {
       conditions.push(`w.status = ANY ($${values.push(group === 'active' ? activeStatuses : finishedStatuses)})`);
     const rows = `SELECT * FROM workflow w WHERE ${inScope} AND ${conditions.join(' AND ')}`;
     const { from, time, id } = await taggedRows(tx, { kind: 'workflow', as: 'w', rows, tags }, values);
-    const [row] = await tx.query<WorkflowRow>(`SELECT w.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
+    const [row] = await tx.query<WorkflowEntity>(`SELECT w.* FROM ${from} ORDER BY ${time}, ${id} LIMIT 1`, values);
     return row;
   }
 
-  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowRow | undefined> {
-    const [row] = await tx.query<WorkflowRow>(
+  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowEntity | undefined> {
+    const [row] = await tx.query<WorkflowEntity>(
       `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3 FOR UPDATE`,
       [botId, alias, id],
     );
@@ -113,8 +113,8 @@ export class WorkflowsRepository {
    * Requires the row lock. Sets `completed_at` when the workflow ends. Tag rows are updated separately, by
    * TagsRepository.
    */
-  async update(tx: Sql, workflow: WorkflowRow): Promise<WorkflowRow> {
-    const [row] = await tx.query<WorkflowRow>(
+  async update(tx: Sql, workflow: WorkflowEntity): Promise<WorkflowEntity> {
+    const [row] = await tx.query<WorkflowEntity>(
       `UPDATE workflow SET status = $3, output = $4, user_id = $5, event_id = $6, failure_reason = $7, tags = $8,
          timeout_at = $9, completed_at = CASE WHEN $3 = ANY ($10) THEN coalesce(completed_at, now()) END,
          updated_at = greatest(now(), updated_at + interval '1 millisecond')
@@ -136,7 +136,7 @@ export class WorkflowsRepository {
   }
 
   /** Requires the row lock. Also deletes the states of the workflow. */
-  async delete(tx: Sql, { bot_id, id }: WorkflowRow): Promise<void> {
+  async delete(tx: Sql, { bot_id, id }: WorkflowEntity): Promise<void> {
     await tx.query(
       `WITH states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'workflow' AND owner_id = $2)
        DELETE FROM workflow WHERE bot_id = $1 AND id = $2`,
@@ -145,8 +145,8 @@ export class WorkflowsRepository {
   }
 
   /** Ends workflows whose timeout has passed, skipping locked rows. Index workflow_timeout. */
-  async timeOut(tx: Sql, limit: number): Promise<WorkflowRow[]> {
-    return tx.query<WorkflowRow>(
+  async timeOut(tx: Sql, limit: number): Promise<WorkflowEntity[]> {
+    return tx.query<WorkflowEntity>(
       `WITH late AS MATERIALIZED (
          SELECT bot_id, id FROM workflow WHERE ${isActive} AND timeout_at <= now()
          ORDER BY timeout_at LIMIT $1 FOR UPDATE SKIP LOCKED)
@@ -159,7 +159,7 @@ export class WorkflowsRepository {
   }
 
   /** Makes it the current workflow of its conversation. The row lock orders concurrent calls: the last one wins. */
-  async makeCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
+  async makeCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowEntity): Promise<void> {
     await tx.query('UPDATE conversation SET current_workflow_id = $3 WHERE bot_id = $1 AND id = $2', [
       bot_id,
       conversation_id,
@@ -172,7 +172,7 @@ export class WorkflowsRepository {
    * conversation in a statement of its own: only a later statement has a snapshot with concurrent changes. Index
    * workflow_active_of_conversation.
    */
-  async makeAnotherCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowRow): Promise<void> {
+  async makeAnotherCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowEntity): Promise<void> {
     await tx.query('SELECT 1 FROM conversation WHERE bot_id = $1 AND id = $2 FOR NO KEY UPDATE', [
       bot_id,
       conversation_id,
@@ -190,7 +190,7 @@ export class WorkflowsRepository {
    * Indexes workflow_conversation, workflow_user, workflow_parent, workflow_name, workflow_status, workflow_integration
    * or workflow_created; tag_place if tags are given.
    */
-  async list({ botId, alias }: Scope, query: ListWorkflows): Promise<{ rows: WorkflowRow[]; nextToken?: string }> {
+  async list({ botId, alias }: Scope, query: ListWorkflows): Promise<{ rows: WorkflowEntity[]; nextToken?: string }> {
     const { conversationId, userId, parentWorkflowId, name, statuses, tags } = query;
     const columns = {
       integration_alias: alias ?? undefined,
@@ -212,7 +212,7 @@ export class WorkflowsRepository {
     if (status && !isByStatus) conditions.push(`w.status = ANY (${status})`);
     const rows = `SELECT * FROM workflow w WHERE ${conditions.join(' AND ')}`;
     const { from, time, id } = await taggedRows(this.database, { kind: 'workflow', as: 'w', rows, tags }, values);
-    const keyset = newestFirst<WorkflowRow>(time, id, isServed ? leading : undefined);
+    const keyset = newestFirst<WorkflowEntity>(time, id, isServed ? leading : undefined);
     const after = keyset.after(query.nextToken, boundTo, values);
     const page = `ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
     const statement = isByStatus
@@ -221,8 +221,8 @@ export class WorkflowsRepository {
          ORDER BY ${newestFirst(time, id).orderBy} LIMIT ${limit + 1}`
       : `SELECT w.* FROM ${from} WHERE ${after} ${page}`;
     const found = isServed
-      ? await this.database.query<WorkflowRow>(statement, values)
-      : await this.bounded.read<WorkflowRow>(statement, values, narrowing);
+      ? await this.database.query<WorkflowEntity>(statement, values)
+      : await this.bounded.read<WorkflowEntity>(statement, values, narrowing);
     return keyset.page(found, limit, boundTo);
   }
 }

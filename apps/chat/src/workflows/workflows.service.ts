@@ -26,7 +26,7 @@ import { TagsRepository } from '../tags/tags.repository';
 import { UsersRepository } from '../users/users.repository';
 import { EndedWorkflowsService } from './ended-workflows.service';
 import { WorkflowEvents } from './workflow-events';
-import { hasEnded, toWorkflow, type WorkflowRow } from './workflow.entity';
+import { hasEnded, toWorkflow, type WorkflowEntity } from './workflow.entity';
 import { WorkflowsRepository } from './workflows.repository';
 
 @Injectable()
@@ -116,7 +116,7 @@ export class WorkflowsService {
     });
   }
 
-  private async insert(tx: Sql, caller: BotCaller, input: CreateWorkflow): Promise<WorkflowRow> {
+  private async insert(tx: Sql, caller: BotCaller, input: CreateWorkflow): Promise<WorkflowEntity> {
     await this.requireReferences(tx, caller, input);
     const row = await this.workflows.insert(tx, {
       bot_id: caller.bot.id,
@@ -163,7 +163,7 @@ export class WorkflowsService {
     }
   }
 
-  private async lock(tx: Sql, caller: BotCaller, id: string): Promise<WorkflowRow> {
+  private async lock(tx: Sql, caller: BotCaller, id: string): Promise<WorkflowEntity> {
     const row = await this.workflows.lock(tx, scopeOf(caller), id);
     if (!row) throw notFound('workflow', id);
     return row;
@@ -171,7 +171,7 @@ export class WorkflowsService {
 }
 
 /** Throws RelationConflict if the update would change how the workflow ended. */
-function refuseChanges(ended: WorkflowRow, { status, output, timeoutAt }: Omit<UpdateWorkflow, 'id'>): void {
+function refuseChanges(ended: WorkflowEntity, { status, output, timeoutAt }: Omit<UpdateWorkflow, 'id'>): void {
   const refuse = (change: string) =>
     new ApiError('RelationConflict', `${change}: workflow "${ended.id}" has ended with status ${ended.status}.`);
   if (status !== undefined && status !== ended.status) throw refuse(`status can no longer be ${status}`);

@@ -6,29 +6,17 @@ import type {
   ListStuckFiles,
   StuckFile,
 } from '@parley/contracts/indexing-work';
+import type { FileEntity } from '@parley/file-store/file.entity';
+import type { IndexingJobEntity } from '@parley/file-store/indexing-job.entity';
 import { Database } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 
-interface JobRow {
-  file_id: string;
-  content_version: string;
-  bot_id: string;
+interface JobRow extends IndexingJobEntity {
   key: string;
-  stage: IndexingStage;
-  part: number;
-  attempts: number;
-  last_error: string | null;
-  created_at: Date;
   age_seconds: number;
 }
 
-interface FailedRow {
-  id: string;
-  bot_id: string;
-  key: string;
-  failed_status_reason: string | null;
-  updated_at: Date;
-}
+type FailedRow = Pick<FileEntity, 'id' | 'bot_id' | 'key' | 'failed_status_reason' | 'updated_at'>;
 
 export interface WorkFigures {
   jobs: { stage: IndexingStage; count: number }[];

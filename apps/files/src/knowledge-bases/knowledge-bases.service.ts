@@ -11,9 +11,9 @@ import {
   maxKnowledgeBaseTags,
   type UpdateKnowledgeBase,
 } from '@parley/contracts/knowledge-bases';
+import { toKnowledgeBase, toListedKnowledgeBase } from '@parley/file-store/knowledge-base.entity';
 import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { toKnowledgeBase, toListedKnowledgeBase } from './knowledge-base.entity';
 import { KnowledgeBasesRepository } from './knowledge-bases.repository';
 
 @Injectable()

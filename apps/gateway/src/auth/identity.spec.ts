@@ -10,6 +10,7 @@ import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { type Answer, sendTo } from '@parley/testing/front-door';
 import { type RunningService, startService } from '@parley/testing/running-service';
+import { plainSchema } from '@parley/testing/plain-schema';
 import { GatewayConfig } from '../config';
 import { GatewayModule } from '../gateway.module';
 
@@ -43,7 +44,7 @@ class OtherServicesModule {
   static register(databaseUrl: string, platform: Platform): DynamicModule {
     const config = Object.assign(new ServiceConfig(), { databaseUrl });
     const contract = { identify: identity.identify, get: files.get };
-    const database = { schema: 'others', migrations: [], config };
+    const database = { ...plainSchema('others'), config };
     return {
       module: OtherServicesModule,
       imports: [ServiceModule.register({ name: 'others', contract, database }, platform)],

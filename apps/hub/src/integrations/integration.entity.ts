@@ -8,31 +8,105 @@ import type {
 import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@parley/contracts/hub/public-integrations';
 import type { LifecycleStatus, VerificationStatus } from '@parley/contracts/hub/publication';
 import { mapEntries } from '@parley/contracts/entries';
+import { Check, Column, Entity, Index } from 'typeorm';
 import { toLabels } from '../publishing/labels';
-import type { PublicationRow } from '../publishing/publications.repository';
+import { PublicationEntity, type PublicationRow } from '../publishing/publication.entity';
 import { hasWord, searchedWords } from '../publishing/search-words';
 import type { ConfigurationDefinition, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
 
-export interface IntegrationEntryRow extends PublicationRow {
-  attributes: Record<string, string> | null;
-  verification_status: VerificationStatus;
-  lifecycle_status: LifecycleStatus;
+/** Version of an integration. */
+@Entity('integration')
+@Check('integration_visibility_check', "visibility IN ('public', 'private', 'unlisted')")
+@Check(
+  'integration_verification_status_check',
+  "verification_status IN ('unapproved', 'pending', 'approved', 'rejected')",
+)
+@Check('integration_lifecycle_status_check', "lifecycle_status IN ('published', 'deprecated')")
+@Index('integration_name', ['workspace_id', 'name', 'version'], { unique: true, where: 'NOT dev' })
+@Index('integration_workspace', ['workspace_id', 'created_at', 'id'])
+@Index('integration_published', ['name'], { where: "NOT dev AND visibility <> 'private'" })
+@Index('integration_listed', ['name'], { unique: true, where: 'is_listed' })
+@Index('integration_search', ['search'], { type: 'gin' })
+@Index('integration_listed_created', ['created_at', 'id'], { where: 'is_listed' })
+export class IntegrationEntity extends PublicationEntity {
+  @Column('boolean')
+  dev!: boolean;
+
+  @Column('text', { nullable: true })
+  url!: string | null;
+
+  /** `json`, not `jsonb`: keeps the order of properties in schemas. */
+  @Column('json')
+  definition!: IntegrationDefinition;
+
+  @Column('jsonb', { nullable: true })
+  attributes!: Record<string, string> | null;
+
+  @Column('text', { array: true, default: [] })
+  layers!: string[];
+
+  @Column('integer', { nullable: true })
+  max_execution_time!: number | null;
+
+  @Column('boolean', { default: false })
+  has_code!: boolean;
+
+  /** Data URL, or empty; so is `readme_url`. */
+  @Column('text', { default: '' })
+  icon_url!: string;
+
+  @Column('text', { default: '' })
+  readme_url!: string;
+
+  /** Encrypted. */
+  @Column('text')
+  signing_secret!: string;
+
+  /** Former secret, encrypted. Accepts signatures from before a rotation until `previous_signing_secret_until`. */
+  @Column('text', { nullable: true })
+  previous_signing_secret!: string | null;
+
+  @Column({ type: 'timestamptz', precision: 3, nullable: true })
+  previous_signing_secret_until!: Date | null;
+
+  /** Encrypted values by name. */
+  @Column('jsonb')
+  secrets!: Record<string, string>;
+
+  /** Bots of other workspaces may have it installed, even after it became private again. */
+  @Column('boolean', { default: false })
+  was_published!: boolean;
+
+  @Column('text', { default: 'unapproved' })
+  verification_status!: VerificationStatus;
+
+  @Column('text', { default: 'published' })
+  lifecycle_status!: LifecycleStatus;
+
+  /** Shown in the hub's list: the highest public release of its name. */
+  @Column('boolean', { default: false })
+  is_listed!: boolean;
+
+  /** Search index of name, title, description, actions and interfaces. */
+  @Column('tsvector')
+  search!: string;
+
+  /** Names of actions, which a search matches. */
+  @Column('text', { array: true, default: [] })
+  action_names!: string[];
 }
 
-export interface IntegrationRow extends IntegrationEntryRow {
-  dev: boolean;
-  url: string | null;
-  definition: IntegrationDefinition;
-  sdk_version: string | null;
-  layers: string[];
-  max_execution_time: number | null;
-  has_code: boolean;
-  /** Encrypted values by name. */
-  secrets: Record<string, string>;
-  interfaces: Record<string, Implementation>;
-}
+export type IntegrationEntryRow = PublicationRow &
+  Pick<IntegrationEntity, 'attributes' | 'verification_status' | 'lifecycle_status'>;
+
+/** Integration with the interfaces that it implements, by alias. */
+export type IntegrationRow = IntegrationEntryRow &
+  Pick<
+    IntegrationEntity,
+    'dev' | 'url' | 'definition' | 'sdk_version' | 'layers' | 'max_execution_time' | 'has_code' | 'secrets'
+  > & { interfaces: Record<string, Implementation> };
 
 interface OwnerColumns {
   owner_name: string;
@@ -50,7 +124,8 @@ export type PublishedRow = IntegrationRow & OwnerColumns & CounterColumns;
 /** Row of a list, with counters as of the list's snapshot. */
 export type ListedRow = IntegrationEntryRow &
   OwnerColumns &
-  CounterColumns & { action_names: string[]; interface_names: string[] };
+  CounterColumns &
+  Pick<IntegrationEntity, 'action_names'> & { interface_names: string[] };
 
 /** Public view of an integration: omits its url and its secrets. */
 export function toPublicIntegration(row: PublishedRow): PublicIntegration {

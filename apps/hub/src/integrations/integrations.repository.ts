@@ -11,7 +11,8 @@ import { searchVector } from '../publishing/search-words';
 import { isPrerelease, versionKey } from '../publishing/version-key';
 import { isExact, pickVersion } from '../publishing/versions';
 import { joinCurrentCounter } from '../counters/counters.repository';
-import type { IntegrationRow, PublishedRow } from './integration.entity';
+import { IntegrationEntity, type IntegrationRow, type PublishedRow } from './integration.entity';
+import { IntegrationInterfaceEntity } from './integration-interface.entity';
 
 export const entryColumns = `integration.id, integration.workspace_id, integration.name, integration.version, integration.title,
   integration.description, integration.icon_url, integration.readme_url, integration.attributes, integration.visibility,
@@ -106,13 +107,23 @@ export class IntegrationsRepository {
   async create(tx: Transaction, integration: NewIntegration): Promise<IntegrationRow> {
     const id = newId('intver');
     const { workspaceId, name, version, dev } = integration;
-    await tx
-      .query(
-        `INSERT INTO integration (id, workspace_id, name, version, version_key, is_prerelease, dev, signing_secret, title,
-           description, definition, secrets, visibility, search)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', '', '{}', '{}', 'private', '')`,
-        [id, workspaceId, name, version, versionKey(version), isPrerelease(version), dev, integration.signingSecret],
-      )
+    await tx.manager
+      .insert(IntegrationEntity, {
+        id,
+        workspace_id: workspaceId,
+        name,
+        version,
+        version_key: versionKey(version),
+        is_prerelease: isPrerelease(version),
+        dev,
+        signing_secret: integration.signingSecret,
+        title: '',
+        description: '',
+        definition: {},
+        secrets: {},
+        visibility: 'private',
+        search: '',
+      })
       .catch((error: unknown) => {
         if (isUniqueViolation(error, 'integration_name')) throw alreadyExists(name, version);
         throw error;
@@ -192,7 +203,7 @@ export class IntegrationsRepository {
 
   /** Throws ReferenceConstraint when a plugin depends on the integration. */
   async delete(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
-    await tx.query('DELETE FROM integration WHERE id = $1', [id]).catch((error: unknown) => {
+    await tx.manager.delete(IntegrationEntity, { id }).catch((error: unknown) => {
       if (!isForeignKeyViolation(error)) throw error;
       throw new ApiError(
         'ReferenceConstraint',
@@ -303,7 +314,7 @@ export class IntegrationsRepository {
   }
 
   private async saveInterfaces(tx: Transaction, id: string, interfaces: Record<string, Implementation>): Promise<void> {
-    await tx.query('DELETE FROM integration_interface WHERE integration_id = $1', [id]);
+    await tx.manager.delete(IntegrationInterfaceEntity, { integration_id: id });
     await tx.query(
       `INSERT INTO integration_interface (integration_id, alias, interface_id, name, version, names)
        SELECT $1, entry.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::json[]) AS entry`,

@@ -1,12 +1,30 @@
 import type { InterfaceChannel, InterfaceDefinition, InterfaceDraft } from '@parley/contracts/hub/interface-definition';
 import type { Interface, InterfaceEntry } from '@parley/contracts/hub/interfaces';
 import { mapChange, mergeEntries, ownEntry, withoutNullAttributes } from '@parley/contracts/entries';
+import { Check, Column, Entity, Index, Unique } from 'typeorm';
 import { toLabels } from '../publishing/labels';
-import type { PublicationRow } from '../publishing/publications.repository';
+import { PublicationEntity, type PublicationRow } from '../publishing/publication.entity';
 
-export interface InterfaceRow extends PublicationRow {
-  definition: InterfaceDefinition;
+/** Version of an interface. */
+@Entity('interface')
+@Unique('interface_version', ['name', 'workspace_id', 'version'])
+@Check('interface_visibility_check', "visibility IN ('public', 'private')")
+@Index('interface_of_workspace', ['workspace_id', 'created_at', 'id'])
+@Index('interface_public', ['created_at', 'id'], { where: "visibility = 'public'" })
+export class InterfaceEntity extends PublicationEntity {
+  /** Data URL, or empty; so is `readme_url`. */
+  @Column('text')
+  icon_url!: string;
+
+  @Column('text')
+  readme_url!: string;
+
+  /** `json`, not `jsonb`: keeps the order of properties in schemas. */
+  @Column('json')
+  definition!: InterfaceDefinition;
 }
+
+export type InterfaceRow = PublicationRow & Pick<InterfaceEntity, 'definition'>;
 
 const empty: InterfaceDefinition = { entities: {}, events: {}, actions: {}, channels: {}, attributes: {} };
 

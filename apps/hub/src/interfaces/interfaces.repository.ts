@@ -5,7 +5,7 @@ import type { Sql, Transaction } from '@parley/persistence/database';
 import { isForeignKeyViolation, isUniqueViolation } from '@parley/persistence/errors';
 import { isPrerelease, versionKey } from '../publishing/version-key';
 import { inScope, publicationColumns, type Scope } from '../publishing/publications.repository';
-import type { InterfaceRow } from './interface.entity';
+import { InterfaceEntity, type InterfaceRow } from './interface.entity';
 
 const columns = `${publicationColumns}, definition`;
 
@@ -82,7 +82,7 @@ export class InterfacesRepository {
   /** Throws ReferenceConstraint when an integration or plugin refers to the interface. */
   async delete(tx: Transaction, { id, name, version }: InterfaceRow): Promise<void> {
     try {
-      await tx.query('DELETE FROM interface WHERE id = $1', [id]);
+      await tx.manager.delete(InterfaceEntity, { id });
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error;
       throw new ApiError(

@@ -3,11 +3,41 @@ import type { Dependencies, Plugin, PluginEntry } from '@parley/contracts/hub/pl
 import type { InstallablePlugin } from '@parley/contracts/hub/resolution';
 import { mapEntries, mergeEntries, withoutNullAttributes } from '@parley/contracts/entries';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
+import { Check, Column, Entity, ForeignKey, Index, Unique } from 'typeorm';
 import { toLabels } from '../publishing/labels';
-import type { PublicationRow } from '../publishing/publications.repository';
+import { PublicationEntity, type PublicationRow } from '../publishing/publication.entity';
+import { PluginCodeEntity } from './plugin-code.entity';
 
-export interface PluginRow extends PublicationRow {
-  definition: PluginDefinition;
+/** Version of a plugin. */
+@Entity('plugin')
+@Unique('plugin_version', ['name', 'workspace_id', 'version'])
+@Check('plugin_visibility_check', "visibility IN ('public', 'private', 'unlisted')")
+@Index('plugin_of_workspace', ['workspace_id', 'created_at', 'id'])
+@Index('plugin_public', ['created_at', 'id'], { where: "visibility = 'public'" })
+@Index('plugin_node_code', ['node_code'])
+@Index('plugin_browser_code', ['browser_code'])
+export class PluginEntity extends PublicationEntity {
+  /** Data URL, or empty; so is `readme_url`. */
+  @Column('text')
+  icon_url!: string;
+
+  @Column('text')
+  readme_url!: string;
+
+  /** `json`, not `jsonb`: keeps the order of properties in schemas. */
+  @Column('json')
+  definition!: PluginDefinition;
+
+  @Column('bytea')
+  @ForeignKey(() => PluginCodeEntity)
+  node_code!: Buffer;
+
+  @Column('bytea')
+  @ForeignKey(() => PluginCodeEntity)
+  browser_code!: Buffer;
+}
+
+export interface PluginRow extends PublicationRow, Pick<PluginEntity, 'definition'> {
   dependencies: Dependencies;
 }
 

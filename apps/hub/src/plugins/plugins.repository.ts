@@ -8,7 +8,7 @@ import { newId } from '@parley/persistence/ids';
 import { isPrerelease, versionKey } from '../publishing/version-key';
 import { inScope, publicationColumns, type Scope, type Visible } from '../publishing/publications.repository';
 import type { Implementer } from './dereference';
-import type { PluginRow } from './plugin.entity';
+import { PluginEntity, type PluginRow } from './plugin.entity';
 
 const columns = `${publicationColumns}, definition, json_build_object(
   'interfaces', ${dependenciesSql('interface')}, 'integrations', ${dependenciesSql('integration')}) AS dependencies`;
@@ -126,7 +126,7 @@ export class PluginsRepository {
 
   async delete(tx: Transaction, id: string): Promise<void> {
     const { node_code, browser_code } = await this.codeOf(tx, id);
-    await tx.query('DELETE FROM plugin WHERE id = $1', [id]);
+    await tx.manager.delete(PluginEntity, { id });
     await this.dropUnusedCode(tx, [node_code, browser_code]);
   }
 
@@ -144,8 +144,8 @@ export class PluginsRepository {
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  private async codeOf(tx: Transaction, id: string): Promise<{ node_code: Buffer; browser_code: Buffer }> {
-    const [row] = await tx.query<{ node_code: Buffer; browser_code: Buffer }>(
+  private async codeOf(tx: Transaction, id: string): Promise<Pick<PluginEntity, 'node_code' | 'browser_code'>> {
+    const [row] = await tx.query<Pick<PluginEntity, 'node_code' | 'browser_code'>>(
       'SELECT node_code, browser_code FROM plugin WHERE id = $1',
       [id],
     );

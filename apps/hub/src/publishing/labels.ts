@@ -1,6 +1,6 @@
 import type { PublicationDraft, PublicationLabels } from '@parley/contracts/hub/publication';
 import { isBase64, toIconUrl, toReadmeUrl } from './attachments';
-import type { PublicationRow } from './publications.repository';
+import type { PublicationRow } from './publication.entity';
 
 export type LabelColumns = Pick<PublicationRow, 'title' | 'description' | 'icon_url' | 'readme_url'>;
 

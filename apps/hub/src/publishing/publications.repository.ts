@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { builtInWorkspace } from '@parley/contracts/hub/built-in';
-import type { Visibility } from '@parley/contracts/hub/publication';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
+import type { PublicationRow } from './publication.entity';
 import { versionCondition } from './version-condition';
 import { pickVersion } from './versions';
 
@@ -18,21 +18,6 @@ export interface Visible {
   visibleTo: string;
   /** Ids that are visible in addition. */
   installedIds?: string[];
-}
-
-export interface PublicationRow {
-  id: string;
-  workspace_id: string;
-  name: string;
-  version: string;
-  /** Unlisted rows are public, but not in lists. */
-  visibility: Visibility;
-  title: string;
-  description: string;
-  icon_url: string;
-  readme_url: string;
-  created_at: Date;
-  updated_at: Date;
 }
 
 export interface Wanted {

@@ -5,7 +5,7 @@ import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
 import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from '@parley/openai/completions';
 import type { KnownTable } from '../tables/table-catalog';
 import { dependenciesOf } from '../tables/computed-columns';
-import type { Column } from '../tables/table.entity';
+import type { TableColumn } from '../tables/table.entity';
 import { columnsToCompute, isSearchable } from './marks';
 import { isNestedTooDeeply, maxLevels } from './nesting';
 import { Sandbox } from './sandbox/sandbox';
@@ -96,7 +96,7 @@ export class CellComputer {
 
   private async outcome(
     table: KnownTable,
-    column: Column,
+    column: TableColumn,
     id: number,
     data: Record<string, unknown>,
     signal: AbortSignal,
@@ -115,7 +115,7 @@ export class CellComputer {
 
   private async complete(
     table: KnownTable,
-    column: Column,
+    column: TableColumn,
     { model = defaultModel, prompt = '' }: ComputedSettings,
     data: Record<string, unknown>,
     signal: AbortSignal,
@@ -144,14 +144,14 @@ export class CellComputer {
   }
 }
 
-function valuesOf(columns: Iterable<Column>, data: Record<string, unknown>): Record<string, unknown> {
+function valuesOf(columns: Iterable<TableColumn>, data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries([...columns].map(({ name, key }) => [name, data[key] ?? null]));
 }
 
 type Fitted = CellState & { value?: unknown };
 
 /** An unexpected error fails this cell only. */
-function tryToFit(table: KnownTable, column: Column, data: Record<string, unknown>, outcome: Outcome): Fitted {
+function tryToFit(table: KnownTable, column: TableColumn, data: Record<string, unknown>, outcome: Outcome): Fitted {
   try {
     return fitted(table, column, data, outcome);
   } catch (error) {
@@ -161,7 +161,7 @@ function tryToFit(table: KnownTable, column: Column, data: Record<string, unknow
 
 function fitted(
   { validator }: KnownTable,
-  { name, key }: Column,
+  { name, key }: TableColumn,
   data: Record<string, unknown>,
   outcome: Outcome,
 ): Fitted {
@@ -183,7 +183,7 @@ function unexpected(error: unknown): { error: string } {
   return { error: `The column cannot be computed: ${(error as Error).message}` };
 }
 
-function instructionFor({ name, schema }: Column): string {
+function instructionFor({ name, schema }: TableColumn): string {
   const form = schema.type === 'string' ? 'plain text' : `a JSON value of the type ${schema.type}`;
   return [
     `You fill in the column "${name}" of one row of a table.`,
@@ -194,7 +194,7 @@ function instructionFor({ name, schema }: Column): string {
 }
 
 /** Plain text for string columns. Other types need JSON, which may be inside a code block. */
-function readAnswer({ schema }: Column, answer: string): Outcome {
+function readAnswer({ schema }: TableColumn, answer: string): Outcome {
   if (schema.type === 'string') return { value: answer };
   try {
     return { value: JSON.parse(withoutFence(answer)) as unknown };

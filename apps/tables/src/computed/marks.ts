@@ -1,6 +1,6 @@
 import type { CellState } from '@parley/contracts/tables/rows';
 import { computedColumns, dependenciesOf, reachedFrom } from '../tables/computed-columns';
-import type { Column, TableWithColumns } from '../tables/table.entity';
+import type { TableColumn, TableWithColumns } from '../tables/table.entity';
 
 export type WorkKind = 'compute' | 'index';
 
@@ -31,15 +31,15 @@ export function marksOfChange(table: MarkedTable, changed: Iterable<string>): Ma
 }
 
 /** Enabled computed columns in dependency order; empty when computing is disabled for the table. */
-export function columnsToCompute({ columns, is_compute_enabled: isEnabled }: MarkedTable): Column[] {
+export function columnsToCompute({ columns, is_compute_enabled: isEnabled }: MarkedTable): TableColumn[] {
   return isEnabled ? computedColumns(columns) : [];
 }
 
-export function isSearchable({ schema }: Column): boolean {
+export function isSearchable({ schema }: TableColumn): boolean {
   return schema['x-zui'].searchable === true;
 }
 
-function toMarks(columns: Column[], unindexed: boolean): Marks {
+function toMarks(columns: TableColumn[], unindexed: boolean): Marks {
   const stale = columns.map(({ key }) => key);
   const hasStale = stale.length > 0;
   return {

@@ -2,13 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { CellState } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
-import type { StoredRow } from '../rows/row.entity';
+import type { RowEntity } from '../rows/row.entity';
 import type { TableRow } from '../tables/table.entity';
 import { dueNow } from '../work/queue-sql';
 
-export interface StaleRow extends StoredRow {
-  revision: number;
-}
+export type StaleRow = Omit<RowEntity, 'table_number' | 'key'>;
 
 /** Result of computing a row that had this revision. Columns are identified by key. */
 export interface ComputedRow {

@@ -33,7 +33,7 @@ const shares: Record<string, (id: number) => boolean> = {
 let store: TestDatabase;
 
 beforeAll(async () => {
-  store = await createTestDatabase(tablesDatabase.migrations, tablesDatabase.schema);
+  store = await createTestDatabase(tablesDatabase.migrations, tablesDatabase.schema, tablesDatabase.entities);
   await store.database.query('INSERT INTO table_state (number, next_row_id) VALUES ($1, $2)', [number, rowCount + 1]);
   const rows = Array.from({ length: rowCount }, (_entry, index) => ({
     [columns.get('share')!.key]: Object.keys(shares).filter((share) => shares[share]!(index + 1)),

@@ -1,8 +1,8 @@
 import type { ColumnType } from '@parley/contracts/tables/table-schema';
 import { toText } from '@parley/persistence/storable';
-import type { Column } from '../tables/table.entity';
+import type { TableColumn } from '../tables/table.entity';
 
-export type Columns = ReadonlyMap<string, Column>;
+export type Columns = ReadonlyMap<string, TableColumn>;
 
 const systemColumns = { id: 'row.id', createdAt: 'row.created_at', updatedAt: 'row.updated_at' } as const;
 
@@ -31,7 +31,7 @@ export function noPlace(columns: Columns): string {
 }
 
 /** Splits `column.field.field`. The names of columns can contain dots themselves. */
-export function splitName(columns: Columns, name: string): { column: Column; path: string[] } | undefined {
+export function splitName(columns: Columns, name: string): { column: TableColumn; path: string[] } | undefined {
   for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {
     const column = columns.get(name.slice(0, dot));
     const path = toText(name.slice(dot + 1)).split('.');
@@ -51,10 +51,10 @@ function findInside(columns: Columns, name: string): Place | undefined {
   return found && { kind: 'column', key: found.column.key, path: found.path, type: 'any' };
 }
 
-function hasInside({ schema }: Column): boolean {
+function hasInside({ schema }: TableColumn): boolean {
   return schema.type === 'object' || schema.type === 'array';
 }
 
-function typeOf({ schema }: Column): ColumnPlace['type'] {
+function typeOf({ schema }: TableColumn): ColumnPlace['type'] {
   return schema.type === 'string' && schema.format === 'date-time' ? 'date-time' : schema.type;
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '@parley/contracts/is-record';
 import type { Row } from '@parley/contracts/tables/rows';
-import type { Column } from '../tables/table.entity';
+import type { TableColumn } from '../tables/table.entity';
 import { type Columns, splitName } from './place';
 
 /** Fields to keep; an empty map keeps the whole value. */
@@ -21,7 +21,7 @@ export class Selection {
     select?.forEach((name) => this.add(name));
   }
 
-  get columns(): Column[] {
+  get columns(): TableColumn[] {
     const columns = [...this.all.values()];
     return this.select ? columns.filter(({ name }) => this.fields.has(name)) : columns;
   }

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
+import { Repository } from 'typeorm';
 import { isSearchable } from '../computed/marks';
 import type { StoredRow } from '../rows/row.entity';
 import { keyColumnOf, type TableWithColumns } from '../tables/table.entity';
+import { TableStateEntity } from '../tables/table-state.entity';
 import { dueNow } from '../work/queue-sql';
 
 /** Processed rows. `lastId` is null when there were none. */
@@ -15,7 +18,10 @@ interface Passed {
 /** Batches of rows by id. Index: the primary key. */
 @Injectable()
 export class JobRowsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(TableStateEntity) private readonly states: Repository<TableStateEntity>,
+  ) {}
 
   list(tableNumber: string, afterId: number, limit: number): Promise<StoredRow[]> {
     return this.database.query<StoredRow>(
@@ -27,11 +33,8 @@ export class JobRowsRepository {
 
   /** Last assigned row id; undefined when no table has this number. */
   async findLastId(tableNumber: string): Promise<number | undefined> {
-    const [state] = await this.database.query<{ last_id: number }>(
-      'SELECT (next_row_id - 1)::int AS last_id FROM table_state WHERE number = $1',
-      [tableNumber],
-    );
-    return state?.last_id;
+    const state = await this.states.findOneBy({ number: tableNumber });
+    return state ? Number(state.next_row_id) - 1 : undefined;
   }
 
   /**

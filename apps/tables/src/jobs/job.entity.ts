@@ -1,6 +1,9 @@
 import type { BotCaller } from '@parley/contracts/access';
 import type { Job, JobStatus } from '@parley/contracts/tables/jobs';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
+import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { EffectOnRows } from '../tables/effect-on-rows';
+import { TableEntity } from '../tables/table.entity';
 import type { ExportFormat } from './written-rows';
 
 /** Caller of the job's requests to other services: the bot that started it, without the data of the single request. */
@@ -29,26 +32,97 @@ export interface RowsToSettle {
 
 export type TaskOf<Type extends JobTask['type']> = Extract<JobTask, { type: Type }>;
 
-/** Row of `job`, with `bigint` converted to numbers. */
-export interface JobRow<Task extends JobTask = JobTask> {
-  id: string;
-  bot_id: string;
-  table_id: string;
+/** Background job of a table. It is deleted with the table. */
+@Entity('job')
+@Check('job_status_check', `status IN ('pending', 'in_progress', 'finalizing', 'completed', 'failed')`)
+@Index('job_table', ['table_id', 'id'])
+@Index('job_unfinished', ['bot_id', 'id'], { where: `status IN ('pending', 'in_progress', 'finalizing')` })
+export class JobEntity {
+  @PrimaryIdColumn()
+  id!: string;
+
+  @IdColumn()
+  bot_id!: string;
+
+  @IdColumn()
+  @ForeignKey(() => TableEntity, { onDelete: 'CASCADE' })
+  table_id!: string;
+
+  @Column('text')
+  type!: JobTask['type'];
+
+  @Column('text', { default: 'pending' })
+  status!: JobStatus;
+
+  @Column('jsonb')
+  task!: JobTask;
+
+  @Column('text', { nullable: true })
+  input_file_id!: string | null;
+
+  @Column('text', { nullable: true })
+  output_file_id!: string | null;
+
+  @Column('integer', { default: 0 })
+  progress!: number;
+
+  /**
+   * Progress in units of the type, updated in the transaction of the work. `bigint`, which arrives as text; so do
+   * `rows` and `failed_rows`.
+   */
+  @Column('bigint', { default: 0 })
+  position!: string;
+
+  @Column('bigint', { default: 0 })
+  rows!: string;
+
+  @Column('bigint', { default: 0 })
+  failed_rows!: string;
+
+  /** First errors of single rows. */
+  @Column('text', { array: true, default: [] })
+  errors!: string[];
+
+  @Column('text', { array: true, default: [] })
+  warnings!: string[];
+
+  @Column('text', { nullable: true })
+  failed_reason!: string | null;
+
+  /** Current lease, the only one that may write. */
+  @IdColumn({ nullable: true })
+  lease!: string | null;
+
+  @Column('text', { nullable: true })
+  worker!: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  heartbeat_at!: Date | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  due_at!: Date;
+
+  /** Attempts since the last progress. */
+  @Column('integer', { default: 0 })
+  attempts!: number;
+
+  @TimestampColumn()
+  created_at!: Date;
+
+  @TimestampColumn()
+  updated_at!: Date;
+}
+
+/** Job with `bigint` converted to numbers. */
+export interface JobRow<Task extends JobTask = JobTask> extends Omit<
+  JobEntity,
+  'type' | 'task' | 'position' | 'rows' | 'failed_rows'
+> {
   type: Task['type'];
-  status: JobStatus;
   task: Task;
-  input_file_id: string | null;
-  output_file_id: string | null;
-  progress: number;
   position: number;
   rows: number;
   failed_rows: number;
-  errors: string[];
-  warnings: string[];
-  failed_reason: string | null;
-  attempts: number;
-  created_at: Date;
-  updated_at: Date;
 }
 
 /** Claimed job. `lease` is a fencing token: a worker that has lost the job cannot write to it. */

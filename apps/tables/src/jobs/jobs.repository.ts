@@ -4,7 +4,7 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { isForeignKeyViolation } from '@parley/persistence/errors';
 import { newId, newUlid } from '@parley/persistence/ids';
 import { toJsonb, toText } from '@parley/persistence/storable';
-import type { JobRow, JobTask, TakenJob } from './job.entity';
+import type { JobEntity, JobRow, JobTask, TakenJob } from './job.entity';
 
 export interface NewJob {
   botId: string;
@@ -42,7 +42,7 @@ export class JobsRepository {
   async insert(tx: Sql, { botId, tableId, task }: NewJob): Promise<JobRow> {
     const inputFileId = task.type === 'import' ? task.fileId : null;
     const [row] = await tx
-      .query<JobRow>(
+      .query<JobEntity>(
         `INSERT INTO job (id, bot_id, table_id, type, task, input_file_id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
         [newId('job'), botId, tableId, task.type, toJsonb(task), inputFileId],
       )
@@ -66,10 +66,10 @@ export class JobsRepository {
   }
 
   async list(tableId: string): Promise<JobRow[]> {
-    const rows = await this.database.query<JobRow>('SELECT * FROM job WHERE table_id = $1 ORDER BY id DESC LIMIT $2', [
-      tableId,
-      maxJobsOfTable,
-    ]);
+    const rows = await this.database.query<JobEntity>(
+      'SELECT * FROM job WHERE table_id = $1 ORDER BY id DESC LIMIT $2',
+      [tableId, maxJobsOfTable],
+    );
     return rows.map(toJobRow);
   }
 
@@ -81,7 +81,7 @@ export class JobsRepository {
     return this.database.transaction(async (tx) => {
       // Serializes claims: concurrent ones could take two jobs of one bot.
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${this.database.schema}:take-job`]);
-      const [row] = await tx.query<TakenJob>(
+      const [row] = await tx.query<JobEntity>(
         `WITH next AS (
            SELECT id FROM job
            WHERE id = ANY (ARRAY(SELECT id FROM job WHERE status IN ${unfinished}))
@@ -172,6 +172,6 @@ export class JobsRepository {
   }
 }
 
-function toJobRow(row: JobRow): JobRow {
+function toJobRow(row: JobEntity): JobRow {
   return { ...row, position: Number(row.position), rows: Number(row.rows), failed_rows: Number(row.failed_rows) };
 }

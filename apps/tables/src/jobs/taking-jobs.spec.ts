@@ -2,14 +2,15 @@ import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { until } from '@parley/testing/until';
-import { Jobs1700000004040 } from '../migrations/1700000004040-jobs';
-import { Tables1700000004000 } from '../migrations/1700000004000-tables';
+import { tablesDatabase } from '../tables.module';
 import { JobsRepository } from './jobs.repository';
 
 let test: TestDatabase;
+let jobs: JobsRepository;
 
 beforeAll(async () => {
-  test = await createTestDatabase([Tables1700000004000, Jobs1700000004040], 'tables');
+  test = await createTestDatabase(tablesDatabase.migrations, tablesDatabase.schema, tablesDatabase.entities);
+  jobs = new JobsRepository(test.database);
 });
 afterAll(() => test?.drop());
 
@@ -23,7 +24,7 @@ it('does not scan finished jobs', async () => {
     `INSERT INTO job (id, bot_id, table_id, type, status, task)
      SELECT 'job_' || lpad(i::text, 6, '0'), 'bot_9', 'table_9', 'export', 'completed', '{}' FROM generate_series(1, 20000) AS i`,
   );
-  const pages = async () => pagesOf(database, await sentDuring(() => new JobsRepository(database).take('a')));
+  const pages = async () => pagesOf(database, await sentDuring(() => jobs.take('a')));
 
   const withoutStatistics = await pages();
   // Outdated statistics, from a time with pending jobs.
@@ -39,7 +40,6 @@ it('does not scan finished jobs', async () => {
 
 it('gives concurrent workers one job per bot', async () => {
   const { database } = test;
-  const jobs = new JobsRepository(database);
   await database.query(
     `INSERT INTO "table" (id, number, bot_id, name, factor, frozen, schema, next_index, tags, is_compute_enabled)
      SELECT 'table_' || bot, bot, 'bot_' || bot, 'GoodsTable', 1, false, '{}', 0, '{}', true FROM generate_series(1, 2) AS bot`,

@@ -1,5 +1,5 @@
 import { maxRowId } from '@parley/contracts/tables/rows';
-import type { Column } from '../tables/table.entity';
+import type { TableColumn } from '../tables/table.entity';
 import type { KnownTable } from '../tables/table-catalog';
 import { checkRows } from './checked-rows';
 import type { Remarks } from './remarks';
@@ -47,7 +47,7 @@ export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
  * Returns the first change for each value in the column. Refuses later changes of the value, and changes without a
  * value.
  */
-export function firstOfEach(changes: Change[], { name, key }: Column, remarks: Remarks): Change[] {
+export function firstOfEach(changes: Change[], { name, key }: TableColumn, remarks: Remarks): Change[] {
   const seen = new Set<string>();
   return changes.filter(({ id, place, data }) => {
     const value = data[key] ?? null;

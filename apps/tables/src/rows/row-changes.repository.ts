@@ -4,7 +4,7 @@ import { toJsonb } from '@parley/persistence/storable';
 import { conditionOf } from '../find/filter-sql';
 import { findPlace } from '../find/place';
 import type { WorkKind } from '../computed/marks';
-import type { Column, TableRow } from '../tables/table.entity';
+import type { TableColumn, TableRow } from '../tables/table.entity';
 import { identityOf } from './change';
 import type { RowState } from './changed-row';
 import type { StoredRow } from './row.entity';
@@ -85,7 +85,7 @@ export class RowChangesRepository {
    * For each string, number or boolean, up to two rows that have it in the column. Few values use the index row_data.
    * More are compared in one scan of the table, because the planner would scan the index once per value.
    */
-  async findByColumn(sql: Sql, { number }: TableVersion, column: Column, values: unknown[]): Promise<number[][]> {
+  async findByColumn(sql: Sql, { number }: TableVersion, column: TableColumn, values: unknown[]): Promise<number[][]> {
     if (values.length === 0) return [];
     const place = findPlace(new Map([[column.name, column]]), column.name)!;
     const parameters: unknown[] = [number, column.key];
@@ -106,7 +106,7 @@ export class RowChangesRepository {
   async write(
     tx: Sql,
     { number }: TableVersion,
-    keyColumn: Column | undefined,
+    keyColumn: TableColumn | undefined,
     { rows, added, work }: { rows: WrittenRow[]; added: number; work: WorkKind[] },
   ): Promise<Date> {
     const [done] = await tx

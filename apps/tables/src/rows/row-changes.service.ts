@@ -7,7 +7,7 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { Idempotency } from '@parley/persistence/idempotency';
 import { TablesConfig } from '../config';
 import { sizeOf } from '../tables/row-validator';
-import { type Column, isComparable, keyColumnOf } from '../tables/table.entity';
+import { isComparable, keyColumnOf, type TableColumn } from '../tables/table.entity';
 import { type KnownTable, TableCatalog } from '../tables/table-catalog';
 import { type Change, checkChanges, eachIdOnce, firstOfEach, identityOf, withId } from './change';
 import { type ChangedRow, changeRow, newRow } from './changed-row';
@@ -131,7 +131,7 @@ export class RowChangesService {
   private async findIds(
     sql: Sql,
     table: KnownTable,
-    column: Column | undefined,
+    column: TableColumn | undefined,
     changes: Change[],
   ): Promise<number[][]> {
     if (!column) return changes.map(({ id }) => (id === undefined ? [] : [id]));
@@ -145,7 +145,7 @@ export class RowChangesService {
   private async lockTargets(
     tx: Sql,
     table: KnownTable,
-    column: Column | undefined,
+    column: TableColumn | undefined,
     changes: Change[],
     found: number[][],
     remarks: Remarks,
@@ -258,7 +258,7 @@ function givesKeys(table: KnownTable, changes: Change[]): boolean {
   return column !== undefined && changes.some(({ data }) => (data[column.key] ?? null) !== null);
 }
 
-function comparableColumnOf({ columns }: KnownTable, name: string): Column | undefined {
+function comparableColumnOf({ columns }: KnownTable, name: string): TableColumn | undefined {
   const column = columns.get(name);
   return column && isComparable(column.schema) ? column : undefined;
 }

@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
+import type { RowEntity } from '../rows/row.entity';
 
-export interface UnindexedRow {
-  id: number;
-  data: Record<string, unknown>;
-  revision: number;
-}
+export type UnindexedRow = Pick<RowEntity, 'id' | 'data' | 'revision'>;
 
 /** Differences between a table and the passage index: rows to index and points to remove. */
 @Injectable()

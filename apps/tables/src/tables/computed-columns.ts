@@ -1,6 +1,6 @@
-import type { Column } from './table.entity';
+import type { TableColumn } from './table.entity';
 
-type NamedColumn = Pick<Column, 'name' | 'schema'>;
+type NamedColumn = Pick<TableColumn, 'name' | 'schema'>;
 
 /** Enabled computed columns in dependency order. Columns of a cycle are in no particular order. */
 export function computedColumns<C extends NamedColumn>(columns: ReadonlyMap<string, C>): C[] {

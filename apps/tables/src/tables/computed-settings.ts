@@ -3,7 +3,7 @@ import { computedActions, type ComputedSettings, maxColumns } from '@parley/cont
 import { show } from './column-names';
 import { dependenciesOf, reachedFrom } from './computed-columns';
 import { readSchemaInput } from './schema-input';
-import type { Column } from './table.entity';
+import type { TableColumn } from './table.entity';
 import { invalid } from './value-schema';
 
 const actions: readonly unknown[] = computedActions;
@@ -42,7 +42,7 @@ export function codeIn(schema: Record<string, unknown>): { column: string; code:
 }
 
 /** Throws InvalidJsonSchema for a dependency that is not a column, and for a cycle. */
-export function checkDependencies(columns: ReadonlyMap<string, Pick<Column, 'name' | 'schema'>>): void {
+export function checkDependencies(columns: ReadonlyMap<string, Pick<TableColumn, 'name' | 'schema'>>): void {
   const computed = [...columns.values()].filter(({ schema }) => schema['x-zui'].computed);
   for (const { name, schema } of computed) {
     const missing = schema['x-zui'].computed!.dependencies.find((dependency) => !columns.has(dependency));

@@ -5,7 +5,7 @@ import { show, systemFields } from './column-names';
 import { toUtc } from './date-time';
 import { Pattern } from './pattern';
 import { toStorable } from './storable-value';
-import { type Column, columnsOf, type TableRow } from './table.entity';
+import { columnsOf, type TableColumn, type TableRow } from './table.entity';
 import type { ValueSchema } from './value-schema';
 
 /** Valid row: data by column key, in the stored form. */
@@ -25,7 +25,7 @@ const maxListed = 5;
  * takes microseconds; `Pattern` bounds the time for each pattern.
  */
 export class RowValidator {
-  private readonly columns: Map<string, Column>;
+  private readonly columns: Map<string, TableColumn>;
   private readonly required: readonly string[];
   private readonly validate: ValidateFunction;
   private readonly maxBytes: number;
@@ -127,11 +127,11 @@ export function withoutNulls(data: Row): Row {
   return kept;
 }
 
-function takesNull({ schema }: Column): boolean {
+function takesNull({ schema }: TableColumn): boolean {
   return schema.type === 'null' || schema.nullable !== false;
 }
 
-function isDateTime({ schema }: Column): boolean {
+function isDateTime({ schema }: TableColumn): boolean {
   return schema.format === 'date-time';
 }
 
@@ -155,7 +155,7 @@ function list(names: string[]): string {
  * A separate Ajv instance per table, because Ajv keeps what it has compiled. Patterns and formats are limited to those
  * below.
  */
-function compile(columns: Map<string, Column>): ValidateFunction {
+function compile(columns: Map<string, TableColumn>): ValidateFunction {
   const ajv = new Ajv({
     strict: false,
     strictNumbers: true,

@@ -7,7 +7,7 @@ import { columnNameProblem, show } from './column-names';
 import { computedColumns, dependenciesOf, reachedFrom } from './computed-columns';
 import { checkDependencies, readComputedSettings } from './computed-settings';
 import { readSchemaInput } from './schema-input';
-import type { Column } from './table.entity';
+import type { TableColumn } from './table.entity';
 import { invalid, isNameList, readValueSchema, type ValueSchema } from './value-schema';
 
 export interface IndexedSchema {
@@ -168,7 +168,7 @@ function effectsOf(before: TableSchema, after: TableSchema): Pick<SchemaChange, 
   return { emptied, staleColumns: Object.keys(after.properties).filter((name) => stale.has(name)) };
 }
 
-type NamedColumn = Pick<Column, 'name' | 'schema'>;
+type NamedColumn = Pick<TableColumn, 'name' | 'schema'>;
 
 function namedColumns({ properties }: TableSchema): Map<string, NamedColumn> {
   return new Map(Object.entries(properties).map(([name, schema]) => [name, { name, schema }]));

@@ -1,26 +1,67 @@
 import type { Table } from '@parley/contracts/tables/table-definition';
 import type { ColumnSchema, TableSchema } from '@parley/contracts/tables/table-schema';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
+import { Column, Entity, Unique } from 'typeorm';
 
-/** Row of `"table"`, with the version from `table_state`. */
-export interface TableRow {
-  id: string;
-  /** `bigint`, returned as text. Identifies the rows of the table; a table that is emptied gets a new number. */
-  number: string;
-  bot_id: string;
-  name: string;
-  factor: number;
-  frozen: boolean;
-  key_column: string | null;
-  schema: TableSchema;
-  next_index: number;
-  tags: Record<string, string>;
-  is_compute_enabled: boolean;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
+/** Definition of a table: name, columns and settings. */
+@Entity('table')
+@Unique('table_name', ['bot_id', 'name'])
+export class TableEntity {
+  @PrimaryIdColumn()
+  id!: string;
+
+  /**
+   * `bigint`, which arrives as text. Identifies the rows of the table, shorter than its id; an emptied table gets a new
+   * number.
+   */
+  @Column('bigint', { unique: true })
+  number!: string;
+
+  @IdColumn()
+  bot_id!: string;
+
+  @IdColumn()
+  name!: string;
+
+  @Column('integer')
+  factor!: number;
+
+  @Column('boolean')
+  frozen!: boolean;
+
+  @Column('text', { nullable: true })
+  key_column!: string | null;
+
+  @Column('jsonb')
+  schema!: TableSchema;
+
+  /** Index for the next new column. */
+  @Column('integer')
+  next_index!: number;
+
+  @Column('jsonb')
+  tags!: Record<string, string>;
+
+  @Column('boolean')
+  is_compute_enabled!: boolean;
+
+  /** Ids below `next_row_id` without a row, so that rows are counted without a scan. `bigint`, as text. */
+  @Column('bigint', { default: 0 })
+  unused_ids!: string;
+
+  @TimestampColumn()
+  created_at!: Date;
+
+  @TimestampColumn()
+  updated_at!: Date;
 }
 
-export interface Column {
+/** Table with the version from `table_state`. */
+export interface TableRow extends TableEntity {
+  version: number;
+}
+
+export interface TableColumn {
   name: string;
   /** Name of the column in `row.data`. */
   key: string;
@@ -28,11 +69,11 @@ export interface Column {
 }
 
 export interface TableWithColumns extends TableRow {
-  columns: Map<string, Column>;
+  columns: Map<string, TableColumn>;
 }
 
 /** Columns by name, in the order of their index. */
-export function columnsOf({ number, schema }: Pick<TableRow, 'number' | 'schema'>): Map<string, Column> {
+export function columnsOf({ number, schema }: Pick<TableRow, 'number' | 'schema'>): Map<string, TableColumn> {
   const columns = Object.entries(schema.properties).map(([name, column]) => ({
     name,
     key: columnKey(number, column['x-zui'].index),
@@ -49,7 +90,7 @@ export function withColumns(table: TableRow): TableWithColumns {
 export function keyColumnOf({
   key_column,
   columns,
-}: Pick<TableWithColumns, 'key_column' | 'columns'>): Column | undefined {
+}: Pick<TableWithColumns, 'key_column' | 'columns'>): TableColumn | undefined {
   return key_column === null ? undefined : columns.get(key_column);
 }
 

@@ -1,11 +1,13 @@
 import type { WorkingConsumer, Delivery, EventMessage } from '@parley/transport/event-stream';
 import { type Event, event } from '@parley/contracts/operation';
 import { Database } from '@parley/persistence/database';
+import type { Migration } from '@parley/persistence/service-schema';
 import { createLogger } from '@parley/logging/logger';
 import { copyDatabase, createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
-import { deliveryMigrations } from '../deliveries.repository';
+import type { QueryRunner } from 'typeorm';
+import { eventsSchema } from '../events-schema';
 import { Outbox } from '../outbox';
-import { outboxMigrations } from '../outbox.repository';
+import { eventTables1795392000000 } from '../migrations/1795392000000-event-tables';
 
 export const silent = createLogger('test', 'silent');
 
@@ -14,6 +16,12 @@ export class Happened {
 }
 
 export const happened: Event<Happened> = event({ subject: 'probe.happened', data: Happened });
+
+class Probe1795392000000 implements Migration {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(eventTables1795392000000);
+  }
+}
 
 /** Database with the schema of one service and that of the embedded event stream. */
 export interface OutboxDatabase {
@@ -50,8 +58,8 @@ async function createMigrated(): Promise<EmptyDatabase> {
 
 function openBoth(url: string): Promise<[service: Database, events: Database]> {
   return Promise.all([
-    Database.open({ url, schema: 'probe', migrations: outboxMigrations, poolSize: 8 }),
-    Database.open({ url, schema: 'events', migrations: deliveryMigrations, poolSize: 6 }),
+    Database.open({ url, schema: 'probe', migrations: [Probe1795392000000], poolSize: 8 }),
+    Database.open({ url, ...eventsSchema, poolSize: 6 }),
   ]);
 }
 

@@ -120,7 +120,11 @@ export class HubStandIn {
         module: HubStandIn,
         imports: [
           ServiceModule.register(
-            { name: 'hub', contract: { resolution }, database: { schema: 'hub', migrations: [], config } },
+            {
+              name: 'hub',
+              contract: { resolution },
+              database: { schema: 'hub', migrations: [], entities: [], config },
+            },
             platform,
           ),
         ],

@@ -1,0 +1,6 @@
+import { schemaDifferences } from '@parley/testing/schema-differences';
+import { filesDatabase } from './files.module';
+
+it('describes the same tables in entities and in migrations', async () => {
+  expect(await schemaDifferences(filesDatabase)).toEqual([]);
+});

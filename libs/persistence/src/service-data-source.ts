@@ -1,0 +1,231 @@
+import { unavailable, WritesRefused } from '@parley/contracts/errors';
+import { isTraced } from '@parley/tracing/tracing';
+import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
+import {
+  DataSource,
+  type EntityManager,
+  type ObjectLiteral,
+  QueryFailedError,
+  type QueryRunner,
+  TypeORMError,
+} from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner';
+import { CannotConnect, isUnsettled, toApiError, toUnknownOutcome } from './errors';
+import { PostgresNames } from './postgres-names';
+import type { ServiceSchema } from './service-schema';
+import { inStatementSpan, isRead } from './statement';
+
+export interface DataSourceOptions extends Omit<ServiceSchema, 'entities'>, Partial<Pick<ServiceSchema, 'entities'>> {
+  url: string;
+  poolSize: number;
+  /** Statement timeout; does not apply to migrations. */
+  statementTimeoutMs?: number;
+  /** Longest wait for a pool connection. */
+  connectTimeoutMs?: number;
+  /** Longest wait for the first connection. */
+  openTimeoutMs?: number;
+  lockTimeoutMs?: number;
+  /** Load shedding: most callers that may wait for a connection. */
+  maxWaiting?: number;
+  onShed?: () => void;
+  /** Called for each transaction or statement that fails because Postgres refuses writes. */
+  onWritesRefused?: () => void;
+}
+
+/**
+ * Longest wait for a pool connection. Together with the lock timeout less than the 10 s of an operation, so that the
+ * caller gets a definite 503 rather than a timeout.
+ */
+const defaultConnectTimeoutMs = 3_000;
+/** Longest wait for the first connection, on a machine that may be starting everything else too. No caller waits yet. */
+export const defaultOpenTimeoutMs = 30_000;
+/** A timer that fires this much late means that the whole process was suspended, not only busy. */
+const standstillMs = 250;
+const defaultLockTimeoutMs = 5_000;
+/** More than a service's concurrency limit, so that only background work can reach it. */
+export const defaultMaxWaiting = 2_000;
+/** Longest deadline of an operation. Longer work runs in batches. */
+export const defaultStatementTimeoutMs = 30_000;
+/**
+ * Added to the statement timeout for the client's own timeout: an answer still missing then was dropped by the network.
+ * TCP would notice after a quarter of an hour and keep the connection in use until then.
+ */
+const answerGraceMs = 1_000;
+
+/** Settings of every session. A connection of a vanished client, and its locks, end after a minute at most. */
+const sessionSettings = {
+  idle_in_transaction_session_timeout: 60_000,
+  tcp_keepalives_idle: 30,
+  tcp_keepalives_interval: 10,
+  tcp_keepalives_count: 3,
+};
+type Settings = Record<string, string | number>;
+
+/** Data source of one service on its own schema. TypeORM and `Database` share its connection pool and its limits. */
+export class ServiceDataSource extends DataSource {
+  private constructor(
+    readonly settings: DataSourceOptions,
+    readonly pool: Pool,
+  ) {
+    super({
+      type: 'postgres',
+      schema: settings.schema,
+      entities: settings.entities ?? [],
+      migrations: settings.migrations,
+      migrationsTableName: 'migration',
+      namingStrategy: new PostgresNames(),
+      synchronize: false,
+      installExtensions: false,
+      // TypeORM would only log errors of idle connections: the pool replaces the connection.
+      poolErrorHandler: () => undefined,
+      // Silent unless DEBUG enables it. Errors are thrown, and logged at the start of the service.
+      logger: 'debug',
+      driver: {
+        Pool: function () {
+          return pool;
+        },
+      },
+    });
+  }
+
+  /** Opens the pool with a first connection. Throws CannotConnect. */
+  static async open(settings: DataSourceOptions): Promise<ServiceDataSource> {
+    const { url, schema, poolSize, statementTimeoutMs = defaultStatementTimeoutMs } = settings;
+    const { openTimeoutMs = defaultOpenTimeoutMs, lockTimeoutMs = defaultLockTimeoutMs } = settings;
+    const pool = new Pool({
+      Client: ListenedClient,
+      connectionString: url,
+      application_name: `parley-${schema}`,
+      connectionTimeoutMillis: openTimeoutMs,
+      max: poolSize,
+      query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + answerGraceMs : undefined,
+      options: startOptions(schema, { lock_timeout: lockTimeoutMs, statement_timeout: statementTimeoutMs }),
+    });
+    const source = new ServiceDataSource(settings, pool);
+    await source.initialize().catch((error: unknown) => {
+      void pool.end();
+      if (error instanceof QueryFailedError) throw new CannotConnect(url, error.driverError);
+      // An error of TypeORM itself is a defect of an entity.
+      throw error instanceof TypeORMError ? error : new CannotConnect(url, error);
+    });
+    pool.options.connectionTimeoutMillis = source.connectTimeoutMs;
+    return source;
+  }
+
+  get connectTimeoutMs(): number {
+    return this.settings.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  }
+
+  /** Statements of TypeORM's repositories and migrations, with the limits and errors of `Database`. */
+  override createQueryRunner(): QueryRunner {
+    return this.withManager(new ServiceQueryRunner(this));
+  }
+
+  /** Entity manager of a transaction on this connection, which stays with the caller. */
+  managerOf(client: PoolClient): EntityManager {
+    return this.withManager(new ServiceQueryRunner(this, client)).manager;
+  }
+
+  /** Takes a connection of the pool. Throws a 503 when too many callers wait for one, or none is free in time. */
+  async take(): Promise<PoolClient> {
+    const { maxWaiting = defaultMaxWaiting, onShed } = this.settings;
+    if (this.pool.waitingCount >= maxWaiting) {
+      onShed?.();
+      throw unavailable('The database is overloaded: too many requests wait for a connection. Try again in a moment.');
+    }
+    return this.connect().catch((error: unknown) => {
+      throw toApiError(error);
+    });
+  }
+
+  /**
+   * Gives a connection back. One that broke or may still run a statement does not return to the pool.
+   * @param failure error of its last statement, if it failed
+   */
+  giveBack(client: PoolClient, failure?: unknown): void {
+    if (failure instanceof WritesRefused) this.settings.onWritesRefused?.();
+    client.release(isUnsettled(failure));
+  }
+
+  /** Waits once more after the process was suspended with its machine: no connection could become free meanwhile. */
+  private async connect(): Promise<PoolClient> {
+    const begun = performance.now();
+    try {
+      return await this.pool.connect();
+    } catch (error) {
+      if (performance.now() - begun < this.connectTimeoutMs + standstillMs) throw error;
+      return this.pool.connect();
+    }
+  }
+
+  private withManager(runner: ServiceQueryRunner): ServiceQueryRunner {
+    return Object.assign(runner, { manager: this.createEntityManager(runner) });
+  }
+}
+
+/** Runs the statements of TypeORM on a connection of the pool, or on that of a transaction of `Database`. */
+class ServiceQueryRunner extends PostgresQueryRunner {
+  private taken?: Promise<PoolClient>;
+  private failure?: unknown;
+
+  constructor(
+    private readonly source: ServiceDataSource,
+    private readonly lent?: PoolClient,
+  ) {
+    super(source.driver as PostgresDriver, 'master');
+  }
+
+  override connect(): Promise<PoolClient> {
+    if (this.lent) return Promise.resolve(this.lent);
+    return (this.taken ??= this.source.take());
+  }
+
+  /** A transaction of `Database` has no transactions of TypeORM within, whose commit would end it. */
+  override startTransaction(): Promise<void> {
+    if (!this.lent) return super.startTransaction();
+    throw new Error('This statement is part of a transaction already: use its manager without `transaction`.');
+  }
+
+  /** Throws the errors of `Database`, instead of QueryFailedError. */
+  override async query(
+    text: string,
+    parameters?: unknown[] | ObjectLiteral,
+    useStructuredResult?: boolean,
+  ): ReturnType<PostgresQueryRunner['query']> {
+    const send = (): Promise<unknown> => super.query(text, parameters, useStructuredResult);
+    try {
+      return await (isTraced() ? inStatementSpan(text, send) : send());
+    } catch (error) {
+      const isCommitted = !this.lent && !isRead(text) && (!this.isTransactionActive || text === 'COMMIT');
+      const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+      this.failure = isCommitted ? toUnknownOutcome(cause) : toApiError(cause);
+      throw this.failure;
+    }
+  }
+
+  override async release(): Promise<void> {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    const { taken, failure } = this;
+    const client = await taken?.catch(() => undefined);
+    if (client) this.source.giveBack(client, failure);
+  }
+}
+
+/**
+ * The pool handles errors of idle clients only. Without this listener, a connection that breaks between two statements,
+ * or in the packet that opens it, would end the process; here the next statement reports the error.
+ */
+export class ListenedClient extends Client {
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+}
+
+export function startOptions(schema: string, settings: Settings): string {
+  return Object.entries({ search_path: `${schema},public`, ...sessionSettings, ...settings })
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+}

@@ -1,0 +1,26 @@
+import { inSpan, isTraced } from '@parley/tracing/tracing';
+import type { ClientBase, QueryConfig, QueryResult } from 'pg';
+
+/** Statements that certainly write nothing. */
+const read = /^\s*SELECT\b/i;
+
+export function isRead(text: string): boolean {
+  return read.test(text);
+}
+
+export function sendStatement(client: ClientBase, statement: QueryConfig): Promise<QueryResult> {
+  return isTraced() ? inStatementSpan(statement.text, () => client.query(statement)) : client.query(statement);
+}
+
+/** Statements inside a trace get a span with their text, without values. Background statements get none. */
+export function inStatementSpan<T>(text: string, send: () => Promise<T>): Promise<T> {
+  const operation = /^\W*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'SQL';
+  const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': operation, 'db.query.text': text.trim() };
+  return inSpan({ name: operation, kind: 'client', attributes }, async (span) => {
+    const result = await send();
+    // Several statements in one text return a list of results without a row count; so does TypeORM.
+    const { rowCount } = (result ?? {}) as { rowCount?: unknown };
+    if (typeof rowCount === 'number') span.set('db.response.returned_rows', rowCount);
+    return result;
+  });
+}
