@@ -70,6 +70,13 @@ describe('A large body', () => {
     expect((await alice.client.getBot({ id: botId })).bot.description).toBe('large');
   });
 
+  it('creates a bot with its code', async () => {
+    const { bot } = await alice.client.createBot({ code: 'x'.repeat(3_000_000) });
+
+    const { versions } = await alice.client.listBotVersions({ id: bot.id });
+    expect(versions).toHaveLength(1);
+  });
+
   it('is rejected with the name of the field and its limit', async () => {
     const code = 'x'.repeat(25_000_001);
 
@@ -95,6 +102,16 @@ describe('A large body', () => {
       status: 400,
       json: { type: 'InvalidPayload', message: expect.stringMatching(message) as string },
     });
+  });
+
+  it('is not parsed on the event loop of the gateway', async () => {
+    const parse = jest.spyOn(JSON, 'parse');
+
+    const { status } = await update({ json: { code: 'x'.repeat(2_000_000), url: 5 } });
+
+    expect(status).toBe(400);
+    expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(100_000);
+    parse.mockRestore();
   });
 
   it.each([900_000, 1_900_000])('of %d bytes of {} is rejected for its number of values', async (size) => {

@@ -22,6 +22,8 @@ import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
 const atGateway = 30;
+/** Less than the limit of the service. */
+const fewAtGateway = 3;
 const inService = 10;
 const lanes = 2;
 
@@ -64,7 +66,7 @@ let door: FrontDoor;
 let alice: Account;
 let headers: Record<string, string>;
 
-beforeAll(async () => {
+async function open(atGateway: number): Promise<void> {
   const gateway = {
     register: (config: GatewaySettings, platform: Platform) =>
       GatewayModule.register({ ...config, gatewayMaxInFlight: atGateway }, platform),
@@ -73,13 +75,12 @@ beforeAll(async () => {
   alice = await door.newAccount();
   const { bot } = await alice.client.createBot({});
   headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': bot.id };
-});
+}
 
 beforeEach(() => {
   held = new Promise((resolve) => (release = resolve));
 });
 afterEach(() => release());
-afterAll(() => door?.stop());
 
 const read = () => door.send('GET /v1/files/some', { headers });
 const readMany = (count: number) => Array.from({ length: count }, read);
@@ -106,57 +107,76 @@ const refusal = {
   json: { code: 503, type: 'Internal', message: expect.stringContaining('was not processed') as string },
 };
 
-it('handles requests up to the limit, rejects the rest at once, and recovers', async () => {
-  const refused: Answer[] = [];
-  const answers = readMany(100).map(async (answer) => {
-    if ((await answer).status === 503) refused.push(await answer);
-    return answer;
+describe('A gateway with a higher limit than its service', () => {
+  beforeAll(() => open(atGateway));
+  afterAll(() => door?.stop());
+
+  it('handles requests up to the limit, rejects the rest at once, and recovers', async () => {
+    const refused: Answer[] = [];
+    const answers = readMany(100).map(async (answer) => {
+      if ((await answer).status === 503) refused.push(await answer);
+      return answer;
+    });
+
+    await until(() => refused.length === 100 - inService);
+    release();
+
+    expect((await statusesOf(answers)).filter((status) => status === 200)).toEqual(allWell);
+    refused.forEach((answer) => expect(answer).toMatchObject(refusal));
+    await until(underWay, (count) => count === 0);
+    expect(await statusesOf(readMany(inService))).toEqual(allWell);
   });
 
-  await until(() => refused.length === 100 - inService);
-  release();
+  it('rejects requests over the limit of a service, except those of the operator', async () => {
+    const work = readMany(inService);
+    await until(underWay, (count) => count === inService);
 
-  expect((await statusesOf(answers)).filter((status) => status === 200)).toEqual(allWell);
-  refused.forEach((answer) => expect(answer).toMatchObject(refusal));
-  await until(underWay, (count) => count === 0);
-  expect(await statusesOf(readMany(inService))).toEqual(allWell);
+    const [refused, operators] = await Promise.all([
+      read(),
+      door.send('GET /operator/files/stuck', { headers: { authorization: `Bearer ${door.operatorToken}` } }),
+    ]);
+
+    expect(refused).toMatchObject(refusal);
+    expect(operators.status).toBe(200);
+    release();
+    expect(await statusesOf(work)).toEqual(allWell);
+    expect((await read()).status).toBe(200);
+  });
+
+  it('leaves most of its slots to others while one tenant sends incomplete bodies', async () => {
+    const silent = Array.from({ length: 3 * atGateway }, () => begin('PUT /v1/files'));
+    const cut = await Promise.all(silent.slice(0, 2 * atGateway).map(({ status }) => status));
+
+    expect(new Set(cut)).toEqual(new Set([503]));
+    expect((await door.newAccount()).token).toMatch(/^bp_pat_/);
+    silent.forEach(({ leave }) => leave());
+    await until(underWay, (count) => count === 0);
+  });
 });
 
-it('rejects requests over the limit of a service, except those of the operator', async () => {
-  const work = readMany(inService);
-  await until(underWay, (count) => count === inService);
+describe('A gateway with a lower limit than its service', () => {
+  beforeAll(() => open(fewAtGateway));
+  afterAll(() => door?.stop());
 
-  const [refused, operators] = await Promise.all([
-    read(),
-    door.send('GET /operator/files/stuck', { headers: { authorization: `Bearer ${door.operatorToken}` } }),
-  ]);
+  it('rejects requests at the gateway before the body is read, except probes and those of the operator', async () => {
+    const work = readMany(fewAtGateway);
+    await until(underWay, (count) => count === fewAtGateway);
 
-  expect(refused).toMatchObject(refusal);
-  expect(operators.status).toBe(200);
-  release();
-  expect(await statusesOf(work)).toEqual(allWell);
-  expect((await read()).status).toBe(200);
-});
+    const before = await shed();
+    const oneMore = begin('PUT /v1/files');
+    const refused = await oneMore.status;
+    const probes = await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => door.send(`GET ${path}`)));
+    const account = await door.newAccount();
 
-it('rejects requests at the gateway before the body is read, except probes and those of the operator', async () => {
-  // Requests with unfinished bodies: others over the service's limit would be answered at once.
-  const stuck = Array.from({ length: atGateway }, () => begin('PUT /v1/files'));
-  await until(underWay, (count) => count === atGateway);
-
-  const before = await shed();
-  const oneMore = begin('PUT /v1/files');
-  const refused = await oneMore.status;
-  const probes = await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => door.send(`GET ${path}`)));
-  const account = await door.newAccount();
-
-  expect(refused).toBe(503);
-  expect(probes.map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect(account.token).toMatch(/^bp_pat_/);
-  expect(await shed()).toBe(before + 1);
-  [oneMore, ...stuck].forEach(({ leave }) => leave());
-  await until(underWay, (count) => count === 0);
-  release();
-  expect((await read()).status).toBe(200);
+    expect(refused).toBe(503);
+    expect(probes.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(account.token).toMatch(/^bp_pat_/);
+    expect(await shed()).toBe(before + 1);
+    oneMore.leave();
+    release();
+    expect(await statusesOf(work)).toEqual(work.map(() => 200));
+    expect((await read()).status).toBe(200);
+  });
 });
 
 function begin(line: string): { status: Promise<number | undefined>; leave: () => void } {

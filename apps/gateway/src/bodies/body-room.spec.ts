@@ -9,7 +9,7 @@ const neverCut = (reason: Error) => {
 
 describe('The memory limit for bodies', () => {
   it('counts received bytes, not the announced length', () => {
-    const room = new BodyRoom(200, 100);
+    const room = new BodyRoom(3_000, 100);
     const silent = Array.from({ length: 1_000 }, () => room.open(of('silent'), neverCut));
     silent.slice(0, 10).forEach((lease) => lease.take(1));
 
@@ -47,6 +47,39 @@ describe('The memory limit for bodies', () => {
     lease.onEnd(() => ended.push('after'));
 
     expect(ended).toEqual(['before', 'after']);
+  });
+});
+
+describe('The limit for incomplete bodies', () => {
+  const incomplete = /Too many request bodies are incomplete/;
+
+  it('cuts the oldest of a tenant with half of them off, and always leaves some for another tenant', () => {
+    const room = new BodyRoom(200);
+    const cut: number[] = [];
+    for (let number = 0; number < 1_000; number += 1) room.open(of('silent'), () => cut.push(number));
+
+    expect(cut).toEqual(Array.from({ length: 900 }, (_, number) => number));
+    for (let number = 0; number < 50; number += 1) room.open(of('second'), (reason) => neverCut(reason));
+    expect(() => room.open(of('second'), neverCut)).toThrow(incomplete);
+    room.open(of('third'), neverCut);
+  });
+
+  it('is never used up by many tenants', () => {
+    const room = new BodyRoom(200);
+    for (let tenant = 0; tenant < 150; tenant += 1) room.open(of(`tenant ${tenant}`), neverCut);
+
+    expect(() => room.open(of('last'), neverCut)).not.toThrow();
+  });
+
+  it('counts a body no longer when it is complete, or when its request has ended', () => {
+    const room = new BodyRoom(2);
+
+    for (let turn = 0; turn < 10; turn += 1) room.open(of('first'), neverCut).complete();
+    for (let turn = 0; turn < 10; turn += 1) room.open(of('first'), neverCut).end();
+    const last = room.open(of('first'), neverCut);
+    last.complete();
+    last.end();
+    room.open(of('first'), neverCut);
   });
 });
 

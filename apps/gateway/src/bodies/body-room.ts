@@ -25,8 +25,11 @@ export interface BodyLease {
 /**
  * Memory limit for request bodies, counted as bytes arrive. A tenant may hold as many bytes as are free: half of the
  * limit when it is alone, a third beside a tenant that holds as much, and so on. Strangers (senders without a valid
- * credential) share 5 % of it. When that is full or too many strangers are sending, the oldest incomplete body is cut
- * off: an honest sender needs a moment only.
+ * credential) share 5 % of it. When that is full, the oldest incomplete body of a stranger is cut off: an honest sender
+ * needs a moment only.
+ *
+ * Incomplete bodies are limited too, however few bytes they have, because each occupies a request slot: those of all
+ * strangers, and those of all tenants with the same share for each. Beyond that, the oldest of the sender is cut off.
  */
 export class BodyRoom {
   private bytes = 0;
@@ -34,17 +37,22 @@ export class BodyRoom {
   private strangersBytes = 0;
   /** Strangers with an incomplete body, oldest first. */
   private readonly strangers = new Set<Stranger>();
+  /** Incomplete bodies by tenant, oldest first: functions that cut them off. */
+  private readonly incompleteOf = new Map<string, Set<(reason: Error) => void>>();
+  private incomplete = 0;
 
+  /** @param maxIncomplete incomplete bodies of all strangers, and of all tenants, at once */
   constructor(
-    private readonly maxStrangers: number,
+    private readonly maxIncomplete: number,
     private readonly maxBytes = maxBytesAtOnce,
   ) {}
 
   open({ tenant, isProven }: BodySender, cut: (reason: Error) => void): BodyLease {
-    return isProven ? this.openProven(tenant) : this.openStranger(cut);
+    return isProven ? this.openProven(tenant, cut) : this.openStranger(cut);
   }
 
-  private openProven(tenant: string): BodyLease {
+  private openProven(tenant: string, cut: (reason: Error) => void): BodyLease {
+    this.begin(tenant, cut);
     let held = 0;
     return lease({
       take: (bytes) => {
@@ -54,8 +62,9 @@ export class BodyRoom {
         this.bytes += bytes;
         held += bytes;
       },
-      complete: () => undefined,
+      complete: () => this.complete(tenant, cut),
       release: () => {
+        this.complete(tenant, cut);
         if (held === 0) return;
         this.bytes -= held;
         const left = this.bytesOf.get(tenant)! - held;
@@ -65,9 +74,29 @@ export class BodyRoom {
     });
   }
 
+  private begin(tenant: string, cut: (reason: Error) => void): void {
+    const own = this.incompleteOf.get(tenant) ?? new Set();
+    if (own.size >= this.maxIncomplete - this.incomplete) {
+      const [oldest] = own;
+      if (!oldest) throw tooManyIncomplete();
+      this.complete(tenant, oldest);
+      oldest(tooManyIncomplete());
+    }
+    own.add(cut);
+    this.incompleteOf.set(tenant, own);
+    this.incomplete += 1;
+  }
+
+  private complete(tenant: string, cut: (reason: Error) => void): void {
+    const own = this.incompleteOf.get(tenant);
+    if (!own?.delete(cut)) return;
+    this.incomplete -= 1;
+    if (own.size === 0) this.incompleteOf.delete(tenant);
+  }
+
   private openStranger(cut: (reason: Error) => void): BodyLease {
     const stranger: Stranger = { held: 0, cut };
-    if (this.strangers.size >= this.maxStrangers) this.cutOldest();
+    if (this.strangers.size >= this.maxIncomplete) this.cutOldest();
     this.strangers.add(stranger);
     return lease({
       take: (bytes) => {
@@ -124,6 +153,13 @@ function lease({ take, complete, release }: Pick<BodyLease, 'take' | 'complete'>
       actions = [];
     },
   };
+}
+
+function tooManyIncomplete(): Error {
+  return unavailable(
+    'Too many request bodies are incomplete: a tenant may have as many as are still free. The request was not processed. Retry after 1 s.',
+    new Overloaded(),
+  );
 }
 
 function full(maxBytes: number): Error {

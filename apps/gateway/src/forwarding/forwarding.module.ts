@@ -41,8 +41,8 @@ export class ForwardingModule implements OnModuleInit {
         { provide: APP_GUARD, useClass: AuthGuard },
         {
           provide: BodyReader,
-          // Senders without a valid credential hold at most half of the request slots.
-          useFactory: ({ gatewayMaxInFlight: max }: GatewayConfig) => new BodyReader(new BodyRoom(Math.ceil(max / 2))),
+          // Incomplete bodies hold at most two thirds of the request slots: one of strangers, one of all tenants.
+          useFactory: ({ gatewayMaxInFlight: max }: GatewayConfig) => new BodyReader(new BodyRoom(Math.ceil(max / 3))),
           inject: [GatewayConfig],
         },
         ChatCallers,

@@ -57,6 +57,15 @@ const definition = {
 };
 
 describe('creating a plugin', () => {
+  it('accepts code of several megabytes', async () => {
+    const node = 'x'.repeat(2_500_000);
+
+    const { id } = await create(alice.client, { code: { node, browser: code.browser } });
+
+    const { code: stored } = await alice.client.getPluginCode({ id, platform: 'node' });
+    expect(stored === node).toBe(true);
+  });
+
   it('with only a name, version and code returns every map', async () => {
     const given = plain();
 
@@ -275,7 +284,8 @@ describe('the code of plugins', () => {
 
   it('is not deleted during another save', async () => {
     const node = `saved ${newName()}`;
-    const { id, name } = await create(alice.client, { code: { node, browser: '' } });
+    // One row for both: the save locks the rows of codes in the order of their hashes.
+    const { id, name } = await create(alice.client, { code: { node, browser: node } });
     await door.sql('BEGIN');
     await door.sql('UPDATE hub.plugin_code SET hash = hash WHERE content = $1', [node]);
     const dropping = alice.client.deletePlugin({ id });

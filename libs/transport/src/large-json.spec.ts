@@ -1,0 +1,68 @@
+import { createLogger } from '@parley/logging/logger';
+import { LargeJson, LargeRequestTurns, largeRequests } from './large-json';
+
+describe('A large body', () => {
+  const large = new LargeJson(createLogger('test', 'silent'));
+
+  afterAll(() => large.close());
+
+  it('is parsed as it is, without its long strings on the event loop', async () => {
+    const value = { code: 'ä😀'.repeat(500_000), list: [1, { deep: 'y'.repeat(200_000) }], name: 'small' };
+    const bytes = new Uint8Array(Buffer.from(JSON.stringify(value)));
+    const parse = jest.spyOn(JSON, 'parse');
+
+    const parsed = await large.parse(bytes);
+
+    expect(parsed).toEqual(value);
+    expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(1_000);
+    parse.mockRestore();
+  });
+
+  it.each([['[1'.padEnd(2_000_000)], ['5'.padEnd(2_000_000)]])(
+    'is InvalidPayload unless it is a JSON object',
+    async (text) => {
+      await expect(large.parse(new Uint8Array(Buffer.from(text)))).rejects.toMatchObject({ type: 'InvalidPayload' });
+    },
+  );
+});
+
+describe('Large requests of a service', () => {
+  const settled = () => new Promise(setImmediate);
+
+  it('take turns: two of a tenant at once, four in all', async () => {
+    const turns = new LargeRequestTurns();
+    const running: string[] = [];
+    const ends = new Map<string, () => void>();
+    const run = (name: string) =>
+      turns.run(name[0]!, () => {
+        running.push(name);
+        return new Promise<void>((resolve) => ends.set(name, resolve));
+      });
+
+    const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(run);
+    await settled();
+    const first = [...running];
+    for (const name of ['a1', 'b1']) ends.get(name)!();
+    await settled();
+
+    expect(first).toEqual(['a1', 'a2', 'b1', 'b2']);
+    expect(running.slice(4).sort()).toEqual(['a3', 'c1']);
+    ends.forEach((end) => end());
+    await Promise.all(all);
+  });
+
+  it('are 503 when too many of the tenant wait, and those of another tenant are not', async () => {
+    const turns = new LargeRequestTurns();
+    let end!: () => void;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const { maxEach, maxWaitingEach } = largeRequests;
+    const waiting = Array.from({ length: maxEach + maxWaitingEach }, () => turns.run('a', () => ended));
+    await settled();
+
+    await expect(turns.run('a', () => ended)).rejects.toMatchObject({ code: 503, retryAfterSeconds: 1 });
+    await expect(turns.run('b', () => Promise.resolve('done'))).resolves.toBe('done');
+
+    end();
+    await Promise.all(waiting);
+  });
+});
