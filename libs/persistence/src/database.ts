@@ -31,7 +31,7 @@ export interface Transaction extends Sql {
 export class OutdatedSchema extends Error {
   constructor(schema: string, migration: string) {
     super(
-      `The schema "${schema}" was created by an older development version of Parley (migration "${migration}"), which this version cannot upgrade. Nothing was changed. Start with an empty database: in embedded mode, set PARLEY_DATA_DIR to a new folder; in distributed mode, see "Upgrade" in docs/operations.md.`,
+      `The schema "${schema}" was created by an older development version of Parley (migration "${migration}"), which this version cannot upgrade. Nothing was changed. Start with an empty database: in embedded mode, set PARLEY_DATA_DIR to a new folder; in distributed mode, see "From a development version" in docs/operations.md.`,
     );
   }
 }
