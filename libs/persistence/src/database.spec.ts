@@ -289,7 +289,7 @@ describe('A database that does not answer', () => {
 
     await expect(database.query('SELECT 1 AS one')).rejects.toMatchObject(unavailable);
 
-    expect(database.waiting).toBe(2);
+    expect(database.use.waiting).toBe(2);
     expect(refused).toBe(1);
     await giveBack();
     expect(await Promise.all(waiting)).toEqual([[{ one: 1 }], [{ one: 1 }]]);

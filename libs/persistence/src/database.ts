@@ -175,10 +175,6 @@ export class Database implements Sql {
     if (this.source.isInitialized) await this.source.destroy();
   }
 
-  get waiting(): number {
-    return this.source.pool.waitingCount;
-  }
-
   /** Connections that broke or may still run a statement do not return to the pool. */
   private async lend<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.source.take();

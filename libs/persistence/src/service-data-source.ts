@@ -1,5 +1,4 @@
 import { unavailable, WritesRefused } from '@parley/contracts/errors';
-import { isTraced } from '@parley/tracing/tracing';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import {
   DataSource,
@@ -193,9 +192,8 @@ class ServiceQueryRunner extends PostgresQueryRunner {
     parameters?: unknown[] | ObjectLiteral,
     useStructuredResult?: boolean,
   ): ReturnType<PostgresQueryRunner['query']> {
-    const send = (): Promise<unknown> => super.query(text, parameters, useStructuredResult);
     try {
-      return await (isTraced() ? inStatementSpan(text, send) : send());
+      return await inStatementSpan<unknown>(text, () => super.query(text, parameters, useStructuredResult));
     } catch (error) {
       const isCommitted = !this.lent && !isRead(text) && (!this.isTransactionActive || text === 'COMMIT');
       const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;

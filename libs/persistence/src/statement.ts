@@ -9,11 +9,12 @@ export function isRead(text: string): boolean {
 }
 
 export function sendStatement(client: ClientBase, statement: QueryConfig): Promise<QueryResult> {
-  return isTraced() ? inStatementSpan(statement.text, () => client.query(statement)) : client.query(statement);
+  return inStatementSpan(statement.text, () => client.query(statement));
 }
 
 /** Statements inside a trace get a span with their text, without values. Background statements get none. */
 export function inStatementSpan<T>(text: string, send: () => Promise<T>): Promise<T> {
+  if (!isTraced()) return send();
   const operation = /^\W*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'SQL';
   const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': operation, 'db.query.text': text.trim() };
   return inSpan({ name: operation, kind: 'client', attributes }, async (span) => {

@@ -53,7 +53,7 @@ describe('a service whose connection pool is exhausted by slow statements', () =
 
   it('is ready while Postgres responds, without waiting for a pooled connection', async () => {
     const waiting = database.query('SELECT 1').catch(() => undefined);
-    await until(() => database.waiting > 0);
+    await until(() => database.use.waiting > 0);
 
     expect(await sendTo(service.url, 'GET /readyz')).toMatchObject({ status: 200, json: { status: 'ready' } });
 

@@ -130,7 +130,7 @@ async function openDataSource(
 }
 
 async function prepareSchema(database: Database, migrateAtStart: boolean): Promise<void> {
-  if (migrateAtStart) await database.migrate();
+  if (migrateAtStart) return database.migrate();
   const pending = await database.pendingMigrations();
   if (pending.length > 0) {
     throw new Error(

@@ -1,13 +1,11 @@
 import type { WorkingConsumer, Delivery, EventMessage } from '@parley/transport/event-stream';
 import { type Event, event } from '@parley/contracts/operation';
 import { Database } from '@parley/persistence/database';
-import type { Migration } from '@parley/persistence/service-schema';
 import { createLogger } from '@parley/logging/logger';
+import { plainSchema } from '@parley/testing/plain-schema';
 import { copyDatabase, createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
-import type { QueryRunner } from 'typeorm';
 import { eventsSchema } from '../events-schema';
 import { Outbox } from '../outbox';
-import { eventTables1795392000000 } from '../migrations/1795392000000-event-tables';
 
 export const silent = createLogger('test', 'silent');
 
@@ -16,12 +14,6 @@ export class Happened {
 }
 
 export const happened: Event<Happened> = event({ subject: 'probe.happened', data: Happened });
-
-class Probe1795392000000 implements Migration {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(eventTables1795392000000);
-  }
-}
 
 /** Database with the schema of one service and that of the embedded event stream. */
 export interface OutboxDatabase {
@@ -58,7 +50,7 @@ async function createMigrated(): Promise<EmptyDatabase> {
 
 function openBoth(url: string): Promise<[service: Database, events: Database]> {
   return Promise.all([
-    Database.open({ url, schema: 'probe', migrations: [Probe1795392000000], poolSize: 8 }),
+    Database.open({ url, ...plainSchema('probe'), poolSize: 8 }),
     Database.open({ url, ...eventsSchema, poolSize: 6 }),
   ]);
 }
