@@ -1,5 +1,5 @@
 import { ConfigError, readConfig, variablesOf } from '@parley/config/config';
-import type { AppName } from '@parley/contracts/apps';
+import type { AppName } from '@parley/contracts/apps/app';
 import { newToken } from '@parley/secrets/token';
 import { NatsConfig, ServiceConfig } from '@parley/service/config';
 import { AdminConfig } from '../../apps/admin/src/config';

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { apps } from '@parley/contracts/apps';
+import { adminApp } from '@parley/contracts/apps/admin';
 import { admin } from '@parley/contracts/admin/admin';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
@@ -120,7 +120,7 @@ export class AdminModule {
       module: AdminModule,
       imports: [
         ServiceModule.register(
-          { name: 'admin', contract: admin, consumers: apps.admin.consumes, database: { ...adminDatabase, config } },
+          { name: 'admin', contract: admin, consumers: adminApp.consumes, database: { ...adminDatabase, config } },
           platform,
         ),
         SealingModule.register(config, sealedColumns, admin.sealedTexts),

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { apps } from '@parley/contracts/apps';
+import { chatApp } from '@parley/contracts/apps/chat';
 import { chat } from '@parley/contracts/chat/chat';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
@@ -118,7 +118,7 @@ export class ChatModule {
       module: ChatModule,
       imports: [
         ServiceModule.register(
-          { name: 'chat', contract: chat, consumers: apps.chat.consumes, database: { ...chatDatabase, config } },
+          { name: 'chat', contract: chat, consumers: chatApp.consumes, database: { ...chatDatabase, config } },
           platform,
         ),
         TypeOrmModule.forFeature([UserEntity]),

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { ConfigError, readConfig } from '@parley/config/config';
-import { allConsumers } from '@parley/contracts/apps';
+import { allConsumers } from '@parley/contracts/apps/apps';
 import { NatsConfig } from '@parley/service/config';
 import { asOperator } from './bus-operator';
 

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { Completions } from '@parley/openai/completions';
-import { apps } from '@parley/contracts/apps';
+import { filesWorkerApp } from '@parley/contracts/apps/files';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesWorkerConfig } from './config';
@@ -24,7 +24,7 @@ export class FilesWorkerModule {
           {
             name: 'files-worker',
             contract: {},
-            consumers: apps['files-worker'].consumes,
+            consumers: filesWorkerApp.consumes,
             database: { ...filesDatabase, config },
           },
           platform,

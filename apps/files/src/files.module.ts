@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { apps } from '@parley/contracts/apps';
+import { filesApp } from '@parley/contracts/apps/files';
 import { files } from '@parley/contracts/files';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { KnowledgeBaseEntity } from '@parley/file-store/knowledge-base.entity';
@@ -43,7 +43,7 @@ export class FilesModule {
       module: FilesModule,
       imports: [
         ServiceModule.register(
-          { name: 'files', contract: files, consumers: apps.files.consumes, database: { ...filesDatabase, config } },
+          { name: 'files', contract: files, consumers: filesApp.consumes, database: { ...filesDatabase, config } },
           platform,
         ),
         FileStoreModule.register(config),

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { apps } from '@parley/contracts/apps';
+import { hubApp } from '@parley/contracts/apps/hub';
 import { hub } from '@parley/contracts/hub/hub';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
@@ -83,7 +83,7 @@ export class HubModule {
       module: HubModule,
       imports: [
         ServiceModule.register(
-          { name: 'hub', contract: hub, consumers: apps.hub.consumes, database: { ...hubDatabase, config } },
+          { name: 'hub', contract: hub, consumers: hubApp.consumes, database: { ...hubDatabase, config } },
           platform,
         ),
         SealingModule.register(config, sealedColumns, hub.sealedTexts),

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { apps } from '@parley/contracts/apps';
+import { tablesApp } from '@parley/contracts/apps/tables';
 import { tables } from '@parley/contracts/tables/tables';
 import { Completions } from '@parley/openai/completions';
 import { deadLettersController } from '@parley/events/dead-letters';
@@ -92,7 +92,7 @@ export class TablesModule {
           {
             name: 'tables',
             contract: tables,
-            consumers: apps.tables.consumes,
+            consumers: tablesApp.consumes,
             database: { ...tablesDatabase, config },
           },
           platform,

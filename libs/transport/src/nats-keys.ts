@@ -1,5 +1,6 @@
 import { nkeys } from 'nats';
-import { type App, apps } from '@parley/contracts/apps';
+import type { App } from '@parley/contracts/apps/app';
+import { apps } from '@parley/contracts/apps/apps';
 import { permissionsOf, publicKeyVariable, seedVariable, userNames, userOf } from './permissions';
 
 /** Typed here: the package exports this function without its types. */

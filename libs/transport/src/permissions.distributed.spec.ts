@@ -1,6 +1,7 @@
 import { connect, headers, type NatsConnection, nkeyAuthenticator, nanos, nkeys } from 'nats';
 import { admin } from '@parley/contracts/admin/admin';
-import { type AppName, allConsumers, apps } from '@parley/contracts/apps';
+import type { AppName } from '@parley/contracts/apps/app';
+import { allConsumers, apps } from '@parley/contracts/apps/apps';
 import { files } from '@parley/contracts/files';
 import { instanceOperation, operationsOf } from '@parley/contracts/operation';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';

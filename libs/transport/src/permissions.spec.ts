@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { apps, type AppName } from '@parley/contracts/apps';
+import type { AppName } from '@parley/contracts/apps/app';
+import { apps } from '@parley/contracts/apps/apps';
 import { instanceOperation, operationsOf } from '@parley/contracts/operation';
 import { newKeys } from './nats-keys';
 import { permissionsOf, userNames, usersOfServer } from './permissions';

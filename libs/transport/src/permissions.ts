@@ -1,4 +1,5 @@
-import { type App, type AppName, apps } from '@parley/contracts/apps';
+import type { App, AppName } from '@parley/contracts/apps/app';
+import { apps } from '@parley/contracts/apps/apps';
 import { type Broadcast, type Channel, operationsOf } from '@parley/contracts/operation';
 import {
   bodySubject,

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allConsumers, type App, apps } from './apps';
-import { operationsOf } from './operation';
+import type { App } from './app';
+import { allConsumers, apps } from './apps';
+import { operationsOf } from '../operation';
 
 type Named = { kind: string; subject?: string; name?: string };
 
@@ -36,7 +37,7 @@ function contractOf(expression: string, { path, text }: { path: string; text: st
   const imported = new RegExp(`import \\{[^}]*\\b${first}\\b[^}]*\\} from '@parley/contracts/([^']+)'`).exec(text);
   if (!imported) throw new Error(`${path}: ${expression} must be imported from the contracts to be known beforehand.`);
   // eslint-disable-next-line @typescript-eslint/no-require-imports
-  const contracts = require(`./${imported[1]}`) as Record<string, unknown>;
+  const contracts = require(`../${imported[1]}`) as Record<string, unknown>;
   return [first!, ...rest].reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], contracts) as Named;
 }
 

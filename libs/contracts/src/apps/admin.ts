@@ -1,0 +1,27 @@
+import { admin } from '../admin/admin';
+import { recordChange } from '../admin/audit';
+import { botDeleted, botTransferred, endUsage } from '../admin/bots';
+import { credentialsChanged } from '../admin/identity';
+import { installationsChanged, refreshInstalled } from '../admin/installations';
+import { recurringEventsChanged } from '../admin/runtime';
+import { recordUsage } from '../admin/usage';
+import { workspaceChanged, workspaceDeleted } from '../admin/workspaces';
+import { users } from '../chat/users';
+import { refreshInstallations, resolution } from '../hub/resolution';
+import { type App, nothing } from './app';
+
+export const adminApp: App = {
+  ...nothing,
+  answers: admin,
+  asks: [users.exists, resolution.integrations, resolution.owner, resolution.plugins],
+  announces: [
+    botDeleted,
+    botTransferred,
+    installationsChanged,
+    recurringEventsChanged,
+    workspaceChanged,
+    workspaceDeleted,
+  ],
+  consumes: [endUsage, recordChange, recordUsage, refreshInstallations, refreshInstalled],
+  tells: [credentialsChanged],
+};

@@ -1,0 +1,21 @@
+import { eraseBotInFiles, moveBotInFiles } from '../admin/bots';
+import { identity } from '../admin/identity';
+import { usageChanged } from '../admin/usage';
+import { files, fileUploaded, indexFile } from '../files';
+import { type App, nothing } from './app';
+
+/** Shared outbox: files and files-worker use one schema, and either publishes rows of the other. */
+const outbox = {
+  announces: [fileUploaded, usageChanged],
+  repeats: [eraseBotInFiles, indexFile, moveBotInFiles],
+};
+
+export const filesApp: App = {
+  ...nothing,
+  ...outbox,
+  answers: files,
+  asks: [identity.roleInBot],
+  consumes: [eraseBotInFiles, moveBotInFiles],
+};
+
+export const filesWorkerApp: App = { ...nothing, ...outbox, consumes: [indexFile] };

@@ -1,0 +1,18 @@
+import { admin } from '../admin/admin';
+import { credentialsChanged } from '../admin/identity';
+import { callers } from '../chat/callers';
+import { signalChannel, signals, signalsMissing } from '../chat/signals';
+import { allOperations } from '../contracts';
+import { type App, nothing } from './app';
+
+export const gatewayApp: App = {
+  ...nothing,
+  asks: [
+    ...allOperations.filter(({ route }) => route),
+    admin.identity.identify,
+    callers.verify,
+    signals.open,
+    signals.catchUp,
+  ],
+  hears: [credentialsChanged, signalsMissing, signalChannel],
+};

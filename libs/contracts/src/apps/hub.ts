@@ -1,0 +1,16 @@
+import { administrativeChange } from '../admin/audit';
+import { identity } from '../admin/identity';
+import { countInstallations, installations } from '../admin/installations';
+import { usageChanged } from '../admin/usage';
+import { dropWorkspace, labelWorkspace, workspaces } from '../admin/workspaces';
+import { hub } from '../hub/hub';
+import { hubEntryChanged } from '../hub/resolution';
+import { type App, nothing } from './app';
+
+export const hubApp: App = {
+  ...nothing,
+  answers: hub,
+  asks: [identity.roleInBot, installations.count, workspaces.label],
+  announces: [administrativeChange, hubEntryChanged, usageChanged],
+  consumes: [countInstallations, dropWorkspace, labelWorkspace],
+};
