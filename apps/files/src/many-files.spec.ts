@@ -19,7 +19,7 @@ const all: FileScope = { botId: 'large', namespace: '', owner: 'bot', ownerId: n
 const user: FileScope = { ...all, owner: 'user', ownerId: 'reader' };
 const integration: FileScope = { ...all, owner: 'integration', namespace: 'alias', ownerId: 'intver_1' };
 const tagged = (name: string, ...values: string[]) => ({ [name]: { in: values, notIn: [] } });
-const idOf = (number: number) => `large_${String(number).padStart(6, '0')}`;
+const idOf = (number: number) => `file_large_${String(number).padStart(6, '0')}`;
 
 let test: TestDatabase;
 let files: FilesRepository;
@@ -46,7 +46,7 @@ beforeAll(async () => {
     `INSERT INTO file (id, bot_id, key, content_type, declared_size, size, tags, metadata, access_policies, index, indexing,
        immediately_public, status, upload_id, upload_expires_at, content_version, blob_version, active_version, expires_at,
        owner_type, owner_id, created_at)
-     SELECT concat(bot, '_', lpad(n::text, 6, '0')), bot, n, 'text/plain', 1, 1,
+     SELECT concat('file_', bot, '_', lpad(n::text, 6, '0')), bot, n, 'text/plain', 1, 1,
        jsonb_build_object('all', 'same', 'own', n::text) || CASE WHEN n <= 20 THEN '{"rare":"r"}'::jsonb ELSE '{}' END, '{}',
        policies, true, '{}', false, 'indexing_completed', '', now(), 'v', 'v', 'v',
        CASE WHEN n % 2 = 0 THEN now() + interval '1 day' END,
@@ -99,6 +99,17 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
 
     expect(listed).toEqual(expected);
     expect(rows).toBeLessThan(mostRows);
+  });
+
+  it.each<[string, FileScope, string]>([
+    ['its id', all, idOf(7)],
+    ['its key', all, '7'],
+    ['its id, for a user', user, idOf(7)],
+    ['its key, for a user', user, '7'],
+  ])('a file is found by %s by reading few rows', async (_by, scope, idOrKey) => {
+    const rows = await rowsFor(async () => expect(await files.find(scope, idOrKey)).toMatchObject({ id: idOf(7) }));
+
+    expect(rows).toBeLessThan(20);
   });
 
   it('names and values of tags are listed without reading files that the caller may not read', async () => {

@@ -110,19 +110,38 @@ export class FilesRepository {
   }
 
   /**
-   * By id or key. A key is searched in the own namespace, then among the bot's files; the bot also finds a file of an
-   * integration when no other has the key. Undefined for files that the scope may not read. Indexes: the primary key,
-   * file_key.
+   * By id or key. Undefined for files that the scope may not read. Two statements, since a disjunction makes Postgres walk
+   * all files of the bot while the table has no statistics.
    */
   async find(scope: FileScope, idOrKey: string): Promise<FileWithJob | undefined> {
-    const values: unknown[] = [idOrKey, scope.namespace, scope.botId];
+    const file = idOrKey.startsWith('file_') ? await this.findReadableById(scope, idOrKey) : undefined;
+    return file ?? this.findReadableByKey(scope, idOrKey);
+  }
+
+  /** Primary key. */
+  private async findReadableById(scope: FileScope, id: string): Promise<FileWithJob | undefined> {
+    const values: unknown[] = [id];
+    const [row] = await this.database.query<FileWithJob>(
+      `SELECT ${withJob} FROM file WHERE id = $1 AND ${readable(scope, values)}`,
+      values,
+      `find_file_for_${scope.owner}`,
+    );
+    return row;
+  }
+
+  /**
+   * The own namespace comes before the bot's files; the bot also finds a file of an integration when no other has the
+   * key. Index file_key.
+   */
+  private async findReadableByKey(scope: FileScope, key: string): Promise<FileWithJob | undefined> {
+    const values: unknown[] = [key, scope.namespace, scope.botId];
     const [row, other] = await this.database.query<FileWithJob>(
       `SELECT ${withJob} FROM file
-       WHERE ${readable(scope, values)} AND (id = $1 OR (file.bot_id = $3 AND md5(key) = md5($1) AND key = $1))
-       ORDER BY (id = $1) DESC, (namespace = $2) DESC, (namespace = '') DESC LIMIT 2`,
+       WHERE file.bot_id = $3 AND md5(key) = md5($1) AND key = $1 AND ${readable(scope, values)}
+       ORDER BY (namespace = $2) DESC, (namespace = '') DESC LIMIT 2`,
       values,
     );
-    const isMeant = row && (row.id === idOrKey || ['', scope.namespace].includes(row.namespace));
+    const isMeant = row && ['', scope.namespace].includes(row.namespace);
     return isMeant || (scope.owner === 'bot' && !other) ? row : undefined;
   }
 
