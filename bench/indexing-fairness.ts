@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { put } from '@parley/testing/bot-files';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { markdown } from './corpus';
 import type { Result } from './result';
 import { median } from './statistics';
@@ -69,7 +69,7 @@ async function startLarge(bot: Bot): Promise<void> {
 async function indexSmall(bot: Bot): Promise<number> {
   const id = await upload(bot, smallText);
   const started = performance.now();
-  const { file } = await until(
+  const { file } = await waitFor(
     () => bot.client.getFile({ id }),
     ({ file: { status } }) => status !== 'indexing_pending',
     timeoutMs,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { windowCharacters } from '@parley/passages/bundled-embedder';
 import { textWindows } from '@parley/passages/text-windows';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { markdown } from './corpus';
 import type { LoopBlock } from './loop-watch';
 import { peaks, residentMb } from './memory';
@@ -134,6 +134,6 @@ export async function watchLoop(bench: Workbench): Promise<Result[]> {
 async function readBlocks(pid: number, file: string, line: number): Promise<LoopBlock> {
   process.kill(pid, 'SIGUSR2');
   const read = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  const lines = await until(read, (found) => found.length > line);
+  const lines = await waitFor(read, (found) => found.length > line);
   return JSON.parse(lines[line - 1]!) as LoopBlock;
 }

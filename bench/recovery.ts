@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { type AppName, appNames, Fleet } from '../faults/fleet';
 import { KeepAliveClient } from '../faults/keep-alive-client';
 import type { Result, Row } from './result';
@@ -118,7 +118,7 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     const declared = { key: `${count}.txt`, size: text.length, index: true, contentType: 'text/plain' };
     const { file: made } = await client.upsertFile(declared);
     await put(made.uploadUrl, text, { 'content-type': 'text/plain' });
-    const { status } = await until(
+    const { status } = await waitFor(
       async () => (await client.getFile({ id: made.id })).file,
       (found) => found.status.startsWith('indexing_') && found.status !== 'indexing_pending',
       60_000,

@@ -13,7 +13,7 @@ const secondsOfReads = 1;
 const secondsOfInserts = 0.2;
 
 /** Request that is compared across table sizes, one at a time. */
-interface Question {
+interface GrowthQuery {
   name: string;
   /** Maximum ratio of the latency in the largest and in the smallest table. */
   aim: number;
@@ -27,7 +27,7 @@ const anyOf = (count: number) => Math.floor(Math.random() * count);
 const anyBlock = (rows: number) => blockName(anyOf(rows / rowsInBlock));
 let inserted = 0;
 
-const questions: Question[] = [
+const questions: GrowthQuery[] = [
   {
     name: `insert of ${rowsInBlock} rows`,
     aim: 1.5,
@@ -47,7 +47,7 @@ const questions: Question[] = [
 ];
 
 interface Candidate extends Side {
-  question: Question;
+  question: GrowthQuery;
   rows: number;
 }
 
@@ -92,7 +92,7 @@ export async function benchTableGrowth(bench: Workbench): Promise<Result[]> {
     return result;
   });
 
-  const msOf = (question: Question, rows: number) => {
+  const msOf = (question: GrowthQuery, rows: number) => {
     const place = sides.findIndex((side) => side.question === question && side.rows === rows);
     return turns[place]!.map(({ perSecond }: LoadResult) => 1000 / perSecond);
   };

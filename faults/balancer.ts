@@ -27,7 +27,7 @@ interface Backend {
   isReady: boolean;
 }
 
-interface Answer {
+interface UpstreamResponse {
   status: number;
   headers: IncomingMessage['headers'];
   body: Buffer;
@@ -110,7 +110,7 @@ export class Balancer {
   }
 
   /** Retries with another backend only if no process can have received the request. */
-  private async ask(request: IncomingMessage, body: Buffer): Promise<Answer> {
+  private async ask(request: IncomingMessage, body: Buffer): Promise<UpstreamResponse> {
     const id = String(request.headers['x-request-id'] ?? randomUUID());
     for (let tries = 0; ; tries += 1) {
       const backend = this.next();
@@ -159,7 +159,7 @@ function send(
   { method, url: path }: IncomingMessage,
   headers: OutgoingHttpHeaders,
   body: Buffer,
-): Promise<Answer> {
+): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(`${url}${path}`, { method, agent, headers: endToEnd(headers, body) });
     const fail = (error: Error) => reject(Object.assign(error, { wasReused: request.reusedSocket }));

@@ -2,7 +2,7 @@ import { deleteConsumers, deleteStream } from '@parley/transport/test/broker';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
 import { Fleet } from './fleet';
@@ -65,7 +65,7 @@ suite('Uploads and indexing continue, and every file gets a final status, when N
     let wasAway = false;
     await fault(fleet, async () => {
       wasAway = true;
-      await until(
+      await waitFor(
         () => load.failures.length,
         (count) => count >= 10,
       );

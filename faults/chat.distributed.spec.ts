@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type AuthenticatedClient, Client as ChatClient } from '@botpress/chat';
 import { clientOf } from '@parley/testing/api';
 import { hasNatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Fleet } from './fleet';
 import { SseListener } from './sse-listener';
 
@@ -78,7 +78,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
   /** Checks that the listener received all listed messages in order. */
   async function hearsAll(listener: SseListener, room: Room): Promise<void> {
     const expected = await listed(room);
-    await until(
+    await waitFor(
       () => listener.messageIds.length,
       (count) => count >= expected.length,
       30_000,
@@ -91,12 +91,12 @@ suite('The chat, with two gateways and two chat processes,', () => {
     const gateway = fleet.replicas('gateway')[0]!;
     const [moved, stayed] = [await listen(room, [0, 1]), await listen(room, [1])];
     const posting = post(room);
-    await until(() => room.acknowledged.size > 30);
+    await waitFor(() => room.acknowledged.size > 30);
 
     await gateway.end('SIGKILL');
-    await until(() => moved.connections === 2);
+    await waitFor(() => moved.connections === 2);
     const after = room.acknowledged.size + 30;
-    await until(() => room.acknowledged.size > after);
+    await waitFor(() => room.acknowledged.size > after);
     await posting.stop();
     await gateway.start();
 
@@ -110,13 +110,13 @@ suite('The chat, with two gateways and two chat processes,', () => {
     const room = await newRoom();
     const [one, other] = [await listen(room, [0]), await listen(room, [1])];
     const posting = post(room);
-    await until(() => room.acknowledged.size > 30);
+    await waitFor(() => room.acknowledged.size > 30);
 
     await fleet.nats.kill();
-    await until(() => posting.failures() > 10);
+    await waitFor(() => posting.failures() > 10);
     await fleet.nats.run();
     const after = room.acknowledged.size + 30;
-    await until(() => room.acknowledged.size > after);
+    await waitFor(() => room.acknowledged.size > after);
     const { failures } = await posting.stop();
 
     expect(failures).toBeGreaterThan(0);
@@ -130,12 +130,12 @@ suite('The chat, with two gateways and two chat processes,', () => {
     const room = await newRoom();
     const listener = await listen(room);
     const postings = Array.from({ length: 8 }, () => post(room));
-    await until(() => room.acknowledged.size > 50);
+    await waitFor(() => room.acknowledged.size > 50);
     const [process_] = fleet.replicas('chat');
 
     await process_!.end('SIGKILL');
     const after = room.acknowledged.size + 50;
-    await until(() => room.acknowledged.size > after);
+    await waitFor(() => room.acknowledged.size > after);
     await Promise.all(postings.map((posting) => posting.stop()));
     // A starting process publishes signals that were committed but not published.
     await process_!.start();
@@ -150,7 +150,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     const hearing = await Promise.all(rooms.map((room) => listen(room)));
     const postings = rooms.map((room) => post(room));
 
-    await until(() => rooms.every(({ acknowledged }) => acknowledged.size > 40));
+    await waitFor(() => rooms.every(({ acknowledged }) => acknowledged.size > 40));
     await Promise.all(postings.map((posting) => posting.stop()));
 
     for (const [n, room] of rooms.entries()) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { json, LoopbackServer, type Answer } from '@parley/testing/loopback-server';
+import { json, LoopbackServer, type RequestHandler } from '@parley/testing/loopback-server';
 import { S3Server } from '@parley/testing/s3-server';
 import { OpenApiDocument } from '@parley/passages/test/openapi-document';
 import { type Bucket, listBucket, signed } from './checker/bucket';
@@ -93,7 +93,7 @@ describe('the checker, with S3,', () => {
   });
 
   it('lists page by page, with unchanged keys', async () => {
-    const pages: Answer = ({ query }, response) => {
+    const pages: RequestHandler = ({ query }, response) => {
       const page = Number(query['continuation-token']?.split(' ')[1] ?? 1);
       const more = page < 3 ? `<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;&quot;/+ ${page + 1}` : '';
       response.end(

@@ -3,8 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { put } from '@parley/testing/bot-files';
-import { sendTo } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { sendTo } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import type { Client as Postgres } from 'pg';
 import { EverydayClient } from './everyday-client';
 import type { Fleet } from './fleet';
@@ -55,7 +55,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         const files = await everyday.declareMany(200, size);
         const beginnings = files.map(({ uploadUrl }) => rawRequest('PUT', uploadUrl, { 'content-length': size }, half));
         const clients = await connectAll(beginnings, files[0]!.uploadUrl);
-        await until(incoming, (names) => names.length === files.length);
+        await waitFor(incoming, (names) => names.length === files.length);
         return { files, clients };
       }
 
@@ -75,7 +75,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
             `SELECT count(*)::int FROM pg_stat_activity
              WHERE datname = current_database() AND application_name = 'parley-files' AND state <> 'idle'`,
           );
-        await until(busyConnections, (busy) => busy === 0);
+        await waitFor(busyConnections, (busy) => busy === 0);
         clearInterval(dripping);
         clients.forEach((client) => client.send(half.slice(drops)));
         const answers = await Promise.all(clients.map((client) => client.answer()));
@@ -91,8 +91,8 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         const { files, clients } = await halfway(everyday);
 
         clients.forEach((client, n) => (n % 2 === 0 ? client.vanish() : client.hangUp()));
-        await until(incoming, (names) => names.length === 0);
-        await until(
+        await waitFor(incoming, (names) => names.length === 0);
+        await waitFor(
           () => count('SELECT count(*)::int FROM files.upload'),
           (underWay) => underWay === 0,
         );
@@ -153,13 +153,13 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
           const taking = setInterval(() => downloads.forEach((download) => download.read(1)), 10);
           await everyday.works();
           clearInterval(taking);
-          await until(openBlobs, (paths) => paths.length === downloads.length);
+          await waitFor(openBlobs, (paths) => paths.length === downloads.length);
           downloads.forEach((download) => download.destroy());
           const grownMb = await memory.stop();
 
           tell(`20 slow downloads, ${grownMb} MB more`);
           expect(grownMb).toBeLessThan(60);
-          await until(openBlobs, (paths) => paths.length === 0);
+          await waitFor(openBlobs, (paths) => paths.length === 0);
         });
 
         it('that disconnects during a download leaks no file and no memory', async () => {
@@ -169,7 +169,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
             const downloads = await Promise.all(Array.from({ length: 40 }, () => startDownload(url)));
             downloads.forEach((download, n) => (n % 2 === 0 ? download.destroy() : download.resetAndDestroy()));
           }
-          await until(openBlobs, (paths) => paths.length === 0);
+          await waitFor(openBlobs, (paths) => paths.length === 0);
           const grownMb = await memory.stop();
 
           tell(`200 cut downloads: ${grownMb} MB more`);
@@ -233,7 +233,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect(await client!.answer()).toMatchObject({ status: 100 });
         leave(client!);
 
-        await until(() => fleet.the('gateway').output.includes(`"requestId":"${id}"`), Boolean);
+        await waitFor(() => fleet.the('gateway').output.includes(`"requestId":"${id}"`), Boolean);
         expect((await client!.answer())?.status).toBe(how === 'hangs up' ? 400 : undefined);
         expect(await botsNamed('cut')).toBe(0);
       });

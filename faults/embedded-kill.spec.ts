@@ -2,12 +2,12 @@ import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { NpmStart } from '@parley/testing/npm-start';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client as Postgres } from 'pg';
 import { Checker } from './checker/checker';
 import { document, Ledger } from './checker/ledger';
 import { Load } from './load';
-import type { LoadTarget } from './noted-requests';
+import type { LoadTarget } from './recorded-requests';
 import { RawClient, rawRequest } from './raw-client';
 
 let embeddings: EmbeddingServer;
@@ -39,7 +39,7 @@ it('npm start has every acknowledged upload after SIGKILLs during uploads and in
     const moment = load.answered + 20 + Math.floor(Math.random() * 100);
     process.stderr.write(`${what} is killed after ${moment} requests.\n`);
     again.push(await startUpload(target, ledger, bot.id, `half${moment}`));
-    await until(
+    await waitFor(
       () => load.answered,
       (count) => count >= moment,
     );
@@ -54,7 +54,7 @@ it('npm start has every acknowledged upload after SIGKILLs during uploads and in
   // Expected failures during a restart: broken connections and 503.
   expect(failures.filter(({ kind, outcome }) => kind === 'answered' && !outcome.startsWith('503 '))).toEqual([]);
   expect(await new Checker(examined, ledger).findings(60_000)).toEqual([]);
-  await until(
+  await waitFor(
     () => undelivered(examined.databaseUrl),
     (events) => events.length === 0,
   );

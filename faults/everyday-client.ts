@@ -1,7 +1,7 @@
 import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
-import type { LoadTarget } from './noted-requests';
+import type { LoadTarget } from './recorded-requests';
 
 /** Client with its own bot that does everyday work, to show that others are served during a fault. */
 export class EverydayClient {

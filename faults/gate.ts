@@ -1,4 +1,4 @@
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
 
 /** Statement that a gate can block: sets a stage of a job or a status of a file, commits that, or writes vectors. */
@@ -41,7 +41,7 @@ export class Gate {
   }
 
   async reached(): Promise<void> {
-    await until(
+    await waitFor(
       () => this.waiting(),
       (pids) => pids.length > 0,
     );

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Answer, Sending } from './keep-alive-client';
+import type { KeepAliveResponse, Sending } from './keep-alive-client';
 
 /** Request whose head has arrived at a process, and whose body the test completes later. */
 export class HalfSent {
-  readonly answer: Promise<Answer>;
+  readonly answer: Promise<KeepAliveResponse>;
 
   private constructor(
     private readonly request: ClientRequest,
@@ -27,7 +27,7 @@ export class HalfSent {
     return half;
   }
 
-  finish(): Promise<Answer> {
+  finish(): Promise<KeepAliveResponse> {
     this.request.end(this.rest);
     return this.answer;
   }
@@ -37,7 +37,7 @@ export class HalfSent {
   }
 }
 
-async function answerOf(request: ClientRequest): Promise<Answer> {
+async function answerOf(request: ClientRequest): Promise<KeepAliveResponse> {
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   // An upload that was answered early still fails: ignored.
   request.on('error', () => undefined);

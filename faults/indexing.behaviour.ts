@@ -2,7 +2,7 @@ import { zipOf } from '@parley/documents/test/zip-of';
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { pdfOf, pdfOfObjects } from '@parley/testing/pdf';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
 import { residentMb } from './process-usage';
@@ -63,7 +63,7 @@ export function describeHostileDocuments(sharedFleet: () => SharedFleet): void {
       const client = clientOf(fleet, bot.id);
       const worker = fleet.the('files-worker');
       const settled = async (id: string) => {
-        const answer = await until(
+        const answer = await waitFor(
           () => client.getFile({ id }),
           ({ file }) => !file.status.endsWith('_pending'),
           settledWithinMs,
@@ -94,7 +94,7 @@ export function describeHostileDocuments(sharedFleet: () => SharedFleet): void {
       expect(files.filter(({ status }) => status === 'indexing_completed')).toHaveLength(hostile.length);
       expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
       expect({ pid: worker.pid, isRunning: worker.isRunning }).toEqual({ pid, isRunning: true });
-      const kept = await until(
+      const kept = await waitFor(
         async () => (await residentMb(pid)) - memoryBefore,
         (megabytes) => megabytes < mostMbKept,
         45_000,

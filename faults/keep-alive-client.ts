@@ -10,7 +10,7 @@ export interface Sending {
   body?: string;
 }
 
-export interface Answer {
+export interface KeepAliveResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: string;
@@ -21,7 +21,7 @@ export class KeepAliveClient {
   private readonly agent = new Agent({ keepAlive: true });
 
   /** Rejects unless the whole answer arrives. */
-  send({ method, url, headers, body }: Sending): Promise<Answer> {
+  send({ method, url, headers, body }: Sending): Promise<KeepAliveResponse> {
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(timeoutMs);
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { document, type Ledger, type PromisedFile, sha256 } from './checker/ledger';
-import { type Failure, type LoadReport, type LoadTarget, NotedRequests } from './noted-requests';
+import { type Failure, type LoadReport, type LoadTarget, RecordedRequests } from './recorded-requests';
 
 export interface LoadOptions {
   /** Open-loop pace: does not depend on earlier requests. */
@@ -18,7 +18,7 @@ const paragraphs = 3;
  */
 export class Load {
   private readonly stopping = new AbortController();
-  private readonly requests: NotedRequests;
+  private readonly requests: RecordedRequests;
   private readonly underWay = new Set<Promise<unknown>>();
   private readonly ours: PromisedFile[] = [];
   private running?: Promise<void>;
@@ -30,7 +30,7 @@ export class Load {
     private readonly botId: string,
     private readonly options: LoadOptions,
   ) {
-    this.requests = new NotedRequests(target, botId);
+    this.requests = new RecordedRequests(target, botId);
   }
 
   async start(): Promise<void> {
@@ -49,12 +49,12 @@ export class Load {
 
   async answersMore(count: number): Promise<void> {
     const enough = this.answered + count;
-    await until(() => this.answered >= enough, Boolean, 60_000);
+    await waitFor(() => this.answered >= enough, Boolean, 60_000);
   }
 
   async failsMore(count: number): Promise<void> {
     const enough = this.failures.length + count;
-    await until(() => this.failures.length >= enough, Boolean, 60_000);
+    await waitFor(() => this.failures.length >= enough, Boolean, 60_000);
   }
 
   async stop(): Promise<LoadReport> {

@@ -1,4 +1,4 @@
-import type { Failure } from './noted-requests';
+import type { Failure } from './recorded-requests';
 import type { Replica } from './replica';
 
 /** Lost requests: processed without a complete answer, or failed with another error than "no instance available". */

@@ -2,7 +2,7 @@ import { garbagePerSubject, sendGarbage } from '@parley/transport/test/garbage';
 import { allOperations } from '@parley/contracts/contracts';
 import { clientOf, parley } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import type { Client as Postgres } from 'pg';
 import { EverydayClient } from './everyday-client';
 import type { Fleet } from './fleet';
@@ -36,7 +36,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       const { client } = await EverydayClient.create(fleet);
       const { file } = await client.uploadFile({ key: 'after.txt', content: 'It goes on.', index: true });
       const status = async () => (await client.getFile({ id: file.id })).file.status;
-      await until(status, (found) => found === 'indexing_completed', 30_000);
+      await waitFor(status, (found) => found === 'indexing_completed', 30_000);
       const buried = JSON.parse(parley(fleet, 'dead-letters', 'list', 'files').stdout) as { reason: string }[];
       expect(buried.length).toBeGreaterThan(0);
     });
@@ -105,7 +105,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       await listBots(everyday);
       const answers = await Promise.all(asked);
       files.signal('SIGCONT');
-      await until(
+      await waitFor(
         () => countHandled(files.url, 'files.upsert'),
         (count) => count >= handled + late.length,
       );

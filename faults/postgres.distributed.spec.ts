@@ -8,13 +8,13 @@ import { BreakableLink } from '@parley/testing/breakable-link';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { freePort } from '@parley/testing/free-port';
 import { hasNatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
 import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
 import { Fleet } from './fleet';
 import { Load } from './load';
-import type { Failure } from './noted-requests';
+import type { Failure } from './recorded-requests';
 
 jest.setTimeout(180_000);
 const suite = hasNatsServer() ? describe : describe.skip;
@@ -119,7 +119,7 @@ suite('the platform and its Postgres', () => {
     await client.query('BEGIN');
     await client.query('SELECT 1 FROM files.file WHERE id = $1 FOR UPDATE', [id]);
     const declaring = Array.from({ length: 2 * poolSize }, () => declare(botId));
-    await until(
+    await waitFor(
       () => client.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`),
       ({ rowCount }) => rowCount === poolSize,
     );
@@ -183,7 +183,7 @@ suite('the platform and its Postgres', () => {
 
       link.state = 'swallows answers';
       await gate.open();
-      const [row] = await until(
+      const [row] = await waitFor(
         () => rows('SELECT id FROM files.file WHERE bot_id = $1', botId),
         (found) => found.length > 0,
       );
@@ -299,7 +299,7 @@ async function connect(): Promise<Client> {
 async function restart(signal: NodeJS.Signals): Promise<void> {
   const before = postgres.pid!;
   process.kill(before, signal);
-  await until(
+  await waitFor(
     () => postgres.pid,
     (pid) => pid !== null && pid !== before,
   );
@@ -354,7 +354,7 @@ class Gate {
   private constructor(private readonly table: string) {}
 
   reached(): Promise<Record<string, unknown>[]> {
-    return until(
+    return waitFor(
       () => rows('SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))'),
       (waiting) => waiting.length > 0,
     );
@@ -412,7 +412,7 @@ async function answerOf(response: Response) {
 }
 
 async function indexed(fileId: string): Promise<void> {
-  await until(
+  await waitFor(
     () => rows('SELECT status FROM files.file WHERE id = $1', fileId),
     ([file]) => file?.['status'] === 'indexing_completed',
     30_000,

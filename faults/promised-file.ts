@@ -1,7 +1,7 @@
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { document, type Ledger, type PromisedFile } from './checker/ledger';
-import type { LoadTarget } from './noted-requests';
+import type { LoadTarget } from './recorded-requests';
 
 export interface DeclaredFile {
   id: string;

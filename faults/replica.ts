@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@parley/testing/free-port';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 
 const startTimeoutMs = 120_000;
 
@@ -77,7 +77,7 @@ export class Replica {
 
   /** Resolves when it accepts no connections: a stopping process only finishes its requests. */
   async stopsListening(): Promise<void> {
-    await until(
+    await waitFor(
       () => this.listens(),
       (listens) => !listens,
     );

@@ -1,4 +1,4 @@
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
 
 /** Locks rows of a table until the test releases them. */
@@ -46,7 +46,7 @@ export class RowLock {
       );
       return rowCount ?? 0;
     };
-    await until(waiting, (found) => found >= count);
+    await waitFor(waiting, (found) => found >= count);
   }
 
   async release(): Promise<void> {

@@ -2,7 +2,7 @@ import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
 import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
@@ -136,7 +136,7 @@ suite('SIGTERM to the only replica of an app', () => {
     const again = await put(slow.file.uploadUrl, 'x'.repeat(100), { 'content-type': 'text/plain' });
     expect(again.status).toBe(200);
     for (const { file } of [inTime, slow]) {
-      await until(
+      await waitFor(
         async () => (await client.getFile({ id: file.id })).file.status,
         (status) => status === 'indexing_completed',
       );
@@ -192,7 +192,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await tables.end('SIGTERM');
     await fleet.nats.kill();
     await tables.launch();
-    await until(
+    await waitFor(
       () => tables.output.split('waiting for NATS').length,
       (times) => times > 1,
     );
@@ -228,7 +228,7 @@ suite('SIGTERM to the only replica of an app', () => {
   it('exits by itself while Postgres is down', async () => {
     const services = [fleet.the('files'), fleet.the('files-worker')];
     await allowConnections(fleet, false);
-    await until(
+    await waitFor(
       () => Promise.all(services.map((service) => service.isReady())),
       (ready) => !ready.includes(true),
     );
@@ -314,7 +314,7 @@ suite('two replicas of each app that has requests', () => {
   it('report on /readyz whether they accept requests', async () => {
     const [leaving, staying] = fleet.replicas('gateway') as [Replica, Replica];
     const ended = leaving.end('SIGTERM');
-    await until(
+    await waitFor(
       () => leaving.isReady(),
       (ready) => !ready,
     );
@@ -339,7 +339,7 @@ suite('two replicas of each app that has requests', () => {
 
     await fleet.nats.kill();
     const [gateways] = fleet.balancers;
-    await until(
+    await waitFor(
       () => gateways!.readyCount,
       (count) => count === 0,
     );
@@ -369,11 +369,11 @@ suite('two replicas of each app that has requests', () => {
     const worker = workers.find(({ pid }) => taker.endsWith(`:${pid}`))!;
 
     await worker.end('SIGTERM');
-    const given = await until(job, (found) => found.taker !== null && found.taker !== taker, 60_000);
+    const given = await waitFor(job, (found) => found.taker !== null && found.taker !== taker, 60_000);
 
     expect(given.attempts).toBe(1);
     held.release();
-    await until(
+    await waitFor(
       async () => (await client.getFile({ id: file.id })).file.status,
       (status) => status === 'indexing_completed',
     );

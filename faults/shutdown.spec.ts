@@ -7,7 +7,7 @@ import { indexFile } from '@parley/contracts/files';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
 import { Checker } from './checker/checker';
 import { Ledger } from './checker/ledger';
@@ -45,7 +45,7 @@ function standalone(env: Record<string, string> = {}): Promise<Replica> {
 async function start(): Promise<void> {
   const saidBefore = parley.output.length;
   await parley.start();
-  await until(
+  await waitFor(
     () => parley.output.slice(saidBefore),
     (said) => said.includes('Parley is ready'),
   );
@@ -125,7 +125,7 @@ describe('the embedded platform, on a database of the test,', () => {
     ledger.bot(botId);
     load = new Load(platform, ledger, botId, { requestsPerSecond: 40, indexEvery: 1 });
     await load.start();
-    await until(
+    await waitFor(
       () => load!.answered,
       (answered) => answered > 100,
     );
@@ -162,7 +162,7 @@ describe('the embedded platform, on a database of the test,', () => {
     expect(deliveries).toEqual([{ attempts: 0 }]);
     held.release();
     await start();
-    await until(
+    await waitFor(
       async () => (await client.getFile({ id: file.id })).file.status,
       (status) => status === 'indexing_completed',
     );
@@ -207,7 +207,7 @@ describe('the embedded platform, with its own Postgres,', () => {
   ])('cleans up when stopped while its start %s', async (_when, isThere) => {
     parley = await standalone();
     await parley.launch();
-    await until(isThere, (is) => is, 60_000);
+    await waitFor(isThere, (is) => is, 60_000);
 
     await parley.end('SIGTERM');
 
@@ -233,14 +233,14 @@ describe('the embedded platform, with its own Postgres,', () => {
     await parley.stopsListening();
 
     // The first SIGINT may still count as an echo of the Ctrl-C before.
-    await until(() => {
+    await waitFor(() => {
       parley.signal('SIGINT');
       return !parley.isRunning;
     });
 
     never.abort();
     expect(parley.exitCode).toBe(130);
-    await until(postgresIsGone, (isGone) => isGone);
+    await waitFor(postgresIsGone, (isGone) => isGone);
   });
 
   it('finishes pending requests when only npm was killed', async () => {
@@ -261,7 +261,7 @@ describe('the embedded platform, with its own Postgres,', () => {
 
 async function kill(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
-  await until(
+  await waitFor(
     () => child.signalCode,
     (signal) => signal !== null,
   );

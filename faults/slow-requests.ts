@@ -2,14 +2,14 @@ import { clientOf } from '@parley/testing/api';
 import { document } from './checker/ledger';
 import type { Fleet } from './fleet';
 import { HalfSent } from './half-sent';
-import { type Answer, KeepAliveClient } from './keep-alive-client';
+import { type KeepAliveResponse, KeepAliveClient } from './keep-alive-client';
 import { RowLock } from './row-lock';
 
 /** Pending requests at the time of the signal, which end after the processes have stopped accepting requests. */
 export class SlowRequests {
   private constructor(
     private readonly locks: RowLock[],
-    private readonly waiting: Promise<Answer>[],
+    private readonly waiting: Promise<KeepAliveResponse>[],
     private readonly halves: HalfSent[],
   ) {}
 
@@ -58,7 +58,7 @@ export class SlowRequests {
     return new SlowRequests(locks, waiting, [await HalfSent.begin(upload), await HalfSent.begin(declaration)]);
   }
 
-  async finish(): Promise<Answer[]> {
+  async finish(): Promise<KeepAliveResponse[]> {
     await Promise.all(this.locks.map((lock) => lock.release()));
     return Promise.all([...this.waiting, ...this.halves.map((half) => half.finish())]);
   }

@@ -17,7 +17,7 @@ interface Filter {
   must_not?: Condition | Condition[];
 }
 
-interface Question {
+interface QdrantRequest {
   points?: unknown[];
   filter?: Filter;
   payload?: Record<string, unknown>;
@@ -86,7 +86,7 @@ export class StandInQdrant {
     return points && this.answerOf(points, verb, body ?? {});
   }
 
-  private answerOf(points: Map<string, StoredPoint>, verb: string, question: Question): unknown {
+  private answerOf(points: Map<string, StoredPoint>, verb: string, question: QdrantRequest): unknown {
     const meant = () => [...points.values()].filter((point) => fits(point, question.filter));
     switch (verb) {
       case 'PUT points':
@@ -116,7 +116,7 @@ export class StandInQdrant {
     }
   }
 
-  private page(found: StoredPoint[], { limit = 10, offset }: Question) {
+  private page(found: StoredPoint[], { limit = 10, offset }: QdrantRequest) {
     const rest = found
       .sort((one, other) => (one.id < other.id ? -1 : 1))
       .filter(({ id }) => offset === undefined || offset === null || id >= offset);

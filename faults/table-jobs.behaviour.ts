@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import type { Job } from '@parley/contracts/tables/jobs';
 import { clientOf } from '@parley/testing/api';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import type { Client as Postgres } from 'pg';
 import type { Fleet } from './fleet';
 import type { Replica } from './replica';
@@ -80,7 +80,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
     }
 
     function moment(table: string, id: string, isIt: (job: Job) => boolean): Promise<Job> {
-      return until(() => jobOf(table, id), isIt, 60_000);
+      return waitFor(() => jobOf(table, id), isIt, 60_000);
     }
 
     /** Column `place` of the rows, in the order of their ids. */
@@ -155,7 +155,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
       await moment(table, job.id, ({ status }) => status !== 'pending');
       await restart('SIGKILL');
       // The content is stored, but the job does not know it yet.
-      const first = await until(uploaded, (version) => version !== undefined, 60_000);
+      const first = await waitFor(uploaded, (version) => version !== undefined, 60_000);
       await restart('SIGKILL', 'lost');
       const done = await moment(table, job.id, ({ status }) => status === 'completed' || status === 'failed');
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { clientOf } from '@parley/testing/api';
 import type { EmbeddingServer } from '@parley/testing/embedding-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import type { Client } from 'pg';
 import { Checker } from './checker/checker';
 import { document, Ledger } from './checker/ledger';
@@ -106,7 +106,7 @@ export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
       for (const moment of momentsOfPassages) {
         const file = await declare(fleet, ledger, botId, moment.name, { passages: 1 });
         expect(await file.upload()).toBe(200);
-        await until(
+        await waitFor(
           () => clientOf(fleet, botId).getFile({ id: file.id }),
           (answer) => answer.file.status === 'indexing_completed',
         );
@@ -142,7 +142,7 @@ export function describeWorkerKills(sharedFleet: () => SharedFleet): void {
       await (held === 'second batch' ? batch.reached : gate.reached());
       const reached = { stage, passages_written: written, passages: stored, vectors: written };
       // A batch may still be written while the next one is embedded.
-      await until(
+      await waitFor(
         () => jobOf(database, fileId),
         (job) => isDeepStrictEqual(job, reached),
       );
@@ -180,7 +180,7 @@ async function repeatEvents(database: Client, worker: Replica): Promise<void> {
     `INSERT INTO files.outbox (id, subject, data)
      SELECT 'again ' || id, subject, data FROM files.outbox WHERE subject = 'files.uploaded'`,
   );
-  await until(
+  await waitFor(
     () => countHandled(worker),
     (count) => count >= before + rowCount!,
   );

@@ -17,6 +17,11 @@ const roles = [
   'behaviour',
   'worker',
   'child',
+  'cache',
+  'client',
+  'limiter',
+  'strategy',
+  'interceptor',
 ];
 const bannedFolders = ['common', 'helpers', 'shared', 'utils'];
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*$/;

@@ -5,7 +5,7 @@ import { startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { run } from '@parley/testing/running-platform';
 import { Fleet } from '../fleet';
-import type { LoadTarget } from '../noted-requests';
+import type { LoadTarget } from '../recorded-requests';
 import { MemoryCgroup } from './memory-cgroup';
 
 /** `worker` limits the files worker of the distributed mode, `embedded` the whole process including Postgres. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '@parley/testing/api';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
 import { Checker } from '../checker/checker';
 import { Ledger } from '../checker/ledger';
 import { Load } from '../load';
-import { type LoadReport, NotedRequests } from '../noted-requests';
+import { type LoadReport, RecordedRequests } from '../recorded-requests';
 import { Chronicle } from './chronicle';
 import type { Harm } from './harm';
 import { described, kindOf } from './outcomes';
@@ -52,7 +52,7 @@ export async function runChaos(stage: Stage, plan: ChaosPlan): Promise<ChaosRepo
     states: { [stateName]: { type: 'conversation', schema: { type: 'object', additionalProperties: true } } },
   });
   ledger.bot(bot.id);
-  const requests = new NotedRequests(fleet, bot.id);
+  const requests = new RecordedRequests(fleet, bot.id);
   const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: filesPerSecond, indexEvery: 1 });
   const stopping = new AbortController();
   const writers = await makeWriters(stage, bot.id, ledger, requests, plan.seed);
@@ -92,7 +92,7 @@ async function makeWriters(
   { fleet }: Stage,
   botId: string,
   ledger: Ledger,
-  requests: NotedRequests,
+  requests: RecordedRequests,
   seed: number,
 ): Promise<Writer[]> {
   const client = clientOf(fleet, botId);
@@ -142,7 +142,7 @@ async function doHarm(
 }
 
 async function fleetIsReady({ fleet }: Stage): Promise<void> {
-  await until(
+  await waitFor(
     async () => (await Promise.all(fleet.all.map((replica) => replica.isReady()))).every(Boolean),
     Boolean,
     60_000,
@@ -151,12 +151,12 @@ async function fleetIsReady({ fleet }: Stage): Promise<void> {
 }
 
 /** Earlier requests may still wait for their deadline; every later one must succeed. */
-async function calmDown(load: Load, requests: NotedRequests, chronicle: Chronicle): Promise<string[]> {
+async function calmDown(load: Load, requests: RecordedRequests, chronicle: Chronicle): Promise<string[]> {
   await sleep(11_000);
   const since = Date.now();
   const answered = () => load.answered + requests.report.answered;
   const enough = answered() + calmAnswers;
-  await until(answered, (count) => count >= enough, 60_000);
+  await waitFor(answered, (count) => count >= enough, 60_000);
   return [...load.failures, ...requests.report.failures]
     .filter(({ endedAt, tookMs }) => endedAt - tookMs > since)
     .map((failure) => `after all faults were over: ${described(failure, chronicle)}`);

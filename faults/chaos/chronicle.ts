@@ -1,4 +1,4 @@
-import type { Failure } from '../noted-requests';
+import type { Failure } from '../recorded-requests';
 
 /** Faults are reported with an error for this long after their begin or end. */
 const nearMs = 12_000;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteStream } from '@parley/transport/test/broker';
 import { sendSignal } from '@parley/local-postgres/server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { appNames, type AppName } from '../fleet';
 import type { Replica } from '../replica';
 import type { Random } from './random';
@@ -78,7 +78,7 @@ export const harms = {
           () => true,
           () => false,
         );
-      await until(wasThere, Boolean, comesBackWithinMs);
+      await waitFor(wasThere, Boolean, comesBackWithinMs);
     },
   }),
 
@@ -160,7 +160,7 @@ async function revive(replica: Replica): Promise<void> {
     await sleep(100);
     return replica.isReady();
   };
-  await until(launchUntilReady, Boolean, comesBackWithinMs).catch(() => {
+  await waitFor(launchUntilReady, Boolean, comesBackWithinMs).catch(() => {
     throw new Error(
       `${replica.name} was started ${launches} times and not ready within ${comesBackWithinMs} ms: ${replica.output.slice(-5_000)}`,
     );
@@ -171,5 +171,5 @@ async function revive(replica: Replica): Promise<void> {
 async function endPostgres({ postgres }: Stage, signal: NodeJS.Signals): Promise<void> {
   const { pid } = postgres;
   if (pid) sendSignal(pid, signal);
-  await until(() => postgres.pid !== null && postgres.pid !== pid, Boolean, comesBackWithinMs);
+  await waitFor(() => postgres.pid !== null && postgres.pid !== pid, Boolean, comesBackWithinMs);
 }

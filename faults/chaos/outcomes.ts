@@ -1,4 +1,4 @@
-import type { Failure } from '../noted-requests';
+import type { Failure } from '../recorded-requests';
 import type { Chronicle } from './chronicle';
 
 export type Kind = 'clean 503' | 'clean 504' | 'clean 409' | 'broken by a killed process' | 'unclean';

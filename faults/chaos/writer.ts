@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ledger, Promised, PromisedConversation, PromisedTable, PromisedValues, Value } from '../checker/ledger';
-import type { Failure, NotedRequests } from '../noted-requests';
+import type { Failure, RecordedRequests } from '../recorded-requests';
 import type { Random } from './random';
 
 const pauseMs = 150;
@@ -32,7 +32,7 @@ export class Writer {
 
   constructor(
     private readonly name: string,
-    private readonly requests: NotedRequests,
+    private readonly requests: RecordedRequests,
     private readonly ledger: Ledger,
     private readonly desk: Desk,
     private readonly random: Random,

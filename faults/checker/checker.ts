@@ -2,14 +2,14 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type Asked, Asker } from './asker';
+import { type ApiAddress, ApiClient } from './api-client';
 import { type Bucket, listBucket } from './bucket';
 import { type Content, type FileState, type Ledger, type PromisedFile, sha256 } from './ledger';
 import { patientFetch } from './patient-fetch';
 import { passagesIn, type Qdrant, vectorsInPostgres, vectorsInQdrant, wrongVectors } from './vectors';
 import { brokenPromises, outOfOrder, whenOf } from './values';
 
-export interface Examined extends Asked {
+export interface Examined extends ApiAddress {
   databaseUrl: string;
   blobsDir: string;
   /** S3 instead of the folder. */
@@ -59,13 +59,13 @@ const offences: Record<string, string> = {
  * public API, its own SQL, the APIs of Qdrant and S3, and the disk.
  */
 export class Checker {
-  private readonly asker: Asker;
+  private readonly asker: ApiClient;
 
   constructor(
     private readonly examined: Examined,
     private readonly ledger: Ledger,
   ) {
-    this.asker = new Asker(examined);
+    this.asker = new ApiClient(examined);
   }
 
   /** Waits until no work is in progress, at most `timeoutMs`, then returns all findings. */

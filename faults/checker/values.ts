@@ -1,4 +1,4 @@
-import type { FoundValues, ShownMessage } from './asker';
+import type { FoundValues, ShownMessage } from './api-client';
 import type { Promised, PromisedValues } from './ledger';
 
 /** Missing, duplicate or wrong values, and values that were never requested. */

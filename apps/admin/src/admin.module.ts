@@ -57,9 +57,9 @@ import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preference
 import { PreferencesController } from './preferences/preferences.controller';
 import { PreferencesRepository } from './preferences/preferences.repository';
 import { PreferencesService } from './preferences/preferences.service';
-import { RuntimeController } from './runtime/runtime.controller';
-import { RuntimeRepository } from './runtime/runtime.repository';
-import { RuntimeService } from './runtime/runtime.service';
+import { BotDefinitionsController } from './bot-definitions/bot-definitions.controller';
+import { BotDefinitionsRepository } from './bot-definitions/bot-definitions.repository';
+import { BotDefinitionsService } from './bot-definitions/bot-definitions.service';
 import { TokenEntity } from './tokens/token.entity';
 import { TokensController } from './tokens/tokens.controller';
 import { TokensRepository } from './tokens/tokens.repository';
@@ -144,7 +144,7 @@ export class AdminModule {
         IntrospectionController,
         MembersController,
         PreferencesController,
-        RuntimeController,
+        BotDefinitionsController,
         TokensController,
         UsageController,
         WorkspacesController,
@@ -181,8 +181,8 @@ export class AdminModule {
         QuotasService,
         UsageRepository,
         UsageService,
-        RuntimeRepository,
-        RuntimeService,
+        BotDefinitionsRepository,
+        BotDefinitionsService,
         TokensRepository,
         TokensService,
         WorkspacesRepository,

@@ -58,7 +58,7 @@ import { KeepRecurringEventsHandler } from './recurring/keep-recurring-events.ha
 import { RecurringEventEntity, RecurringRevisionEntity } from './recurring/recurring-event.entity';
 import { RecurringEvents } from './recurring/recurring-events';
 import { RecurringEventsRepository } from './recurring/recurring-events.repository';
-import { BotRuntimes } from './runtime/bot-runtimes';
+import { BotDefinitionsCache } from './bot-definitions/bot-definitions.cache';
 import { SignalEntity } from './signals/signal.entity';
 import { SignalPartitions } from './signals/signal-partitions';
 import { SignalPartitionsRepository } from './signals/signal-partitions.repository';
@@ -142,7 +142,7 @@ export class ChatModule {
       providers: [
         { provide: ChatConfig, useValue: config },
         Askers,
-        BotRuntimes,
+        BotDefinitionsCache,
         BoundedReads,
         ChatConversationsService,
         ChatEventsService,

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expectGenerated } from '@parley/testing/generated-text';
-import { type AdminSettings, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type AdminSettings, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import type { Platform } from '@parley/service/platform';
 import { AdminModule } from '../../admin/src/admin.module';
 import { FilesModule } from '../../files/src/files.module';
@@ -179,7 +179,7 @@ describe('a command', () => {
 });
 
 describe('the commands about files', () => {
-  let door: FrontDoor;
+  let api: PublicApi;
   let blobsDir: string;
 
   beforeAll(async () => {
@@ -203,34 +203,34 @@ describe('the commands about files', () => {
           platform,
         ),
     };
-    door = await startFrontDoor(GatewayModule, AdminModule, files);
+    api = await startPublicApi(GatewayModule, AdminModule, files);
   });
   afterAll(async () => {
-    await door?.stop();
+    await api?.stop();
     await rm(blobsDir, { recursive: true, force: true });
   });
   beforeEach(() => {
-    process.env['PARLEY_URL'] = door.url;
-    process.env['PARLEY_SECRET_KEY'] = door.settings.secretKey;
+    process.env['PARLEY_URL'] = api.url;
+    process.env['PARLEY_SECRET_KEY'] = api.settings.secretKey;
   });
 
   /** Adds rows of files of one bot as if they had been uploaded. */
   async function addFiles(botId: string, status: 'indexing_failed' | 'indexing_pending', count: number) {
-    await door.sql(
+    await api.sql(
       `INSERT INTO files.file (id, bot_id, key, content_type, declared_size, size, tags, metadata, access_policies, index,
          indexing, immediately_public, status, failed_status_reason, upload_id, upload_expires_at, blob_version, content_version)
        SELECT $1 || '_' || n, $1, 'key ' || n, 'text/plain', 1, 1, '{}', '{}', '{}', true, '{}', false, $2::text, 'why ' || n,
          'upload', now(), 'v1', 'v1' FROM generate_series(1, $3::int) AS n`,
       [botId, status, count],
     );
-    await door.sql(
+    await api.sql(
       `INSERT INTO files.indexing_job (file_id, content_version, bot_id, attempts, last_error)
        SELECT id, 'v1', bot_id, 2, 'busy' FROM files.file WHERE bot_id = $1 AND status = 'indexing_pending'`,
       [botId],
     );
   }
   const statuses = async (botId: string) =>
-    (await door.sql<{ status: string }>('SELECT DISTINCT status FROM files.file WHERE bot_id = $1', [botId])).map(
+    (await api.sql<{ status: string }>('SELECT DISTINCT status FROM files.file WHERE bot_id = $1', [botId])).map(
       ({ status }) => status,
     );
   async function answer(...line: string[]) {
@@ -280,7 +280,7 @@ describe('the commands about files', () => {
 
   it('list the newest dead letters and say when there are more', async () => {
     const add = (first: number, last: number) =>
-      door.sql(
+      api.sql(
         `INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
          SELECT 'dead_' || lpad(n::text, 4, '0'), 'files.probe', n::text, 'files.probed', '{}', 1, 'why'
          FROM generate_series($1::int, $2::int) AS n`,
@@ -300,7 +300,7 @@ describe('the commands about files', () => {
 
   it('reconcile storage and list the bots whose counts were wrong', async () => {
     await addFiles('wrong', 'indexing_failed', 3);
-    await door.sql(`UPDATE files.storage_use SET file_bytes = 9 WHERE bot_id = 'wrong'`);
+    await api.sql(`UPDATE files.storage_use SET file_bytes = 9 WHERE bot_id = 'wrong'`);
 
     expect(await answer('storage', 'reconcile')).toEqual({
       checked: expect.any(Number),

@@ -8,7 +8,7 @@ import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { S3Server } from '@parley/testing/s3-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesModule } from '../../files/src/files.module';
 import { FilesWorkerConfig } from './config';
 import { FilesWorkerModule } from './files-worker.module';
@@ -73,14 +73,14 @@ const paragraphs = (count: number, word: string) =>
 
 /** All statuses that the file had, and whether each passage has exactly one point. Skips the pauses between attempts. */
 async function outcome(service: RunningService, bot: BotFiles, id: string) {
-  const { status, failedStatusReason } = await until(
+  const { status, failedStatusReason } = await waitFor(
     async () => {
       await sqlOf(service).query('UPDATE indexing_job SET due_at = now() WHERE file_id = $1 AND due_at > now()', [id]);
       return bot.get(id);
     },
     (file) => file.status !== 'indexing_pending',
   );
-  await until(
+  await waitFor(
     () =>
       sqlOf(service).query(
         'SELECT 1 FROM untidy_file WHERE file_id = $1 UNION ALL SELECT 1 FROM indexing_job WHERE file_id = $1',

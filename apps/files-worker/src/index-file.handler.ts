@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Controller, type OnApplicationBootstrap } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
-import { Slots } from '@parley/background/slots';
+import { PollingWorker } from '@parley/background/polling-worker';
+import { Semaphore } from '@parley/background/semaphore';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { indexFile } from '@parley/contracts/files';
@@ -20,8 +20,8 @@ const lookIntervalMs = 500;
  */
 @Controller()
 export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly readers: Slots;
-  private readonly reservedReader: Loop;
+  private readonly readers: Semaphore;
+  private readonly reservedReader: PollingWorker;
   private readonly stopping = new AbortController();
   private readonly busyBots: string[] = [];
 
@@ -31,8 +31,8 @@ export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicati
     private readonly documents: DocumentReader,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
-    this.readers = new Slots(documents.readers - 1);
-    this.reservedReader = new Loop(
+    this.readers = new Semaphore(documents.readers - 1);
+    this.reservedReader = new PollingWorker(
       { name: 'files-worker.reserved', intervalMs: lookIntervalMs, logger: platform.logger },
       () => this.takeForOtherBots(),
     );

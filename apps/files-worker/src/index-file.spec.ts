@@ -10,7 +10,7 @@ import { Database } from '@parley/persistence/database';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { Outbox } from '@parley/events/outbox';
 import { BotFiles, put } from '@parley/testing/bot-files';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { joinService } from '@parley/testing/joined-service';
 import { type RunningService, startService } from '@parley/testing/running-service';
@@ -81,7 +81,7 @@ const versionOf = async (bot: BotFiles, fileId: string) => {
 const announce = (versions: { botId: string; fileId: string; contentVersion: string }[]) =>
   sql.transaction((tx) => service.apps[0]!.get(Outbox, { strict: false }).addAll(tx, fileUploaded, versions));
 const settledSoon = (bot: BotFiles, id: string) =>
-  until(
+  waitFor(
     async () => {
       await rows('UPDATE indexing_job SET due_at = now() WHERE bot_id = $1 AND due_at > now()', bot.id);
       return bot.get(id);
@@ -89,7 +89,7 @@ const settledSoon = (bot: BotFiles, id: string) =>
     ({ status }) => status !== 'indexing_pending',
   );
 async function tidied(bot: BotFiles) {
-  await until(
+  await waitFor(
     () =>
       rows(
         'SELECT 1 FROM untidy_file WHERE bot_id = $1 UNION ALL SELECT 1 FROM indexing_job WHERE bot_id = $1',
@@ -181,7 +181,7 @@ describe('a document', () => {
     });
     let answers = 0;
 
-    const file = await until(
+    const file = await waitFor(
       async () => {
         const answer = await bot.get(id);
         answers++;
@@ -231,7 +231,7 @@ describe('a document', () => {
     const before = (await jobsOf(bot))[0]!['part'];
     held.release();
     await heldInTheMiddle.reached;
-    const [during] = await until(
+    const [during] = await waitFor(
       () => jobsOf(bot),
       ([job]) => Number(job!['part']) > 0,
     );
@@ -304,10 +304,10 @@ describe('a file that changes while it is indexed', () => {
       tags: { kept: '1', state: 'old' },
     });
     await held.reached;
-    await until(tagsOfPoints, ([tags]) => isDeepStrictEqual(tags, { kept: '1', state: 'old' }));
+    await waitFor(tagsOfPoints, ([tags]) => isDeepStrictEqual(tags, { kept: '1', state: 'old' }));
 
     await bot.ask(files.update, { id, tags: { state: 'new' } });
-    await until(tagsOfPoints, ([tags]) => isDeepStrictEqual(tags, { kept: '1', state: 'new' }));
+    await waitFor(tagsOfPoints, ([tags]) => isDeepStrictEqual(tags, { kept: '1', state: 'new' }));
     held.release();
     await bot.settled(id);
 
@@ -325,13 +325,13 @@ describe('a file that changes while it is indexed', () => {
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', content, index);
     await held.reached;
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ points }) => points > 0,
     );
 
     await bot.delete(id);
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ blobs, passages }) => blobs + passages === 0,
     );
@@ -352,17 +352,17 @@ describe('a file that changes while it is indexed', () => {
         workspaceId: 'wkspace_test',
       }),
     );
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ files, blobs }) => files + blobs === 0,
     );
     held.release();
 
-    await until(
+    await waitFor(
       () => rows('SELECT 1 FROM deleted_bot WHERE bot_id = $1 AND erased_at IS NOT NULL', bot.id),
       ({ length }) => length === 1,
     );
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       (left) => Object.values(left).every((count) => count === 0),
     );
@@ -384,7 +384,7 @@ describe('a job', () => {
 
     await announce([await versionOf(bot, marked.id), old, await versionOf(bot, file.id), old]);
     await announce([{ botId: bot.id, fileId: 'file_none', contentVersion: 'none' }]);
-    await until(
+    await waitFor(
       () => rows('SELECT 1 FROM outbox WHERE published_at IS NULL UNION ALL SELECT 1 FROM events.delivery'),
       ({ length }) => length === 0,
     );
@@ -401,7 +401,7 @@ describe('a job', () => {
     await held.reached;
 
     await announce(Array(4).fill(await versionOf(bot, id)) as Awaited<ReturnType<typeof versionOf>>[]);
-    await until(
+    await waitFor(
       () => rows("SELECT 1 FROM events.delivery WHERE data->>'fileId' = $1", id),
       ({ length }) => length === 1,
     );
@@ -422,7 +422,7 @@ describe('a job', () => {
       [id],
     );
 
-    const taken = await until(
+    const taken = await waitFor(
       () => jobsOf(bot),
       ([job]) => job?.['lease'] != null && job['lease'] !== 'vanished',
     );
@@ -441,7 +441,7 @@ describe('a job', () => {
     await held.reached;
 
     await sql.query("UPDATE indexing_job SET lease = 'of another', taken_by = 'another' WHERE file_id = $1", [id]);
-    await until(
+    await waitFor(
       () => rows("SELECT 1 FROM events.delivery WHERE data->>'fileId' = $1", id),
       ({ length }) => length === 0,
     );
@@ -461,13 +461,13 @@ describe('a job', () => {
     const held = embeddings.hold(marker);
     const ids: string[] = [];
     for (let n = 0; n < 4; n += 1) ids.push((await bot.upload(`${n}.txt`, `${marker} ${n}`, index)).id);
-    await until(
+    await waitFor(
       () => jobsOf(bot),
       (all) => all.filter((job) => job['taken_by'] === 'first').length === 2,
     );
 
     const stopping = first.stop();
-    const given = await until(
+    const given = await waitFor(
       () => jobsOf(bot),
       (all) => all.every((job) => job['taken_by'] !== 'first'),
     );
@@ -496,7 +496,7 @@ describe('a job', () => {
     // Simulates a longer silence of the worker, for jobs whose end was lost with a connection.
     const silent = `UPDATE indexing_job SET heartbeat_at = now() - interval '16 seconds'
       WHERE bot_id = $1 AND heartbeat_at < now() - interval '2 seconds'`;
-    const file = await until(
+    const file = await waitFor(
       () =>
         rows(silent, bot.id)
           .then(() => bot.get(id))
@@ -516,7 +516,7 @@ describe('an embedding server', () => {
     embeddings.order(marker, busy, busy, busy, { ...busy, headers: { 'retry-after': '1' } }, 'well');
     const { id } = await bot.upload('a.txt', marker, index);
 
-    await until(
+    await waitFor(
       () => embeddings.countRequests(marker),
       (count) => count === 4,
     );
@@ -574,7 +574,7 @@ describe('an embedding server', () => {
     embeddings.order(marker, { status: 401, message: `Incorrect API key provided: ${apiKey}` });
     const { id } = await bot.upload('a.txt', marker, index);
 
-    const { indexing } = await until(
+    const { indexing } = await waitFor(
       () => bot.get(id),
       (file) => file.indexing?.lastError !== undefined,
     );
@@ -588,7 +588,7 @@ describe('an embedding server', () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 429, message: 'later', headers: { 'retry-after': '60' } });
     const file = await bot.upload('a.txt', marker, index);
-    await until(
+    await waitFor(
       () => embeddings.countRequests(marker),
       (count) => count === 1,
     );
@@ -667,7 +667,7 @@ it('exposes no internals when a content cannot be read', async () => {
   const marker = newMarker();
   const held = embeddings.hold(marker);
   const busy = [await bot.upload('busy1.txt', marker, index), await bot.upload('busy2.txt', marker, index)];
-  await until(
+  await waitFor(
     () => embeddings.countRequests(marker),
     (count) => count === 2,
   );

@@ -5,7 +5,7 @@ import { embeddedTexts, toPoint } from '@parley/file-store/embedded-texts';
 import { blobOf, type FileEntity } from '@parley/file-store/file.entity';
 import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import type { TakenJob } from '@parley/file-store/jobs.repository';
-import type { NextModel } from '@parley/file-store/next-model';
+import type { NextModelService } from '@parley/file-store/next-model.service';
 import { type ContentVersion, PassagesRepository } from '@parley/file-store/passages.repository';
 import { blobStore, nextModel } from '@parley/file-store/tokens';
 import { type Embedder, EmbedderUnavailable } from '@parley/passages/embedder';
@@ -46,7 +46,7 @@ export class Indexer {
     @Inject(embedder) private readonly model: Embedder,
     @Inject(passageIndex) private readonly points: PassageIndex,
     private readonly models: IndexModelsRepository,
-    @Inject(nextModel) private readonly next: NextModel | null,
+    @Inject(nextModel) private readonly next: NextModelService | null,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
     this.countPassages = platform.metrics.counter(
@@ -126,7 +126,7 @@ export class Indexer {
    * Writes the points of the next model. Never fails a file, nor delays it for long: the re-index adds missing points.
    */
   private async writeNext(
-    next: NextModel,
+    next: NextModelService,
     version: ContentVersion,
     file: FileEntity,
     chunks: Chunk[],

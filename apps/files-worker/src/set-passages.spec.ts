@@ -9,7 +9,7 @@ import { Outbox } from '@parley/events/outbox';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesModule } from '../../files/src/files.module';
 import { FilesWorkerConfig } from './config';
 import { FilesWorkerModule } from './files-worker.module';
@@ -68,7 +68,7 @@ async function newIndexed() {
 }
 
 async function tidied(bot: BotFiles) {
-  await until(
+  await waitFor(
     () =>
       sql.query('SELECT 1 FROM untidy_file WHERE bot_id = $1 UNION ALL SELECT 1 FROM indexing_job WHERE bot_id = $1', [
         bot.id,
@@ -219,7 +219,7 @@ describe('passages that are set', () => {
     await bot.settled(id);
 
     const tags = { state: { in: ['final'], notIn: [] } };
-    const passages = await until(
+    const passages = await waitFor(
       async () => (await bot.ask(files.search, { query: 'x', tags })).passages,
       ({ length }) => length > 0,
     );

@@ -4,7 +4,7 @@ import cors from '@fastify/cors';
 import type { ByteRange } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
 import type { FileEntity } from '@parley/file-store/file.entity';
-import { Admission, whenEnded } from '@parley/service/admission';
+import { ConcurrencyLimiter, whenEnded } from '@parley/service/concurrency-limiter';
 import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
@@ -30,8 +30,8 @@ type ContentRequest = FastifyRequest<{ Params: { fileId: string }; Querystring: 
 /** Content endpoint: signed PUT and GET, streamed between the client and the blob store, never through the bus. */
 @Controller()
 export class ContentController implements OnModuleInit {
-  private readonly uploads: Admission;
-  private readonly downloads: Admission;
+  private readonly uploads: ConcurrencyLimiter;
+  private readonly downloads: ConcurrencyLimiter;
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -42,8 +42,8 @@ export class ContentController implements OnModuleInit {
     @Inject(platformToken) private readonly platform: Platform,
   ) {
     const common = { maxLoopDelayMs, metrics: platform.metrics };
-    this.uploads = new Admission({ place: 'uploads', max: maxUploads, ...common });
-    this.downloads = new Admission({ place: 'downloads', max: maxDownloads, ...common });
+    this.uploads = new ConcurrencyLimiter({ place: 'uploads', max: maxUploads, ...common });
+    this.downloads = new ConcurrencyLimiter({ place: 'downloads', max: maxDownloads, ...common });
   }
 
   onModuleInit(): void {

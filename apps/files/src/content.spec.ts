@@ -11,7 +11,7 @@ import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { FilesConfig } from './config';
 import { ContentUrls } from './content-urls';
@@ -79,12 +79,12 @@ async function halfway(bot: BotFiles, key: string, { size = 10, index }: { size?
   const file = await bot.upsert({ key, size, index });
   const request = openPut(file.uploadUrl, { 'content-length': size });
   request.write('12345');
-  await until(incomingBytes, (bytes) => bytes === 5);
+  await waitFor(incomingBytes, (bytes) => bytes === 5);
   return { file, request };
 }
 
 function uploadsUnderWay(fileId: string, wanted: number) {
-  return until(
+  return waitFor(
     async () => (await sql.query('SELECT 1 FROM upload WHERE file_id = $1', [fileId])).length,
     (uploads) => uploads === wanted,
   );
@@ -120,7 +120,7 @@ describe('an upload', () => {
       message: expect.stringContaining('was not processed') as string,
     });
     open[0]!.destroy();
-    await until(async () => (await put(other.uploadUrl, 'hello')).status === 200);
+    await waitFor(async () => (await put(other.uploadUrl, 'hello')).status === 200);
     open.forEach((request) => request.destroy());
     await uploadsUnderWay(file.id, 0);
   });
@@ -273,7 +273,7 @@ describe('an upload', () => {
 
     request.destroy();
 
-    const cut = await until(
+    const cut = await waitFor(
       () => bot.get(file.id),
       ({ failedStatusReason }) => failedStatusReason !== undefined,
     );
@@ -302,7 +302,7 @@ describe('an upload', () => {
       await sql.query(`UPDATE upload SET touched_at = now() - interval '9 minutes' WHERE file_id = $1`, [file.id]);
 
       jest.advanceTimersByTime(minuteMs);
-      await until(
+      await waitFor(
         () =>
           sql.query(`SELECT 1 FROM upload WHERE file_id = $1 AND touched_at > now() - interval '1 minute'`, [file.id]),
         (rows) => rows.length === 1,
@@ -320,7 +320,7 @@ describe('an upload', () => {
       jest.advanceTimersByTime(minuteMs);
       let isAnswered = false;
       const answering = answerOf(request).finally(() => (isAnswered = true));
-      await until(() => isAnswered || (request.write('6'), false));
+      await waitFor(() => isAnswered || (request.write('6'), false));
       const { status, body } = await answering;
       request.destroy();
 
@@ -362,7 +362,7 @@ describe('an upload', () => {
       expect.objectContaining({ type: 'Forbidden', message: expect.stringMatching(/deleted or declared again/) }),
     ]);
     expect((await bot.list()).files.filter(({ size }) => size !== null)).toEqual([]);
-    await until(
+    await waitFor(
       () => blobsOf(bot),
       (blobs) => blobs === 0,
     );
@@ -377,7 +377,7 @@ describe('an upload', () => {
 
     expect((await fetch(firstUrl)).status).toBe(404);
     expect(await (await fetch((await bot.get('a')).url)).text()).toBe('other');
-    await until(
+    await waitFor(
       () => blobsOf(bot),
       (blobs) => blobs === 1,
     );
@@ -394,7 +394,7 @@ describe('an upload', () => {
     const { url } = await bot.get('a');
     const stored = await (await fetch(url)).text();
     expect(stored).toBe(stored[0]!.repeat(100_000));
-    await until(
+    await waitFor(
       () => blobsOf(bot),
       (blobs) => blobs === 1,
     );
@@ -428,7 +428,7 @@ describe('an upload', () => {
     await untidy;
 
     expect(lost).toEqual([]);
-    await until(
+    await waitFor(
       () => blobsOf(bot),
       (blobs) => blobs === 6,
     );
@@ -442,7 +442,7 @@ describe('an upload', () => {
     const requests = declared.map(({ uploadUrl }) => openPut(uploadUrl, { 'content-length': 4 }));
     const answers = requests.map(answerOf);
     for (const request of requests) request.write('ab');
-    await until(
+    await waitFor(
       async () => (await sql.query('SELECT 1 FROM upload WHERE bot_id = $1', [bot.id])).length,
       (uploads) => uploads === slowUploads,
     );
@@ -778,7 +778,7 @@ describe('a download', () => {
     expect(await openBlobs()).toBe(20);
     sockets.forEach((socket) => socket.destroy());
 
-    await until(openBlobs, (open) => open === 0);
+    await waitFor(openBlobs, (open) => open === 0);
     expect((await fetch(url, { headers: { range: 'bytes=0-9' } })).status).toBe(206);
   });
 

@@ -2,15 +2,15 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { freePort } from '@parley/testing/free-port';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { FilesConfig } from './config';
 import { FilesModule } from './files.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let blobsDir: string;
 let alice: Account;
 let botId: string;
@@ -24,19 +24,19 @@ beforeAll(async () => {
     contentUrl: `http://127.0.0.1:${contentPort}`,
     sweepIntervalMs: 100,
   });
-  door = await startFrontDoor(GatewayModule, AdminModule, files);
-  await door.apps[2]!.listen(contentPort, '127.0.0.1');
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, files);
+  await api.apps[2]!.listen(contentPort, '127.0.0.1');
+  alice = await api.newAccount();
   ({ botId, client } = await newBot(alice));
 });
 afterAll(async () => {
-  await door?.stop();
+  await api?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
 
 async function newBot(owner: Account) {
   const { bot } = await owner.client.createBot({});
-  return { botId: bot.id, client: door.client(owner.token, owner.workspaceId, bot.id) };
+  return { botId: bot.id, client: api.client(owner.token, owner.workspaceId, bot.id) };
 }
 
 async function contentOf(file: { url: string }): Promise<string> {
@@ -44,8 +44,8 @@ async function contentOf(file: { url: string }): Promise<string> {
 }
 
 async function blobsOf(fileId: string): Promise<string[]> {
-  await until(
-    () => door.sql('SELECT file_id FROM files.upload UNION ALL SELECT file_id FROM files.untidy_file'),
+  await waitFor(
+    () => api.sql('SELECT file_id FROM files.upload UNION ALL SELECT file_id FROM files.untidy_file'),
     (open) => open.length === 0,
     15_000,
   );
@@ -77,7 +77,7 @@ describe('a copy', () => {
     const { file } = await client.copyFile({ idOrKey, destinationKey: 'indexed-copy' });
 
     expect(file).toMatchObject({ index: true, status: 'indexing_pending' });
-    expect(await door.sql('SELECT source FROM files.indexing_job WHERE file_id = $1', [file.id])).toEqual([
+    expect(await api.sql('SELECT source FROM files.indexing_job WHERE file_id = $1', [file.id])).toEqual([
       { source: 'content' },
     ]);
   });
@@ -101,14 +101,14 @@ describe('a copy', () => {
   it('that is refused copies no bytes', async () => {
     const idOrKey = await source('not again');
     const { file } = await client.copyFile({ idOrKey, destinationKey: 'held' });
-    await door.sql('CREATE TABLE public.begun AS SELECT * FROM files.upload WITH NO DATA');
-    await door.sql(`CREATE RULE note AS ON INSERT TO files.upload DO ALSO INSERT INTO public.begun SELECT NEW.*`);
+    await api.sql('CREATE TABLE public.begun AS SELECT * FROM files.upload WITH NO DATA');
+    await api.sql(`CREATE RULE note AS ON INSERT TO files.upload DO ALSO INSERT INTO public.begun SELECT NEW.*`);
 
     await expect(client.copyFile({ idOrKey, destinationKey: 'held' })).rejects.toMatchObject({ type: 'AlreadyExists' });
 
-    expect(await door.sql('SELECT 1 FROM public.begun')).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM public.begun')).toEqual([]);
     expect(await blobsOf(file.id)).toHaveLength(1);
-    await door.sql('DROP RULE note ON files.upload');
+    await api.sql('DROP RULE note ON files.upload');
   });
 
   it('onto itself keeps the content', async () => {
@@ -154,11 +154,11 @@ describe('a copy', () => {
   it('may go to another bot that the role of the account may write, and to no other', async () => {
     const idOrKey = await source('travels', { accessPolicies: ['public_content'] });
     const other = await newBot(alice);
-    const [mallory, viewer] = [await door.newAccount(), await door.newAccount()];
+    const [mallory, viewer] = [await api.newAccount(), await api.newAccount()];
     const foreign = await newBot(mallory);
-    await door.addMember(mallory.workspaceId, alice.accountId, 'viewer');
+    await api.addMember(mallory.workspaceId, alice.accountId, 'viewer');
     const guest = await newBot(viewer);
-    await door.addMember(viewer.workspaceId, alice.accountId, 'developer');
+    await api.addMember(viewer.workspaceId, alice.accountId, 'developer');
     const copyTo = (destinationBotId: string) =>
       client.copyFile({ idOrKey, destinationKey: 'arrived', 'x-destination-bot-id': destinationBotId });
 

@@ -5,7 +5,7 @@ import { Database } from '@parley/persistence/database';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesConfig } from './config';
 import { FilesModule } from './files.module';
 
@@ -98,7 +98,7 @@ it('does not take a job before its pause is over, and announces it again then', 
   expect(await jobs.takeNext('worker')).toBeUndefined();
   expect(await announced()).toBe(1);
   await sql.query("UPDATE indexing_job SET due_at = now() - interval '1 second'");
-  await until(announced, (times) => times === 2);
+  await waitFor(announced, (times) => times === 2);
   expect(await jobs.takeNext('worker')).toMatchObject({ version, attempts: 2, lastError: 'not now' });
 });
 

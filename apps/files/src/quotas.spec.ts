@@ -11,7 +11,7 @@ import { StorageUseRepository } from '@parley/file-store/storage-use.repository'
 import { Outbox } from '@parley/events/outbox';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesConfig } from './config';
 import { FilesModule } from './files.module';
 import { MoveBotHandler } from './move-bot.handler';
@@ -64,7 +64,7 @@ async function use(workspaceId: string) {
 }
 const useOf = (bot: BotFiles) => use(bot.caller.workspace.id);
 const usesUp = (bot: BotFiles, files: number) =>
-  until(
+  waitFor(
     () => useOf(bot),
     (used) => used.files === files,
   );
@@ -132,7 +132,7 @@ describe('storage', () => {
     );
 
     await usesUp(bot, 0);
-    await until(async () => (await rows('SELECT 1 FROM bot_home WHERE bot_id = $1', bot.id)).length === 0);
+    await waitFor(async () => (await rows('SELECT 1 FROM bot_home WHERE bot_id = $1', bot.id)).length === 0);
     await expect(bot.upsert({ key: 'late', size: 1 })).rejects.toMatchObject({ type: 'Forbidden' });
     expect(await rows('SELECT 1 FROM bot_home WHERE bot_id = $1', bot.id)).toEqual([]);
   });
@@ -251,7 +251,7 @@ describe('a quota', () => {
       await tx.query('UPDATE file SET declared_size = 1000000 WHERE bot_id = $1', [bot.id]);
       small = bot.upsert({ key: 'small', size: 1_000 });
       small.catch(() => undefined);
-      await until(
+      await waitFor(
         async () => (await rows(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length,
       );
     });
@@ -319,11 +319,11 @@ describe('admin', () => {
 
     await bot.upload('a', '1234567890', { index: true });
     await bot.upsert({ key: 'b', size: 5 });
-    await until(newest, (news) => news['storage_count'] === '15' && news['knowledgebase_vector_storage'] === '10');
+    await waitFor(newest, (news) => news['storage_count'] === '15' && news['knowledgebase_vector_storage'] === '10');
     const times = (await told()).length;
     await bot.ask(operations.update, { id: 'b', tags: { a: 'b' } });
     await bot.delete('a');
-    await until(newest, (news) => news['storage_count'] === '5' && news['knowledgebase_vector_storage'] === '0');
+    await waitFor(newest, (news) => news['storage_count'] === '5' && news['knowledgebase_vector_storage'] === '0');
 
     const news = await told();
     expect(news).toHaveLength(times + 2);
@@ -398,7 +398,7 @@ describe('reconciling', () => {
     };
     // The sweeper may remove expired uploads and files between the two queries.
     for (const bot of bots)
-      await until(
+      await waitFor(
         async () => [await bytesOf(bot), (await useOf(bot)).files],
         ([stored, used]) => stored === used,
       );

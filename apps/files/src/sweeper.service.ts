@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import { usageChanged } from '@parley/contracts/admin/usage';
 import { fileUploaded } from '@parley/contracts/files';
@@ -38,7 +38,7 @@ const clearBlobsMs = 600_000;
  */
 @Injectable()
 export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loops: Loop[];
+  private readonly loops: PollingWorker[];
   private readonly logger: Logger;
   private isStopping = false;
 
@@ -61,11 +61,11 @@ export class SweeperService implements OnApplicationBootstrap, OnModuleDestroy, 
     const { logger } = platform;
     this.logger = logger;
     this.loops = [
-      new Loop({ name: 'files.sweep', intervalMs, logger }, () => this.sweep()),
-      new Loop({ name: 'files.tidy', intervalMs, logger }, () => this.tidy()),
-      new Loop({ name: 'files.erase', intervalMs, logger }, () => this.erase()),
-      new Loop({ name: 'files.tellUse', intervalMs, logger }, () => this.tellUse()),
-      new Loop({ name: 'files.clearBlobs', intervalMs: clearBlobsMs, logger }, () => this.clearBlobs()),
+      new PollingWorker({ name: 'files.sweep', intervalMs, logger }, () => this.sweep()),
+      new PollingWorker({ name: 'files.tidy', intervalMs, logger }, () => this.tidy()),
+      new PollingWorker({ name: 'files.erase', intervalMs, logger }, () => this.erase()),
+      new PollingWorker({ name: 'files.tellUse', intervalMs, logger }, () => this.tellUse()),
+      new PollingWorker({ name: 'files.clearBlobs', intervalMs: clearBlobsMs, logger }, () => this.clearBlobs()),
     ];
   }
 

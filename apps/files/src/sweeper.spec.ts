@@ -12,7 +12,7 @@ import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { Outbox } from '@parley/events/outbox';
 import { BotFiles, put } from '@parley/testing/bot-files';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { FilesConfig } from './config';
@@ -103,7 +103,7 @@ async function halfway(bot: BotFiles, uploadUrl: string, fileId: string): Promis
   const request = httpRequest(uploadUrl, { method: 'PUT', headers: { 'content-length': 10 }, agent: false });
   request.on('error', () => undefined);
   request.write('12345');
-  await until(
+  await waitFor(
     async () => (await rows('SELECT 1 FROM upload WHERE file_id = $1', fileId)).length,
     (uploads) => uploads === 1,
   );
@@ -122,7 +122,7 @@ describe('the status of a file', () => {
     upload_pending: () => Promise.resolve(),
     upload_failed: async ({ bot, id }) => {
       await lapse(id);
-      await until(
+      await waitFor(
         () => bot.get(id),
         ({ status }) => status === 'upload_failed',
       );
@@ -197,7 +197,7 @@ describe('the status of a file', () => {
     await actions[action](subject);
 
     // A concurrent sweep may hold the row, and do the same a moment later.
-    await until(
+    await waitFor(
       () => bot.get(id),
       ({ status }) => status === to,
     );
@@ -214,7 +214,7 @@ describe('the sweeper', () => {
     await lapse(never.id);
     await lapse(cut.id);
 
-    const failed = await until(
+    const failed = await waitFor(
       async () => (await bot.list()).files,
       (all) => all.every(({ status }) => status === 'upload_failed'),
     );
@@ -256,7 +256,7 @@ describe('the sweeper', () => {
     ]);
     await sql.query("INSERT INTO upload VALUES ('VANISHED', $1, $2, now() - interval '11 minutes')", [bot.id, file.id]);
 
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ blobs }) => blobs === 2,
     );
@@ -275,7 +275,7 @@ describe('the sweeper', () => {
     );
 
     await sql.query("UPDATE upload SET touched_at = now() - interval '11 minutes' WHERE file_id = $1", [id]);
-    await until(
+    await waitFor(
       () => countOf('upload', bot),
       (count) => count === 0,
     );
@@ -286,7 +286,7 @@ describe('the sweeper', () => {
       status: 'upload_pending',
       failedStatusReason: expect.stringContaining('took too long'),
     });
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ blobs }) => blobs === 0,
     );
@@ -302,12 +302,12 @@ describe('the sweeper', () => {
       await tx.query(`SELECT pg_advisory_xact_lock(${contentHold})`);
       await bot.upload('a', 'newer');
       await announceDeleted(deleted);
-      await until(
+      await waitFor(
         () => countOf('file', deleted),
         (count) => count === 0,
       );
       await lapse(lapsed.id);
-      await until(
+      await waitFor(
         () => bot.get(lapsed.id),
         ({ status }) => status === 'upload_failed',
       );
@@ -316,7 +316,7 @@ describe('the sweeper', () => {
     });
 
     await sql.query("UPDATE deleted_bot SET deleted_at = now() - interval '2 minutes' WHERE bot_id = $1", [deleted.id]);
-    await until(
+    await waitFor(
       async () => [(await bot.leftovers()).blobs, (await deleted.leftovers()).blobs],
       ([ofBot, ofDeleted]) => ofBot === 1 && ofDeleted === 0,
     );
@@ -332,7 +332,7 @@ describe('the sweeper', () => {
 
     await sql.query("UPDATE file SET expires_at = now() - interval '1 second' WHERE id = $1", [expired.id]);
 
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ points, blobs }) => points === 1 && blobs === 1,
     );
@@ -347,7 +347,7 @@ describe('the sweeper', () => {
     const [old] = await bot.passages('a');
 
     await put(file.uploadUrl, '2');
-    await until(
+    await waitFor(
       () => countOf('untidy_file', bot),
       (count) => count === 0,
     );
@@ -355,7 +355,7 @@ describe('the sweeper', () => {
     expect(await bot.leftovers()).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
     await playWorker(bot, file.id, 'finish');
 
-    await until(
+    await waitFor(
       () => countOf('untidy_file', bot),
       (count) => count === 0,
     );
@@ -372,7 +372,7 @@ describe('the sweeper', () => {
     await put(file.uploadUrl, '2');
     await bot.ask(operations.update, { id: file.id, tags: { state: 'new' } });
 
-    const points = await until(
+    const points = await waitFor(
       () => tagsOfPoints(file.id),
       ([point]) => !isDeepStrictEqual(point, { tags: {} }),
     );
@@ -387,7 +387,7 @@ describe('the sweeper', () => {
     const version = await versionOf(bot, file.id);
     await jobs.takeOf(bot.id, 'vanished');
     await bot.upsert({ key: 'a', size: 1 });
-    await until(
+    await waitFor(
       () => countOf('untidy_file', bot),
       (count) => count === 0,
     );
@@ -396,7 +396,7 @@ describe('the sweeper', () => {
     expect(await countOf('indexing_job', bot)).toBe(1);
     await sql.query("UPDATE indexing_job SET heartbeat_at = now() - interval '16 seconds' WHERE bot_id = $1", [bot.id]);
 
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ points, passages }) => points === 0 && passages === 0,
     );
@@ -409,7 +409,7 @@ describe('the sweeper', () => {
     const announced = async ({ id }: BotFiles) =>
       (await rows("SELECT 1 FROM outbox WHERE subject = 'files.uploaded' AND data->>'botId' = $1", id)).length;
     const untilAnnounced = (of: BotFiles, wanted: number) =>
-      until(
+      waitFor(
         () => announced(of),
         (times) => times === wanted,
       );
@@ -440,7 +440,7 @@ describe('the sweeper', () => {
     await bot.delete(bad.id);
     await bot.delete(good.id);
 
-    const left = await until(
+    const left = await waitFor(
       () => rows('SELECT file_id FROM untidy_file WHERE bot_id = $1', bot.id),
       (noted) => noted.length === 1,
     );
@@ -456,7 +456,7 @@ describe('the sweeper', () => {
     await database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM file WHERE id = ANY($1) FOR UPDATE', [ids]);
       await database.query('INSERT INTO untidy_file (bot_id, file_id) SELECT $1, unnest($2::text[])', [bot.id, ids]);
-      await until(
+      await waitFor(
         () => database.query('SELECT 1 FROM untidy_file WHERE due_at > now()'),
         (taken) => taken.length === ids.length,
       );
@@ -485,7 +485,7 @@ describe('the sweeper', () => {
     );
 
     await bot.delete(file.id);
-    const tidied = until(
+    const tidied = waitFor(
       () => countOf('untidy_file', bot),
       (count) => count === 0,
     ).finally(giveBack);
@@ -517,7 +517,7 @@ describe('the deletion of a bot', () => {
 
     await announceDeleted(bot);
 
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ blobs, files: left, points }) => blobs + left + points === 0,
     );
@@ -531,7 +531,7 @@ describe('the deletion of a bot', () => {
     const bot = newBot();
     const { uploadUrl } = await bot.upsert({ key: 'a', size: 1 });
     await announceDeleted(bot);
-    await until(
+    await waitFor(
       () => countOf('file', bot),
       (count) => count === 0,
     );
@@ -548,7 +548,7 @@ describe('the deletion of a bot', () => {
 
     for (let n = 0; n < 3; n += 1) await announceDeleted(bot);
 
-    await until(
+    await waitFor(
       () => rows('SELECT erased_at FROM deleted_bot WHERE bot_id = $1', bot.id),
       ([row]) => row?.['erased_at'] != null,
     );
@@ -564,7 +564,7 @@ describe('the deletion of a bot', () => {
       request.once('response', (response) => resolve(response.statusCode!)),
     );
     await announceDeleted(bot);
-    await until(
+    await waitFor(
       () => countOf('file', bot),
       (count) => count === 0,
     );
@@ -572,7 +572,7 @@ describe('the deletion of a bot', () => {
     request.end('67890');
 
     expect(await answered).toBe(403);
-    await until(
+    await waitFor(
       () => countOf('untidy_file', bot),
       (count) => count === 0,
     );
@@ -593,7 +593,7 @@ describe('the deletion of a bot', () => {
     const bot = newBot();
     await bot.upload('seed', 'x');
     await announceDeleted(bot);
-    await until(
+    await waitFor(
       () => rows('SELECT 1 FROM deleted_bot WHERE bot_id = $1 AND erased_at IS NOT NULL', bot.id),
       ({ length }) => length === 1,
     );
@@ -607,7 +607,7 @@ describe('the deletion of a bot', () => {
 
     await sql.query(later, [bot.id]);
 
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       (left) => Object.values(left).every((count) => count === 0),
     );

@@ -11,7 +11,7 @@ import { BotFiles, put } from '@parley/testing/bot-files';
 import { completionModels } from '@parley/testing/completion-server';
 import { type EmbeddingAnswer, EmbeddingServer } from '@parley/testing/embedding-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
 import { FilesConfig } from './config';
 import { FilesModule } from './files.module';
@@ -56,7 +56,7 @@ const contents = async (bot: BotFiles, id: string) => (await bot.passages(id)).m
 const search = async (bot: BotFiles, query: string) =>
   (await bot.ask(operations.search, { query, limit: 50 })).passages.map(({ content }) => content);
 const tidied = (id: string) =>
-  until(
+  waitFor(
     () => sql.query('SELECT 1 FROM untidy_file WHERE file_id = $1', [id]),
     ({ length }) => length === 0,
   );
@@ -88,7 +88,7 @@ async function listFailed(botId?: string): Promise<FailedFile[]> {
 async function failing(bot: BotFiles, key: string, marker = newMarker()) {
   embeddings.order(marker, refuses);
   const file = await bot.upload(key, `It says ${marker}.`, index);
-  await until(
+  await waitFor(
     () => bot.get(file.id),
     ({ status }) => status === 'indexing_failed',
   );
@@ -108,7 +108,7 @@ describe('a file that is being indexed', () => {
     const atFirst = await bot.get(id);
     heldAtFirst.release();
     await heldAtLast.reached;
-    const atLast = await until(
+    const atLast = await waitFor(
       async () => (await bot.list()).files[0]!,
       ({ indexing }) => indexing?.stage === 'embedding' && indexing.percentage > 0,
     );
@@ -131,7 +131,7 @@ describe('a file that is being indexed', () => {
     embeddings.order(marker, { status: 500, message: 'out of order' });
     const { id } = await bot.upload('a.txt', marker, index);
 
-    const { indexing } = await until(
+    const { indexing } = await waitFor(
       () => bot.get(id),
       (file) => file.indexing?.lastError !== undefined,
     );
@@ -241,7 +241,7 @@ describe('a retry', () => {
       { content: `One ${marker}.` },
       { content: 'Two.', meta: { subtype: 'code', pageNumber: 2, position: 1 } },
     ]);
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       (left) => left.passages === 2 && left.points === 2,
     );
@@ -276,7 +276,7 @@ describe('a retry', () => {
     embeddings.order(marker, answer);
 
     await retry(id);
-    const failed = await until(
+    const failed = await waitFor(
       () => bot.get(id),
       ({ status }) => status === 'indexing_failed',
       30_000,
@@ -419,7 +419,7 @@ describe('the metrics', () => {
     upload.on('error', () => undefined);
     upload.write('12345');
 
-    const busy = await until(
+    const busy = await waitFor(
       read,
       (figures) =>
         figures.get(jobsAt('announced')) === 1 &&
@@ -429,7 +429,7 @@ describe('the metrics', () => {
     upload.destroy();
     held.release();
     for (const { id } of uploaded) await bot.settled(id);
-    const idle = await until(
+    const idle = await waitFor(
       read,
       (figures) =>
         figures.get('parley_files_indexing_oldest_waiting_seconds') === 0 &&

@@ -1,39 +1,39 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import {
-  type Answer,
-  type FrontDoor,
+  type TestResponse,
+  type PublicApi,
   type Account,
   type SendOptions,
-  startFrontDoor,
-} from '@parley/testing/front-door';
+  startPublicApi,
+} from '@parley/testing/public-api';
 import { newToken } from '@parley/secrets/token';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 let aliceBot: string;
 let bobBot: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
   const bots = await Promise.all([alice, bob].map(({ client }) => client.createBot({})));
   [aliceBot, bobBot] = bots.map(({ bot }) => bot.id) as [string, string];
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
-function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
+function send(line: string, { headers, ...options }: SendOptions = {}): Promise<TestResponse> {
   const own = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
-  return door.send(line, { ...options, headers: { ...own, ...headers } });
+  return api.send(line, { ...options, headers: { ...own, ...headers } });
 }
 
 async function sendRaw(text: string): Promise<string> {
-  const { hostname, port } = new URL(door.url);
+  const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname);
   socket.write(text);
   let answer = '';
@@ -77,7 +77,7 @@ describe('a credential', () => {
   ])('that is %s is Unauthorized', async (_name, authorization, message) => {
     const headers = { 'x-workspace-id': alice.workspaceId, ...(authorization === undefined ? {} : { authorization }) };
 
-    expect(await door.send('GET /v1/admin/bots', { headers })).toEqual(anError(401, 'Unauthorized', message));
+    expect(await api.send('GET /v1/admin/bots', { headers })).toEqual(anError(401, 'Unauthorized', message));
   });
 
   it('may have its scheme in any case', async () => {
@@ -95,7 +95,7 @@ describe('a credential', () => {
         ? (await client.createPersonalAccessToken({ note: 'x' })).pat
         : await client.createBotApiKey({ botId: aliceBot });
       const use = () =>
-        door.send(`GET /v1/admin/bots/${aliceBot}`, {
+        api.send(`GET /v1/admin/bots/${aliceBot}`, {
           headers: { authorization: `Bearer ${key.value}`, 'x-workspace-id': alice.workspaceId },
         });
       stopClock();
@@ -103,17 +103,17 @@ describe('a credential', () => {
 
       await (isPersonal ? client.deletePersonalAccessToken({ id: key.id }) : client.deleteBotApiKey({ id: key.id }));
 
-      const refused = await until(use, ({ status }) => status !== 200);
+      const refused = await waitFor(use, ({ status }) => status !== 200);
       expect(refused).toEqual(anError(401, 'Unauthorized', /revoked/));
     },
   );
 
   it('is rejected within a second of its revocation even without a broadcast', async () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'x' });
-    const use = () => door.send('GET /v1/admin/account/pats', { headers: { authorization: `Bearer ${pat.value}` } });
+    const use = () => api.send('GET /v1/admin/account/pats', { headers: { authorization: `Bearer ${pat.value}` } });
     const clock = stopClock();
     expect((await use()).status).toBe(200);
-    await door.sql('DELETE FROM admin.token WHERE id = $1', [pat.id]);
+    await api.sql('DELETE FROM admin.token WHERE id = $1', [pat.id]);
 
     clock.mockReturnValue(performance.now() + 1_001);
 
@@ -145,12 +145,12 @@ describe('a context header', () => {
     ['x-bot-id', 'GET /v1/files', 'the id of a bot'],
   ])('%s returns InvalidPayload with its name when it is missing or empty', async (name, line, right) => {
     const wrong = anError(400, 'InvalidPayload', `The header ${name} is missing: it must be ${right}.`);
-    const carol = await door.newAccount();
+    const carol = await api.newAccount();
     await carol.client.createWorkspace({ name: 'second' });
     const headers = { authorization: `Bearer ${carol.token}` };
 
-    expect(await door.send(line, { headers })).toEqual(wrong);
-    expect(await door.send(line, { headers: { ...headers, [name]: '' } })).toEqual(wrong);
+    expect(await api.send(line, { headers })).toEqual(wrong);
+    expect(await api.send(line, { headers: { ...headers, [name]: '' } })).toEqual(wrong);
   });
 
   it.each([
@@ -178,7 +178,7 @@ describe('a context header', () => {
   it('must match the bot and workspace of a bot key', async () => {
     const { value } = await alice.client.createBotApiKey({ botId: aliceBot });
     const use = (headers: Record<string, string>) =>
-      door.send('GET /v1/files', { headers: { authorization: `Bearer ${value}`, ...headers } });
+      api.send('GET /v1/files', { headers: { authorization: `Bearer ${value}`, ...headers } });
 
     expect(await use({ 'x-bot-id': bobBot })).toEqual(anError(403, 'Forbidden', /x-bot-id/));
     expect(await use({ 'x-bot-id': aliceBot, 'x-workspace-id': bob.workspaceId })).toEqual(
@@ -198,8 +198,8 @@ describe('a context header', () => {
   });
 
   it('sets the role, which must suffice for the operation', async () => {
-    const carol = await door.newAccount();
-    await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
+    const carol = await api.newAccount();
+    await api.addMember(alice.workspaceId, carol.accountId, 'viewer');
     const headers = { authorization: `Bearer ${carol.token}` };
 
     expect((await send('GET /v1/admin/bots', { headers })).status).toBe(200);
@@ -327,7 +327,7 @@ describe('a body', () => {
   });
 
   it('is not read before authentication', async () => {
-    const answer = await door.send(create, { headers, body: '{' });
+    const answer = await api.send(create, { headers, body: '{' });
 
     expect(answer).toEqual(anError(401, 'Unauthorized'));
   });
@@ -403,7 +403,7 @@ describe('large bodies', () => {
    * buffers.
    */
   function startLarge({ token, workspaceId } = alice) {
-    const { hostname, port } = new URL(door.url);
+    const { hostname, port } = new URL(api.url);
     const headers = {
       authorization: `Bearer ${token}`,
       'x-workspace-id': workspaceId,
@@ -449,7 +449,7 @@ describe('large bodies', () => {
     two.forEach(({ abort }) => abort());
     await Promise.all(two.map(({ status }) => status));
 
-    await until(
+    await waitFor(
       () => {
         const next = startLarge();
         next.finish();
@@ -466,7 +466,7 @@ describe('large bodies', () => {
 
     const headers = { 'content-type': 'application/json' };
     const answering = send('POST /v1/admin/bots', { headers, body: `${large}}` });
-    await until(() => timeout.mock.calls.length > 0);
+    await waitFor(() => timeout.mock.calls.length > 0);
     patience.abort();
     const answer = await answering;
 
@@ -581,7 +581,7 @@ describe('an answer', () => {
       'access-control-request-headers': 'authorization,x-bot-id,x-user-key,x-whatever',
     };
 
-    const preflight = await door.send('OPTIONS /v1/admin/bots/x', { headers: asked });
+    const preflight = await api.send('OPTIONS /v1/admin/bots/x', { headers: asked });
     const answer = await send('GET /v1/admin/bots/x', { headers: { origin } });
 
     expect(preflight).toMatchObject({
@@ -610,11 +610,11 @@ describe('an answer', () => {
   });
 
   it('has no internal details when a service fails', async () => {
-    await door.sql('ALTER TABLE admin.bot RENAME COLUMN tags TO hidden');
+    await api.sql('ALTER TABLE admin.bot RENAME COLUMN tags TO hidden');
 
     const answer = await send('GET /v1/admin/bots');
 
-    await door.sql('ALTER TABLE admin.bot RENAME COLUMN hidden TO tags');
+    await api.sql('ALTER TABLE admin.bot RENAME COLUMN hidden TO tags');
     expect(answer).toEqual(anError(500, 'Internal', /^Internal server error\.$/));
     expect(Object.keys(answer.headers)).not.toContain('x-powered-by');
   });

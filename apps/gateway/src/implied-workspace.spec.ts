@@ -1,14 +1,14 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
+  api = await startPublicApi(GatewayModule, AdminModule);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const missing = {
   status: 400,
@@ -19,14 +19,14 @@ const missing = {
 };
 
 function ask(line: string, { token }: Pick<Account, 'token'>, headers: Record<string, string> = {}, json?: unknown) {
-  return door.send(line, { headers: { authorization: `Bearer ${token}`, ...headers }, json });
+  return api.send(line, { headers: { authorization: `Bearer ${token}`, ...headers }, json });
 }
 
 const listBots = (who: Pick<Account, 'token'>, headers = {}) => ask('GET /v1/admin/bots', who, headers);
 
 describe('a personal access token', () => {
   it('may omit x-workspace-id, or leave it empty, while its account belongs to one workspace', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const { bot } = await alice.client.createBot({});
 
     for (const headers of [{}, { 'x-workspace-id': '' }]) {
@@ -38,9 +38,9 @@ describe('a personal access token', () => {
   });
 
   it('has the role of its account in that workspace', async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await carol.client.deleteWorkspace({ id: carol.workspaceId });
-    await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
+    await api.addMember(alice.workspaceId, carol.accountId, 'viewer');
 
     expect((await listBots(carol)).status).toBe(200);
     expect(await ask('POST /v1/admin/bots', carol, {}, {})).toMatchObject({
@@ -50,7 +50,7 @@ describe('a personal access token', () => {
   });
 
   it('requires x-workspace-id while its account belongs to several workspaces', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     expect((await listBots(alice)).status).toBe(200);
 
     const other = await alice.client.createWorkspace({ name: 'other' });
@@ -63,7 +63,7 @@ describe('a personal access token', () => {
   });
 
   it('requires x-workspace-id as soon as its account joins a second workspace', async () => {
-    const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
     expect((await listBots(alice)).status).toBe(200);
 
     const { id } = await bob.client.createWorkspaceMember({ email: alice.email, role: 'viewer' });
@@ -74,16 +74,16 @@ describe('a personal access token', () => {
   });
 
   it('requires x-workspace-id when its account belongs to no workspace', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     await alice.client.deleteWorkspace({ id: alice.workspaceId });
 
     expect(await listBots(alice)).toMatchObject(missing);
   });
 
   it('is authorized per operation, whichever operation came before', async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await carol.client.deleteWorkspace({ id: carol.workspaceId });
-    await door.addMember(alice.workspaceId, carol.accountId, 'billing');
+    await api.addMember(alice.workspaceId, carol.accountId, 'billing');
     const statuses = async () => [
       (await ask('GET /v1/admin/account/me', carol)).status,
       (await listBots(carol)).status,
@@ -101,7 +101,7 @@ describe('x-workspace-id beside a bot API key', () => {
     ['GET /v1/files', undefined],
     ['POST /v1/admin/introspect', {}],
   ])('is Forbidden in %s when it is another or an unknown workspace', async (line, json) => {
-    const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
     const { id } = (await alice.client.createBot({})).bot;
     const key = await alice.client.createBotApiKey({ botId: id });
     const send = (workspaceId: string) =>
@@ -126,7 +126,7 @@ describe('x-workspace-id beside a bot API key', () => {
   });
 
   it('and x-bot-id are also Forbidden for operations that do not need them', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const [own, other] = [(await alice.client.createBot({})).bot.id, (await alice.client.createBot({})).bot.id];
     const token = (await alice.client.createBotApiKey({ botId: own })).value;
 

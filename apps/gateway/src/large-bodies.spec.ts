@@ -4,20 +4,20 @@ import type { Platform } from '@parley/service/platform';
 import {
   type Account,
   type AdminSettings,
-  type Answer,
-  type FrontDoor,
+  type TestResponse,
+  type PublicApi,
   type SendOptions,
-  startFrontDoor,
-} from '@parley/testing/front-door';
+  startPublicApi,
+} from '@parley/testing/public-api';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../admin/src/admin.module';
 import { ChatModule } from '../../chat/src/chat.module';
 import { HubModule } from '../../hub/src/hub.module';
 import { strangersTimeoutMs } from './forwarding/body-parser';
 import { GatewayModule } from './gateway.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let botId: string;
 let webhookId: string;
@@ -27,24 +27,24 @@ beforeAll(async () => {
     register: (config: AdminSettings, platform: Platform) =>
       ChatModule.register({ ...config, sweepIntervalMs: 100, listTimeoutMs: 5_000 }, platform),
   };
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule, chat);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule, chat);
+  alice = await api.newAccount();
   const { bot } = await alice.client.createBot({});
   botId = bot.id;
   webhookId = Object.values((await alice.client.getBot({ id: botId })).bot.integrations)[0]!.webhookId;
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const json = { 'content-type': 'application/json' };
 
-function update(options: SendOptions): Promise<Answer> {
+function update(options: SendOptions): Promise<TestResponse> {
   const own = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
-  return door.send(`PUT /v1/admin/bots/${botId}`, { ...options, headers: { ...own, ...options.headers } });
+  return api.send(`PUT /v1/admin/bots/${botId}`, { ...options, headers: { ...own, ...options.headers } });
 }
 
 function openSilent(line: string): { status: Promise<string | undefined>; leave: () => void } {
-  const { hostname, port } = new URL(door.url);
+  const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname);
   const status = new Promise<string | undefined>((resolve) => {
     socket.once('data', (data: Buffer) => resolve(data.toString('latin1', 9, 12)));
@@ -66,7 +66,7 @@ describe('A large body', () => {
 
     const { versions } = await alice.client.listBotVersions({ id: botId });
     const { url } = await alice.client.getBotVersion({ id: botId, versionId: versions[0]!.id });
-    expect((await (await fetch(url.replace(/^https?:\/\/[^/]+/, door.url))).text()) === code).toBe(true);
+    expect((await (await fetch(url.replace(/^https?:\/\/[^/]+/, api.url))).text()) === code).toBe(true);
     expect((await alice.client.getBot({ id: botId })).bot.description).toBe('large');
   });
 
@@ -118,7 +118,7 @@ describe('A large body', () => {
     const body = `{"tags":[${'{},'.repeat(size / 3)}{}]}`;
     const headers = { ...json, authorization: `Bearer ${alice.token}`, 'x-bot-id': botId };
 
-    expect(await door.send('POST /v1/chat/users', { headers, body })).toMatchObject({
+    expect(await api.send('POST /v1/chat/users', { headers, body })).toMatchObject({
       status: 413,
       json: { type: 'PayloadTooLarge', message: expect.stringContaining('100000 JSON values') as string },
     });
@@ -137,7 +137,7 @@ describe('Clients without a credential', () => {
   it('may send 100 kB', async () => {
     const body = `{"a":[${'{},'.repeat(34_000)}{}]}`;
 
-    expect(await door.send(users(), { headers: json, body })).toMatchObject({
+    expect(await api.send(users(), { headers: json, body })).toMatchObject({
       status: 413,
       json: { type: 'PayloadTooLarge', message: expect.stringContaining('100000 bytes') as string },
     });
@@ -146,7 +146,7 @@ describe('Clients without a credential', () => {
   it('cannot block others by a thousand idle uploads', async () => {
     const silent = Array.from({ length: 1_000 }, () => openSilent(users()));
 
-    const ofVisitor = await door.send(users(), { json: {} });
+    const ofVisitor = await api.send(users(), { json: {} });
     const known = await Promise.all(Array.from({ length: 20 }, () => update({ json: { description: 'still there' } })));
     const large = await update({ json: { code: 'x'.repeat(3_000_000) } });
 
@@ -159,7 +159,9 @@ describe('Clients without a credential', () => {
   it('have five seconds to send a body', async () => {
     fakeClock('setTimeout', 'clearTimeout');
     const silent = openSilent(users());
-    await until(async () => (await door.send('GET /metrics')).text.includes('\nparley_under_way{place="gateway"} 1\n'));
+    await waitFor(async () =>
+      (await api.send('GET /metrics')).text.includes('\nparley_under_way{place="gateway"} 1\n'),
+    );
 
     jest.advanceTimersByTime(strangersTimeoutMs);
 
@@ -168,7 +170,7 @@ describe('Clients without a credential', () => {
   });
 
   it('are rejected for an unknown user key before the body is read', async () => {
-    const { hostname, port } = new URL(door.url);
+    const { hostname, port } = new URL(api.url);
     const socket = connect(Number(port), hostname);
     const answer = new Promise<string>((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())));
     socket.write(
@@ -195,7 +197,7 @@ describe('The path of an unknown chat endpoint', () => {
       const headers = { 'x-user-key': 'any', ...options.headers };
 
       for (const path of ['messages', 'users', 'conversations'])
-        expect(await door.send(`POST /chat/${id}/${path}`, { ...options, headers })).toMatchObject({
+        expect(await api.send(`POST /chat/${id}/${path}`, { ...options, headers })).toMatchObject({
           status: 404,
           json: { type: 'ResourceNotFound' },
         });
@@ -203,12 +205,12 @@ describe('The path of an unknown chat endpoint', () => {
   });
 
   it('returns other errors for a wrong key or body when the endpoint exists', async () => {
-    const { user, key } = (await door.send(`POST /chat/${webhookId}/users`, { json: {} })).json as {
+    const { user, key } = (await api.send(`POST /chat/${webhookId}/users`, { json: {} })).json as {
       user: { id: string };
       key: string;
     };
     const send = (userKey: string, body: object) =>
-      door.send(`POST /chat/${webhookId}/messages`, { headers: { 'x-user-key': userKey }, json: body });
+      api.send(`POST /chat/${webhookId}/messages`, { headers: { 'x-user-key': userKey }, json: body });
 
     expect(user.id).toBeDefined();
     expect(await send('any', { payload: 5 })).toMatchObject({ status: 401 });

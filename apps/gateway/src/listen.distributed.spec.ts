@@ -5,7 +5,7 @@ import { createHybridApp } from '@parley/service/hybrid-app';
 import type { Platform } from '@parley/service/platform';
 import { connectPlatform } from '@parley/service/run';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayConfig } from './config';
 import { GatewayModule } from './gateway.module';
 import { type Client, kinds, listen } from './listening/test/listening-client';
@@ -59,7 +59,7 @@ async function listenEverywhere(asked: Parameters<typeof listen>[2] = {}): Promi
 }
 
 async function reconnected(): Promise<void> {
-  await until(async () => (await Promise.allSettled(platforms.map(({ driver }) => driver.ready()))).every(isDone));
+  await waitFor(async () => (await Promise.allSettled(platforms.map(({ driver }) => driver.ready()))).every(isDone));
 }
 
 const isDone = ({ status }: PromiseSettledResult<void>) => status === 'fulfilled';
@@ -71,34 +71,34 @@ suite('Streams on several gateways', () => {
 
     chat.say('conv_1', ...said);
 
-    await until(() => streams.every(({ heard }) => heard.length === 500));
+    await waitFor(() => streams.every(({ heard }) => heard.length === 500));
     expect(streams.map(texts)).toEqual(streams.map(() => said));
   });
 
   it('resume without a gap after NATS was down, and close for users removed meanwhile', async () => {
     const [streams, removed] = await Promise.all([listenEverywhere(), listenEverywhere({ key: 'bob' })]);
     chat.say('conv_1', 'before');
-    await until(() => [...streams, ...removed].every(({ heard }) => heard.length === 1));
+    await waitFor(() => [...streams, ...removed].every(({ heard }) => heard.length === 1));
 
     await server.kill();
-    await until(async () => (await Promise.allSettled([platforms[1]!.driver.ready()])).every((one) => !isDone(one)));
+    await waitFor(async () => (await Promise.allSettled([platforms[1]!.driver.ready()])).every((one) => !isDone(one)));
     chat.record('conv_1', 'meanwhile');
     chat.remove('conv_1', 'bob');
     chat.record('conv_1', 'after bob');
     await server.run();
     await reconnected();
 
-    await until(() => streams.every(({ heard }) => heard.length === 4));
-    await until(() => removed.every(({ isClosed }) => isClosed));
+    await waitFor(() => streams.every(({ heard }) => heard.length === 4));
+    await waitFor(() => removed.every(({ isClosed }) => isClosed));
     chat.say('conv_1', 'again');
-    await until(() => streams.every(({ heard }) => heard.length === 5));
+    await waitFor(() => streams.every(({ heard }) => heard.length === 5));
     expect(streams.map(texts)).toEqual(streams.map(() => ['before', 'meanwhile', 'bob left', 'after bob', 'again']));
     expect(removed.map(texts)).toEqual(removed.map(() => ['before', 'meanwhile']));
   });
 
   it('are rejected with 429 while NATS is down', async () => {
     await server.kill();
-    await until(async () => (await Promise.allSettled([platforms[1]!.driver.ready()])).every((one) => !isDone(one)));
+    await waitFor(async () => (await Promise.allSettled([platforms[1]!.driver.ready()])).every((one) => !isDone(one)));
 
     const refused = await Promise.all(kinds.map((kind) => listen(kind, urls[0]!)));
 
@@ -116,7 +116,7 @@ suite('Streams on several gateways', () => {
     }
     chat.say('conv_1', 'after');
 
-    await until(() => streams.every(({ heard }) => heard.length === 1));
+    await waitFor(() => streams.every(({ heard }) => heard.length === 1));
     expect(streams.map(texts)).toEqual(streams.map(() => ['after']));
     expect(chat.questions).toBe(questions);
   });

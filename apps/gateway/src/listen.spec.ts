@@ -2,10 +2,10 @@ import { SignalListener } from '@botpress/chat';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Readiness } from '@parley/service/health.controller';
 import type { Platform } from '@parley/service/platform';
-import { sendTo } from '@parley/testing/front-door';
+import { sendTo } from '@parley/testing/public-api';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { type RunningService, startService, startServiceOn } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayConfig } from './config';
 import { GatewayModule } from './gateway.module';
 import { type Asked, type Client, kinds, type Kind, listen as listenTo } from './listening/test/listening-client';
@@ -36,7 +36,7 @@ afterEach(async () => {
   chat.foreignIds.clear();
   clients.forEach((client) => client.destroy());
   clients = [];
-  await until(openStreams, (open) => open === 0);
+  await waitFor(openStreams, (open) => open === 0);
 });
 
 afterAll(() => service?.stop());
@@ -65,7 +65,7 @@ function split(all: Client[]): [Client[], Client[]] {
 const openStreams = () => metric('parley_streams_open');
 const frame = (text: string) => JSON.stringify({ type: 'message_created', data: { text } });
 const texts = ({ heard }: Client) => heard.map((text) => (JSON.parse(text) as { data: { text: string } }).data.text);
-const heardAll = (client: Client, count: number) => until(() => client.heard.length >= count);
+const heardAll = (client: Client, count: number) => waitFor(() => client.heard.length >= count);
 
 describe.each(kinds)('a stream of %s', (kind) => {
   it('delivers the signals of its conversation only', async () => {
@@ -161,7 +161,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     );
     await talking;
 
-    await Promise.all([first, ...others].map((client) => until(() => texts(client).at(-1) === '299')));
+    await Promise.all([first, ...others].map((client) => waitFor(() => texts(client).at(-1) === '299')));
     expect(texts(first)).toEqual(said);
     others.forEach((client, index) => expect(texts(client)).toEqual(said.slice(index)));
   });
@@ -210,7 +210,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     chat.publish(conversation, chat.remove(conversation, 'alice'));
     chat.say(conversation, 'after');
 
-    await until(() => alice.isClosed && again.isClosed);
+    await waitFor(() => alice.isClosed && again.isClosed);
     await heardAll(bob, 3);
     expect([alice, again, bob].map(texts)).toEqual([['before'], ['before'], ['before', 'alice left', 'after']]);
     expect(bob.isClosed).toBe(false);
@@ -225,7 +225,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     chat.say(conversation, 'before');
     chat.publish(conversation, chat.remove(conversation, 'alice'));
 
-    await until(() => client.isClosed);
+    await waitFor(() => client.isClosed);
     expect(texts(client)).toEqual(['just now', 'before']);
   });
 
@@ -240,7 +240,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
 
     chat.say(conversation, 'after');
 
-    await until(() => alice.isClosed);
+    await waitFor(() => alice.isClosed);
     await heardAll(bob, 3);
     expect(texts(bob)).toEqual(['before', 'alice left', 'after']);
     expect(texts(alice)).toEqual(['before']);
@@ -254,7 +254,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
 
     chat.say(conversation, 'after');
 
-    await until(() => alice.isClosed);
+    await waitFor(() => alice.isClosed);
     expect(texts(alice)).toEqual([]);
   });
 
@@ -350,7 +350,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
 
     chat.say(conversation, 'last');
 
-    await until(() => alice.isClosed && bob.isClosed);
+    await waitFor(() => alice.isClosed && bob.isClosed);
     expect(questions).toBe(1);
   });
 
@@ -381,7 +381,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
       await heardAll(quick, count);
     }
 
-    await until(openStreams, (open) => open === 1);
+    await waitFor(openStreams, (open) => open === 1);
     expect(quick.heard).toHaveLength(300);
     expect(quick.isClosed).toBe(false);
   });
@@ -393,7 +393,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
 
     client.destroy();
 
-    await until(openStreams, (open) => open === 0);
+    await waitFor(openStreams, (open) => open === 0);
     const before = chat.questions;
     chat.record(conversation, 'missed');
     chat.say(conversation, 'nobody hears');
@@ -534,7 +534,7 @@ describe('server-sent events', () => {
     const { number } = chat.record(conversationId, '');
     chat.publish(conversationId, { number, frame: JSON.stringify({ type: 'message_deleted', data }) });
 
-    await until(() => heard.length === 1);
+    await waitFor(() => heard.length === 1);
     expect(heard).toEqual([data]);
     await listener.disconnect();
   });
@@ -606,7 +606,7 @@ describe('a gateway with a short ping interval', () => {
     const client = await listen(kind, { conversation, after: { query: 0 } }, own.url);
     client.pause();
 
-    await until(open, (count) => count === '0');
+    await waitFor(open, (count) => count === '0');
   });
 
   it.each(['Unauthorized', 'Forbidden', 'ResourceNotFound'] as const)(
@@ -622,7 +622,7 @@ describe('a gateway with a short ping interval', () => {
         return Promise.reject(new ApiError(type, 'No.'));
       };
 
-      await until(() => open.every(({ isClosed }) => isClosed));
+      await waitFor(() => open.every(({ isClosed }) => isClosed));
 
       expect(early).toEqual([false, false]);
     },
@@ -631,7 +631,7 @@ describe('a gateway with a short ping interval', () => {
   it('pings its streams', async () => {
     const [events, socket] = await Promise.all(kinds.map((kind) => listen(kind, {}, own.url)));
 
-    await until(() => events!.heard.length >= 2 && socket!.heard.length >= 2);
+    await waitFor(() => events!.heard.length >= 2 && socket!.heard.length >= 2);
 
     expect(events!.events[0]).toEqual({ event: 'message', data: 'ping' });
     expect(socket!.heard.slice(0, 2)).toEqual(['ping', 'ping']);
@@ -660,7 +660,7 @@ describe('a gateway', () => {
       expect(client).toMatchObject({ status: 429, headers: { 'retry-after': '1' }, json: { type: 'RateLimited' } }),
     );
     open[0]!.destroy();
-    await until(async () => split([await listen('WebSocket', {}, own.url)])[0].length === 1);
+    await waitFor(async () => split([await listen('WebSocket', {}, own.url)])[0].length === 1);
     await own.stop();
   });
 
@@ -679,7 +679,7 @@ describe('a gateway', () => {
     );
     expect(split([other])[0]).toHaveLength(1);
     open[0]!.destroy();
-    await until(async () => split([await listen(kind, { key: 'greedy' })])[0].length === 1);
+    await waitFor(async () => split([await listen(kind, { key: 'greedy' })])[0].length === 1);
   });
 
   it('opens 5 % of all streams for the users of one bot', async () => {
@@ -728,7 +728,7 @@ describe('a gateway', () => {
 
     own.apps[0]!.get(Readiness).stop();
 
-    await until(() => open.every(({ isClosed }) => isClosed));
+    await waitFor(() => open.every(({ isClosed }) => isClosed));
     const late = await Promise.all(kinds.map((kind) => listen(kind, {}, own.url)));
     await own.stop();
     open.forEach((client) => expect(texts(client)).toEqual(['just now']));
@@ -746,6 +746,6 @@ describe('a gateway', () => {
     // If it waited for streams, the test would time out.
     await own.stop();
 
-    await until(() => open.slice(0, 2).every(({ isClosed }) => isClosed));
+    await waitFor(() => open.slice(0, 2).every(({ isClosed }) => isClosed));
   });
 });

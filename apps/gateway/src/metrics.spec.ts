@@ -1,6 +1,6 @@
 import { Metrics } from '@parley/service/metrics';
 import { serveMetrics } from '@parley/service/metrics-server';
-import { sendTo } from '@parley/testing/front-door';
+import { sendTo } from '@parley/testing/public-api';
 import { freePort } from '@parley/testing/free-port';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { Controller, type DynamicModule, Module } from '@nestjs/common';
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import { Handles } from '@parley/transport/handles';
 import type { BotCaller } from '@parley/contracts/access';
 import type { FileId, FileReply } from '@parley/contracts/files';
@@ -11,12 +11,12 @@ import { ServiceModule } from '@parley/service/service.module';
 import {
   type Account,
   type AdminSettings,
-  type Answer,
-  type FrontDoor,
+  type TestResponse,
+  type PublicApi,
   type GatewaySettings,
-  startFrontDoor,
-} from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+  startPublicApi,
+} from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { plainSchema } from '@parley/testing/plain-schema';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
@@ -32,7 +32,7 @@ let release: () => void;
 
 @Controller()
 class SlowController {
-  private readonly slots = new Slots(lanes);
+  private readonly slots = new Semaphore(lanes);
 
   @Handles(files.get)
   get(_caller: BotCaller, { id }: FileId): Promise<FileReply> {
@@ -62,7 +62,7 @@ class SlowModule {
   }
 }
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let headers: Record<string, string>;
 
@@ -71,8 +71,8 @@ async function open(atGateway: number): Promise<void> {
     register: (config: GatewaySettings, platform: Platform) =>
       GatewayModule.register({ ...config, gatewayMaxInFlight: atGateway }, platform),
   };
-  door = await startFrontDoor(gateway, AdminModule, SlowModule);
-  alice = await door.newAccount();
+  api = await startPublicApi(gateway, AdminModule, SlowModule);
+  alice = await api.newAccount();
   const { bot } = await alice.client.createBot({});
   headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': bot.id };
 }
@@ -82,13 +82,13 @@ beforeEach(() => {
 });
 afterEach(() => release());
 
-const read = () => door.send('GET /v1/files/some', { headers });
+const read = () => api.send('GET /v1/files/some', { headers });
 const readMany = (count: number) => Array.from({ length: count }, read);
-const statusesOf = async (answers: Promise<Answer>[]) => (await Promise.all(answers)).map(({ status }) => status);
+const statusesOf = async (answers: Promise<TestResponse>[]) => (await Promise.all(answers)).map(({ status }) => status);
 const allWell = Array<number>(inService).fill(200);
 
 async function metric(name: string): Promise<number> {
-  const { text } = await door.send('GET /metrics');
+  const { text } = await api.send('GET /metrics');
   return Number(
     text
       .split('\n')
@@ -109,31 +109,31 @@ const refusal = {
 
 describe('A gateway with a higher limit than its service', () => {
   beforeAll(() => open(atGateway));
-  afterAll(() => door?.stop());
+  afterAll(() => api?.stop());
 
   it('handles requests up to the limit, rejects the rest at once, and recovers', async () => {
-    const refused: Answer[] = [];
+    const refused: TestResponse[] = [];
     const answers = readMany(100).map(async (answer) => {
       if ((await answer).status === 503) refused.push(await answer);
       return answer;
     });
 
-    await until(() => refused.length === 100 - inService);
+    await waitFor(() => refused.length === 100 - inService);
     release();
 
     expect((await statusesOf(answers)).filter((status) => status === 200)).toEqual(allWell);
     refused.forEach((answer) => expect(answer).toMatchObject(refusal));
-    await until(underWay, (count) => count === 0);
+    await waitFor(underWay, (count) => count === 0);
     expect(await statusesOf(readMany(inService))).toEqual(allWell);
   });
 
   it('rejects requests over the limit of a service, except those of the operator', async () => {
     const work = readMany(inService);
-    await until(underWay, (count) => count === inService);
+    await waitFor(underWay, (count) => count === inService);
 
     const [refused, operators] = await Promise.all([
       read(),
-      door.send('GET /operator/files/stuck', { headers: { authorization: `Bearer ${door.operatorToken}` } }),
+      api.send('GET /operator/files/stuck', { headers: { authorization: `Bearer ${api.operatorToken}` } }),
     ]);
 
     expect(refused).toMatchObject(refusal);
@@ -148,25 +148,25 @@ describe('A gateway with a higher limit than its service', () => {
     const cut = await Promise.all(silent.slice(0, 2 * atGateway).map(({ status }) => status));
 
     expect(new Set(cut)).toEqual(new Set([503]));
-    expect((await door.newAccount()).token).toMatch(/^bp_pat_/);
+    expect((await api.newAccount()).token).toMatch(/^bp_pat_/);
     silent.forEach(({ leave }) => leave());
-    await until(underWay, (count) => count === 0);
+    await waitFor(underWay, (count) => count === 0);
   });
 });
 
 describe('A gateway with a lower limit than its service', () => {
   beforeAll(() => open(fewAtGateway));
-  afterAll(() => door?.stop());
+  afterAll(() => api?.stop());
 
   it('rejects requests at the gateway before the body is read, except probes and those of the operator', async () => {
     const work = readMany(fewAtGateway);
-    await until(underWay, (count) => count === fewAtGateway);
+    await waitFor(underWay, (count) => count === fewAtGateway);
 
     const before = await shed();
     const oneMore = begin('PUT /v1/files');
     const refused = await oneMore.status;
-    const probes = await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => door.send(`GET ${path}`)));
-    const account = await door.newAccount();
+    const probes = await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => api.send(`GET ${path}`)));
+    const account = await api.newAccount();
 
     expect(refused).toBe(503);
     expect(probes.map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -181,7 +181,7 @@ describe('A gateway with a lower limit than its service', () => {
 
 function begin(line: string): { status: Promise<number | undefined>; leave: () => void } {
   const [method, path] = line.split(' ') as [string, string];
-  const { hostname, port } = new URL(door.url);
+  const { hostname, port } = new URL(api.url);
   const sent = { ...headers, 'content-type': 'application/json', 'content-length': '100' };
   const outgoing = request({ hostname, port, method, path, headers: sent, agent: false });
   const status = new Promise<number | undefined>((resolve) => {

@@ -1,7 +1,7 @@
 import { GatewayModule } from './gateway.module';
 import { GatewayConfig } from './config';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { sendTo } from '@parley/testing/front-door';
+import { sendTo } from '@parley/testing/public-api';
 import { newToken } from '@parley/secrets/token';
 
 class Bus {

@@ -3,13 +3,13 @@ import { newToken } from '@parley/secrets/token';
 import type { Platform } from '@parley/service/platform';
 import {
   type Account,
-  type Answer,
-  type FrontDoor,
+  type TestResponse,
+  type PublicApi,
   type GatewaySettings,
-  startFrontDoor,
-} from '@parley/testing/front-door';
+  startPublicApi,
+} from '@parley/testing/public-api';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
@@ -17,7 +17,7 @@ import { GatewayModule } from './gateway.module';
 const perSecond = 10;
 const burst = 20;
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
@@ -26,8 +26,8 @@ beforeAll(async () => {
     register: (config: GatewaySettings, platform: Platform) =>
       GatewayModule.register({ ...config, rateLimitPerSecond: perSecond, rateLimitBurst: burst }, platform),
   };
-  door = await startFrontDoor(gateway, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(gateway, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
   // Makes the tokens known to the limiter. Fake timers: the clock moves only by the tests.
   await Promise.all([ask(alice), ask(bob)]);
   fakeClock('Date', 'setTimeout', 'clearTimeout');
@@ -37,16 +37,16 @@ beforeEach(() => jest.advanceTimersByTime((burst / perSecond) * 1_000));
 
 afterAll(async () => {
   realClock();
-  await door?.stop();
+  await api?.stop();
 });
 
 const credentials = ({ token }: Pick<Account, 'token'>) => ({ authorization: `Bearer ${token}` });
 const ask = (account: Pick<Account, 'token'>) =>
-  door.send('GET /v1/admin/account/pats', { headers: credentials(account) });
+  api.send('GET /v1/admin/account/pats', { headers: credentials(account) });
 const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work));
 
 const refusals = async () =>
-  Number(/^parley_rate_limited_total\{of="token"\} (\d+)$/m.exec((await door.send('GET /metrics')).text)?.[1] ?? 0);
+  Number(/^parley_rate_limited_total\{of="token"\} (\d+)$/m.exec((await api.send('GET /metrics')).text)?.[1] ?? 0);
 const guess = () => ask({ token: newToken('pat') });
 
 const limited = {
@@ -67,9 +67,9 @@ const limited = {
 it('has rate limit headers in each answer, also in errors', async () => {
   const askTwice = async () => [
     await ask(alice),
-    await door.send('GET /v1/admin/bots/none', { headers: credentials(alice) }),
+    await api.send('GET /v1/admin/bots/none', { headers: credentials(alice) }),
   ];
-  const left = ({ headers }: Answer) => Number(headers['ratelimit-remaining']);
+  const left = ({ headers }: TestResponse) => Number(headers['ratelimit-remaining']);
 
   const answers = await askTwice();
 
@@ -92,7 +92,7 @@ it('rejects one tenant over its limit, without effect on others', async () => {
 it('limits guessing, without effect on callers with a token and on the operator', async () => {
   const guesses = await times(5 * burst, guess);
   const others = await ask(alice);
-  const operators = await door.newAccount();
+  const operators = await api.newAccount();
 
   const refused = guesses.filter(({ status }) => status === 429);
   expect(guesses.filter(({ status }) => status === 401).length).toBe(burst);
@@ -104,12 +104,12 @@ it('limits guessing, without effect on callers with a token and on the operator'
 it('limits requests for the documentation by address', async () => {
   await times(burst, guess);
 
-  expect(await door.send('GET /openapi.json')).toMatchObject(limited);
+  expect(await api.send('GET /openapi.json')).toMatchObject(limited);
 });
 
 describe('the public client', () => {
   const pats = (options: object = {}) =>
-    new Client({ apiUrl: door.url, token: alice.token, ...options }).listPersonalAccessTokens({});
+    new Client({ apiUrl: api.url, token: alice.token, ...options }).listPersonalAccessTokens({});
   const useUp = () => times(burst, () => ask(alice));
 
   it('maps the error to RateLimited', async () => {
@@ -128,8 +128,8 @@ describe('the public client', () => {
 
     let isEnded = false;
     const answer = pats({ retry: { retries: 3 } }).finally(() => (isEnded = true));
-    await until(async () => (await refusals()) > before);
-    await until(() => isEnded || void jest.advanceTimersByTime(100));
+    await waitFor(async () => (await refusals()) > before);
+    await waitFor(() => isEnded || void jest.advanceTimersByTime(100));
 
     expect(await answer).toMatchObject({ pats: expect.any(Array) as unknown });
     expect(await refusals()).toBe(before + 1);

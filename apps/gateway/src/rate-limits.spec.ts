@@ -2,7 +2,7 @@ import { newToken } from '@parley/secrets/token';
 import { createLogger } from '@parley/logging/logger';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayConfig } from './config';
 import { RateLimits, type Sender } from './rate-limits';
 
@@ -122,7 +122,7 @@ it('returns limit headers and Retry-After, and accepts requests after that', asy
 
   const common = { 'ratelimit-limit': '3', 'ratelimit-reset': '1' };
   expect(told).toEqual(['2', '1', '0', '0'].map((left) => ({ ...common, 'ratelimit-remaining': left })));
-  await until(() =>
+  await waitFor(() =>
     ask().then(
       () => true,
       () => false,

@@ -1,7 +1,7 @@
 import type { Role } from '@parley/contracts/caller';
 import { allOperations } from '@parley/contracts/contracts';
 import type { Operation, Route } from '@parley/contracts/operation';
-import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from './gateway.module';
 
@@ -110,24 +110,24 @@ const operations = allOperations.filter(({ route, access }) =>
     : ['workspace', 'bot'].includes(access.actor),
 );
 
-let door: FrontDoor;
+let api: PublicApi;
 let context: Record<string, string>;
 const tokens = new Map<Role, string>();
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  const owner = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule);
+  const owner = await api.newAccount();
   const { bot } = await owner.client.createBot({});
   context = { 'x-workspace-id': owner.workspaceId, 'x-bot-id': bot.id };
   tokens.set('owner', owner.token);
   for (const role of holders.everybody.slice(1)) {
-    const { accountId, token } = await door.newAccount();
-    await door.addMember(owner.workspaceId, accountId, role);
+    const { accountId, token } = await api.newAccount();
+    await api.addMember(owner.workspaceId, accountId, role);
     tokens.set(role, token);
   }
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 /** Error type of the answer, if any. All ids are unknown, so that nothing changes. */
 async function ask({ route, access }: Operation, role: Role): Promise<string | undefined> {
@@ -136,7 +136,7 @@ async function ask({ route, access }: Operation, role: Role): Promise<string | u
   const headers = { authorization: `Bearer ${tokens.get(role)!}`, ...context };
   const query = /usages|quota/.test(line) ? '?type=bot_count' : '';
   const body = /^(POST|PUT|PATCH) /.test(line) ? { json: {} } : {};
-  const { json } = await door.send(`${line}${query}`, { headers, ...body });
+  const { json } = await api.send(`${line}${query}`, { headers, ...body });
   const { type } = json as { type?: string };
   if (type === 'Unauthorized') throw new Error(`${line} does not know the ${role}`);
   return type;

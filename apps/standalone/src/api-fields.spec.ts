@@ -1,20 +1,20 @@
-import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
+import type { Account, TestResponse, PublicApi, SendOptions } from '@parley/testing/public-api';
 import { type Fields, wrong } from './test/field-types';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
-let door: FrontDoor;
+let api: PublicApi;
 let owner: Account;
 
 beforeAll(async () => {
-  door = await startWholeDoor();
-  owner = await door.newAccount();
+  api = await startAllServices();
+  owner = await api.newAccount();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
-function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
+function send(line: string, { headers, ...options }: SendOptions = {}): Promise<TestResponse> {
   const own = { authorization: `Bearer ${owner.token}`, 'x-workspace-id': owner.workspaceId };
-  return door.send(line, { ...options, headers: { ...own, ...headers } });
+  return api.send(line, { ...options, headers: { ...own, ...headers } });
 }
 
 async function succeed(line: string, options?: SendOptions) {
@@ -25,7 +25,7 @@ async function succeed(line: string, options?: SendOptions) {
 
 /** Account with two workspaces: its requests must carry `x-workspace-id`. */
 async function accountOfTwo(): Promise<Account> {
-  const account = await door.newAccount();
+  const account = await api.newAccount();
   await account.client.createWorkspace({ name: 'second' });
   return account;
 }
@@ -178,7 +178,7 @@ describe('a bot with every field', () => {
       plugins: { helper: { id: pluginId, enabled: true, configuration: {} } },
       status: 'active',
     });
-    expect(await door.sql('SELECT url, authentication, layers, blocked FROM admin.bot WHERE id = $1', [id])).toEqual([
+    expect(await api.sql('SELECT url, authentication, layers, blocked FROM admin.bot WHERE id = $1', [id])).toEqual([
       keptInside,
     ]);
     expect((await send(`GET ${url.slice(new URL(url).origin.length)}`)).text).toBe('module.exports = 1');
@@ -219,7 +219,7 @@ describe('a bot with every field', () => {
     async (method, options) => {
       const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
 
-      expect(await door.send(`${method} ${path()}`, { ...options, headers })).toEqual(
+      expect(await api.send(`${method} ${path()}`, { ...options, headers })).toEqual(
         refusal('InvalidPayload', /x-workspace-id/),
       );
       expect(await send(`${method} /v1/admin/bots/none`, options)).toEqual(refusal('ResourceNotFound', /"none"/));
@@ -334,7 +334,7 @@ describe('a workspace', () => {
     succeed(`GET /v1/admin/workspaces${query}`, { headers: { authorization: `Bearer ${account.token}`, ...headers } });
 
   beforeAll(async () => {
-    account = await door.newAccount();
+    account = await api.newAccount();
     await account.client.createWorkspace({ name: 'Second' });
   });
 
@@ -386,7 +386,7 @@ describe('inserting rows into a table', () => {
     integrationKey = (await succeed('POST /v1/admin/integrations/iaks', { json: { integrationId } })).value;
     const { bot } = await succeed('POST /v1/admin/bots', { json: { name: 'shop' } });
     botId = bot.id;
-    const asBot = door.client(owner.token, owner.workspaceId, botId);
+    const asBot = api.client(owner.token, owner.workspaceId, botId);
     userId = (await asBot.createUser({ tags: {} })).user.id;
     await succeed(`PUT /v1/admin/bots/${botId}`, {
       headers: { 'x-multiple-integrations': 'true' },

@@ -1,10 +1,10 @@
-import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
+import type { Account, TestResponse, PublicApi, SendOptions } from '@parley/testing/public-api';
 import { type Fields, wrong } from './test/field-types';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
 
-let door: FrontDoor;
+let api: PublicApi;
 let owner: Account;
 let botId: string;
 let foreign: { botId: string; userId: string; conversationId: string };
@@ -15,8 +15,8 @@ let conversationId: string;
 let workflowId: string;
 
 beforeAll(async () => {
-  door = await startWholeDoor();
-  owner = await door.newAccount();
+  api = await startAllServices();
+  owner = await api.newAccount();
   const { integration } = await owner.client.createIntegration({
     name: 'slack',
     version: '1.0.0',
@@ -34,19 +34,19 @@ beforeAll(async () => {
     headers: { 'x-multiple-integrations': 'true' },
     json: { integrations: { team: { integrationId } } },
   });
-  const client = door.client(owner.token, owner.workspaceId, botId);
+  const client = api.client(owner.token, owner.workspaceId, botId);
   userId = (await client.createUser({ tags: {} })).user.id;
   conversationId = (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
   workflowId = (await client.createWorkflow({ name: 'order', status: 'pending' })).workflow.id;
   foreign = await newForeign();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newForeign() {
-  const mallory = await door.newAccount();
+  const mallory = await api.newAccount();
   const bot = (await mallory.client.createBot({})).bot.id;
-  const client = door.client(mallory.token, mallory.workspaceId, bot);
+  const client = api.client(mallory.token, mallory.workspaceId, bot);
   return {
     botId: bot,
     userId: (await client.createUser({ tags: {} })).user.id,
@@ -54,9 +54,9 @@ async function newForeign() {
   };
 }
 
-function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
+function send(line: string, { headers, ...options }: SendOptions = {}): Promise<TestResponse> {
   const own = { authorization: `Bearer ${owner.token}`, 'x-bot-id': botId, 'x-workspace-id': owner.workspaceId };
-  return door.send(line, { ...options, headers: { ...own, ...headers } });
+  return api.send(line, { ...options, headers: { ...own, ...headers } });
 }
 
 async function succeed(line: string, options?: SendOptions) {
@@ -79,7 +79,7 @@ const contexts: [string, () => Record<string, string>][] = [
 
 function describeHeaders(line: () => string, json: object): void {
   it('requires a bot, a token and an installation of the caller', async () => {
-    const ask = (headers: Record<string, string>) => door.send(line(), { headers, json });
+    const ask = (headers: Record<string, string>) => api.send(line(), { headers, json });
     const authorization = `Bearer ${owner.token}`;
     const others: Record<string, string>[] = [
       { 'x-bot-id': foreign.botId },
@@ -222,7 +222,7 @@ describe('creating a conversation', () => {
   });
 
   it('shows the ids of its current task and workflow', async () => {
-    const client = door.client(owner.token, owner.workspaceId, botId);
+    const client = api.client(owner.token, owner.workspaceId, botId);
     const { id } = (await succeed('POST /v1/chat/conversations', { json: { channel: 'group', tags: {} } }))
       .conversation;
     await client.updateConversation({ id, currentTaskId: 'task_1' });
@@ -256,15 +256,15 @@ describe('creating a message through the chat endpoint', () => {
     const { bot } = await owner.client.getBot({ id: botId });
     const chat = Object.values(bot.integrations).find(({ name }) => name === 'chat')!;
     path = `/chat/${chat.webhookId}`;
-    key = (await door.send(`POST ${path}/users`, { json: {} })).json.key;
-    const made = await door.send(`POST ${path}/conversations`, { headers: { 'x-user-key': key }, json: {} });
+    key = (await api.send(`POST ${path}/users`, { json: {} })).json.key;
+    const made = await api.send(`POST ${path}/conversations`, { headers: { 'x-user-key': key }, json: {} });
     conversation = made.json.conversation.id;
   });
 
   const text = { type: 'text', text: 'hello' };
 
   function post(body: object, headers: Record<string, string> = { 'x-user-key': key }) {
-    return door.send(`POST ${path}/messages`, { headers, json: body });
+    return api.send(`POST ${path}/messages`, { headers, json: body });
   }
 
   it.each([
@@ -292,7 +292,7 @@ describe('creating a message through the chat endpoint', () => {
   });
 
   it('returns 404 for an unknown webhook path', async () => {
-    const answer = await door.send('POST /chat/none/messages', {
+    const answer = await api.send('POST /chat/none/messages', {
       headers: { 'x-user-key': key },
       json: { payload: text, conversationId: conversation },
     });

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import type { Client } from '@botpress/client';
 import { type AuthenticatedClient, Client as ChatClient, type SignalListener } from '@botpress/chat';
 import { clientOf } from '@parley/testing/api';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import type { RunningPlatform } from '@parley/testing/running-platform';
 import { WebSocket } from 'ws';
 
@@ -131,7 +131,7 @@ export function describeChat(running: () => RunningPlatform): void {
         tags: {},
       });
 
-      const [first, second] = await until(
+      const [first, second] = await waitFor(
         () => Promise.resolve(signals),
         ({ length }) => length === 2,
       );
@@ -161,7 +161,7 @@ export function describeChat(running: () => RunningPlatform): void {
       });
       const { signals } = await listen(ann, conversation.id);
 
-      await until(
+      await waitFor(
         () => Promise.resolve(signals),
         ({ length }) => length === 1,
       );
@@ -178,7 +178,7 @@ export function describeChat(running: () => RunningPlatform): void {
 
         const { message } = await ann.createMessage({ conversationId: conversation.id, payload: payload as never });
 
-        await until(
+        await waitFor(
           () => Promise.resolve(signals),
           ({ length }) => length === 1,
         );
@@ -196,11 +196,11 @@ export function describeChat(running: () => RunningPlatform): void {
 
       await ann.removeParticipant({ conversationId: 'room/1', userId: bob.user.id });
 
-      await until(
+      await waitFor(
         () => Promise.resolve(bobHears),
         ({ isClosed }) => isClosed,
       );
-      await until(
+      await waitFor(
         () => Promise.resolve(annHears.signals),
         (signals) => signals.some(({ type }) => type === 'participant_removed'),
       );
@@ -209,7 +209,7 @@ export function describeChat(running: () => RunningPlatform): void {
         data: { conversationId: 'room/1', participantId: bob.user.id },
       });
       await ann.createMessage({ conversationId: 'room/1', payload: { type: 'text', text: 'secret' } });
-      await until(
+      await waitFor(
         () => Promise.resolve(annHears.signals),
         (signals) => signals.at(-1)?.type === 'message_created',
       );
@@ -234,7 +234,7 @@ export function describeChat(running: () => RunningPlatform): void {
       for (let count = 1; count <= 60; count += 1) {
         const body = { conversationId: conversation.id, payload: { type: 'text', text: 'hello' } };
         asking.write(rawRequest(`POST ${apiUrl}/messages`, ann.user.key, JSON.stringify(body)));
-        await until(() => came.length === 2 * count);
+        await waitFor(() => came.length === 2 * count);
       }
 
       sockets.forEach((socket) => socket.destroy());
@@ -251,11 +251,11 @@ export function describeChat(running: () => RunningPlatform): void {
       const [hears, hearsOther] = [await listen(ann, conversation.id), await listen(ann, other.id)];
 
       await client.deleteConversation({ id: conversation.id });
-      await until(() => hears.isClosed);
+      await waitFor(() => hears.isClosed);
       const early = hearsOther.isClosed;
       await admin.deleteBot({ id: botId });
 
-      await until(() => hearsOther.isClosed);
+      await waitFor(() => hearsOther.isClosed);
       expect(early).toBe(false);
     });
 
@@ -285,7 +285,7 @@ export function describeChat(running: () => RunningPlatform): void {
 
       const { event } = await ann.createEvent({ conversationId: conversation.id, payload: { clicked: 'buy' } });
 
-      await until(
+      await waitFor(
         () => Promise.resolve(signals),
         ({ length }) => length === 1,
       );
@@ -315,11 +315,11 @@ export function describeChat(running: () => RunningPlatform): void {
         await ann.createMessage({ conversationId: conversation.id, payload: { type: 'text', text } });
       }
 
-      await until(
+      await waitFor(
         () => Promise.resolve(frames),
         ({ length }) => length === 3,
       );
-      await until(
+      await waitFor(
         () => Promise.resolve(signals),
         ({ length }) => length === 3,
       );
@@ -351,7 +351,7 @@ export function describeChat(running: () => RunningPlatform): void {
       const spoken = (signals: Heard[]) =>
         signals.filter(({ type }) => type === 'message_created').map(({ data }) => (data as { id: string }).id);
       for (const { signals } of [one, other]) {
-        await until(
+        await waitFor(
           () => Promise.resolve(spoken(signals)),
           ({ length }) => length === 100,
         );

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { run, startEmbedded } from '@parley/testing/running-platform';
 import { describePlatform } from './platform.behaviour';
 
@@ -149,7 +149,7 @@ describe('embedded mode with a data folder of its own', () => {
     const { url, ...rest } = await credentials();
     const client = clientOf({ ...rest, url: url.replace('0.0.0.0', '127.0.0.1') }, bot.id);
     const status = async () => (await client.getFile({ id: fileId })).file.status;
-    expect(await until(status, (found) => found !== 'indexing_pending', 60_000)).toBe('indexing_completed');
+    expect(await waitFor(status, (found) => found !== 'indexing_pending', 60_000)).toBe('indexing_completed');
     const passages = await client.list.filePassages({ id: fileId }).collect();
     expect(passages.flatMap((passage) => passage.content.match(/Line \d+/g) ?? [])).toEqual(lines);
     expect(platform.output()).not.toContain(token);
@@ -215,7 +215,7 @@ describe('embedded mode with a data folder of its own', () => {
 
     process.kill(platform.pid, 'SIGTERM');
 
-    await until(
+    await waitFor(
       () => statusOf('/readyz'),
       (status) => status === 503,
     );

@@ -10,7 +10,7 @@ import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { HubModule } from '../../hub/src/hub.module';
 import { TablesModule } from '../../tables/src/tables.module';
-import { within } from '@parley/background/within';
+import { withTimeout } from '@parley/background/with-timeout';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { ConfigError } from '@parley/config/config';
@@ -30,7 +30,7 @@ import type { Platform } from '@parley/service/platform';
 import { readAppConfigs } from './app-configs';
 import type { StandaloneConfig } from './config';
 import { type Credentials, credentialsPath, findOwner, openToken, saveCredentials } from './credentials';
-import { FrontDoor } from './front-door';
+import { PublicListener } from './public-listener';
 
 /** Time for apps to release their work and to close. Postgres is stopped afterwards in any case. */
 const closeMs = 300;
@@ -114,9 +114,9 @@ export class EmbeddedPlatform {
     const { dataDir, port, host, maxBodyBytes } = this.config;
     const folder = await claim(dataDir);
     this.started.push(() => folder.release());
-    const door = await FrontDoor.listen(port, host);
-    this.started.push(() => door.close(0));
-    const publicUrl = this.config.publicUrl ?? door.url;
+    const api = await PublicListener.listen(port, host);
+    this.started.push(() => api.close(0));
+    const publicUrl = this.config.publicUrl ?? api.url;
     await folder.announce(publicUrl);
 
     const { token, isNew } = await openToken(folder.path);
@@ -127,7 +127,7 @@ export class EmbeddedPlatform {
       BLOBS_DIR: blobsDir,
       PUBLIC_URL: publicUrl,
       CONTENT_URL: process.env['CONTENT_URL'] || publicUrl,
-      FILES_URL: door.url,
+      FILES_URL: api.url,
       ...(await openSecretKeys(folder.path)),
       // Only local clients reach a loopback address: no rate limit.
       ...(isLoopback(host) ? { RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0' } : {}),
@@ -159,7 +159,7 @@ export class EmbeddedPlatform {
     ]);
     const gateway = await this.open(GatewayModule.register(configs.gateway, platform()));
     await events.open();
-    this.openDoor(door, gateway, files!);
+    this.route(api, gateway, files!);
 
     const client = new ParleyClient(platform().driver);
     const { bootstrapEmail, chatUrl = `${publicUrl}/chat` } = configs.admin;
@@ -182,7 +182,7 @@ export class EmbeddedPlatform {
       poolSize: 10,
       onWritesRefused: () => metrics.countWritesRefused('database'),
     });
-    this.started.push(async () => void (await within(this.timeLeftMs, database.close())));
+    this.started.push(async () => void (await withTimeout(this.timeLeftMs, database.close())));
     await database.migrate();
     return new PostgresEvents(new DeliveriesRepository(database), this.appsLogger);
   }
@@ -197,7 +197,7 @@ export class EmbeddedPlatform {
   private async closeApps(): Promise<void> {
     const [gateway, ...others] = [...this.apps].reverse();
     const closed = gateway?.close().then(() => Promise.all(others.map((app) => app.close())));
-    if (!closed || (await within(this.timeLeftMs, closed))) return;
+    if (!closed || (await withTimeout(this.timeLeftMs, closed))) return;
     this.logger.warn('some apps did not close in time');
     this.appsLogger.level = 'silent';
   }
@@ -206,10 +206,10 @@ export class EmbeddedPlatform {
    * Routes content and `/readyz` to the files service, because the gateway has no database to check; the rest to the
    * gateway.
    */
-  private openDoor(door: FrontDoor, gateway: NestFastifyApplication, files: NestFastifyApplication): void {
+  private route(api: PublicListener, gateway: NestFastifyApplication, files: NestFastifyApplication): void {
     const toFiles = files.getHttpAdapter().getInstance();
     const toGateway = gateway.getHttpAdapter().getInstance();
-    door.open(
+    api.open(
       (request, response) => {
         const isForFiles = request.url === '/readyz' || request.url?.startsWith('/content/');
         if (isForFiles) toFiles.routing(request, response);
@@ -217,7 +217,7 @@ export class EmbeddedPlatform {
       },
       (request, socket, head) => void toGateway.server.emit('upgrade', request, socket, head),
     );
-    this.started.push(() => door.close(this.config.shutdownTimeoutMs));
+    this.started.push(() => api.close(this.config.shutdownTimeoutMs));
   }
 }
 

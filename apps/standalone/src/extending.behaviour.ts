@@ -6,7 +6,7 @@ import { transform } from '@swc/core';
 import { clientOf } from '@parley/testing/api';
 import type { NatsServer } from '@parley/testing/nats-server';
 import { run, type RunningPlatform } from '@parley/testing/running-platform';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 
 const text = readFileSync('docs/extending.md', 'utf8');
 
@@ -81,7 +81,7 @@ export function describeExtension(extension: DocumentedService): void {
         index: true,
         contentType: 'text/plain',
       });
-      await until(
+      await waitFor(
         async () => (await client.getFile({ id: known.file.id })).file.status,
         (status) => status === 'indexing_completed',
         60_000,

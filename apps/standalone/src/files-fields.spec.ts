@@ -1,15 +1,15 @@
 import { maxIndexedBytes } from '@parley/contracts/files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import type { Account, Answer, FrontDoor, SendOptions } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import type { Account, TestResponse, PublicApi, SendOptions } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { type Fields, wrong } from './test/field-types';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
 const dayMs = 24 * 3_600_000;
 const minuteMs = 60_000;
 
 let embeddings: EmbeddingServer;
-let door: FrontDoor;
+let api: PublicApi;
 let owner: Account;
 let botId: string;
 let botKey: string;
@@ -21,8 +21,8 @@ let userId: string;
 
 beforeAll(async () => {
   embeddings = await EmbeddingServer.start();
-  door = await startWholeDoor({ embeddingsUrl: embeddings.url });
-  owner = await door.newAccount();
+  api = await startAllServices({ embeddingsUrl: embeddings.url });
+  owner = await api.newAccount();
   botId = (await owner.client.createBot({})).bot.id;
   integrationId = (await succeed('POST /v1/admin/integrations', { json: { name: 'slack', version: '1.0.0' } }))
     .integration.id;
@@ -32,21 +32,21 @@ beforeAll(async () => {
     headers: { 'x-multiple-integrations': 'true' },
     json: { integrations: { team: { integrationId, enabled: true } } },
   });
-  userId = (await door.client(owner.token, owner.workspaceId, botId).createUser({ tags: {} })).user.id;
-  const mallory = await door.newAccount();
+  userId = (await api.client(owner.token, owner.workspaceId, botId).createUser({ tags: {} })).user.id;
+  const mallory = await api.newAccount();
   const bot = (await mallory.client.createBot({})).bot.id;
-  const user = await door.client(mallory.token, mallory.workspaceId, bot).createUser({ tags: {} });
+  const user = await api.client(mallory.token, mallory.workspaceId, bot).createUser({ tags: {} });
   foreign = { botId: bot, userId: user.user.id };
 });
 
 afterAll(async () => {
-  await door?.stop();
+  await api?.stop();
   await embeddings?.stop();
 });
 
-function send(line: string, { headers, ...options }: SendOptions = {}): Promise<Answer> {
+function send(line: string, { headers, ...options }: SendOptions = {}): Promise<TestResponse> {
   const own = { authorization: `Bearer ${owner.token}`, 'x-bot-id': botId, 'x-workspace-id': owner.workspaceId };
-  return door.send(line, { ...options, headers: { ...own, ...headers } });
+  return api.send(line, { ...options, headers: { ...own, ...headers } });
 }
 
 async function succeed(line: string, options?: SendOptions) {
@@ -81,7 +81,7 @@ const fileFields: Fields = {
   boolean: 'index',
 };
 
-function describeHeaders(ask: (headers: Record<string, string>) => Promise<Answer>): void {
+function describeHeaders(ask: (headers: Record<string, string>) => Promise<TestResponse>): void {
   it('requires a bot and a token', async () => {
     expect(await ask({ 'x-bot-id': '' })).toEqual(refusal('InvalidPayload', /x-bot-id is missing/));
     for (const authorization of ['', 'Bearer', 'Bearer none', 'Basic YTpi'])
@@ -323,7 +323,7 @@ describe('creating or updating a file', () => {
     it('hides the file once it has passed', async () => {
       const { id } = await upserted({ key: 'expired', size: 1, expiresAt: fromNow(dayMs) });
 
-      await door.sql(`UPDATE files.file SET expires_at = now() WHERE id = $1`, [id]);
+      await api.sql(`UPDATE files.file SET expires_at = now() WHERE id = $1`, [id]);
 
       for (const name of [id, 'expired']) {
         expect(await send(`GET /v1/files/${name}`)).toEqual(refusal('ResourceNotFound', new RegExp(name)));
@@ -402,7 +402,7 @@ describe('creating or updating a file', () => {
     ])('accepts and stores %j', async (configuration) => {
       const { id } = await upserted({ key: 'configured', size: 1, index: true, indexing: { configuration } });
 
-      const [row] = await door.sql<{ indexing: unknown }>('SELECT indexing FROM files.file WHERE id = $1', [id]);
+      const [row] = await api.sql<{ indexing: unknown }>('SELECT indexing FROM files.file WHERE id = $1', [id]);
       expect(row!.indexing).toEqual(configuration);
     });
 
@@ -484,7 +484,7 @@ describe('listing the passages of a file', () => {
       pageNumber: 1 + Math.floor(n / 100),
     }));
     await succeed(`PUT /v1/files/${file.id}/passages`, { json: { passages } });
-    await until(
+    await waitFor(
       () => succeed(`GET /v1/files/${file.id}/passages`),
       (answer) => answer.passages[0]?.content === 'passage 0',
     );
@@ -543,7 +543,7 @@ describe('listing the passages of a file', () => {
     );
     expect((await replaced()).status).toBe(200);
     await succeed(`PUT /v1/files/${other}/passages`, { json: { passages: [{ content: 'new' }] } });
-    await until(replaced, ({ status }) => status === 400);
+    await waitFor(replaced, ({ status }) => status === 400);
     expect(await replaced()).toEqual(refusal('InvalidQuery', /^nextToken/));
   });
 

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
-import { sendTo } from '@parley/testing/front-door';
+import { sendTo } from '@parley/testing/public-api';
 import type { RunningPlatform } from '@parley/testing/running-platform';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 
 /** For each document format: file name, query, and text that its passages must contain. */
 const documents: [name: string, query: string, expected: RegExp][] = [
@@ -57,7 +57,7 @@ export function describeFiles(running: () => RunningPlatform): void {
     const inJson = (value: object) => encodeURIComponent(JSON.stringify(value));
 
     function settled(client: Client, id: string) {
-      return until(
+      return waitFor(
         async () => (await client.getFile({ id })).file,
         ({ status }) => !status.endsWith('_pending'),
         60_000,

@@ -1,4 +1,4 @@
 import { describeFuzz } from './test/fuzz.behaviour';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
-describeFuzz('in one process', startWholeDoor);
+describeFuzz('in one process', startAllServices);

@@ -5,7 +5,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client as ChatClient } from '@botpress/chat';
 import { clientOf, parley } from '@parley/testing/api';
-import { type Answer, sendTo } from '@parley/testing/front-door';
+import { type TestResponse, sendTo } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 
 let folder: string;
@@ -45,7 +45,7 @@ function sendRaw(text: string): Promise<string> {
   });
 }
 
-function weaknesses({ headers, text }: Pick<Answer, 'headers' | 'text'>): string[] {
+function weaknesses({ headers, text }: Pick<TestResponse, 'headers' | 'text'>): string[] {
   const inside = [/\n\s+at .+:\d+:\d+/, /node_modules/, /\/src\/|\/dist\//, /postgres(ql)?:\/\//, /ECONN|ENOENT/];
   return [
     ...(headers['x-content-type-options'] === 'nosniff' ? [] : ['no x-content-type-options: nosniff']),

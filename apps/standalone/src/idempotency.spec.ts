@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { allOperations } from '@parley/contracts/contracts';
 import type { Operation } from '@parley/contracts/operation';
-import type { Answer, FrontDoor } from '@parley/testing/front-door';
+import type { TestResponse, PublicApi } from '@parley/testing/public-api';
 import { ask, type Request, requestOf, senderOf } from './test/requests';
 import { Tenant } from './test/tenant';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Tenant;
 let mallory: Tenant;
 
 beforeAll(async () => {
-  door = await startWholeDoor();
-  [alice, mallory] = await Promise.all([Tenant.create(door), Tenant.create(door)]);
+  api = await startAllServices();
+  [alice, mallory] = await Promise.all([Tenant.create(api), Tenant.create(api)]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
-function send(operation: Operation, tenant: Tenant, request: Request, key: string): Promise<Answer> {
+function send(operation: Operation, tenant: Tenant, request: Request, key: string): Promise<TestResponse> {
   const headers = { ...request.headers, 'idempotency-key': key };
-  return ask(door.url, operation, senderOf(operation, tenant), { ...request, headers });
+  return ask(api.url, operation, senderOf(operation, tenant), { ...request, headers });
 }
 
 /** POST operations that create nothing, or are idempotent without a key. */

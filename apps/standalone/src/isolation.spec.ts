@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '@parley/contracts/operation';
-import type { Answer, FrontDoor } from '@parley/testing/front-door';
+import type { TestResponse, PublicApi } from '@parley/testing/public-api';
 import { brokenPromises } from './test/answers';
 import { publicThings } from './test/public-things';
 import { ask, disagreements, type Request, requestOf, routedOperations, type Sender, senderOf } from './test/requests';
 import { storedRows } from './test/stored-rows';
 import { newName, Tenant } from './test/tenant';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
 // Tenant isolation: for each operation of the contracts, a request of one tenant with the ids of another.
 
@@ -19,21 +19,21 @@ const credentials = [
   'chat.endpoint.helloWithSlash',
 ];
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Tenant;
 let mallory: Tenant;
 
 beforeAll(async () => {
-  door = await startWholeDoor();
-  [alice, mallory] = await Promise.all([Tenant.create(door), Tenant.create(door)]);
+  api = await startAllServices();
+  [alice, mallory] = await Promise.all([Tenant.create(api), Tenant.create(api)]);
 });
 
 // Some operations delete the account that calls them.
 beforeEach(async () => {
-  if (!(await mallory.isWhole())) mallory = await Tenant.create(door);
+  if (!(await mallory.isWhole())) mallory = await Tenant.create(api);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 interface Holdings {
   rows: string[];
@@ -46,7 +46,7 @@ interface Holdings {
  * integrations.
  */
 async function holdings(): Promise<Holdings> {
-  const rows = await storedRows(door.sql);
+  const rows = await storedRows(api.sql);
   const mentioning = (marks: string[]) => rows.filter((row) => marks.some((mark) => row.includes(mark)));
   const shared = new Set(idsIn(mentioning(mallory.names)));
   const idsOf = (marks: string[]) => idsIn(mentioning(marks)).filter((id) => !shared.has(id));
@@ -80,7 +80,7 @@ async function intrusions(operation: Operation, request: Request, own: Request, 
     ...(kinds.includes('bak') ? [{ kind: 'a bot key', token: mallory.has.botKey }] : []),
     ...(kinds.includes('iak') ? [{ kind: 'an integration key', token: mallory.has.integrationKey }] : []),
   ];
-  const mixed = [...mixtures(own, request, marks), ...(await throughPublicDoors(request))];
+  const mixed = [...mixtures(own, request, marks), ...(await throughPublicRoutes(request))];
   const isCredential = credentials.includes(operation.subject);
   const partial = mixed.filter((mixture) => !isCredential || !isDeepStrictEqual(mixture.request, request));
   return [
@@ -97,8 +97,8 @@ async function intrusions(operation: Operation, request: Request, own: Request, 
 }
 
 /** A request for a public resource, with a private resource of Alice in its place. */
-async function throughPublicDoors(request: Request): Promise<Mixture[]> {
-  const things = await publicThings(door);
+async function throughPublicRoutes(request: Request): Promise<Mixture[]> {
+  const things = await publicThings(api);
   const hers: [string, string][] = [
     [things.workspaceId, alice.account.workspaceId],
     [things.interface.id, alice.has.interfaceId],
@@ -140,7 +140,7 @@ function textsIn(value: unknown): string[] {
 }
 
 /** Whether the answer is the same refusal as for a resource that does not exist. */
-function isRefusal({ status, json }: Answer): boolean {
+function isRefusal({ status, json }: TestResponse): boolean {
   return status === 401 || status === 403 || status === 404 || (status === 400 && json?.type === 'ReferenceNotFound');
 }
 
@@ -150,13 +150,13 @@ function isFilter({ sender, request }: Pick<Intrusion, 'sender' | 'request'>, ma
   return !marks.some((mark) => others.includes(mark));
 }
 
-function findsNothing({ status, json }: Answer): boolean {
+function findsNothing({ status, json }: TestResponse): boolean {
   const lists = Object.values((json ?? {}) as object).filter(Array.isArray);
   return status === 200 && lists.length > 0 && lists.every(({ length }) => length === 0);
 }
 
 /** Values of Alice in the answer that the request itself did not contain. */
-function leaks({ text, headers }: Answer, sent: string, marks: string[]): string[] {
+function leaks({ text, headers }: TestResponse, sent: string, marks: string[]): string[] {
   const answered = `${JSON.stringify(headers)}${text}`;
   return marks.filter((mark) => answered.includes(mark) && !sent.includes(mark));
 }
@@ -180,7 +180,7 @@ describe('another tenant', () => {
       const wrong: unknown[] = [];
       for (const { name, ...intrusion } of tried) {
         const sent = JSON.stringify(intrusion);
-        const answer = await ask(door.url, operation, intrusion.sender, intrusion.request);
+        const answer = await ask(api.url, operation, intrusion.sender, intrusion.request);
         const mustRefuse = before.marks.some((mark) => sent.includes(mark));
         const leaked = leaks(answer, sent, before.marks);
         const isRight = isRefusal(answer) || (isFilter(intrusion, before.marks) && findsNothing(answer));
@@ -188,7 +188,7 @@ describe('another tenant', () => {
           wrong.push({ name, sent, leaked, answer: `${answer.status} ${answer.text}` });
       }
       const after = await holdings();
-      const served = await ask(door.url, operation, request.as ?? senderOf(operation, alice), request);
+      const served = await ask(api.url, operation, request.as ?? senderOf(operation, alice), request);
 
       expect(wrong).toEqual([]);
       expect(after.rows).toEqual(before.rows);
@@ -204,7 +204,7 @@ describe('another tenant', () => {
     ['x-bot-id', () => alice.has.botId],
   ])('is refused with a foreign id in %s, with the same message as for an unknown id', async (header, idOf) => {
     const naming = (id: string) =>
-      door.send('GET /v1/chat/users', {
+      api.send('GET /v1/chat/users', {
         headers: { authorization: `Bearer ${mallory.account.token}`, 'x-bot-id': mallory.has.botId, [header]: id },
       });
     const absent = idOf().replace(/.$/, (last) => (last === '0' ? '1' : '0'));

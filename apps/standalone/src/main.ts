@@ -8,7 +8,7 @@ import { exitOnUnexpected, onStopSignal } from '@parley/service/run';
 import { flushMs, traceProcess } from '@parley/service/trace-process';
 import { readStandaloneConfig } from './app-configs';
 import { EmbeddedPlatform } from './embedded';
-import { CannotListen } from './front-door';
+import { CannotListen } from './public-listener';
 
 /** Errors that the operator can fix. Printed without a stack trace. */
 const expected = [CannotConnect, CannotListen, ConfigError, DataFolderInUse, OutdatedSchema];

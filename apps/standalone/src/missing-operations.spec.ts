@@ -1,25 +1,25 @@
 import { allOperations, missingRoutes } from '@parley/contracts/contracts';
-import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { anonymous, clientMethods } from './test/client-methods';
 
-let door: FrontDoor;
+let api: PublicApi;
 let methods: Map<string, string>;
 let missing: string[];
 
 beforeAll(async () => {
-  [door, methods] = await Promise.all([startFrontDoor(GatewayModule, AdminModule), clientMethods()]);
+  [api, methods] = await Promise.all([startPublicApi(GatewayModule, AdminModule), clientMethods()]);
   const answered = new Set(allOperations.flatMap(({ route }) => (route ? anonymous(route) : [])));
   missing = [...methods.keys()].filter((route) => !answered.has(route));
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 it('returns 404 "not available in this version" for each operation of the public client without a handler', async () => {
   const answers = await Promise.all(
     missing.map(async (route) => {
-      const { status, json } = await door.send(route.replaceAll('{}', 'x'));
+      const { status, json } = await api.send(route.replaceAll('{}', 'x'));
       return { method: methods.get(route), status, type: json.type, isUnknown: unknownPath.test(json.message) };
     }),
   );

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import type { FrontDoor } from '@parley/testing/front-door';
+import type { PublicApi } from '@parley/testing/public-api';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { parse } from 'yaml';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
 const folder = 'deploy/helm/parley/files';
 const pages = 'docs/runbook';
@@ -51,14 +51,14 @@ function namedIn(expr: string): { metric: string; labels: string[] }[] {
 
 describe('the metrics of the dashboard and the alerts', () => {
   let embeddings: EmbeddingServer;
-  let door: FrontDoor;
+  let api: PublicApi;
   /** Labels of every exported series by its name. */
   let exported: Map<string, string[]>;
 
   beforeAll(async () => {
     embeddings = await EmbeddingServer.start();
-    door = await startWholeDoor({ embeddingsUrl: embeddings.url });
-    const metrics = door.apps.flatMap((app) =>
+    api = await startAllServices({ embeddingsUrl: embeddings.url });
+    const metrics = api.apps.flatMap((app) =>
       app.get<Platform>(platformToken, { strict: false }).metrics.registry.getMetricsAsArray(),
     );
     exported = new Map(Object.entries(ofPrometheus));
@@ -71,7 +71,7 @@ describe('the metrics of the dashboard and the alerts', () => {
   });
 
   afterAll(async () => {
-    await door?.stop();
+    await api?.stop();
     await embeddings?.stop();
   });
 

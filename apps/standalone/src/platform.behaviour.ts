@@ -4,8 +4,8 @@ import { chat } from '@parley/contracts/chat/chat';
 import { operationsOf } from '@parley/contracts/operation';
 import { operatorToken } from '@parley/secrets/token';
 import { clientOf, parley } from '@parley/testing/api';
-import { sendTo } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { sendTo } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import type { RunningPlatform } from '@parley/testing/running-platform';
 import { describeChat } from './chat.behaviour';
 import { describeFiles } from './files.behaviour';
@@ -52,7 +52,7 @@ export function describePlatform(
     }
 
     function indexed(client: Client, id: string) {
-      return until(
+      return waitFor(
         async () => (await client.getFile({ id })).file,
         ({ status }) => status === 'indexing_completed' || status === 'indexing_failed',
         60_000,
@@ -171,7 +171,7 @@ export function describePlatform(
           () => false,
           (error: { type: string }) => error.type === 'Unauthorized',
         );
-      expect(await until(refused)).toBe(true);
+      expect(await waitFor(refused)).toBe(true);
     });
 
     it('erases everything of a deleted bot', async () => {
@@ -189,7 +189,7 @@ export function describePlatform(
 
       const leftovers = () =>
         Promise.resolve(JSON.parse(parley(platform, 'bot', 'leftovers', botId).stdout) as Record<string, number>);
-      const left = await until(leftovers, (counts) => Object.values(counts).every((count) => count === 0));
+      const left = await waitFor(leftovers, (counts) => Object.values(counts).every((count) => count === 0));
       expect(Object.keys(left)).toEqual(
         expect.arrayContaining(['files', 'passages', 'blobs', 'points', 'tables', 'rows', 'conversations', 'messages']),
       );

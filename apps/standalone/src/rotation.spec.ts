@@ -6,7 +6,7 @@ import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { newToken, operatorToken } from '@parley/secrets/token';
 import { clientOf } from '@parley/testing/api';
-import { type Account, newAccount } from '@parley/testing/front-door';
+import { type Account, newAccount } from '@parley/testing/public-api';
 import { run } from '@parley/testing/running-platform';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';

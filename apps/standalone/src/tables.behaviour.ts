@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import type { RunningPlatform } from '@parley/testing/running-platform';
 
 const goods = {
@@ -28,7 +28,7 @@ export function describeTables(running: () => RunningPlatform): void {
 
     async function ended(client: Client, table: string, id: string) {
       const find = async () => (await client.getTableJobs({ table })).jobs.find((job) => job.id === id)!;
-      return until(find, ({ status }) => status === 'completed' || status === 'failed', 60_000);
+      return waitFor(find, ({ status }) => status === 'completed' || status === 'failed', 60_000);
     }
 
     it('compute columns from others, and again when these change', async () => {
@@ -42,7 +42,7 @@ export function describeTables(running: () => RunningPlatform): void {
 
       expect(rows[0]).toMatchObject({ gross: 119, computed: { gross: { status: 'computed' } } });
       const read = async () => (await client.getTableRow({ table: 'goods', id: 1 })).row;
-      expect(await until(read, ({ stale }) => stale === undefined, 30_000)).toMatchObject({ price: 200, gross: 238 });
+      expect(await waitFor(read, ({ stale }) => stale === undefined, 30_000)).toMatchObject({ price: 200, gross: 238 });
     });
 
     it('find rows by the meaning of their text, within a filter', async () => {
@@ -60,7 +60,7 @@ export function describeTables(running: () => RunningPlatform): void {
           { text: 'A kitten is lying on the couch', sold: false },
         ],
       });
-      await until(
+      await waitFor(
         () => client.getTable({ table: 'facts' }),
         ({ indexing }) => indexing === 0,
         60_000,

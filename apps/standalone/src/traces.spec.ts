@@ -1,29 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import type { Account, FrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import type { Account, PublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { type RecordedSpan, recordSpans } from '@parley/tracing/test/recorded-spans';
-import { startWholeDoor } from './test/whole-door';
+import { startAllServices } from './test/all-services';
 
 const content = 'The lighthouse keeper lives at the end of the pier.';
 const key = 'a-key-of-nobodys-business.txt';
 
 let recorded: ReturnType<typeof recordSpans>;
 let embeddings: EmbeddingServer;
-let door: FrontDoor;
+let api: PublicApi;
 let owner: Account;
 let botId: string;
 
 beforeAll(async () => {
   recorded = recordSpans();
   embeddings = await EmbeddingServer.start();
-  door = await startWholeDoor({ embeddingsUrl: embeddings.url });
-  owner = await door.newAccount();
+  api = await startAllServices({ embeddingsUrl: embeddings.url });
+  owner = await api.newAccount();
   botId = (await owner.client.createBot({})).bot.id;
 });
 
 afterAll(async () => {
-  await door?.stop();
+  await api?.stop();
   await embeddings?.stop();
   await recorded.stop();
 });
@@ -46,7 +46,7 @@ function headers(traceparent?: string) {
 
 async function upload(traceparent: string, content: string): Promise<{ uploadUrl: string }> {
   const json = { key, size: content.length, contentType: 'text/plain', index: true };
-  const { file } = (await door.send('PUT /v1/files', { headers: headers(traceparent), json })).json;
+  const { file } = (await api.send('PUT /v1/files', { headers: headers(traceparent), json })).json;
   const put = await fetch(file.uploadUrl, {
     method: 'PUT',
     headers: { 'content-type': 'text/plain', traceparent },
@@ -57,7 +57,7 @@ async function upload(traceparent: string, content: string): Promise<{ uploadUrl
 }
 
 function consumed(traceId: string): Promise<RecordedSpan[]> {
-  return until(
+  return waitFor(
     () => spansOf(traceId),
     (found) => found.some(({ attributes }) => attributes['parley.outcome'] === 'ok'),
   );
@@ -119,8 +119,8 @@ it('records a failed attempt', async () => {
 it('distinguishes a refused request from a failed one', async () => {
   const trace = newTrace();
 
-  await door.send('GET /v1/files/nowhere', { headers: headers(trace.traceparent) });
-  const spans = await until(
+  await api.send('GET /v1/files/nowhere', { headers: headers(trace.traceparent) });
+  const spans = await waitFor(
     () => spansOf(trace.traceId),
     (found) => found.some(({ name }) => name.startsWith('GET')),
   );
@@ -140,8 +140,8 @@ it.each([
 ])('starts a trace for a request with %s', async (_what, traceparent) => {
   const before = recorded.spans().length;
 
-  await door.send('GET /v1/files', { headers: headers(traceparent) });
-  const [top] = await until(
+  await api.send('GET /v1/files', { headers: headers(traceparent) });
+  const [top] = await waitFor(
     () =>
       recorded
         .spans()
@@ -158,9 +158,9 @@ it('records no spans of a trace that the caller does not sample', async () => {
   const trace = newTrace();
   const other = newTrace();
 
-  await door.send('GET /v1/files', { headers: headers(trace.traceparent.replace(/01$/, '00')) });
-  await door.send('GET /v1/files', { headers: headers(other.traceparent) });
-  await until(() => topsOf(spansOf(other.traceId)).length > 0);
+  await api.send('GET /v1/files', { headers: headers(trace.traceparent.replace(/01$/, '00')) });
+  await api.send('GET /v1/files', { headers: headers(other.traceparent) });
+  await waitFor(() => topsOf(spansOf(other.traceId)).length > 0);
 
   expect(spansOf(trace.traceId)).toEqual([]);
 });

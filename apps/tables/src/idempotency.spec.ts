@@ -1,33 +1,39 @@
 import { randomUUID } from 'node:crypto';
-import { type Account, type Answer, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import {
+  type Account,
+  type TestResponse,
+  configured,
+  type PublicApi,
+  startPublicApi,
+} from '@parley/testing/public-api';
 import { AdminModule } from '../../admin/src/admin.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { TablesConfig } from './config';
 import { TablesModule } from './tables.module';
 import { holdWork } from './test/held-work';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bot: string;
 let otherBot: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
-  await holdWork(door);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  await holdWork(api);
+  alice = await api.newAccount();
   [bot, otherBot] = (await Promise.all([alice.client.createBot({}), alice.client.createBot({})])).map(
     (created) => created.bot.id,
   ) as [string, string];
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const schema = { type: 'object', properties: { name: { type: 'string' }, count: { type: 'number' } } };
 let number = 0;
 const newName = () => `Things${++number}Table`;
 
-function send(key: string, line: string, json?: unknown, botId = bot): Promise<Answer> {
-  return door.send(line, {
+function send(key: string, line: string, json?: unknown, botId = bot): Promise<TestResponse> {
+  return api.send(line, {
     headers: {
       authorization: `Bearer ${alice.token}`,
       'x-bot-id': botId,
@@ -49,13 +55,13 @@ async function rowsOf(table: string): Promise<Record<string, unknown>[]> {
 }
 
 async function tablesOf(botId: string): Promise<string[]> {
-  const { json } = await door.send('GET /v1/tables', {
+  const { json } = await api.send('GET /v1/tables', {
     headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId },
   });
   return (json.tables as { name: string }[]).map(({ name }) => name);
 }
 
-function expectReplayed(again: Answer, first: Answer): void {
+function expectReplayed(again: TestResponse, first: TestResponse): void {
   expect(first).toMatchObject({ status: 200 });
   expect(first.headers).not.toHaveProperty('idempotent-replayed');
   expect({ status: again.status, text: again.text }).toEqual({ status: first.status, text: first.text });
@@ -254,13 +260,13 @@ describe('a key', () => {
   it('of a request in progress is ResourceLockedConflict with Retry-After', async () => {
     const table = await newTable();
     const key = randomUUID();
-    await door.sql('BEGIN');
-    await door.sql(`SELECT 1 FROM tables.table_state JOIN tables."table" USING (number) WHERE name = $1 FOR UPDATE`, [
+    await api.sql('BEGIN');
+    await api.sql(`SELECT 1 FROM tables.table_state JOIN tables."table" USING (number) WHERE name = $1 FOR UPDATE`, [
       table,
     ]);
 
     const both = [1, 2].map(() => send(key, `POST /v1/tables/${table}/rows`, { rows: [{ name: 'a' }] }));
-    const refused = await Promise.race(both).finally(() => door.sql('COMMIT'));
+    const refused = await Promise.race(both).finally(() => api.sql('COMMIT'));
 
     expect(refused).toEqual(refusal(409, 'ResourceLockedConflict', /Idempotency-Key is still being processed/));
     expect(refused.headers['retry-after']).toBe('1');
@@ -285,7 +291,7 @@ describe('a key', () => {
     const table = await newTable();
     const key = randomUUID();
     await send(key, `POST /v1/tables/${table}/rows`, { rows: [{ name: 'a' }] });
-    await door.sql(`UPDATE tables.idempotency_key SET created_at = now() - interval '25 hours' WHERE key = $1`, [key]);
+    await api.sql(`UPDATE tables.idempotency_key SET created_at = now() - interval '25 hours' WHERE key = $1`, [key]);
 
     const answer = await send(key, `POST /v1/tables/${table}/rows`, { rows: [{ name: 'b' }] });
 

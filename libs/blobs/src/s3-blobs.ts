@@ -29,7 +29,7 @@ import {
   type UploadPartCommandInput,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import { BlobMissing, type BlobStore, type ByteRange, checkKey } from './blob-store';
 import { type Part, Parts } from './parts';
 import { tellingRefusals } from './refused-writes';
@@ -88,7 +88,7 @@ export class S3Blobs implements BlobStore {
   private readonly maxCopyBytes: number;
   private readonly copyPartBytes: number;
   private readonly parts: Parts;
-  private readonly sending = new Slots(partsSentAtOnce);
+  private readonly sending = new Semaphore(partsSentAtOnce);
 
   constructor(private readonly options: S3BlobsOptions) {
     this.bucket = options.bucket;

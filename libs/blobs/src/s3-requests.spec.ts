@@ -4,8 +4,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { buffer, text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { type ApiError } from '@parley/contracts/errors';
-import { type Answer, LoopbackServer } from '@parley/testing/loopback-server';
-import { until } from '@parley/testing/until';
+import { type RequestHandler, LoopbackServer } from '@parley/testing/loopback-server';
+import { waitFor } from '@parley/testing/wait-for';
 import { BlobMissing } from './blob-store';
 import { S3Blobs, type S3BlobsOptions } from './s3-blobs';
 import { of } from './test/blob-store.behaviour';
@@ -16,7 +16,7 @@ const credentials = { accessKeyId: 'THE-KEY-ID', secretAccessKey: 'the-secret-of
 
 let server: LoopbackServer;
 /** Answers in the order of the requests; the last one repeats. */
-let answers: Answer[];
+let answers: RequestHandler[];
 let blobs: S3Blobs;
 
 beforeEach(async () => {
@@ -36,7 +36,7 @@ function open(options: Partial<S3BlobsOptions> = {}): S3Blobs {
   return new S3Blobs({ endpoint, region: 'eu-here-1', bucket: 'parley', pathStyle: true, credentials, ...options });
 }
 
-function answer(status: number, body: string | Buffer = '', headers: Record<string, string> = {}): Answer {
+function answer(status: number, body: string | Buffer = '', headers: Record<string, string> = {}): RequestHandler {
   return (_, response) => {
     response.writeHead(status, headers);
     response.end(body);
@@ -50,7 +50,7 @@ const refusal = (status: number, code: string, more = '') =>
 const stored = answer(200, '', { etag: '"e"' });
 const created = xml('<InitiateMultipartUploadResult><UploadId>the-upload</UploadId></InitiateMultipartUploadResult>');
 const completed = xml('<CompleteMultipartUploadResult><ETag>"whole"</ETag></CompleteMultipartUploadResult>');
-const hangs: Answer = () => {};
+const hangs: RequestHandler = () => {};
 
 const asked = () =>
   server.requests.map(({ method, path, query: { 'x-id': _, ...query } }) => {
@@ -143,7 +143,7 @@ describe('write', () => {
   });
 
   it('continues to write while many blobs stall, with bounded memory', async () => {
-    const takesParts: Answer = (request, response) => {
+    const takesParts: RequestHandler = (request, response) => {
       if (request.method === 'DELETE') return answer(204)(request, response);
       if (request.method === 'PUT') return stored(request, response);
       return ('uploads' in request.query ? created : completed)(request, response);
@@ -161,7 +161,7 @@ describe('write', () => {
       throw new Error('cut');
     }
     const stuck = Promise.allSettled(Array.from({ length: 24 }, (_, n) => blobs.write(`bot/slow/${n}`, slow())));
-    await until(() => arrived === 24);
+    await waitFor(() => arrived === 24);
     const bytesHeld = process.memoryUsage().arrayBuffers - before;
     const content = Buffer.alloc(2 * partBytes + 5, 'abc');
 
@@ -213,7 +213,7 @@ describe('write', () => {
     ];
 
     const written = failureOf(blobs.write('bot/file/1', of(Buffer.alloc(2 * partBytes + 1), new Error('cut'))));
-    await until(() => partsUnderWay === 2);
+    await waitFor(() => partsUnderWay === 2);
     await blobs.write('bot/file/small', of('asked after an abort would have been'));
     const askedMeanwhile = asked();
     answerParts();
@@ -303,7 +303,7 @@ describe('read', () => {
     await expect(blobs.read('bot/file/1')).rejects.toThrow('S3 answered 404 NoSuchBucket: The words of S3.');
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, RequestHandler]>([
     [
       'is cut',
       (_, response) =>
@@ -561,7 +561,7 @@ describe('ready', () => {
 });
 
 describe('when S3 fails', () => {
-  it.each<[string, Answer]>([
+  it.each<[string, RequestHandler]>([
     ['asks it to slow down', refusal(503, 'SlowDown')],
     ['has an internal error', refusal(500, 'InternalError')],
     ['cuts the connection', (_, response) => void response.destroy()],
@@ -613,7 +613,7 @@ describe('when S3 fails', () => {
     expect(await failureOf(nowhere.read('bot/file/1'))).toMatchObject(unavailable);
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, RequestHandler]>([
     ['never comes', hangs],
     ['never ends', (_, response) => void response.writeHead(200).write('<ListBucketResult>')],
     [

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { workerFile } from '@parley/background/worker-file';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { ChildPool } from './child-pool';
 import { residentBytesOf } from './resident-memory';
 import { SupervisedChild } from './supervised-child';
@@ -34,7 +34,7 @@ const ask = (child: Child, order: TestOrder) =>
     child.send(order);
   });
 const isGone = (pid: number) =>
-  until(
+  waitFor(
     () => residentBytesOf(pid),
     (bytes) => bytes === 0,
   );

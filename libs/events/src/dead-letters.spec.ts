@@ -12,7 +12,7 @@ import { ServiceConfig } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { plainSchema } from '@parley/testing/plain-schema';
 import { deadLettersController } from './dead-letters';
 import { DeadLettersRepository } from './dead-letters.repository';
@@ -96,15 +96,15 @@ describe('Dead letters of a service', () => {
 
   it('are listed newest first, and replayed one by one or all together', async () => {
     for (const number of [1, 12, 2, 3]) await running.call(contract.happen, caller, { number });
-    await until(async () => (await list()).length === 3);
+    await waitFor(async () => (await list()).length === 3);
 
     const letters = await list();
     const [limited] = (await running.call(contract.deadLetters.list, caller, { limit: 1 })).deadLetters;
     Picky.broken = false;
     const one = await running.call(contract.deadLetters.replay, caller, { id: letters[0]!.id });
-    await until(() => Picky.handled.length === 2);
+    await waitFor(() => Picky.handled.length === 2);
     const rest = await running.call(contract.deadLetters.replay, caller, {});
-    await until(() => Picky.handled.length === 4);
+    await waitFor(() => Picky.handled.length === 4);
 
     expect(
       letters.every(
@@ -124,15 +124,15 @@ describe('Dead letters of a service', () => {
     const seen = (wanted: number) => Watchful.seen.filter((event) => numberOf({ event }) === wanted);
     Picky.broken = true;
     await running.call(contract.happen, caller, { number: 4 });
-    await until(async () => (await list()).length === 1 && seen(4).length === 1);
+    await waitFor(async () => (await list()).length === 1 && seen(4).length === 1);
     Picky.broken = false;
 
     await running.call(contract.deadLetters.replay, caller, {});
-    await until(() => Picky.handled.includes(4));
+    await waitFor(() => Picky.handled.includes(4));
     const id = Picky.lastId;
     await running.call(contract.happen, caller, { number: 14 });
 
-    await until(() => seen(14).length === 1);
+    await waitFor(() => seen(14).length === 1);
     expect(seen(4).map((event) => event.id)).toEqual([id]);
   });
 

@@ -1,5 +1,5 @@
 import type { EventMessage } from '@parley/transport/event-stream';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { DeliveriesRepository } from './deliveries.repository';
 import { PostgresEvents } from './postgres-events';
 import { consumerOf, createOutboxDatabase, happened, type OutboxDatabase, range, silent } from './test/outbox-database';
@@ -67,7 +67,7 @@ describe('The event stream in Postgres', () => {
 
     await events.publish(eventsOf(50));
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(first.numbers().sort((a, b) => a - b)).toEqual(range(50));
     expect(second.numbers().sort((a, b) => a - b)).toEqual(range(50));
     expect(other.deliveries).toEqual([]);
@@ -80,12 +80,12 @@ describe('The event stream in Postgres', () => {
     await events.consume(slow.consumer);
     await events.open();
     await events.publish(eventsOf(1));
-    await until(() => slow.deliveries.length === 1);
+    await waitFor(() => slow.deliveries.length === 1);
 
     await events.publish(eventsOf(1));
     release();
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(slow.deliveries).toHaveLength(1);
   });
 
@@ -110,7 +110,7 @@ describe('The event stream in Postgres', () => {
 
     await events.publish(eventsOf(4));
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(new Set(flaky.numbers().slice(0, 4))).toEqual(new Set(range(4)));
     expect(flaky.numbers().slice(4)).toEqual([1, 1]);
     await expect(delays()).resolves.toEqual(['00:00:01', '00:00:02']);
@@ -128,7 +128,7 @@ describe('The event stream in Postgres', () => {
 
     await events.publish(eventsOf(1));
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(broken.deliveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(broken.deadLetters).toEqual([{ event: eventsOf(1)[0], attempts: 2, reason: 'It does not work.' }]);
   });
@@ -151,8 +151,8 @@ describe('The event stream in Postgres', () => {
 
     await events.publish([event!]);
 
-    await until(() => broken.deliveries.length === 2);
-    await until(async () => (await waiting()) === 0);
+    await waitFor(() => broken.deliveries.length === 2);
+    await waitFor(async () => (await waiting()) === 0);
     expect(broken.deliveries.map((delivery) => [delivery.event.id, delivery.attempt])).toEqual([
       ['event-1', 1],
       ['event-1', 1],
@@ -176,7 +176,7 @@ describe('The event stream in Postgres', () => {
 
     await events.publish(eventsOf(1));
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(graves).toBe(2);
     expect(broken.deliveries).toHaveLength(1);
   });
@@ -194,15 +194,15 @@ describe('The event stream in Postgres', () => {
     await events.consume(slow.consumer);
     await events.open();
     await events.publish(eventsOf(1));
-    await until(() => slow.deliveries.length === 1);
+    await waitFor(() => slow.deliveries.length === 1);
     const [taken] = await leases();
 
-    await until(leases, ([extended]) => extended!.due_at > taken!.due_at);
+    await waitFor(leases, ([extended]) => extended!.due_at > taken!.due_at);
     await events.publish(eventsOf(2));
-    await until(() => slow.deliveries.length === 2);
+    await waitFor(() => slow.deliveries.length === 2);
     release();
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(slow.numbers()).toEqual([1, 2]);
   });
 
@@ -217,7 +217,7 @@ describe('The event stream in Postgres', () => {
 
     await events.open();
 
-    await until(() => heir.deliveries.length === 2);
+    await waitFor(() => heir.deliveries.length === 2);
     expect(heir.deliveries.map(({ attempt }) => attempt).sort()).toEqual([1, 2]);
   });
 
@@ -231,7 +231,7 @@ describe('The event stream in Postgres', () => {
 
     await events.open();
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(deadly.deliveries).toEqual([]);
     expect(deadly.deadLetters).toMatchObject([{ attempts: 4, reason: 'Every process that worked on it ended.' }]);
   });
@@ -246,7 +246,7 @@ describe('The event stream in Postgres', () => {
     await stopping.consume(interrupted.consumer);
     await stopping.open();
     await stopping.publish(eventsOf(2));
-    await until(() => interrupted.deliveries.length === 1);
+    await waitFor(() => interrupted.deliveries.length === 1);
 
     await stopping.drain();
     const heir = consumerOf('long', { maxDeliveries: 1 });
@@ -254,7 +254,7 @@ describe('The event stream in Postgres', () => {
     await next.consume(heir.consumer);
     await next.open();
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(heir.deliveries.map(({ attempt }) => attempt)).toEqual([1, 1]);
     expect(interrupted.deadLetters).toEqual([]);
     expect(interrupted.deliveries).toHaveLength(1);
@@ -270,10 +270,10 @@ describe('The event stream in Postgres', () => {
     await events.open();
 
     await events.publish(eventsOf(2));
-    await until(() => new Set(steady.numbers()).size === 2);
+    await waitFor(() => new Set(steady.numbers()).size === 2);
     await database.events.query('DROP TRIGGER fail_finish ON delivery');
 
-    await until(async () => (await waiting()) === 0);
+    await waitFor(async () => (await waiting()) === 0);
     expect(steady.deadLetters).toEqual([]);
   });
 
@@ -287,7 +287,7 @@ describe('The event stream in Postgres', () => {
     await events.consume(steady.consumer);
     await events.open();
     await events.publish(eventsOf(30));
-    await until(() => steady.deliveries.length > 4);
+    await waitFor(() => steady.deliveries.length > 4);
 
     await database.service.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -295,7 +295,7 @@ describe('The event stream in Postgres', () => {
     );
     goOn();
 
-    await until(async () => (await waiting().catch(() => 1)) === 0);
+    await waitFor(async () => (await waiting().catch(() => 1)) === 0);
     expect(new Set(steady.numbers()).size).toBe(30);
   });
 });

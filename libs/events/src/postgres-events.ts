@@ -1,4 +1,4 @@
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import {
   ackWaitMs,
   type WorkingConsumer,
@@ -17,7 +17,7 @@ import type { DeliveriesRepository, TakenDelivery } from './deliveries.repositor
  */
 export class PostgresEvents implements EventStream {
   private readonly stopping = new AbortController();
-  private readonly consumers: { consumer: WorkingConsumer; loops: Loop[] }[] = [];
+  private readonly consumers: { consumer: WorkingConsumer; loops: PollingWorker[] }[] = [];
 
   isOpen = false;
 
@@ -59,7 +59,8 @@ export class PostgresEvents implements EventStream {
   consume(consumer: WorkingConsumer): Promise<void> {
     const loops = Array.from(
       { length: consumer.concurrency },
-      () => new Loop({ name: consumer.name, intervalMs: 1_000, logger: this.logger }, () => this.round(consumer)),
+      () =>
+        new PollingWorker({ name: consumer.name, intervalMs: 1_000, logger: this.logger }, () => this.round(consumer)),
     );
     this.consumers.push({ consumer, loops });
     if (this.isOpen) loops.forEach((loop) => loop.start());

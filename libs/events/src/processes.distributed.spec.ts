@@ -1,7 +1,7 @@
 import { setDuplicateWindow, storedEventIds } from '@parley/transport/test/stored-events';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import type { run } from '@parley/testing/running-platform';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { unpublished } from './test/outbox-database';
 import { OutboxProcesses } from './test/outbox-processes';
 
@@ -40,17 +40,17 @@ suite('Events between processes', () => {
         const bots = await processes.announceEach(1);
         const eventId = await processes.eventIdOf(bots[0]!);
 
-        await until(async () => (await processes.countWaiting()) === 1);
+        await waitFor(async () => (await processes.countWaiting()) === 1);
         const published = await idsAfter(known);
         process.kill(relay.pid, 'SIGKILL');
         await relay.ended;
         await gate.commit();
-        await until(async () => (await processes.countFree()) === 1);
+        await waitFor(async () => (await processes.countFree()) === 1);
         relay = await processes.startRelay();
 
         expect(published).toEqual([eventId]);
-        await until(async () => (await unpublished(processes.database)) === 0);
-        await until(async () => (await processes.arrivals(bots))[0]! >= times);
+        await waitFor(async () => (await unpublished(processes.database)) === 0);
+        await waitFor(async () => (await processes.arrivals(bots))[0]! >= times);
         await expect(idsAfter(known)).resolves.toEqual(Array(times).fill(eventId));
         await expect(processes.effects(bots)).resolves.toEqual([1]);
       },
@@ -71,11 +71,11 @@ suite('Events between processes', () => {
       const after = await processes.announceEach(5);
       await never.rollBack();
 
-      await until(() => happened([...before, ...after]));
+      await waitFor(() => happened([...before, ...after]));
       const meanwhile = await processes.effects([slow.result]);
       await slow.commit();
 
-      await until(() => happened([slow.result]));
+      await waitFor(() => happened([slow.result]));
       const ids = await idsAfter(known);
       expect(meanwhile).toEqual([0]);
       expect(ids).toHaveLength(11);
@@ -86,15 +86,15 @@ suite('Events between processes', () => {
 
     it('are all published again when the stream is lost, and none takes effect again', async () => {
       const bots = await processes.announceEach(50);
-      await until(() => happened(bots));
-      await until(async () => (await unpublished(processes.database)) === 0);
+      await waitFor(() => happened(bots));
+      await waitFor(async () => (await unpublished(processes.database)) === 0);
 
       await processes.nats.kill();
       await processes.nats.wipe();
       await processes.nats.run();
 
-      await until(async () => (await processes.arrivals(bots)).every((count) => count > 1), Boolean, 60_000);
-      await until(async () => (await unpublished(processes.database)) === 0);
+      await waitFor(async () => (await processes.arrivals(bots)).every((count) => count > 1), Boolean, 60_000);
+      await waitFor(async () => (await unpublished(processes.database)) === 0);
       await expect(processes.effects(bots)).resolves.toEqual(bots.map(() => 1));
     });
 
@@ -102,14 +102,14 @@ suite('Events between processes', () => {
       const gate = await processes.closeGate();
       const first = await processes.announceEach(260);
       // Each relay holds one batch at a time: two waiting transactions belong to two processes with different rows.
-      await until(async () => (await processes.countWaiting()) === 2);
+      await waitFor(async () => (await processes.countWaiting()) === 2);
 
       await gate.commit();
       const rest = await processes.announceEach(140);
 
       const all = [...first, ...rest];
-      await until(() => happened(all), Boolean, 60_000);
-      await until(async () => (await unpublished(processes.database)) === 0);
+      await waitFor(() => happened(all), Boolean, 60_000);
+      await waitFor(async () => (await unpublished(processes.database)) === 0);
       await expect(processes.effects(all)).resolves.toEqual(all.map(() => 1));
     });
   });

@@ -1,7 +1,7 @@
 import { JetStreamEvents } from '@parley/transport/jetstream-events';
 import { NatsLink } from '@parley/transport/nats-connection';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { DeadLettersRepository } from './dead-letters.repository';
 import { Inbox } from './inbox';
 import { Outbox } from './outbox';
@@ -48,14 +48,14 @@ suite('The outbox relay over JetStream', () => {
     relay.start();
     await announce(database.service, range(20));
     relay.wake();
-    await until(() => before.deliveries.length === 20);
-    await until(async () => (await unpublished(database.service)) === 0);
+    await waitFor(() => before.deliveries.length === 20);
+    await waitFor(async () => (await unpublished(database.service)) === 0);
 
     await server.kill();
     await server.wipe();
     await server.run();
 
-    await until(() => before.deliveries.length >= 40);
+    await waitFor(() => before.deliveries.length >= 40);
     expect(
       before
         .numbers()
@@ -67,18 +67,18 @@ suite('The outbox relay over JetStream', () => {
   it('republishes all retained events when the server lost only the newest ones and has grown again', async () => {
     relay.start();
     await announce(database.service, [1, 2]);
-    await until(async () => (await unpublished(database.service)) === 0);
+    await waitFor(async () => (await unpublished(database.service)) === 0);
     await server.kill();
     await server.backUp();
     await server.run();
     await announce(database.service, [3, 4]);
-    await until(async () => (await unpublished(database.service)) === 0);
+    await waitFor(async () => (await unpublished(database.service)) === 0);
 
     await server.kill();
     await server.rollBack();
     await server.run();
     const others = range(10).map((number) => ({ id: `other-${number}`, subject: 'probe.other', data: {} }));
-    await until(() =>
+    await waitFor(() =>
       events.publish(others).then(
         () => true,
         () => false,
@@ -87,7 +87,7 @@ suite('The outbox relay over JetStream', () => {
 
     const record = consumerOf('probe.record');
     await events.consume(record.consumer);
-    await until(() => new Set(record.numbers()).size === 4);
+    await waitFor(() => new Set(record.numbers()).size === 4);
   });
 
   it('restores exactly the effects that a restored Postgres lacks when NATS is started empty', async () => {
@@ -101,8 +101,8 @@ suite('The outbox relay over JetStream', () => {
     relay.start();
     await announce(database.service, range(5));
     relay.wake();
-    await until(() => effects.length === 5);
-    await until(async () => (await unpublished(database.service)) === 0);
+    await waitFor(() => effects.length === 5);
+    await waitFor(async () => (await unpublished(database.service)) === 0);
     await server.kill('SIGTERM');
     await server.wipe();
 
@@ -112,7 +112,7 @@ suite('The outbox relay over JetStream', () => {
     );
     await server.run();
 
-    await until(() => record.deliveries.length >= 10 && effects.length >= 7);
+    await waitFor(() => record.deliveries.length >= 10 && effects.length >= 7);
     expect(effects.slice(5).sort()).toEqual([4, 5]);
   });
 
@@ -132,18 +132,18 @@ suite('The outbox relay over JetStream', () => {
     relay.start();
     await announce(database.service, [1]);
     relay.wake();
-    await until(async () => (await letters.list(1)).length === 1);
+    await waitFor(async () => (await letters.list(1)).length === 1);
     works = true;
 
     await letters.replay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
-    await until(() => effects === 1);
-    await until(async () => (await unpublished(database.service)) === 0);
+    await waitFor(() => effects === 1);
+    await waitFor(async () => (await unpublished(database.service)) === 0);
     await server.kill();
     await server.wipe();
     await server.run();
 
     // Both the event and its replay were redelivered.
-    await until(() => frail.deliveries.length >= 4);
+    await waitFor(() => frail.deliveries.length >= 4);
     expect(new Set(frail.deliveries.map(({ event }) => event.id)).size).toBe(1);
     expect(effects).toBe(1);
   });
@@ -167,13 +167,13 @@ suite('The outbox relay over JetStream', () => {
     link.connection.publish(`events.${happened.subject}`, Buffer.alloc(7_000_000, 0x01));
     await announce(database.service, [1]);
     relay.wake();
-    await until(async () => (await letters.list(2)).length === 2);
+    await waitFor(async () => (await letters.list(2)).length === 2);
     works = true;
 
     const count = await letters.replay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
 
     expect(count).toBe(2);
-    await until(() => effects.includes(1));
+    await waitFor(() => effects.includes(1));
     const [{ data }] = (await database.service.query<{ data: string }>(
       `SELECT data #>> '{}' AS data FROM outbox WHERE jsonb_typeof(data) = 'string'`,
     )) as [{ data: string }];
@@ -185,15 +185,15 @@ suite('The outbox relay over JetStream', () => {
     await events.consume(record.consumer);
     relay.start();
     await server.kill();
-    await until(() => !link.isUp);
+    await waitFor(() => !link.isUp);
     await announce(database.service, range(20));
 
     await expect(relay.publish()).rejects.toThrow('NATS is not connected');
     const kept = await unpublished(database.service);
     await server.run();
 
-    await until(async () => (await unpublished(database.service)) === 0);
-    await until(() => new Set(record.numbers()).size === 20);
+    await waitFor(async () => (await unpublished(database.service)) === 0);
+    await waitFor(() => new Set(record.numbers()).size === 20);
     expect(kept).toBe(20);
   });
 });

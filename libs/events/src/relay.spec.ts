@@ -1,6 +1,6 @@
 import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
 import { newId } from '@parley/persistence/ids';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { DeliveriesRepository } from './deliveries.repository';
 import { Inbox } from './inbox';
 import { Outbox } from './outbox';
@@ -162,7 +162,7 @@ describe('The outbox relay', () => {
       second.wake();
     }
 
-    await until(async () => (await database.service.query('SELECT 1 FROM effect')).length >= 500, Boolean, 60_000);
+    await waitFor(async () => (await database.service.query('SELECT 1 FROM effect')).length >= 500, Boolean, 60_000);
     const effects = await database.service.query<{ number: number }>('SELECT number FROM effect ORDER BY number');
     expect(effects.map(({ number }) => number)).toEqual(range(500));
   });
@@ -195,7 +195,7 @@ describe('The outbox relay', () => {
       await new Outbox().add(tx, happened, { number: 1 });
       await new Promise<void>((resolve) => (commit = resolve));
     });
-    await until(async () => (await connections(`state = 'idle in transaction'`)) === 1);
+    await waitFor(async () => (await connections(`state = 'idle in transaction'`)) === 1);
     await announce(database.service, [2]);
     await relay.publish();
 
@@ -215,7 +215,7 @@ describe('The outbox relay', () => {
     await events.open();
     relay.start();
 
-    await until(async () => (await unpublished(database.service)) === 0);
+    await waitFor(async () => (await unpublished(database.service)) === 0);
     expect(kept).toBe(5);
     expect(sentNumbers()).toEqual(range(5));
   });
@@ -347,7 +347,7 @@ describe('The outbox relay', () => {
     const watching = newRelay()
       .watch()
       .finally(() => (hasLooked = true));
-    await until(async () => hasLooked || (await connections(`wait_event_type = 'Lock'`)) > 0);
+    await waitFor(async () => hasLooked || (await connections(`wait_event_type = 'Lock'`)) > 0);
     held.release();
     await Promise.all([publishing, watching]);
 

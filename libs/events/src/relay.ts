@@ -1,4 +1,4 @@
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { EventStream, StreamPosition } from '@parley/transport/event-stream';
 import type { Logger } from '@parley/logging/logger';
 import type { OutboxRepository } from './outbox.repository';
@@ -8,16 +8,16 @@ const watchMs = 5_000;
 
 /** Outbox relay: publishes rows and marks them. Several relays may run at once; each locks different rows. */
 export class Relay {
-  private readonly publishing: Loop;
-  private readonly watching: Loop;
+  private readonly publishing: PollingWorker;
+  private readonly watching: PollingWorker;
 
   constructor(
     private readonly outbox: OutboxRepository,
     private readonly events: EventStream,
     private readonly logger: Logger,
   ) {
-    this.publishing = new Loop({ name: 'outbox.publish', intervalMs: 1_000, logger }, () => this.publish());
-    this.watching = new Loop({ name: 'outbox.watch', intervalMs: watchMs, logger }, () => this.watch());
+    this.publishing = new PollingWorker({ name: 'outbox.publish', intervalMs: 1_000, logger }, () => this.publish());
+    this.watching = new PollingWorker({ name: 'outbox.watch', intervalMs: watchMs, logger }, () => this.watch());
   }
 
   start(): void {

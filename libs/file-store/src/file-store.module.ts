@@ -25,8 +25,8 @@ import { IndexingJobEntity, IndexingTurnEntity } from './indexing-job.entity';
 import { JobsRepository } from './jobs.repository';
 import { KnowledgeBaseEntity } from './knowledge-base.entity';
 import { Files1795392000000 } from './migrations/1795392000000-files';
-import { ModelCheck } from './model-check';
-import { CloseNextModel, NextModel } from './next-model';
+import { ModelCheckService } from './model-check.service';
+import { CloseNextModel, NextModelService } from './next-model.service';
 import { openBlobs } from './open-blobs';
 import { PassageEntity } from './passage.entity';
 import { PassagesRepository } from './passages.repository';
@@ -93,10 +93,10 @@ export class FileStoreModule {
         },
         {
           provide: nextModel,
-          useFactory: (database: Database, active: Embedder) => NextModel.open(config, database, active),
+          useFactory: (database: Database, active: Embedder) => NextModelService.open(config, database, active),
           inject: [Database, embedder],
         },
-        ModelCheck,
+        ModelCheckService,
         CloseBlobs,
         CloseNextModel,
       ],

@@ -1,4 +1,4 @@
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import { openThreadPool } from '@parley/background/thread-pool';
 import { unavailable } from '@parley/contracts/errors';
 import { CompiledSchemas, firstProblem, type SchemaCheck } from './compiled-schemas';
@@ -21,7 +21,7 @@ export class SchemaChecker {
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
 
-  private readonly slots = new Slots(threads);
+  private readonly slots = new Semaphore(threads);
   private readonly quickSchemas = new CompiledSchemas(200_000);
   private readonly limits: typeof limits;
 

@@ -18,7 +18,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
 import { startLocalPostgres, type LocalPostgres, type LocalPostgresOptions } from './local-postgres';
 import { findPrograms, findSource } from './postgres-programs';
@@ -137,7 +137,7 @@ describe('a running server', () => {
     const client = await connect(postgres.url);
     // The count never checks whether its server is alive.
     const counting = client.query('SELECT count(*) FROM generate_series(1, 10000000)').catch((error: Error) => error);
-    await until(
+    await waitFor(
       () => query(postgres.url, `SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT count%'`),
       (active) => active.length > 0,
     );
@@ -157,7 +157,7 @@ describe('a running server', () => {
     process.kill(firstPid, 'SIGKILL');
     const pidOfData = async () => (await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0];
     // Meanwhile it contains the id of this process, which disowns the data of the dead server.
-    await until(pidOfData, (pid) => ![undefined, '', `${firstPid}`, `${process.pid}`].includes(pid));
+    await waitFor(pidOfData, (pid) => ![undefined, '', `${firstPid}`, `${process.pid}`].includes(pid));
 
     await postgres.stop();
 
@@ -481,6 +481,6 @@ async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 async function queryOnceBack(postgres: LocalPostgres, firstPid: number, text: string): Promise<unknown[]> {
-  await until(() => postgres.pid !== null && postgres.pid !== firstPid);
+  await waitFor(() => postgres.pid !== null && postgres.pid !== firstPid);
   return query(postgres.url, text);
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { findInProc, findWithPs, isRunning } from './processes';
 
 const sources = process.platform === 'linux' ? [findInProc, findWithPs] : [findWithPs];
@@ -34,7 +34,7 @@ describe.each(sources)('%p', (find) => {
     try {
       const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
 
-      await until(
+      await waitFor(
         () => find(Number(pid)),
         (found) => found === null,
       );

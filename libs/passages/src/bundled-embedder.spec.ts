@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { BundledEmbedder, threadsFor } from './bundled-embedder';
 import { dot } from './vectors';
 
@@ -127,7 +127,7 @@ it('rejects a text whose threads die twice, and embeds the next', async () => {
   const embedding = embedder.embed([prose]);
   embedding.catch(() => undefined);
   for (let deaths = 0; deaths < 2; deaths++) {
-    await until(() => workersOf(embedder).length > 0);
+    await waitFor(() => workersOf(embedder).length > 0);
     await workersOf(embedder)[0]!.terminate();
   }
 

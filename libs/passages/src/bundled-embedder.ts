@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { memoryLimitBytes } from '@parley/background/memory-limit';
 import { type Embedder, EmbedderUnavailable } from './embedder';
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import { textWindows } from './text-windows';
 import { toUnit } from './vectors';
 
@@ -30,13 +30,13 @@ export function threadsFor(cores: number, limitBytes: number): number {
 export class BundledEmbedder implements Embedder {
   readonly model = 'universal-sentence-encoder-lite';
   readonly dimensions = 512;
-  private readonly slots: Slots;
+  private readonly slots: Semaphore;
   private readonly workers = new Set<Worker>();
   private readonly idle: Worker[] = [];
   private closed = false;
 
   constructor({ threads = threadsFor(availableParallelism(), memoryLimitBytes()) }: BundledEmbedderOptions = {}) {
-    this.slots = new Slots(threads);
+    this.slots = new Semaphore(threads);
   }
 
   async ready(): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { documentTerms } from './lexicon';
 import { LocalIndex } from './local-index';
 import { localIndexTables1795392000000 } from './migrations/1795392000000-local-index-tables';
@@ -152,7 +152,7 @@ it('reads a bot once for concurrent first searches, even when all callers have a
 
   const first = index.search(bot, { ...query(), signal: left.signal }).catch(() => []);
   const second = index.search(bot, query({ limit: 50 }));
-  await until(
+  await waitFor(
     () => reads,
     (begun) => begun > 0,
   );
@@ -245,7 +245,7 @@ it('gives a removal that waited for a write a higher revision than the write', a
   const written = await test.database.transaction(async (tx) => {
     await tx.query('SELECT 1 FROM local_index_tenant WHERE bot_id = $1 FOR UPDATE', [bot]);
     removal = openIndex().removeFile(bot, 'file_a', null);
-    await until(
+    await waitFor(
       () =>
         test.database.query(
           "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { json, LoopbackServer, type Answer, type LoopbackRequest } from '@parley/testing/loopback-server';
-import { until } from '@parley/testing/until';
+import { json, LoopbackServer, type RequestHandler, type LoopbackRequest } from '@parley/testing/loopback-server';
+import { waitFor } from '@parley/testing/wait-for';
 import { OpenAiEmbedder, type OpenAiEmbedderOptions } from './openai-embedder';
 
 let server: LoopbackServer;
-let answer: Answer;
+let answer: RequestHandler;
 
 beforeEach(async () => {
   answer = lengths;
@@ -20,7 +20,7 @@ afterEach(() => server.close());
 const open = (options: Partial<OpenAiEmbedderOptions> = {}) =>
   new OpenAiEmbedder({ url: server.url, model: 'some-model', apiKey: 'sk-secret', timeoutMs: 2_000, ...options });
 const inputOf = ({ body }: LoopbackRequest) => (body as { input: string[] }).input;
-const lengths: Answer = (request, response) => {
+const lengths: RequestHandler = (request, response) => {
   const data = inputOf(request).map((text, index) => ({ index, embedding: [text.length, 1] }));
   return json({ data: data.reverse() })(request, response);
 };
@@ -185,7 +185,7 @@ describe('when key, model, address or quota is wrong', () => {
 });
 
 describe('when the answer is unusable', () => {
-  it.each<[string, Answer, string]>([
+  it.each<[string, RequestHandler, string]>([
     ['status 500', json({ error: 'Out of memory' }, 500), 'answered 500: Out of memory'],
     ['status 502 without a body', json('', 502), 'answered 502: no message'],
     ['garbage', json('<html>Welcome</html>'), 'not a list of embeddings'],
@@ -234,7 +234,7 @@ describe('when the answer is unusable', () => {
     await expect(open({ timeoutMs: 20_000 }).embed(['x'])).rejects.toThrow('answered with more than');
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, RequestHandler]>([
     ['at all', () => undefined],
     [
       'beyond the headers',
@@ -272,7 +272,7 @@ it('rejects with the reason of the signal when aborted', async () => {
   const embedder = open({ batchSize: 1, concurrency: 1 });
   const embedding = embedder.embed(['under way', 'queued'], abort.signal);
   embedding.catch(() => undefined);
-  await until(() => server.requests.length === 1);
+  await waitFor(() => server.requests.length === 1);
 
   abort.abort(new Error('the file was replaced'));
 
@@ -287,7 +287,7 @@ it('rejects pending and later calls when closed', async () => {
   const embedder = open();
   const embedding = embedder.embed(['x']);
   embedding.catch(() => undefined);
-  await until(() => server.requests.length === 1);
+  await waitFor(() => server.requests.length === 1);
 
   await embedder.close();
 

@@ -1,5 +1,5 @@
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from './embedder';
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import { parseJson } from '@parley/openai/answer';
 import { type OpenAiServer, post } from '@parley/openai/post';
 import { toUnit } from './vectors';
@@ -24,7 +24,7 @@ export class OpenAiEmbedder implements Embedder {
   private readonly server: OpenAiServer;
   private readonly batchSize: number;
   private readonly maxBatchCharacters: number;
-  private readonly slots: Slots;
+  private readonly slots: Semaphore;
   private readonly closing = new AbortController();
   private knownDimensions?: number;
 
@@ -40,7 +40,7 @@ export class OpenAiEmbedder implements Embedder {
     };
     this.batchSize = options.batchSize ?? 32;
     this.maxBatchCharacters = options.maxBatchCharacters ?? 32_000;
-    this.slots = new Slots(options.concurrency ?? 4);
+    this.slots = new Semaphore(options.concurrency ?? 4);
   }
 
   /** Learned from the first answer; throws before. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { QdrantIndex } from './qdrant-index';
 import { describeLargePassageIndex } from './test/large-index.behaviour';
 import { describePassageIndex, testEmbedder } from './test/passage-index.behaviour';
@@ -29,7 +29,7 @@ async function nameOf(model: string): Promise<string> {
 
 const isGreen = async (model: string) => {
   const path = `/collections/${await nameOf(model)}`;
-  await until(
+  await waitFor(
     async () => (await ask<Collection>('GET', path)).result.status,
     (status) => status === 'green',
     900_000,

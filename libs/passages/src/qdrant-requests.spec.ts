@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
 import type { Logger } from '@parley/logging/logger';
-import { json, LoopbackServer, type Answer, type LoopbackRequest } from '@parley/testing/loopback-server';
+import { json, LoopbackServer, type RequestHandler, type LoopbackRequest } from '@parley/testing/loopback-server';
 import { IndexHealth } from './index-health';
 import { queryTerms } from './lexicon';
 import { PreparedIndex } from './prepared-index';
@@ -28,7 +28,7 @@ const configured = (hnsw_config: object) => json({ result: { config: { hnsw_conf
 const withoutGraphs = { m: 0, payload_m: 0 };
 
 let server: LoopbackServer;
-let answers: Record<string, Answer>;
+let answers: Record<string, RequestHandler>;
 let index: QdrantIndex;
 
 beforeEach(async () => {
@@ -378,7 +378,7 @@ describe('search', () => {
       expect(logged).toEqual([['search returned degraded results: dense side incomplete', { bot, nearest: 0 }]]);
     });
 
-    it.each<[string, string[], string, Answer, number]>([
+    it.each<[string, string[], string, RequestHandler, number]>([
       ['words find a point that is not among the few nearest', incomplete, 'hello', found([hit('a')], [hit('b')]), 0],
       ['nothing is near, of a bot that has points', incomplete, '?!', found([]), 3],
       ['nothing is near, of a bot that has no points', [], '?!', found([]), 0],
@@ -528,7 +528,7 @@ describe('a Qdrant server that lost its data', () => {
   const vanish = () => {
     const isThere = () => server.requests.some(({ method, path }) => method === 'PUT' && path === collection);
     const unlessThere =
-      (answer: Answer): Answer =>
+      (answer: RequestHandler): RequestHandler =>
       (request, response) =>
         (isThere() ? answer : missing)(request, response);
     answers[`GET ${name}`] = unlessThere(configured(withoutGraphs));
@@ -742,7 +742,7 @@ describe('a Qdrant server with wrong answers', () => {
     expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, RequestHandler]>([
     ['garbage', json('<html>')],
     ['a cut connection', (_, response) => void response.destroy()],
     ['silence', () => undefined],

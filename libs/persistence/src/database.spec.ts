@@ -7,7 +7,7 @@ import {
   type EmptyDatabase,
   type TestDatabase,
 } from '@parley/testing/test-database';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import type { QueryRunner } from 'typeorm';
 import { Database, OutdatedSchema } from './database';
 import { CannotConnect, isStopped, isUniqueViolation } from './errors';
@@ -30,7 +30,7 @@ class AfterThreeCame1700000000000 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     const othersWaiting = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-    await until(
+    await waitFor(
       () => runner.query(othersWaiting) as Promise<unknown[]>,
       (others) => others.length === 3,
     );
@@ -193,7 +193,7 @@ describe('A transaction', () => {
       test.database.transaction(async (tx) => {
         await tx.query('SELECT 1 FROM thing WHERE name = $1 FOR UPDATE', [first]);
         holders += 1;
-        await until(() => holders === 2);
+        await waitFor(() => holders === 2);
         await tx.query('SELECT 1 FROM thing WHERE name = $1 FOR UPDATE', [second]);
       });
 
@@ -305,7 +305,7 @@ describe('A database that does not answer', () => {
         'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
       );
     const running = database.query('SELECT pg_sleep(20)');
-    const asleep = until(
+    const asleep = waitFor(
       () => other.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`),
       (sleepers) => sleepers.length > 0,
     );
@@ -313,7 +313,7 @@ describe('A database that does not answer', () => {
 
     await database.query('SELECT 1');
     await cut();
-    await until(() => database.use.idle === 0);
+    await waitFor(() => database.use.idle === 0);
 
     expect(outcome).toMatchObject({ status: 'rejected', reason: unavailable });
     await expect(database.query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
@@ -446,7 +446,7 @@ describe('A network that drops packets', () => {
   it('results in OperationTimeout when the connection breaks before the answer to a single statement', async () => {
     link.state = 'swallows answers';
     const failing = expect(database.query(`INSERT INTO thing VALUES ('a')`)).rejects.toMatchObject(maybeDone);
-    await until(
+    await waitFor(
       () => namesIn(test.database),
       (names) => names.length > 0,
     );
@@ -564,7 +564,7 @@ describe('A database that refuses writes', () => {
     await setReadOnly('on');
 
     // The pool may still lend a connection that was terminated.
-    const failed = await until(
+    const failed = await waitFor(
       () => write().catch((error: unknown) => error),
       (error) => (error as { retryAfterSeconds?: number }).retryAfterSeconds === 30,
     );
@@ -575,7 +575,7 @@ describe('A database that refuses writes', () => {
     await setReadOnly('off');
     // Connections opened meanwhile are read-only: each failed write ends its own.
     expect(
-      await until(() =>
+      await waitFor(() =>
         write().then(
           () => 'written',
           () => undefined,

@@ -4,7 +4,7 @@ import { isReplayed } from '@parley/contracts/replayed';
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { Database, type Sql, type Transaction } from './database';
-import { type Asker, Idempotency } from './idempotency';
+import { type IdempotencyScope, Idempotency } from './idempotency';
 import { idempotencyTables1795392000000 } from './migrations/1795392000000-idempotency-tables';
 
 class Thing {
@@ -34,7 +34,7 @@ function operationOf(subject: string): Operation<Thing, Thing> {
 }
 
 /** Caller with an idempotency key that no other test uses. */
-function asker(changes: Partial<Asker> = {}): Asker {
+function asker(changes: Partial<IdempotencyScope> = {}): IdempotencyScope {
   keys += 1;
   return { idempotencyKey: `key ${keys}`, credential: 'bak', bot: { id: 'bot-1', workspaceId: 'ws-1' }, ...changes };
 }
@@ -267,7 +267,7 @@ describe('The same key', () => {
   const pat = { credential: 'pat', account: { id: 'account-1', email: 'a@example.com' } } as const;
   const chat = { credential: 'user', user: { id: 'user-1' } } as const;
 
-  it.each<[string, Partial<Asker>, Partial<Asker>]>([
+  it.each<[string, Partial<IdempotencyScope>, Partial<IdempotencyScope>]>([
     ['of another bot', {}, { bot: { id: 'bot-2', workspaceId: 'ws-1' } }],
     ['of another account', pat, { ...pat, account: { id: 'account-2', email: 'a@example.com' } }],
     ['of another kind of credential', {}, { ...pat, account: undefined }],
@@ -375,7 +375,7 @@ describe('The stored answer of a key', () => {
 });
 
 describe('An expired key', () => {
-  async function age(who: Asker, time: string): Promise<void> {
+  async function age(who: IdempotencyScope, time: string): Promise<void> {
     await test.database.query('UPDATE idempotency_key SET created_at = now() - $2::interval WHERE key = $1', [
       who.idempotencyKey,
       time,

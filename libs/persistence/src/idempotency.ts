@@ -10,7 +10,7 @@ import { isUnsettled } from './errors';
 const keptHours = 24;
 
 /** Caller fields that determine the scope of an idempotency key. The service has verified the user. */
-export type Asker = Pick<
+export type IdempotencyScope = Pick<
   Caller,
   'idempotencyKey' | 'credential' | 'account' | 'workspace' | 'bot' | 'integration' | 'user'
 >;
@@ -41,7 +41,7 @@ export class Idempotency {
    * result counts for all.
    */
   async run<T extends object | undefined>(
-    asker: Asker,
+    asker: IdempotencyScope,
     { subject }: Operation,
     input: object,
     work: (tx: Transaction) => Promise<T>,
@@ -67,7 +67,7 @@ export class Idempotency {
 
   /** Variant of `run` for a single statement, which needs no explicit transaction without a key. */
   async runStatement<T extends object>(
-    asker: Asker,
+    asker: IdempotencyScope,
     operation: Operation,
     input: object,
     work: (sql: Sql) => Promise<T>,
@@ -79,7 +79,7 @@ export class Idempotency {
    * Stored answer of the caller's key, for work that another service must do first. Undefined without a key and for a
    * first request. Throws InvalidPayload as `run` does.
    */
-  async find<T extends object>(asker: Asker, { subject }: Operation, input: object): Promise<T | undefined> {
+  async find<T extends object>(asker: IdempotencyScope, { subject }: Operation, input: object): Promise<T | undefined> {
     const { idempotencyKey } = asker;
     if (idempotencyKey === undefined) return undefined;
     const kept = await find<T>(this.database, [scopeOf(asker), subject, idempotencyKey], hashOf(input));
@@ -121,7 +121,7 @@ export class Idempotency {
 }
 
 /** True for the first request of this name. An advisory lock keeps the name until the transaction ends. */
-async function claim(tx: Transaction, name: Name, { bot }: Asker, bodyHash: Buffer): Promise<boolean> {
+async function claim(tx: Transaction, name: Name, { bot }: IdempotencyScope, bodyHash: Buffer): Promise<boolean> {
   const [found] = await tx.query<{ isFree: boolean; isFirst: boolean }>(
     `WITH lock AS MATERIALIZED (
        SELECT pg_try_advisory_xact_lock(hashtextextended(
@@ -178,7 +178,7 @@ async function keep(tx: Transaction, name: Name, answer: object | undefined, isF
 }
 
 /** Throws for an anonymous caller: all of them would share their keys. */
-function scopeOf({ credential, account, workspace, bot, integration, user }: Asker): string {
+function scopeOf({ credential, account, workspace, bot, integration, user }: IdempotencyScope): string {
   if ((credential === 'none' || credential === 'user') && !user)
     throw new Error('An anonymous request cannot have an idempotency key: exclude its operation from idempotency.');
   const place = bot?.id ?? workspace?.id;

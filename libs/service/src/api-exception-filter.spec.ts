@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { type FastifyInstance, fastify } from 'fastify';
 import pino from 'pino';
 import { ApiExceptionFilter } from './api-exception.filter';
@@ -51,11 +51,11 @@ async function dropBody(path: string, headers: string[], begun: string, leave: '
   socket.write([`POST ${path} HTTP/1.1`, 'host: here', 'x-request-id: dropped', ...headers, '', begun].join('\r\n'));
   await asked;
   socket[leave]();
-  await until(() => lines.some((line) => line.requestId === 'dropped'));
+  await waitFor(() => lines.some((line) => line.requestId === 'dropped'));
   // Log lines of the dropped request are written before the next one is answered.
   await fetch(`http://127.0.0.1:${port()}/parsed`, { method: 'POST', headers: { 'x-request-id': 'next' } });
   const isNext = (line: Line) => line.requestId === 'next';
-  await until(() => lines.some(isNext));
+  await waitFor(() => lines.some(isNext));
   lines.splice(lines.findIndex(isNext), 1);
 }
 

@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
-import { Overloaded } from './admission';
+import { Overloaded } from './concurrency-limiter';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,7 +1,7 @@
 import { type DynamicModule, Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { plainSchema } from '@parley/testing/plain-schema';
 import { ServiceConfig } from './config';
 import type { Platform } from './platform';
@@ -63,7 +63,7 @@ describe('a service', () => {
         (row) => row.name,
       );
 
-    const left = await until(list, (names) => !names.includes('old'));
+    const left = await waitFor(list, (names) => !names.includes('old'));
 
     expect(left).toEqual(kept);
   });

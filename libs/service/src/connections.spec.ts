@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { Connections } from './connections';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -44,7 +44,7 @@ async function client(sent: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   const [accepted] = (await once(server, 'connection')) as [Socket];
   if (sent) socket.write(sent);
-  await until(
+  await waitFor(
     () => accepted.bytesRead,
     (read) => read === sent.length,
   );
@@ -97,7 +97,7 @@ describe('closing a server', () => {
     const taken: ServerResponse[] = [];
     await listen((_request, response) => taken.push(response));
     const answers = [get(), get()];
-    await until(
+    await waitFor(
       () => taken.length,
       (count) => count === 2,
     );

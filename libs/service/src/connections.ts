@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { within } from '@parley/background/within';
+import { withTimeout } from '@parley/background/with-timeout';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { newErrorId, toErrorBody } from './error-body';
 
@@ -37,9 +37,9 @@ export class Connections {
     this.isClosing = true;
     const busy = new Set([...this.underWay.values()].map(({ socket }) => socket));
     for (const socket of this.sockets) if (!busy.has(socket)) socket.destroy();
-    if (await within(finishMs, closed)) return;
+    if (await withTimeout(finishMs, closed)) return;
     for (const [response, request] of this.underWay) answerUnfinished(request, response);
-    if (await within(lastAnswersMs, closed)) return;
+    if (await withTimeout(lastAnswersMs, closed)) return;
     for (const socket of this.sockets) socket.destroy();
     await closed;
   }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { LoopDelay } from './loop-delay';
 
 describe('the delay of an event loop', () => {
@@ -29,7 +29,7 @@ describe('the delay of an event loop', () => {
     }
 
     expect(delay.ms).toBeGreaterThan(50);
-    await until(() => delay.ms < 50);
+    await waitFor(() => delay.ms < 50);
     delay.stop();
   });
 });

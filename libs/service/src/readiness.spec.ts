@@ -1,10 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { BreakableLink } from '@parley/testing/breakable-link';
-import { sendTo } from '@parley/testing/front-door';
+import { sendTo } from '@parley/testing/public-api';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { plainSchema } from '@parley/testing/plain-schema';
 import { ServiceConfig } from './config';
 import type { Platform } from './platform';
@@ -39,7 +39,7 @@ describe('a service whose connection pool is exhausted by slow statements', () =
     database = service.apps[0]!.get(Database, { strict: false });
     const released = new Promise<void>((resolve) => (letGo = resolve));
     held = Promise.all(Array.from({ length: poolSize }, () => database.transaction(() => released)));
-    await until(() => database.use.inUse === poolSize && database.use.idle === 0);
+    await waitFor(() => database.use.inUse === poolSize && database.use.idle === 0);
   });
 
   afterAll(async () => {
@@ -53,7 +53,7 @@ describe('a service whose connection pool is exhausted by slow statements', () =
 
   it('is ready while Postgres responds, without waiting for a pooled connection', async () => {
     const waiting = database.query('SELECT 1').catch(() => undefined);
-    await until(() => database.use.waiting > 0);
+    await waitFor(() => database.use.waiting > 0);
 
     expect(await sendTo(service.url, 'GET /readyz')).toMatchObject({ status: 200, json: { status: 'ready' } });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { type FastifyInstance, fastify } from 'fastify';
 import pino from 'pino';
 import { Metrics } from './metrics';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const lineOf = (id: string) =>
-  until(
+  waitFor(
     () => lines.find((line) => line['requestId'] === id),
     (line) => line !== undefined,
   );

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { within } from '@parley/background/within';
+import { withTimeout } from '@parley/background/with-timeout';
 import { JetStreamEvents } from '@parley/transport/jetstream-events';
 import { NatsLink } from '@parley/transport/nats-connection';
 import { NatsDriver } from '@parley/transport/nats-driver';
@@ -40,7 +40,7 @@ export async function runApp<C extends ProcessConfig>(definition: AppDefinition<
   const starting = startApp(definition, config, nats, logger);
   onStopSignal(async () => {
     logger.info(`${name} is stopping`);
-    const isDone = await within(stopLimitMs(config), stopApp(starting, config));
+    const isDone = await withTimeout(stopLimitMs(config), stopApp(starting, config));
     if (!isDone) logger.warn(`${name} exits before everything has stopped`);
     await stopTracing(flushMs);
   }, logger);

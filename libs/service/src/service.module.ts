@@ -9,7 +9,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { retentionHours } from '@parley/transport/event-stream';
@@ -23,7 +23,7 @@ import { Inbox } from '@parley/events/inbox';
 import { Outbox } from '@parley/events/outbox';
 import { OutboxRepository } from '@parley/events/outbox.repository';
 import { Relay } from '@parley/events/relay';
-import { Admission } from './admission';
+import { ConcurrencyLimiter } from './concurrency-limiter';
 import { ApiExceptionFilter } from './api-exception.filter';
 import type { ServiceConfig } from './config';
 import { Connections } from './connections';
@@ -145,7 +145,7 @@ function parleyServer(
   letters: DeadLettersRepository,
 ): ParleyServer {
   const { serviceMaxInFlight: max, maxLoopDelayMs } = database.config;
-  const admission = new Admission({ place: name, max, maxLoopDelayMs, metrics });
+  const limiter = new ConcurrencyLimiter({ place: name, max, maxLoopDelayMs, metrics });
   return new ParleyServer({
     service: name,
     contract,
@@ -155,7 +155,7 @@ function parleyServer(
     logger,
     deadLetter: (consumer, event, attempts, reason) => letters.add(consumer, event, attempts, reason),
     observe: (handled) => metrics.observeHandled(handled),
-    admit: (operation) => (isForClients(operation) ? admission.enter() : admission.enterAnyway()),
+    admit: (operation) => (isForClients(operation) ? limiter.enter() : limiter.enterAnyway()),
   });
 }
 
@@ -178,7 +178,7 @@ class ServiceLifecycle
   implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private readonly relay: Relay;
-  private readonly cleaning: Loop;
+  private readonly cleaning: PollingWorker;
 
   constructor(
     @Inject(platformToken) private readonly platform: Platform,
@@ -192,7 +192,7 @@ class ServiceLifecycle
     outbox: Outbox,
   ) {
     this.relay = new Relay(outboxRows, platform.events, platform.logger);
-    this.cleaning = new Loop({ name: 'service.clean', intervalMs: cleanMs, logger: platform.logger }, () =>
+    this.cleaning = new PollingWorker({ name: 'service.clean', intervalMs: cleanMs, logger: platform.logger }, () =>
       this.clean(),
     );
     outbox.onCommit(() => this.relay.wake());

@@ -1,4 +1,4 @@
-import { until } from './until';
+import { waitFor } from './wait-for';
 import { randomUUID } from 'node:crypto';
 import type { BotCaller } from '@parley/contracts/access';
 import { type Passage, type Passages } from '@parley/contracts/passages';
@@ -75,7 +75,7 @@ export class BotFiles {
 
   /** Waits until the file has no pending upload or indexing, and returns it. */
   settled(id: string, timeoutMs?: number): Promise<File> {
-    return until(
+    return waitFor(
       () => this.get(id),
       ({ status }) => !status.endsWith('_pending'),
       timeoutMs,

@@ -12,7 +12,7 @@ export interface LoopbackRequest {
   bytes: Buffer;
 }
 
-export type Answer = (request: LoopbackRequest, response: ServerResponse) => void | Promise<void>;
+export type RequestHandler = (request: LoopbackRequest, response: ServerResponse) => void | Promise<void>;
 
 /** HTTP server on a free port of the loopback address, which records its requests. */
 export class LoopbackServer {
@@ -37,9 +37,9 @@ export class LoopbackServer {
     });
   });
 
-  private constructor(private readonly answer: Answer) {}
+  private constructor(private readonly answer: RequestHandler) {}
 
-  static async start(answer: Answer): Promise<LoopbackServer> {
+  static async start(answer: RequestHandler): Promise<LoopbackServer> {
     const loopback = new LoopbackServer(answer);
     loopback.server.listen(0, '127.0.0.1');
     await once(loopback.server, 'listening');
@@ -57,7 +57,7 @@ export class LoopbackServer {
   }
 }
 
-export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Answer {
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): RequestHandler {
   return (_, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));

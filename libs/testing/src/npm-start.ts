@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port';
 import type { RunningPlatform } from './running-platform';
-import { until } from './until';
+import { waitFor } from './wait-for';
 
 const startTimeoutMs = 60_000;
 
@@ -41,7 +41,7 @@ export class NpmStart {
     npm.stdout.on('data', (data: Buffer) => (this.said += data.toString()));
     npm.stderr.on('data', (data: Buffer) => (this.said += data.toString()));
     this.npm = npm;
-    await until(() => this.hasEnded || this.said.includes('Parley is ready'), Boolean, startTimeoutMs);
+    await waitFor(() => this.hasEnded || this.said.includes('Parley is ready'), Boolean, startTimeoutMs);
     if (this.hasEnded) throw new Error(`npm start ended:\n${this.said}`);
   }
 

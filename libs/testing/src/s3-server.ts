@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 /** Fault of a request: an error status, or a connection that is cut in the middle. */
 export type S3Fault = 500 | 503 | 'cut';
 
-interface Question {
+interface S3Request {
   method: string;
   key: string;
   query: URLSearchParams;
@@ -80,7 +80,7 @@ export class S3Server {
   }
 
   private answer(
-    { method, key, query }: Question,
+    { method, key, query }: S3Request,
     body: Buffer,
     headers: IncomingMessage['headers'],
     response: ServerResponse,
@@ -149,7 +149,7 @@ export class S3Server {
   }
 }
 
-function verbOf({ method, key }: Question): S3Verb | undefined {
+function verbOf({ method, key }: S3Request): S3Verb | undefined {
   if (key === '') return undefined;
   return method === 'GET' ? 'get' : method === 'PUT' ? 'put' : undefined;
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLogger } from '@parley/logging/logger';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { traceToCollector } from './collector';
 import { continueTrace, currentTraceparent, inSpan, isTracing } from './tracing';
 
@@ -76,10 +76,10 @@ it('logs once that spans are lost and once that exports work again, and fails no
 
   for (const refusals of [1, 2, 3]) {
     expect(await traced()).toBe('done');
-    await until(() => collector.bodies.length >= refusals);
+    await waitFor(() => collector.bodies.length >= refusals);
   }
   collector.answer.status = 200;
-  await until(async () => (await traced()) && told.info.mock.calls.length > 0);
+  await waitFor(async () => (await traced()) && told.info.mock.calls.length > 0);
   await stop(flushMs);
 
   expect(told.warn).toHaveBeenCalledTimes(1);
@@ -93,7 +93,7 @@ it('stops in time when the collector does not respond', async () => {
   const stop = traceToCollector('parley-test', logger);
   await continueTrace(undefined, work, () => Promise.resolve());
 
-  await until(() => unanswered.length === 1);
+  await waitFor(() => unanswered.length === 1);
   await stop(200);
 
   // The exporter is still waiting.

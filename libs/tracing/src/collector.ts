@@ -7,7 +7,7 @@ import {
   type SpanExporter,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { within } from '@parley/background/within';
+import { withTimeout } from '@parley/background/with-timeout';
 import type { Logger } from '@parley/logging/logger';
 import { traceBy } from './tracing';
 
@@ -35,7 +35,7 @@ export function traceTo(serviceName: string, processor: SpanProcessor): StopTrac
   traceBy({ tracer: provider.getTracer('parley'), contexts: new AsyncLocalStorageContextManager() });
   return async (flushMs) => {
     traceBy(undefined);
-    await within(
+    await withTimeout(
       flushMs,
       provider.shutdown().catch(() => undefined),
     );

@@ -1,4 +1,4 @@
-import { within } from '@parley/background/within';
+import { withTimeout } from '@parley/background/with-timeout';
 import { ApiError } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
 import type { Message, RequestMessage } from './message';
@@ -69,9 +69,9 @@ export class InFlight {
   async settled(timeoutMs: number): Promise<void> {
     if (this.underWay.size === 0) return;
     const idle = new Promise<void>((resolve) => (this.onIdle = resolve));
-    if (await within(timeoutMs, idle)) return;
+    if (await withTimeout(timeoutMs, idle)) return;
     for (const cut of this.underWay) cut();
-    await within(lastAnswersMs, idle);
+    await withTimeout(lastAnswersMs, idle);
   }
 }
 

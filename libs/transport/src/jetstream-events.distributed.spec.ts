@@ -1,6 +1,6 @@
 import { connect } from 'nats';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { type Delivery, type EventMessage, redeliveryDelayMs, type WorkingConsumer } from './event-stream';
 import { JetStreamEvents } from './jetstream-events';
 import { NatsLink } from './nats-connection';
@@ -99,7 +99,7 @@ suite('Events over JetStream', () => {
 
     await publisher.events.publish(events);
 
-    await until(() => first.deliveries.length >= 50 && second.deliveries.length >= 50);
+    await waitFor(() => first.deliveries.length >= 50 && second.deliveries.length >= 50);
     expect(first.ids().sort()).toEqual(events.map(({ id }) => id).sort());
     expect(second.ids().sort()).toEqual(events.map(({ id }) => id).sort());
     expect(first.deliveries.every(({ attempt }) => attempt === 1)).toBe(true);
@@ -113,7 +113,7 @@ suite('Events over JetStream', () => {
 
     await events.consume(late.consumer);
 
-    await until(() => late.deliveries.length === 3);
+    await waitFor(() => late.deliveries.length === 3);
     expect(late.deliveries[0]!.event).toEqual({ id: `${subject}-1`, subject, data: { index: 0 } });
   });
 
@@ -126,7 +126,7 @@ suite('Events over JetStream', () => {
 
     await events.publish(eventsOf(subject, 1).map((event) => ({ ...event, traceparent })));
 
-    await until(() => traced.deliveries.length === 1);
+    await waitFor(() => traced.deliveries.length === 1);
     expect(traced.deliveries[0]!.event.traceparent).toBe(traceparent);
   });
 
@@ -139,7 +139,7 @@ suite('Events over JetStream', () => {
     await events.publish(eventsOf(subject, 5));
     await events.publish(eventsOf(subject, 6));
 
-    await until(() => once.ids().includes(`${subject}-6`));
+    await waitFor(() => once.ids().includes(`${subject}-6`));
     expect(once.ids()).toHaveLength(6);
   });
 
@@ -163,7 +163,7 @@ suite('Events over JetStream', () => {
     await events.publish([next!]);
 
     // Events and repeats are two queues: order holds within each only.
-    await until(() => first.deliveries.length === 4 && second.deliveries.length === 2);
+    await waitFor(() => first.deliveries.length === 4 && second.deliveries.length === 2);
     expect(first.ids().sort()).toEqual([event, event, next, next].map((message) => message!.id));
     expect(second.deliveries.map((delivery) => delivery.event)).toEqual([event, next]);
   });
@@ -181,7 +181,7 @@ suite('Events over JetStream', () => {
 
     await events.publish(eventsOf(subject, 4));
 
-    await until(() => flaky.deliveries.length === 5);
+    await waitFor(() => flaky.deliveries.length === 5);
     expect(flaky.ids().slice(0, 2)).toEqual([`${subject}-1`, `${subject}-2`]);
     expect(flaky.ids().sort()).toEqual([1, 1, 2, 3, 4].map((number) => `${subject}-${number}`));
     const delayNs = redeliveryDelayMs(1) * 1_000_000;
@@ -201,14 +201,14 @@ suite('Events over JetStream', () => {
 
     await events.publish([event!]);
 
-    await until(() => broken.deadLetters.length === 1);
+    await waitFor(() => broken.deadLetters.length === 1);
     const isSettled = () =>
       raw(async (connection) => {
         const { consumers } = await connection.jetstreamManager();
         const { num_ack_pending, num_pending } = await consumers.info('PARLEY', durableOf(broken));
         return num_ack_pending + num_pending === 0;
       });
-    await until(isSettled);
+    await waitFor(isSettled);
     expect(broken.deliveries.map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(broken.deadLetters).toEqual([{ event, attempts: 2, reason: 'It does not work.' }]);
   });
@@ -229,7 +229,7 @@ suite('Events over JetStream', () => {
 
     await events.publish(eventsOf(subject, 1));
 
-    await until(() => graves === 2);
+    await waitFor(() => graves === 2);
     expect(broken.deliveries).toHaveLength(1);
   });
 
@@ -241,7 +241,7 @@ suite('Events over JetStream', () => {
     let ended = 0;
     const slow = consumerOf(subject, {
       handle: async () => {
-        await until(() => acks.filter((ack) => ack === '+WPI').length > longerThanAckWait);
+        await waitFor(() => acks.filter((ack) => ack === '+WPI').length > longerThanAckWait);
         ended += 1;
       },
     });
@@ -250,7 +250,7 @@ suite('Events over JetStream', () => {
 
     await here.events.publish(eventsOf(subject, 1));
 
-    await until(() => ended > 0);
+    await waitFor(() => ended > 0);
     expect(slow.deliveries).toHaveLength(1);
   });
 
@@ -261,13 +261,13 @@ suite('Events over JetStream', () => {
     const never = consumerOf(subject, { handle: () => new Promise((resolve) => (release = resolve)) });
     await dying.events.consume(never.consumer);
     await living.events.publish(eventsOf(subject, 1));
-    await until(() => never.deliveries.length === 1);
+    await waitFor(() => never.deliveries.length === 1);
 
     await dying.link.connection.close();
     const heir = consumerOf(subject);
     await living.events.consume(heir.consumer);
 
-    await until(() => heir.deliveries.length === 1);
+    await waitFor(() => heir.deliveries.length === 1);
     expect(heir.deliveries[0]).toMatchObject({ attempt: 2, event: { id: `${subject}-1` } });
     release();
   });
@@ -281,14 +281,14 @@ suite('Events over JetStream', () => {
     });
     await leaving.events.consume(interrupted.consumer);
     await leaving.events.publish(eventsOf(subject, 1));
-    await until(() => interrupted.deliveries.length === 1);
+    await waitFor(() => interrupted.deliveries.length === 1);
     const heir = consumerOf(subject);
     await staying.events.consume(heir.consumer);
 
     await leaving.events.drain();
     await leaving.link.connection.flush();
 
-    await until(() => heir.deliveries.length === 1);
+    await waitFor(() => heir.deliveries.length === 1);
     expect(heir.ids()).toEqual([`${subject}-1`]);
     expect(interrupted.deadLetters).toEqual([]);
   });
@@ -307,7 +307,7 @@ suite('Events over JetStream', () => {
     });
     await events.publish(eventsOf(subject, 1));
 
-    await until(() => careful.deliveries.length === 1 && careful.deadLetters.length === 3);
+    await waitFor(() => careful.deliveries.length === 1 && careful.deadLetters.length === 3);
     expect(careful.ids()).toEqual([`${subject}-1`]);
     expect(careful.deadLetters[0]).toMatchObject({
       event: { subject, data: '{"a":' },
@@ -323,7 +323,7 @@ suite('Events over JetStream', () => {
     const tough = consumerOf(subject);
     await events.consume(tough.consumer);
     await events.publish(eventsOf(subject, 1));
-    await until(() => tough.deliveries.length === 1);
+    await waitFor(() => tough.deliveries.length === 1);
 
     await raw(async (connection) => {
       const { consumers } = await connection.jetstreamManager();
@@ -331,7 +331,7 @@ suite('Events over JetStream', () => {
     });
     await events.publish(eventsOf(subject, 1, 2));
 
-    await until(() => tough.ids().includes(`${subject}-2`));
+    await waitFor(() => tough.ids().includes(`${subject}-2`));
   });
 
   it('continue after their stream was deleted', async () => {
@@ -340,12 +340,12 @@ suite('Events over JetStream', () => {
     const tough = consumerOf(subject);
     await events.consume(tough.consumer);
     await events.publish(eventsOf(subject, 1));
-    await until(() => tough.deliveries.length === 1);
+    await waitFor(() => tough.deliveries.length === 1);
 
     await raw(async (connection) => (await connection.jetstreamManager()).streams.delete('PARLEY'));
     await events.publish(eventsOf(subject, 1, 2));
 
-    await until(() => tough.ids().includes(`${subject}-2`));
+    await waitFor(() => tough.ids().includes(`${subject}-2`));
   });
 
   it('are reported as kept while stored and after their retention', async () => {
@@ -392,7 +392,7 @@ suite('Events over JetStream', () => {
 
     await expect(asked).rejects.toThrow();
     await server.run();
-    await until(async () => (await outcomeOf(events.keeps(place!))).value === true);
+    await waitFor(async () => (await outcomeOf(events.keeps(place!))).value === true);
   });
 
   it('continue when the server returns with an empty disk', async () => {
@@ -401,16 +401,16 @@ suite('Events over JetStream', () => {
     const tough = consumerOf(subject);
     await events.consume(tough.consumer);
     await events.publish(eventsOf(subject, 1));
-    await until(() => tough.deliveries.length === 1);
+    await waitFor(() => tough.deliveries.length === 1);
 
     await server.kill();
-    await until(() => !link.isUp);
+    await waitFor(() => !link.isUp);
     const away = await outcomeOf(events.publish(eventsOf(subject, 1, 2)));
     await server.wipe();
     await server.run();
-    await until(async () => (await outcomeOf(events.publish(eventsOf(subject, 1, 2)))).error === undefined);
+    await waitFor(async () => (await outcomeOf(events.publish(eventsOf(subject, 1, 2)))).error === undefined);
 
-    await until(() => tough.ids().includes(`${subject}-2`));
+    await waitFor(() => tough.ids().includes(`${subject}-2`));
     expect(away.error).toEqual(new Error('NATS is not connected.'));
   });
 
@@ -423,16 +423,16 @@ suite('Events over JetStream', () => {
     });
     await events.consume(busy.consumer);
     await events.publish(eventsOf(subject, 1));
-    await until(() => finish !== undefined);
+    await waitFor(() => finish !== undefined);
 
     await server.kill();
-    await until(() => !link.isUp);
+    await waitFor(() => !link.isUp);
     finish!();
     await server.run();
-    await until(() => link.isUp);
+    await waitFor(() => link.isUp);
     await events.publish(eventsOf(subject, 1, 2));
 
-    await until(() => busy.ids().includes(`${subject}-2`));
+    await waitFor(() => busy.ids().includes(`${subject}-2`));
   });
 
   it('fail at once when the server dies before it confirms them', async () => {
@@ -443,7 +443,7 @@ suite('Events over JetStream', () => {
     await server.kill();
     const { error } = await publishing;
     await server.run();
-    await until(() => link.isUp);
+    await waitFor(() => link.isUp);
 
     // A missing confirmation would be reported as a timeout instead.
     expect(error).toEqual(new Error('The connection to NATS was lost.'));
@@ -455,12 +455,12 @@ suite('Events over JetStream', () => {
     await events.publish(eventsOf(subject, 20));
 
     await server.kill();
-    await until(() => !link.isUp);
+    await waitFor(() => !link.isUp);
     await server.run();
-    await until(() => link.isUp);
+    await waitFor(() => link.isUp);
     const late = consumerOf(subject);
     await events.consume(late.consumer);
 
-    await until(() => new Set(late.ids()).size === 20);
+    await waitFor(() => new Set(late.ids()).size === 20);
   });
 });

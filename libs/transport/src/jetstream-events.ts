@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsMsg, type JetStreamClient, type JetStreamManager, headers, type MsgHdrs } from 'nats';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { Logger } from '@parley/logging/logger';
 import {
   ackWaitMs,
@@ -43,7 +43,7 @@ export class JetStreamEvents implements EventStream {
   readonly isOpen = true;
   private readonly client: JetStreamClient;
   private readonly stopping = new AbortController();
-  private loops: Loop[] = [];
+  private loops: PollingWorker[] = [];
   private hasSeenStream = false;
 
   constructor(
@@ -94,7 +94,7 @@ export class JetStreamEvents implements EventStream {
 
   private startSlot(consumer: WorkingConsumer, durable: Durable): void {
     const round = this.slotOf(consumer, durable);
-    const loop = new Loop({ name: durable.name, intervalMs: 1_000, logger: this.logger }, round);
+    const loop = new PollingWorker({ name: durable.name, intervalMs: 1_000, logger: this.logger }, round);
     this.loops.push(loop);
     loop.start();
   }

@@ -1,5 +1,5 @@
 import { createLogger } from '@parley/logging/logger';
-import { LargeJson, LargeRequestTurns, largeRequests } from './large-json';
+import { LargeJson, LargeRequestSemaphore, largeRequests } from './large-json';
 
 describe('A large body', () => {
   const large = new LargeJson(createLogger('test', 'silent'));
@@ -30,7 +30,7 @@ describe('Large requests of a service', () => {
   const settled = () => new Promise(setImmediate);
 
   it('take turns: two of a tenant at once, four in all', async () => {
-    const turns = new LargeRequestTurns();
+    const turns = new LargeRequestSemaphore();
     const running: string[] = [];
     const ends = new Map<string, () => void>();
     const run = (name: string) =>
@@ -52,7 +52,7 @@ describe('Large requests of a service', () => {
   });
 
   it('are 503 when too many of the tenant wait, and those of another tenant are not', async () => {
-    const turns = new LargeRequestTurns();
+    const turns = new LargeRequestSemaphore();
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));
     const { maxEach, maxWaitingEach } = largeRequests;

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
+import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore';
 import { openThreadPool } from '@parley/background/thread-pool';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
@@ -80,8 +80,8 @@ export class LargeJson {
 }
 
 /** Semaphore for large requests, fair between tenants. Throws 503 after the longest wait. */
-export class LargeRequestTurns {
-  private readonly slots = new FairSlots(largeRequests);
+export class LargeRequestSemaphore {
+  private readonly slots = new FairSemaphore(largeRequests);
 
   async run<Result>(tenant: string, work: () => Promise<Result>): Promise<Result> {
     const patience = AbortSignal.timeout(largeRequests.waitMs);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { nkeys } from 'nats';
 import type { Logger } from '@parley/logging/logger';
 import { hasNatsServer, makeCertificate, NatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { NatsLink } from './nats-connection';
 import { countStatuses, silent } from './test/probe';
 
@@ -59,13 +59,13 @@ suite('the key of a file', () => {
     await server.kill();
     await letIn(next.publicKey);
     await server.run();
-    await until(() => statuses['error']! > 3);
+    await waitFor(() => statuses['error']! > 3);
     expect(link.isUp).toBe(false);
     expect(lines.filter((line) => line.includes('AUTHORIZATION'))).toHaveLength(1);
     expect(lines.filter((line) => line.includes('is lost'))).toHaveLength(1);
 
     await writeFile(seedFile(), next.seed);
-    await until(() => link.isUp);
+    await waitFor(() => link.isUp);
     await link.connection.flush();
   });
 
@@ -98,7 +98,7 @@ suite('a server that asks for certificates', () => {
     const link = await open({ caFile: certFile, certFile, keyFile }, url);
     await link.connection.flush();
     const without = open({ caFile: certFile }, url, logger);
-    await until(() => lines.some((line) => line.includes('NATS_CERT_FILE')));
+    await waitFor(() => lines.some((line) => line.includes('NATS_CERT_FILE')));
 
     await server.kill();
     await ask(false);

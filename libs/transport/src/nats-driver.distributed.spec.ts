@@ -5,7 +5,7 @@ import { connect, headers, type NatsConnection } from 'nats';
 import { broadcast, channel } from '@parley/contracts/operation';
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { ParleyClient } from './parley-client';
 import { NatsLink } from './nats-connection';
 import { NatsDriver } from './nats-driver';
@@ -104,7 +104,7 @@ suite('A malformed message on NATS', () => {
       `CONNECT {"verbose":false,"headers":true,"no_responders":true}\r\nSUB _INBOX.inbox 1\r\nHPUB ${echo.subject} _INBOX.inbox ${garbage.length} ${garbage.length}\r\n${garbage}\r\nPING\r\n`,
     );
 
-    await until(() => received.includes('"type"') || received.includes('-ERR'));
+    await waitFor(() => received.includes('"type"') || received.includes('-ERR'));
     socket.destroy();
     await expect(new ParleyClient(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
   });
@@ -121,7 +121,7 @@ suite('A malformed message on NATS', () => {
     }
     stranger.publish('broadcast.probe.disturbed', `\n${JSON.stringify({ text: 'after' })}`);
 
-    await until(() => heard.length > 0);
+    await waitFor(() => heard.length > 0);
     expect(heard).toEqual([{ text: 'after' }]);
   });
 });
@@ -140,7 +140,7 @@ suite('A body that is too large for one NATS message', () => {
     await server.kill();
     await server.wipe();
     await server.run();
-    await until(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    await waitFor(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
     const answer = await bus.call(echo, caller, large);
 
     expect(answer['text'] === large.text).toBe(true);
@@ -157,7 +157,7 @@ suite('A body that is too large for one NATS message', () => {
 
     const connection = await connect({ servers: server.url });
     const { streams } = await connection.jetstreamManager();
-    await until(async () => (await streams.info('PARLEY_BODIES')).state.bytes < 10_000);
+    await waitFor(async () => (await streams.info('PARLEY_BODIES')).state.bytes < 10_000);
     await connection.close();
     await stop();
   });
@@ -243,7 +243,7 @@ suite('Several bodies that are too large for one NATS message', () => {
     });
     const asking = new ParleyClient(await bus.connect());
     const first = [1, 2].map(() => asking.call(slow, caller, { text: large }));
-    await until(() => taken === 2);
+    await waitFor(() => taken === 2);
 
     const third = await outcomeOf(asking.call(slow, caller, { text: large }));
     const small = asking.call(slow, caller, {});
@@ -292,12 +292,12 @@ suite('A replica that leaves', () => {
     const clients = Array.from({ length: 40 }, async () => {
       while (running) await bus.call(work, caller, {}).catch((error: unknown) => failures.push(error));
     });
-    await until(() => served.leaving > 100 && served.staying > 100);
+    await waitFor(() => served.leaving > 100 && served.staying > 100);
 
     await leaving.drain();
     await leaving.close();
     const before = served.staying;
-    await until(() => served.staying > before + 500);
+    await waitFor(() => served.staying > before + 500);
     running = false;
     await Promise.all(clients);
 
@@ -315,7 +315,7 @@ suite('A replica that leaves', () => {
 
     await leaving.drain();
     await server.run();
-    await until(async () => (await outcomeOf(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
+    await waitFor(async () => (await outcomeOf(Promise.all([asking.ready(), leaving.ready()]))).error === undefined);
 
     await expect(new ParleyClient(asking).call(ask, caller, {})).rejects.toMatchObject({ code: 503 });
     await stop();
@@ -349,20 +349,20 @@ suite('A NATS server that goes away', () => {
     await bus.call(ask, caller, {});
 
     await server.kill();
-    await until(async () => (await outcomeOf(asking.ready())).error !== undefined);
+    await waitFor(async () => (await outcomeOf(asking.ready())).error !== undefined);
     const away = await outcomeOf(bus.call(ask, caller, {}));
     bus.broadcast(news, {});
-    await until(() => statuses['reconnecting']! > 10);
+    await waitFor(() => statuses['reconnecting']! > 10);
     const stillAway = await outcomeOf(bus.call(ask, caller, {}));
     await server.run();
-    await until(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
+    await waitFor(async () => (await outcomeOf(Promise.all([service.ready(), asking.ready()]))).error === undefined);
     const back = await outcomeOf(bus.call(ask, caller, {}));
     bus.broadcast(news, {});
 
     expect(away.error).toMatchObject({ code: 503, retryAfterSeconds: 1 });
     expect(stillAway.error).toMatchObject({ code: 503 });
     expect(back.value).toEqual({ served: true });
-    await until(() => heard > 0);
+    await waitFor(() => heard > 0);
     await asking.close();
     await stop();
   });
@@ -383,11 +383,11 @@ suite('A NATS server that goes away', () => {
 
     for (const round of [1, 2]) {
       await server.kill();
-      await until(async () => (await outcomeOf(driver.ready())).error !== undefined);
+      await waitFor(async () => (await outcomeOf(driver.ready())).error !== undefined);
       await expect(bus.subscribe(changes, 'too-late', () => undefined).live).rejects.toThrow(/not connected/);
       bus.publishTo(changes, 'key', { text: 'lost' });
       await server.run();
-      await until(() => heard.length === round);
+      await waitFor(() => heard.length === round);
     }
 
     expect(heard).toEqual(['back 1', 'back 2']);
@@ -406,7 +406,7 @@ suite('A NATS server that goes away', () => {
     const bus = new ParleyClient(await connect());
 
     const asked = outcomeOf(bus.call(never, caller, {}));
-    await until(() => taken);
+    await waitFor(() => taken);
     await server.kill();
     const { error } = await asked;
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrorCode, headers as natsHeaders, type Msg, type MsgHdrs, NatsError } from 'nats';
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { isMissing, type NatsLink } from './nats-connection';
-import { LargeRequestTurns } from './large-json';
+import { LargeRequestSemaphore } from './large-json';
 import { largeBodyBytes, type Message, type RequestMessage } from './message';
 import { bodySubject, bodyRequest } from './subjects';
 import { bodyStreamConfig } from './streams';
@@ -47,8 +47,8 @@ export interface Payload {
 
 /** Encodes messages as NATS payloads. Large ones pass by reference, through a stream. */
 export class NatsPayloads {
-  private readonly turns = new LargeRequestTurns();
-  private readonly answers = new Slots(maxReferencedAtOnce);
+  private readonly turns = new LargeRequestSemaphore();
+  private readonly answers = new Semaphore(maxReferencedAtOnce);
 
   constructor(
     private readonly link: NatsLink,

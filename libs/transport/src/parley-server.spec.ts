@@ -13,7 +13,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { consumer, type Contract, event, operation } from '@parley/contracts/operation';
 import { ParleyClient } from './parley-client';
 import type { Handled } from './parley-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { recordSpans } from '@parley/tracing/test/recorded-spans';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { Consumes, Handles } from './handles';
@@ -193,7 +193,7 @@ describe('A handler of events', () => {
 
     const handled = events.consumers[0]!.handle({ event, attempt: 2, signal: new AbortController().signal });
     void handled.then(() => (isAcknowledged = true));
-    await until(() => calls.length === 2);
+    await waitFor(() => calls.length === 2);
     expect(isAcknowledged).toBe(false);
     finish();
     await handled;

@@ -15,7 +15,7 @@ import type { Driver, RequestHandler, Subscription } from './driver';
 import { answerMessage, errorMessage, readCaller, readRequest, type Request, tenantOf } from './envelope';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { RequestContext, transportId } from './handles';
-import { LargeJson, LargeRequestTurns } from './large-json';
+import { LargeJson, LargeRequestSemaphore } from './large-json';
 import { largeBodyBytes, type RequestMessage } from './message';
 import { instanceSubject } from './subjects';
 
@@ -59,7 +59,7 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
   private readonly operations = new Map<Operation, MessageHandler>();
   private readonly consumers = new Map<Consumer, MessageHandler>();
   private readonly largeJson: LargeJson;
-  private readonly turns = new LargeRequestTurns();
+  private readonly turns = new LargeRequestSemaphore();
   private drained?: Promise<void>;
 
   constructor(private readonly options: ParleyServerOptions) {

@@ -5,7 +5,7 @@ import { allConsumers, apps } from '@parley/contracts/apps/apps';
 import { files } from '@parley/contracts/files';
 import { instanceOperation, operationsOf } from '@parley/contracts/operation';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { ParleyClient } from './parley-client';
 import { NatsLink } from './nats-connection';
 import { NatsDriver } from './nats-driver';
@@ -165,7 +165,7 @@ suite('A NATS server with the deployed permissions', () => {
     const driver = transportOf(await linkOf('files'));
     driver.serve('tables.stolen', 'files', async () => nothing);
 
-    await expect(until(() => driver.ready().then(() => false))).rejects.toThrow(/tables\.stolen/);
+    await expect(waitFor(() => driver.ready().then(() => false))).rejects.toThrow(/tables\.stolen/);
   });
 
   it('answers to inboxes only, whatever reply subject a request names', async () => {
@@ -180,7 +180,7 @@ suite('A NATS server with the deployed permissions', () => {
     const { connection } = await intruderAs('gateway');
 
     connection.publish(subject, '{}\n{}', { reply: 'events.hub.entryChanged' });
-    await until(() => asked === 1);
+    await waitFor(() => asked === 1);
     await service.ready();
 
     await expect(storedSubjects()).resolves.not.toContain('events.hub.entryChanged');
@@ -303,7 +303,7 @@ suite('A NATS server with permissions for operations of one process', () => {
     expect(await call(asker, 'key-2')).toMatchObject({ error: { code: 503 } });
     expect(await call(stranger, 'key-1')).toMatchObject({ error: { code: 503 } });
     await serve(stranger);
-    await until(async () => (await outcomeOf(stranger.ready())).error !== undefined);
+    await waitFor(async () => (await outcomeOf(stranger.ready())).error !== undefined);
 
     await Promise.all([holder, asker, stranger].map((driver) => driver.close()));
     await own.stop();

@@ -28,10 +28,10 @@ export interface Durable {
 }
 
 type Wanted<T> = Partial<T>;
-type WantedStream = Wanted<StreamConfig> & { name: string };
+type StreamSettings = Wanted<StreamConfig> & { name: string };
 
 /** Configuration of the event stream. Reasons for each value: docs/decisions/0032-nats-permissions.md. */
-export function eventStreamConfig(replicas: number): WantedStream {
+export function eventStreamConfig(replicas: number): StreamSettings {
   return {
     name: eventStream,
     subjects: [eventSubject('>')],
@@ -46,7 +46,7 @@ export function eventStreamConfig(replicas: number): WantedStream {
 }
 
 /** Bodies above the size of one message. A full stream rejects new ones, and their sender gets an error at once. */
-export function bodyStreamConfig(replicas: number): WantedStream {
+export function bodyStreamConfig(replicas: number): StreamSettings {
   return {
     name: bodyStream,
     subjects: [bodySubject('*', '*.*')],
@@ -87,7 +87,7 @@ export function durableConfig({ name, subject }: Durable, waitMs = ackWaitMs): W
 }
 
 /** Creates or updates a stream. Returns `made`, `up to date` or the changes. */
-export async function bringStreamUpToDate({ streams }: JetStreamManager, wanted: WantedStream): Promise<string> {
+export async function bringStreamUpToDate({ streams }: JetStreamManager, wanted: StreamSettings): Promise<string> {
   const found = await unlessGone(streams.info(wanted.name));
   if (!found) return streams.add(wanted).then(() => 'made');
   const changes = differences(found.config, wanted);

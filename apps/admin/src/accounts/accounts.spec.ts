@@ -1,19 +1,19 @@
-import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { lockWaits } from '@parley/testing/lock-waits';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
+  api = await startPublicApi(GatewayModule, AdminModule);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
-function ask(line: string, json?: object, token = door.operatorToken) {
-  return door.send(line, { headers: { authorization: `Bearer ${token}` }, json });
+function ask(line: string, json?: object, token = api.operatorToken) {
+  return api.send(line, { headers: { authorization: `Bearer ${token}` }, json });
 }
 
 describe('an operator', () => {
@@ -21,7 +21,7 @@ describe('an operator', () => {
     const { status, json: account } = await ask('POST /operator/accounts', { email: 'Ann@example.com' });
     const { json: token } = await ask('POST /operator/tokens', { email: 'ann@EXAMPLE.com', note: 'laptop' });
 
-    const client = door.client(token.value);
+    const client = api.client(token.value);
     const { workspaces } = await client.listWorkspaces({});
     const { pats } = await client.listPersonalAccessTokens({});
 
@@ -54,7 +54,7 @@ describe('an operator', () => {
 
     const { status, json } = await ask('POST /operator/accounts', { email });
     const { value } = (await ask('POST /operator/tokens', { email })).json;
-    const client = door.client(value);
+    const client = api.client(value);
     const workspace = await client.getWorkspace({ id: json.workspaceId });
 
     expect(status).toBe(200);
@@ -74,9 +74,9 @@ describe('an operator', () => {
   it.each(['GET /v1/admin/account/pats', 'GET /v1/admin/workspaces', 'GET /v1/admin/bots', 'GET /v1/files'])(
     'may not %s',
     async (line) => {
-      const headers = { authorization: `Bearer ${door.operatorToken}`, 'x-workspace-id': 'w', 'x-bot-id': 'b' };
+      const headers = { authorization: `Bearer ${api.operatorToken}`, 'x-workspace-id': 'w', 'x-bot-id': 'b' };
 
-      expect(await door.send(line, { headers })).toMatchObject({
+      expect(await api.send(line, { headers })).toMatchObject({
         status: 403,
         json: { type: 'Forbidden', message: expect.stringContaining('operator key') },
       });
@@ -84,11 +84,11 @@ describe('an operator', () => {
   );
 
   it('is the only caller of its operations: personal tokens and bot keys are Forbidden', async () => {
-    const account = await door.newAccount();
+    const account = await api.newAccount();
     const { bot } = await account.client.createBot({});
     const { value } = await account.client.createBotApiKey({ botId: bot.id });
 
-    for (const token of [account.token, value, door.settings.bootstrapToken]) {
+    for (const token of [account.token, value, api.settings.bootstrapToken]) {
       for (const line of [
         'POST /operator/accounts',
         'POST /operator/tokens',
@@ -114,7 +114,7 @@ describe('an operator', () => {
 
 describe('an account', () => {
   it('reads its own profile, and an update keeps the fields that it leaves out', async () => {
-    const { client, accountId } = await door.newAccount();
+    const { client, accountId } = await api.newAccount();
 
     const before = await client.getAccount({});
     await client.updateAccount({ displayName: 'Ann', profilePicture: 'https://example.com/a.png', refresh: true });
@@ -137,16 +137,16 @@ describe('an account', () => {
 
 describe('deleting an account', () => {
   it('deletes its tokens, memberships and empty workspaces, with immediate effect', async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     const second = await carol.client.createWorkspace({ name: 'second' });
-    await door.addMember(alice.workspaceId, carol.accountId, 'developer');
+    await api.addMember(alice.workspaceId, carol.accountId, 'developer');
     await carol.client.setAccountPreference({ key: 'k', value: 1 });
-    await door.client(carol.token, alice.workspaceId).createBot({});
+    await api.client(carol.token, alice.workspaceId).createBot({});
 
     await carol.client.deleteAccount({});
 
     await expect(carol.client.getAccount({})).rejects.toMatchObject({ type: 'Unauthorized' });
-    const [left] = await door.sql(
+    const [left] = await api.sql(
       `SELECT (SELECT count(*)::int FROM admin.account WHERE id = $1) AS accounts,
               (SELECT count(*)::int FROM admin.token WHERE account_id = $1) AS tokens,
               (SELECT count(*)::int FROM admin.workspace_member WHERE account_id = $1) AS members,
@@ -158,7 +158,7 @@ describe('deleting an account', () => {
     expect(records).toContainEqual(
       expect.objectContaining({ action: 'REMOVE_WORKSPACE_MEMBER', userId: carol.accountId }),
     );
-    const told = await door.sql("SELECT data FROM admin.outbox WHERE subject = 'admin.workspaceDeleted'");
+    const told = await api.sql("SELECT data FROM admin.outbox WHERE subject = 'admin.workspaceDeleted'");
     expect(told.map(({ data }) => data)).toEqual(
       expect.arrayContaining([{ workspaceId: carol.workspaceId }, { workspaceId: second.id }]),
     );
@@ -168,8 +168,8 @@ describe('deleting an account', () => {
     ['members', 'developer'],
     ['bots', undefined],
   ] as const)('is refused while a workspace with %s has no other owner', async (_what, role) => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
-    if (role) await door.addMember(alice.workspaceId, carol.accountId, role);
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
+    if (role) await api.addMember(alice.workspaceId, carol.accountId, role);
     else await alice.client.createBot({});
 
     await expect(alice.client.deleteAccount({})).rejects.toMatchObject({
@@ -181,8 +181,8 @@ describe('deleting an account', () => {
   });
 
   it('keeps its workspaces when they have another owner', async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
-    await door.addMember(alice.workspaceId, carol.accountId, 'owner');
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
+    await api.addMember(alice.workspaceId, carol.accountId, 'owner');
     await alice.client.createBot({});
 
     await alice.client.deleteAccount({});
@@ -191,8 +191,8 @@ describe('deleting an account', () => {
   });
 
   it('leaves a workspace one owner when both of its owners delete themselves concurrently', async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
-    await door.addMember(alice.workspaceId, carol.accountId, 'owner');
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
+    await api.addMember(alice.workspaceId, carol.accountId, 'owner');
     await alice.client.createBot({});
 
     const results = await Promise.allSettled([alice.client.deleteAccount({}), carol.client.deleteAccount({})]);
@@ -204,24 +204,24 @@ describe('deleting an account', () => {
   });
 
   it('rejects the pending requests of the account immediately', async () => {
-    const { client, accountId } = await door.newAccount();
+    const { client, accountId } = await api.newAccount();
     await client.getAccount({});
-    await door.sql('BEGIN');
-    await door.sql('SELECT 1 FROM admin.account WHERE id = $1 FOR UPDATE', [accountId]);
+    await api.sql('BEGIN');
+    await api.sql('SELECT 1 FROM admin.account WHERE id = $1 FOR UPDATE', [accountId]);
 
     const calls = [client.createWorkspace({ name: 'late' }), client.createPersonalAccessToken({ note: 'late' })].map(
       (call) => call.catch((error: unknown) => error),
     );
-    await until(async () => (await lockWaits({ query: door.sql })) === 2);
-    await door.sql('DELETE FROM admin.workspace WHERE owner_id = $1', [accountId]);
-    await door.sql('DELETE FROM admin.account WHERE id = $1', [accountId]);
-    await door.sql('COMMIT');
+    await waitFor(async () => (await lockWaits({ query: api.sql })) === 2);
+    await api.sql('DELETE FROM admin.workspace WHERE owner_id = $1', [accountId]);
+    await api.sql('DELETE FROM admin.account WHERE id = $1', [accountId]);
+    await api.sql('COMMIT');
 
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ type: 'Unauthorized' });
   });
 
   it('frees its address', async () => {
-    const { client } = await door.newAccount();
+    const { client } = await api.newAccount();
     const { email } = (await client.getAccount({})).account;
 
     await client.deleteAccount({});

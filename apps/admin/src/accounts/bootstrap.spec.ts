@@ -1,37 +1,37 @@
 import { Database } from '@parley/persistence/database';
 import { hashToken, newToken } from '@parley/secrets/token';
-import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { startService } from '@parley/testing/running-service';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { AdminConfig } from '../config';
 import { BootstrapService } from './bootstrap.service';
 
-let door: FrontDoor;
+let api: PublicApi;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
+  api = await startPublicApi(GatewayModule, AdminModule);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 describe('the first start', () => {
   it('creates an account, the workspace "default" and the configured token', async () => {
-    const { workspaces } = await door.client(door.settings.bootstrapToken).listWorkspaces({});
+    const { workspaces } = await api.client(api.settings.bootstrapToken).listWorkspaces({});
 
     expect(workspaces).toHaveLength(1);
     expect(workspaces[0]).toMatchObject({ handle: 'default', name: 'Default', botCount: 0 });
     expect(
-      await door.sql('SELECT email, role FROM admin.account JOIN admin.workspace_member ON account_id = account.id'),
+      await api.sql('SELECT email, role FROM admin.account JOIN admin.workspace_member ON account_id = account.id'),
     ).toEqual([{ email: 'admin@parley.local', role: 'owner' }]);
   });
 
   it('stores only the hash of the token', async () => {
-    const rows = await door.sql('SELECT * FROM admin.token');
+    const rows = await api.sql('SELECT * FROM admin.token');
 
     expect(rows).toHaveLength(1);
-    expect(rows[0]!['hash']).toBe(hashToken(door.settings.bootstrapToken));
-    expect(JSON.stringify(rows)).not.toContain(door.settings.bootstrapToken.slice(0, 14));
+    expect(rows[0]!['hash']).toBe(hashToken(api.settings.bootstrapToken));
+    expect(JSON.stringify(rows)).not.toContain(api.settings.bootstrapToken.slice(0, 14));
   });
 
   it('creates one account when many processes start concurrently, and none later', async () => {
@@ -39,7 +39,7 @@ describe('the first start', () => {
       (bootstrapToken): Parameters<typeof startService>[number] =>
         (databaseUrl, platform) =>
           AdminModule.register(
-            Object.assign(new AdminConfig(), { ...door.settings, bootstrapToken, databaseUrl }),
+            Object.assign(new AdminConfig(), { ...api.settings, bootstrapToken, databaseUrl }),
             platform,
           ),
     );

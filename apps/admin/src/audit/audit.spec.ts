@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { administrativeChange, type AuditEntry } from '@parley/contracts/admin/audit';
 import { Database } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { RecordChangeHandler } from './record-change.handler';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule);
+  alice = await api.newAccount();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 function entryFor(workspaceId: string): AuditEntry {
   return {
@@ -41,7 +41,7 @@ describe('audit records', () => {
     await alice.client.updateWorkspace({ id, about: 'Leaves' });
 
     const { records, meta } = await alice.client.getAuditRecords({ id });
-    const [account] = await door.sql<{ email: string }>('SELECT email FROM admin.account WHERE id = $1', [
+    const [account] = await api.sql<{ email: string }>('SELECT email FROM admin.account WHERE id = $1', [
       alice.accountId,
     ]);
     const shared = { userId: alice.accountId, userEmail: account!.email, resourceId: id, address: '127.0.0.1' };
@@ -71,7 +71,7 @@ describe('audit records', () => {
   it('appear once each across pages, also with equal times', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Tea' });
     for (const about of ['1', '2', '3', '4']) await alice.client.updateWorkspace({ id, about });
-    await door.sql("UPDATE admin.audit_record SET recorded_at = '2026-01-01' WHERE workspace_id = $1", [id]);
+    await api.sql("UPDATE admin.audit_record SET recorded_at = '2026-01-01' WHERE workspace_id = $1", [id]);
 
     const first = await alice.client.getAuditRecords({ id, pageSize: 3 });
     const second = await alice.client.getAuditRecords({ id, pageSize: 3, nextToken: first.meta.nextToken });
@@ -82,8 +82,8 @@ describe('audit records', () => {
 
   it('are readable by administrators and owners only', async () => {
     for (const role of ['administrator', 'manager', 'developer', 'billing', 'viewer'] as const) {
-      const carol = await door.newAccount();
-      await door.addMember(alice.workspaceId, carol.accountId, role);
+      const carol = await api.newAccount();
+      await api.addMember(alice.workspaceId, carol.accountId, role);
 
       const list = carol.client.getAuditRecords({ id: alice.workspaceId });
 
@@ -93,7 +93,7 @@ describe('audit records', () => {
   });
 
   it('return the same 404 for another workspace as for a missing one', async () => {
-    const bob = await door.newAccount();
+    const bob = await api.newAccount();
 
     for (const id of [alice.workspaceId, 'wkspace_none']) {
       await expect(bob.client.getAuditRecords({ id })).rejects.toMatchObject({
@@ -106,15 +106,15 @@ describe('audit records', () => {
 
 describe('a change that another service reports', () => {
   it('is recorded with all of its fields', async () => {
-    const { client, workspaceId: id } = await door.newAccount();
+    const { client, workspaceId: id } = await api.newAccount();
     const entry = entryFor(id);
-    const [, app] = door.apps;
+    const [, app] = api.apps;
 
     await app!
       .get(Database, { strict: false })
       .transaction((tx) => app!.get(Outbox, { strict: false }).add(tx, administrativeChange, entry));
 
-    const { records } = await until(
+    const { records } = await waitFor(
       () => client.getAuditRecords({ id }),
       (answer) => answer.records.length > 0,
     );
@@ -135,8 +135,8 @@ describe('a change that another service reports', () => {
   });
 
   it('is recorded once when its event is redelivered, and without an account for a key', async () => {
-    const { client, workspaceId: id } = await door.newAccount();
-    const handler = door.apps[1]!.get(RecordChangeHandler, { strict: false });
+    const { client, workspaceId: id } = await api.newAccount();
+    const handler = api.apps[1]!.get(RecordChangeHandler, { strict: false });
     const { accountId: _accountId, email: _email, ...entry } = entryFor(id);
     const event = { id: `outbox_${randomUUID()}`, subject: administrativeChange.subject, data: entry };
 

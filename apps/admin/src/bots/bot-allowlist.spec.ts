@@ -1,25 +1,25 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
   return {
     id: account.accountId,
-    client: door.client(account.token, alice.workspaceId),
-    asBot: (botId: string) => door.client(account.token, undefined, botId),
+    client: api.client(account.token, alice.workspaceId),
+    asBot: (botId: string) => api.client(account.token, undefined, botId),
   };
 }
 
@@ -66,7 +66,7 @@ describe('the allowlist of a bot', () => {
     const { id } = await memberWith('viewer');
     await update({ users: { [id]: true } });
 
-    await door.sql('DELETE FROM admin.workspace_member WHERE account_id = $1 AND workspace_id = $2', [
+    await api.sql('DELETE FROM admin.workspace_member WHERE account_id = $1 AND workspace_id = $2', [
       id,
       alice.workspaceId,
     ]);
@@ -96,7 +96,7 @@ describe('the allowlist of a bot', () => {
     await manager.client.updateBotAllowlist(change);
 
     expect(
-      await door.sql(
+      await api.sql(
         "SELECT account_id, action FROM admin.audit_record WHERE resource_id = $1 AND operation = 'admin.botAllowlist.update'",
         [id],
       ),
@@ -176,7 +176,7 @@ describe('a bot for selected users', () => {
 
     expect((await client.getBot({ id })).bot.id).toBe(id);
     expect((await client.listBots({ pageSize: 200 })).bots.map((bot) => bot.id)).toContain(id);
-    expect((await door.client(value).getBot({ id })).bot.id).toBe(id);
+    expect((await api.client(value).getBot({ id })).bot.id).toBe(id);
     await expect(asBot(id).listFiles({})).rejects.toMatchObject(nobodyAnswers);
   });
 });

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
@@ -26,16 +26,16 @@ const everything = {
   maxExecutionTime: 30,
 };
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
   const { bot } = await alice.client.createBot(input);
@@ -46,7 +46,7 @@ async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
     update: async (changes: Update) => (await alice.client.updateBot({ id, ...changes })).bot,
     get: async () => (await alice.client.getBot({ id })).bot,
     put: (json: unknown) =>
-      door.send(`PUT /v1/admin/bots/${id}`, {
+      api.send(`PUT /v1/admin/bots/${id}`, {
         headers: { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId },
         json,
       }),
@@ -54,9 +54,7 @@ async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
 }
 
 async function storedSecrets(id: string) {
-  const [row] = await door.sql<{ secrets: Record<string, string> }>('SELECT secrets FROM admin.bot WHERE id = $1', [
-    id,
-  ]);
+  const [row] = await api.sql<{ secrets: Record<string, string> }>('SELECT secrets FROM admin.bot WHERE id = $1', [id]);
   return row!.secrets;
 }
 
@@ -65,9 +63,9 @@ function entries<T>(count: number, entry: T): Record<string, T> {
 }
 
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 describe('updating a bot', () => {
@@ -168,7 +166,7 @@ describe('updating a bot', () => {
   it('sets and clears the url, and updates deployedAt', async () => {
     const { id, bot, update } = await newBot();
     const stored = async () =>
-      (await door.sql('SELECT url, authentication, layers FROM admin.bot WHERE id = $1', [id]))[0];
+      (await api.sql('SELECT url, authentication, layers FROM admin.bot WHERE id = $1', [id]))[0];
 
     const set = await update({ url: 'http://localhost:1/bot', authentication: 'hmac-sha256', layers: ['one'] });
     const whileSet = await stored();
@@ -357,7 +355,7 @@ describe('permission to update a bot', () => {
     const { id } = await newBot();
     const { value } = await alice.client.createBotApiKey({ botId: id });
 
-    await expect(door.client(value).updateBot({ id, name: 'x' })).rejects.toMatchObject({ type: 'Forbidden' });
+    await expect(api.client(value).updateBot({ id, name: 'x' })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 });
 
@@ -365,13 +363,13 @@ describe('a blocked bot', () => {
   it('has its keys rejected until it is unblocked, and stays readable for members', async () => {
     const { id, update, get } = await newBot();
     const { value } = await alice.client.createBotApiKey({ botId: id });
-    const asBot = door.client(value);
+    const asBot = api.client(value);
     await asBot.getBot({ id });
 
     await update({ blocked: true });
 
     await expect(asBot.getBot({ id })).rejects.toMatchObject({ type: 'Forbidden' });
-    await expect(door.client(value, undefined, id).listFiles({})).rejects.toMatchObject({
+    await expect(api.client(value, undefined, id).listFiles({})).rejects.toMatchObject({
       type: 'Forbidden',
       message: 'The bot of this API key is blocked.',
     });
@@ -387,7 +385,7 @@ describe('the audit records of bots', () => {
     await update({ secrets: { KEY: 'hush' }, description: 'quiet', tags: { a: 'b' } });
     await alice.client.deleteBot({ id });
 
-    const records = await door.sql(
+    const records = await api.sql(
       `SELECT action, operation, account_id, resource_name, value FROM admin.audit_record
        WHERE workspace_id = $1 AND resource_id = $2 ORDER BY recorded_at, id`,
       [alice.workspaceId, id],

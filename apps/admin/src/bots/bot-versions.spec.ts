@@ -1,19 +1,19 @@
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot(code?: string) {
   const { id } = (await alice.client.createBot({ code })).bot;
@@ -31,20 +31,20 @@ async function newBot(code?: string) {
       return codes;
     },
     code: async () => {
-      const rows = await door.sql<{ code: string }>(
+      const rows = await api.sql<{ code: string }>(
         `SELECT code FROM admin.bot JOIN admin.bot_version version ON version.id = version_id
          JOIN admin.bot_code ON bot_code.bot_id = bot.id AND hash = code_hash WHERE bot.id = $1`,
         [id],
       );
       return rows[0]?.code;
     },
-    storedCodes: async () => (await door.sql('SELECT 1 FROM admin.bot_code WHERE bot_id = $1', [id])).length,
+    storedCodes: async () => (await api.sql('SELECT 1 FROM admin.bot_code WHERE bot_id = $1', [id])).length,
   };
 }
 
 function reachable(url: string): string {
-  expect(url.startsWith(`${door.settings.publicUrl}/v1/`)).toBe(true);
-  return url.replace(door.settings.publicUrl, door.url);
+  expect(url.startsWith(`${api.settings.publicUrl}/v1/`)).toBe(true);
+  return url.replace(api.settings.publicUrl, api.url);
 }
 
 async function download(url: string): Promise<string> {
@@ -59,9 +59,9 @@ async function refused(url: string) {
 }
 
 async function memberWith(role: 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 describe('versions of a bot', () => {
@@ -154,7 +154,7 @@ describe('versions of a bot', () => {
     const [first] = await versions();
     await update('second');
     await alice.client.deployBotVersion({ id, versionId: first!.id });
-    await door.sql(
+    await api.sql(
       `INSERT INTO admin.bot_version (id, bot_id, code_hash, name)
        SELECT 'botver_' || $1 || n, bot_id, code_hash, 'copy ' || n
        FROM admin.bot_version, generate_series(1, 197) AS n WHERE id = $2`,
@@ -190,14 +190,14 @@ describe('versions of a bot', () => {
     await alice.client.deleteBot({ id });
 
     expect(await storedCodes()).toBe(0);
-    expect(await door.sql('SELECT 1 FROM admin.bot_version WHERE bot_id = $1', [id])).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM admin.bot_version WHERE bot_id = $1', [id])).toEqual([]);
     expect(await refused(reachable(url))).toMatchObject({ status: 404, type: 'ResourceNotFound' });
   });
 
   it('keep their code in a table that reading and updating a bot does not touch', async () => {
     const { id, versions } = await newBot(`// ${'x'.repeat(2_000_000)}`);
-    await door.sql('BEGIN');
-    await door.sql('LOCK TABLE admin.bot_code IN ACCESS EXCLUSIVE MODE');
+    await api.sql('BEGIN');
+    await api.sql('LOCK TABLE admin.bot_code IN ACCESS EXCLUSIVE MODE');
 
     try {
       expect((await alice.client.getBot({ id })).bot.id).toBe(id);
@@ -205,7 +205,7 @@ describe('versions of a bot', () => {
       expect((await alice.client.updateBot({ id, name: 'light' })).bot.name).toBe('light');
       expect(await versions()).toHaveLength(1);
     } finally {
-      await door.sql('ROLLBACK');
+      await api.sql('ROLLBACK');
     }
   });
 
@@ -215,7 +215,7 @@ describe('versions of a bot', () => {
     const versionId = (await versions())[0]!.id;
     await alice.client.deployBotVersion({ id, versionId });
 
-    const records = await door.sql(
+    const records = await api.sql(
       `SELECT action, operation, account_id, value FROM admin.audit_record
        WHERE resource_id = $1 AND operation LIKE 'admin.botVersions.%' ORDER BY recorded_at, id`,
       [id],
@@ -254,7 +254,7 @@ describe('the URL of a version', () => {
       change(copy);
       return copy.href;
     };
-    const keys = new SecretKeys(door.settings).derive('bot-code-urls');
+    const keys = new SecretKeys(api.settings).derive('bot-code-urls');
     const late = new UrlSignature(keys).sign(['GET', id, newest!.id], {}, new Date(Date.now() - 1000));
 
     expect(expiresInMs).toBeGreaterThan(14 * 60_000);

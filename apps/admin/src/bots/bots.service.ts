@@ -18,7 +18,7 @@ import {
   type UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
-import { recurringEventsChanged } from '@parley/contracts/admin/runtime';
+import { recurringEventsChanged } from '@parley/contracts/admin/bot-definitions';
 import { mergeEntries } from '@parley/contracts/entries';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';

@@ -1,33 +1,33 @@
 import { admin } from '@parley/contracts/admin/admin';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
 /** Version id of the built-in chat, which every new bot has installed. */
 const chatIntegrationId = 'intver_00000000000000000000000001';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 function create(json: unknown) {
-  return door.send('POST /v1/admin/bots', {
+  return api.send('POST /v1/admin/bots', {
     headers: { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId },
     json,
   });
@@ -99,7 +99,7 @@ describe('creating a bot', () => {
 
     const { bot } = await alice.client.createBot({ secrets });
 
-    const [row] = await door.sql<{ secrets: Record<string, string>; signing_secret: string }>(
+    const [row] = await api.sql<{ secrets: Record<string, string>; signing_secret: string }>(
       'SELECT * FROM admin.bot WHERE id = $1',
       [bot.id],
     );
@@ -127,7 +127,7 @@ describe('creating a bot', () => {
   });
 
   it('counts towards the quota of its workspace', async () => {
-    const { client, workspaceId: id } = await door.newAccount();
+    const { client, workspaceId: id } = await api.newAccount();
 
     await Promise.all([client.createBot({}), client.createBot({})]);
 
@@ -143,7 +143,7 @@ describe('reading a bot', () => {
 
     expect(await secretFor(await memberWith('developer'))).toBe(bot.signingSecret);
     expect(await secretFor(await memberWith('viewer'))).toBe('');
-    expect(await secretFor(door.client(value))).toBe('');
+    expect(await secretFor(api.client(value))).toBe('');
   });
 
   it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
@@ -161,8 +161,8 @@ describe('reading a bot', () => {
     const [own, other] = await Promise.all([alice.client.createBot({}), alice.client.createBot({})]);
     const { value } = await alice.client.createBotApiKey({ botId: own.bot.id });
 
-    expect((await door.client(value).getBot({ id: own.bot.id })).bot.id).toBe(own.bot.id);
-    await expect(door.client(value).getBot({ id: other.bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    expect((await api.client(value).getBot({ id: own.bot.id })).bot.id).toBe(own.bot.id);
+    await expect(api.client(value).getBot({ id: other.bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
   it('takes a higher role than billing', async () => {
@@ -174,10 +174,10 @@ describe('reading a bot', () => {
 
 describe('listing bots', () => {
   it('returns the bots of the workspace, newest first, without secrets', async () => {
-    const { client } = await door.newAccount();
+    const { client } = await api.newAccount();
     const first = await client.createBot({ name: 'one', tags: { a: 'b' }, secrets: { S: 'hush' } });
     // Ensures different creation times: bots of the same millisecond are sorted by id.
-    await until(() => Date.now() > Date.parse(first.bot.createdAt));
+    await waitFor(() => Date.now() > Date.parse(first.bot.createdAt));
     const second = await client.createBot({ name: 'two', type: 'desk', code: '1' });
 
     const list = await client.listBots({});
@@ -190,7 +190,7 @@ describe('listing bots', () => {
   });
 
   it('filters by tags and dev, and returns none for an unknown integration or plugin', async () => {
-    const { client } = await door.newAccount();
+    const { client } = await api.newAccount();
     await client.createBot({ name: 'red', tags: { color: 'red' } });
     await client.createBot({ name: 'blue', tags: { color: 'blue', size: 'l' }, dev: true });
     await client.createBot({ name: 'plain' });
@@ -213,9 +213,9 @@ describe('listing bots', () => {
   ] as const)(
     'by %s %s returns each bot once across pages, also with equal times',
     async (sortField, sortDirection) => {
-      const { client, workspaceId } = await door.newAccount();
+      const { client, workspaceId } = await api.newAccount();
       await Promise.all(Array.from({ length: 25 }, () => client.createBot({})));
-      await door.sql(
+      await api.sql(
         "UPDATE admin.bot SET created_at = '2026-01-01', updated_at = '2026-01-02' WHERE workspace_id = $1",
         [workspaceId],
       );
@@ -236,7 +236,7 @@ describe('listing bots', () => {
   );
 
   it('has 20 bots per page by default, and no token on a last page that is full', async () => {
-    const { client } = await door.newAccount();
+    const { client } = await api.newAccount();
     await Promise.all(Array.from({ length: 21 }, () => client.createBot({})));
 
     const first = await client.listBots({});
@@ -248,7 +248,7 @@ describe('listing bots', () => {
   });
 
   it('rejects a token of a different query', async () => {
-    const { client, token, workspaceId } = await door.newAccount();
+    const { client, token, workspaceId } = await api.newAccount();
     await Promise.all([client.createBot({}), client.createBot({}), bob.client.createBot({})]);
     const { nextToken } = (await client.listBots({ pageSize: 1 })).meta;
 
@@ -264,7 +264,7 @@ describe('listing bots', () => {
       });
     }
     await expect(bob.client.listBots({ nextToken })).rejects.toMatchObject({ type: 'InvalidQuery' });
-    await expect(door.client(token, workspaceId).listBots({ nextToken, pageSize: 5 })).resolves.toMatchObject({
+    await expect(api.client(token, workspaceId).listBots({ nextToken, pageSize: 5 })).resolves.toMatchObject({
       bots: [{}],
     });
   });
@@ -275,7 +275,7 @@ describe('deleting a bot', () => {
     const { bot } = await alice.client.createBot({});
     const { value } = await alice.client.createBotApiKey({ botId: bot.id });
     const outcome = () =>
-      door
+      api
         .client(value)
         .getBot({ id: bot.id })
         .then(
@@ -288,22 +288,22 @@ describe('deleting a bot', () => {
 
     await alice.client.deleteBot({ id: bot.id });
 
-    await until(outcome, (type) => type === 'Unauthorized');
+    await waitFor(outcome, (type) => type === 'Unauthorized');
     jest.restoreAllMocks();
     await expect(alice.client.getBot({ id: bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    await expect(door.client(alice.token, undefined, bot.id).listFiles({})).rejects.toMatchObject({
+    await expect(api.client(alice.token, undefined, bot.id).listFiles({})).rejects.toMatchObject({
       type: 'Forbidden',
     });
     const ids = { botId: bot.id, workspaceId: alice.workspaceId };
     expect(
-      await door.sql("SELECT subject, data FROM admin.outbox WHERE data ->> 'botId' = $1 ORDER BY id OFFSET 1", [
+      await api.sql("SELECT subject, data FROM admin.outbox WHERE data ->> 'botId' = $1 ORDER BY id OFFSET 1", [
         bot.id,
       ]),
     ).toEqual([
       { subject: 'admin.botDeleted', data: ids },
       { subject: 'admin.installationsChanged', data: { ...ids, revision: 2, integrations: [], plugins: [] } },
     ]);
-    expect(await door.sql('SELECT 1 FROM admin.token WHERE bot_id = $1', [bot.id])).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM admin.token WHERE bot_id = $1', [bot.id])).toEqual([]);
   });
 
   it('succeeds once and publishes one event for concurrent requests', async () => {
@@ -313,7 +313,7 @@ describe('deleting a bot', () => {
 
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.type] : []));
     expect(failures).toEqual(['ResourceNotFound', 'ResourceNotFound', 'ResourceNotFound']);
-    const told = await door.sql("SELECT 1 FROM admin.outbox WHERE subject = $1 AND data ->> 'botId' = $2", [
+    const told = await api.sql("SELECT 1 FROM admin.outbox WHERE subject = $1 AND data ->> 'botId' = $2", [
       'admin.botDeleted',
       bot.id,
     ]);
@@ -345,11 +345,11 @@ describe('transferring a bot', () => {
   /** Creates a bot, and an administrator of its workspace who has `role`, if any, in the target workspace. */
   async function newTransfer(role?: 'viewer' | 'developer' | 'billing') {
     const { bot } = await alice.client.createBot({ name: 'moving', code: '1' });
-    const mover = await door.newAccount();
-    await door.addMember(alice.workspaceId, mover.accountId, 'administrator');
-    const target = await door.newAccount();
-    if (role) await door.addMember(target.workspaceId, mover.accountId, role);
-    const client = door.client(mover.token, alice.workspaceId);
+    const mover = await api.newAccount();
+    await api.addMember(alice.workspaceId, mover.accountId, 'administrator');
+    const target = await api.newAccount();
+    if (role) await api.addMember(target.workspaceId, mover.accountId, role);
+    const client = api.client(mover.token, alice.workspaceId);
     return {
       id: bot.id,
       mover,
@@ -361,17 +361,17 @@ describe('transferring a bot', () => {
   it('moves it with its keys and versions, and leaves an audit record in both workspaces', async () => {
     const { id, mover, target, transfer } = await newTransfer('developer');
     const { value } = await alice.client.createBotApiKey({ botId: id });
-    await door.client(value).getBot({ id });
+    await api.client(value).getBot({ id });
 
     await transfer();
 
     expect((await target.client.getBot({ id })).bot).toMatchObject({ id, name: 'moving' });
     expect((await target.client.listBotVersions({ id })).versions).toHaveLength(1);
-    expect((await door.client(value).getBot({ id })).bot.id).toBe(id);
-    await expect(door.client(value, alice.workspaceId).getBot({ id })).rejects.toMatchObject({ type: 'Forbidden' });
+    expect((await api.client(value).getBot({ id })).bot.id).toBe(id);
+    await expect(api.client(value, alice.workspaceId).getBot({ id })).rejects.toMatchObject({ type: 'Forbidden' });
     await expect(alice.client.getBot({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    await expect(door.client(alice.token, undefined, id).listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
-    const records = await door.sql(
+    await expect(api.client(alice.token, undefined, id).listFiles({})).rejects.toMatchObject({ type: 'Forbidden' });
+    const records = await api.sql(
       `SELECT workspace_id, account_id, resource_name, value FROM admin.audit_record
        WHERE resource_id = $1 AND action = 'TRANSFER_BOT' ORDER BY workspace_id = $2 DESC`,
       [id, alice.workspaceId],
@@ -409,10 +409,10 @@ describe('transferring a bot', () => {
 
   it.each(['developer', 'manager'] as const)('is Forbidden to a %s of the source workspace', async (role) => {
     const { id } = (await alice.client.createBot({})).bot;
-    const own = await door.newAccount();
-    await door.addMember(alice.workspaceId, own.accountId, role);
+    const own = await api.newAccount();
+    await api.addMember(alice.workspaceId, own.accountId, role);
 
-    const attempt = door.client(own.token, alice.workspaceId).transferBot({ id, targetWorkspaceId: own.workspaceId });
+    const attempt = api.client(own.token, alice.workspaceId).transferBot({ id, targetWorkspaceId: own.workspaceId });
 
     await expect(attempt).rejects.toMatchObject({
       type: 'Forbidden',
@@ -428,12 +428,12 @@ describe('transferring a bot', () => {
       credential: 'pat' as const,
       account: { id: mover.accountId, email: mover.email },
     };
-    await door.sql("UPDATE admin.workspace_member SET role = 'manager' WHERE workspace_id = $1 AND account_id = $2", [
+    await api.sql("UPDATE admin.workspace_member SET role = 'manager' WHERE workspace_id = $1 AND account_id = $2", [
       alice.workspaceId,
       mover.accountId,
     ]);
 
-    const attempt = door.call(
+    const attempt = api.call(
       admin.bots.transfer,
       { ...demoted, workspace: { id: alice.workspaceId }, role: 'administrator' },
       { id, targetWorkspaceId: target.workspaceId },
@@ -453,7 +453,7 @@ describe('transferring a bot', () => {
 
   it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
     const { id } = (await bob.client.createBot({})).bot;
-    await door.addMember(bob.workspaceId, alice.accountId, 'viewer');
+    await api.addMember(bob.workspaceId, alice.accountId, 'viewer');
 
     const attempt = alice.client.transferBot({ id, targetWorkspaceId: (await newTransfer()).target.workspaceId });
 
@@ -466,7 +466,7 @@ describe('transferring a bot', () => {
 
 describe('rotating the signing secret of a bot', () => {
   const formerSecrets = (id: string) =>
-    door.sql<{ secret: string; hours: string }>(
+    api.sql<{ secret: string; hours: string }>(
       `SELECT secret, extract(epoch FROM valid_until - now()) / 3600 AS hours
        FROM admin.bot_former_signing_secret WHERE bot_id = $1 ORDER BY valid_until`,
       [id],
@@ -474,7 +474,7 @@ describe('rotating the signing secret of a bot', () => {
 
   it('returns the new secret and keeps former ones for 24 hours, encrypted', async () => {
     const { id, signingSecret } = (await alice.client.createBot({})).bot;
-    const box = new SecretBox(new SecretKeys(door.settings));
+    const box = new SecretBox(new SecretKeys(api.settings));
 
     const first = (await alice.client.rotateBotSigningSecrets({ id })).newSigningSecret;
     const second = (await alice.client.rotateBotSigningSecrets({ id })).newSigningSecret;
@@ -490,7 +490,7 @@ describe('rotating the signing secret of a bot', () => {
   it('deletes former secrets after 24 hours', async () => {
     const { id } = (await alice.client.createBot({})).bot;
     await alice.client.rotateBotSigningSecrets({ id });
-    await door.sql('UPDATE admin.bot_former_signing_secret SET valid_until = now() WHERE bot_id = $1', [id]);
+    await api.sql('UPDATE admin.bot_former_signing_secret SET valid_until = now() WHERE bot_id = $1', [id]);
 
     await alice.client.rotateBotSigningSecrets({ id });
 
@@ -506,7 +506,7 @@ describe('rotating the signing secret of a bot', () => {
     await (await memberWith('manager')).rotateBotSigningSecrets({ id });
 
     expect(
-      await door.sql(
+      await api.sql(
         "SELECT action, resource_name, value FROM admin.audit_record WHERE resource_id = $1 AND operation = 'admin.bots.rotateSigningSecret'",
         [id],
       ),

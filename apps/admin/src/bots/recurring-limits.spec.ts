@@ -1,8 +1,8 @@
 import type { Client } from '@botpress/client';
 import { usageChanged } from '@parley/contracts/admin/usage';
 import { newId } from '@parley/persistence/ids';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { AdminConfig } from '../config';
@@ -13,20 +13,20 @@ type RecurringEvents = NonNullable<Parameters<Client['createBot']>[0]>['recurrin
 const minutely = 10 * 24 * 60;
 const quota = 1_000_000;
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(
+  api = await startPublicApi(
     GatewayModule,
     configured(AdminModule, AdminConfig, { quotaStorageBytes: quota, eventRetentionDays: 10 }),
   );
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 beforeEach(async () => {
-  alice = await door.newAccount();
+  alice = await api.newAccount();
 });
 
 function every(cron: string, bytes = 10) {
@@ -79,7 +79,7 @@ describe('the payloads of recurring events', () => {
     expect(await used(id)).toBe(minutely * 20);
 
     await alice.client.deleteBot({ id });
-    await until(
+    await waitFor(
       () => used(alice.workspaceId),
       (value) => value === 0,
     );
@@ -121,13 +121,13 @@ describe('the payloads of recurring events', () => {
     const id = await newBot({ tick: every('* * * * *', 10) });
     const data = { workspaceId: alice.workspaceId, botId: id, type: 'storage_count', value: 500_000 };
 
-    await door.sql('INSERT INTO admin.outbox (id, subject, data) VALUES ($1, $2, $3)', [
+    await api.sql('INSERT INTO admin.outbox (id, subject, data) VALUES ($1, $2, $3)', [
       newId('outbox'),
       usageChanged.subject,
       { ...data, at: new Date().toISOString() },
     ]);
 
-    await until(
+    await waitFor(
       () => used(id),
       (value) => value === 500_000 + minutely * 10,
     );

@@ -1,7 +1,7 @@
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
 import { hashToken } from '@parley/secrets/token';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { HubShelf, HubStandIn } from '../installations/test/hub-stand-in';
@@ -10,17 +10,17 @@ const shelf = new HubShelf();
 const slack = shelf.addIntegration('intver_slack', { name: 'slack' });
 const twice = shelf.addIntegration('intver_twice', { name: 'twice' });
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let botId: string;
 let integrationKey: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubStandIn.of(shelf));
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  alice = await api.newAccount();
   shelf.owners.set(slack, alice.workspaceId);
   botId = (await alice.client.createBot({})).bot.id;
-  const answer = await door.send(`PUT /v1/admin/bots/${botId}`, {
+  const answer = await api.send(`PUT /v1/admin/bots/${botId}`, {
     headers: {
       authorization: `Bearer ${alice.token}`,
       'x-workspace-id': alice.workspaceId,
@@ -39,12 +39,12 @@ beforeAll(async () => {
   integrationKey = (await alice.client.createIntegrationApiKey({ integrationId: slack })).value;
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function identify(token: string, named: { integrationAlias?: string; integrationId?: string }, bot = botId) {
   const kind = token.startsWith('bp_iak_') ? 'iak' : token.startsWith('bp_bak_') ? 'bak' : 'pat';
   const question = { tokenHash: hashToken(token), kind, botId: bot, ...named } as const;
-  return (await door.call(admin.identity.identify, systemCaller('test'), question)).caller;
+  return (await api.call(admin.identity.identify, systemCaller('test'), question)).caller;
 }
 
 describe('an installation that a caller acts as', () => {
@@ -132,15 +132,15 @@ describe('an installation that a caller acts as', () => {
   });
 
   it('takes the role developer', async () => {
-    const carol = await door.newAccount();
-    await door.addMember(alice.workspaceId, carol.accountId, 'viewer');
+    const carol = await api.newAccount();
+    await api.addMember(alice.workspaceId, carol.accountId, 'viewer');
 
     await expect(identify(carol.token, { integrationAlias: 'team' })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
   it('may be named for files by each permitted caller, and is implied by an integration API key', async () => {
     const list = (token: string, headers: Record<string, string> = {}) =>
-      door.send('GET /v1/files', { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
+      api.send('GET /v1/files', { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
 
     const answers = await Promise.all([
       list(alice.token, { 'x-integration-alias': 'team' }),

@@ -2,8 +2,8 @@ import type { Client } from '@botpress/client';
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
 import { newId } from '@parley/persistence/ids';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { builtInChat } from './built-in-chat';
@@ -25,16 +25,16 @@ const slack = shelf.addIntegration('intver_slack', {
 const slackNext = shelf.addIntegration('intver_slack_next', { name: 'slack', version: '2.0.0' });
 const clock = shelf.addIntegration('intver_clock', { name: 'clock', isCallable: false });
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubStandIn.of(shelf));
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 beforeEach(() => {
   shelf.asked = [];
@@ -51,7 +51,7 @@ const headers = (account: Account) => ({
 async function newBot() {
   const { id } = (await alice.client.createBot({})).bot;
   const send = async (method: string, json?: unknown) => {
-    const answer = await door.send(`${method} /v1/admin/bots/${id}`, { headers: headers(alice), json });
+    const answer = await api.send(`${method} /v1/admin/bots/${id}`, { headers: headers(alice), json });
     if (answer.status !== 200) throw answer.json;
     return answer.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
   };
@@ -64,9 +64,9 @@ async function newBot() {
 }
 
 async function memberWith(role: 'developer' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 function idsOf(integrations: Record<string, { id: string }>) {
@@ -74,7 +74,7 @@ function idsOf(integrations: Record<string, { id: string }>) {
 }
 
 async function announced(botId: string) {
-  const rows = await door.sql<{ data: { revision: number; integrations: unknown[]; plugins: unknown[] } }>(
+  const rows = await api.sql<{ data: { revision: number; integrations: unknown[]; plugins: unknown[] } }>(
     "SELECT data FROM admin.outbox WHERE subject = 'admin.installationsChanged' AND data ->> 'botId' = $1 ORDER BY id",
     [botId],
   );
@@ -82,7 +82,7 @@ async function announced(botId: string) {
 }
 
 async function announce(change: { kind: 'integration' | 'plugin'; id: string; isDeleted: boolean }) {
-  await door.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
+  await api.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
     newId('outbox'),
     { ...change, workspaceId: null },
   ]);
@@ -90,11 +90,11 @@ async function announce(change: { kind: 'integration' | 'plugin'; id: string; is
 
 async function untilConsumed() {
   const waiting = () =>
-    door.sql(`SELECT id FROM hub.outbox WHERE published_at IS NULL
+    api.sql(`SELECT id FROM hub.outbox WHERE published_at IS NULL
       UNION ALL SELECT id FROM admin.outbox WHERE published_at IS NULL
       UNION ALL SELECT event_id FROM events.delivery
         WHERE consumer IN ('admin.refreshInstallations', 'admin.refreshInstalled')`);
-  await until(waiting, (rows) => rows.length === 0);
+  await waitFor(waiting, (rows) => rows.length === 0);
 }
 
 describe('a new bot', () => {
@@ -217,9 +217,9 @@ describe('installing an integration', () => {
 
     await byAlias.update({ integrations: { team: { integrationId: slack, configuration: { token: 'hush-token' } } } });
 
-    const rows = await door.sql('SELECT * FROM admin.installation WHERE bot_id = $1', [id]);
+    const rows = await api.sql('SELECT * FROM admin.installation WHERE bot_id = $1', [id]);
     expect(JSON.stringify(rows)).not.toContain('hush');
-    expect(JSON.stringify(await door.sql('SELECT * FROM admin.audit_record'))).not.toContain('hush');
+    expect(JSON.stringify(await api.sql('SELECT * FROM admin.audit_record'))).not.toContain('hush');
     expect(JSON.stringify(await announced(id))).not.toContain('hush');
   });
 
@@ -231,7 +231,7 @@ describe('installing an integration', () => {
 
     expect(await seenBy(await memberWith('developer'))).toEqual({ token: 'abc' });
     expect(await seenBy(await memberWith('viewer'))).toEqual({});
-    expect(await seenBy(door.client(value))).toEqual({});
+    expect(await seenBy(api.client(value))).toEqual({});
   });
 
   it.each([
@@ -402,7 +402,7 @@ describe('changing an installation', () => {
 
     await byAlias.update({ integrations: { x: { integrationId: clock, configuration: { a: 'hush' } }, chat: null } });
 
-    const [record] = await door.sql(
+    const [record] = await api.sql(
       "SELECT * FROM admin.audit_record WHERE resource_id = $1 AND action = 'UPDATE_BOT_CHANNEL'",
       [id],
     );
@@ -417,7 +417,7 @@ describe('changing an installation', () => {
 
 describe('listing bots', () => {
   it('filters by the names of integrations', async () => {
-    const { client, workspaceId, token, accountId } = await door.newAccount();
+    const { client, workspaceId, token, accountId } = await api.newAccount();
     const account = { client, workspaceId, token, accountId };
     const [withSlack, withClock] = await Promise.all([
       client.createBot({}),
@@ -443,7 +443,7 @@ describe('counting installations', () => {
     await one.byAlias.update({ integrations: { a: { integrationId: popular }, b: { integrationId: popular } } });
     await two.byAlias.update({ integrations: { a: { integrationId: popular } } });
 
-    const count = (id: string) => door.call(admin.installations.count, systemCaller('test'), { id });
+    const count = (id: string) => api.call(admin.installations.count, systemCaller('test'), { id });
 
     expect(await count(popular)).toEqual({ count: 2 });
     expect(await count('intver_nobody')).toEqual({ count: 0 });
@@ -459,7 +459,7 @@ describe('a change in the hub', () => {
 
     shelf.addIntegration(id, { title: 'Newer', isCallable: true, updatedAt: '2026-02-03T00:00:00.000Z' });
     await announce({ kind: 'integration', id, isDeleted: false });
-    await until(shown, (all) => all.every((x) => x!.title === 'Newer' && x!.status === 'registration_pending'));
+    await waitFor(shown, (all) => all.every((x) => x!.title === 'Newer' && x!.status === 'registration_pending'));
     shelf.addIntegration(id, { title: 'Older', updatedAt: '2026-02-02T00:00:00.000Z' });
     await announce({ kind: 'integration', id, isDeleted: false });
     await untilConsumed();
@@ -477,7 +477,7 @@ describe('a change in the hub', () => {
     const { integrations } = await bot.byAlias.update({ integrations: { x: { integrationId: id } } });
 
     expect(integrations['x']).toMatchObject({ title: `Title of ${id}`, status: 'registration_pending' });
-    await until(
+    await waitFor(
       async () => (await bot.byAlias.get()).integrations['x']!,
       ({ title, status }) => title === 'Newer' && status === 'registered',
     );
@@ -490,7 +490,7 @@ describe('a change in the hub', () => {
     const plugins = { p: { id: shelf.addPlugin('plugver_still', { actions: {} }) } };
     await bot.byAlias.update({ integrations: { x: { integrationId: clock } }, plugins });
     const rows = () =>
-      door.sql(
+      api.sql(
         `SELECT alias, xmin::text FROM admin.installation WHERE bot_id = $1
          UNION ALL SELECT alias, xmin::text FROM admin.bot_plugin WHERE bot_id = $1`,
         [bot.id],
@@ -509,7 +509,7 @@ describe('a change in the hub', () => {
     const bot = await newBot();
     shelf.beforeAnswer = async () => void shelf.integrations.delete(racing);
     const failed = (alias: string) =>
-      until(
+      waitFor(
         async () => (await bot.byAlias.get()).integrations[alias]!,
         ({ status, statusReason }) =>
           status === 'registration_failed' && /^This version of the integration was deleted/.test(statusReason ?? ''),

@@ -1,21 +1,21 @@
 import type { Client } from '@botpress/client';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { AdminModule } from '../admin.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 let names = 0;
 type NewIntegration = Partial<Parameters<Client['createIntegration']>[0]>;
@@ -87,15 +87,15 @@ it('shows changes of the hub, and blocks the deletion of an installed integratio
 
   await alice.client.updateIntegration({ id, title: 'After', url: 'https://example.com' });
 
-  await until(
+  await waitFor(
     async () => (await get()).integrations[id]!,
     ({ title, status }) => title === 'After' && status === 'registration_pending',
   );
   await expect(alice.client.deleteIntegration({ id })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
   await update({ integrations: { [id]: null } });
   await alice.client.deleteIntegration({ id });
-  await until(() =>
-    door
+  await waitFor(() =>
+    api
       .client(value)
       .getIntegration({ id })
       .then(
@@ -113,7 +113,7 @@ it('lets a bot keep and change an integration that became private, which no othe
   await update({ integrations: { [id]: {} }, plugins: { hidden: { id: plugin.id } } });
   await bob.client.updateIntegration({ id, visibility: 'private' });
   await bob.client.updatePlugin({ id: plugin.id, visibility: 'private' });
-  await until(get, ({ integrations, plugins }) =>
+  await waitFor(get, ({ integrations, plugins }) =>
     [integrations[id]!, plugins['hidden']!].every(({ visibility }) => visibility === 'private'),
   );
 
@@ -140,10 +140,10 @@ it('counts an installation in the hub', async () => {
   const installs = async () => (await alice.client.getPublicIntegrationById({ id })).integration.meta.installs;
 
   await update({ integrations: { [id]: {} } });
-  await until(installs, (count) => count === 1);
+  await waitFor(installs, (count) => count === 1);
   await update({ integrations: { [id]: null } });
 
-  await until(installs, (count) => count === 0);
+  await waitFor(installs, (count) => count === 0);
 });
 
 it('merges a plugin with the entities of the integration that it is bound to', async () => {

@@ -1,7 +1,7 @@
 import type { Client } from '@botpress/client';
 import { newId } from '@parley/persistence/ids';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { HubShelf, HubStandIn } from './test/hub-stand-in';
@@ -30,15 +30,15 @@ const handoff = shelf.addPlugin('plugver_handoff', {
 const plain = shelf.addPlugin('plugver_plain', { name: 'plain', ...(added as object) });
 const backed = shelf.addPlugin('plugver_backed', { name: 'backed', integrations: { store: desk } });
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubStandIn.of(shelf));
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  alice = await api.newAccount();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 beforeEach(() => {
   shelf.asked = [];
@@ -55,7 +55,7 @@ async function newBot() {
     'x-multiple-integrations': 'true',
   };
   const send = async (method: string, json?: unknown) => {
-    const answer = await door.send(`${method} /v1/admin/bots/${id}`, { headers, json });
+    const answer = await api.send(`${method} /v1/admin/bots/${id}`, { headers, json });
     if (answer.status !== 200) throw answer.json;
     return answer.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
   };
@@ -66,9 +66,9 @@ async function newBot() {
 }
 
 async function memberWith(role: 'developer' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 const bound = { helpdesk: { integrationId: desk, integrationAlias: 'desk' } };
@@ -141,10 +141,10 @@ describe('installing a plugin', () => {
 
     await update({ plugins: { help: { id: handoff, configuration: { greeting: 'hush-hi' }, interfaces: bound } } });
 
-    const rows = await door.sql('SELECT * FROM admin.bot_plugin WHERE bot_id = $1', [id]);
+    const rows = await api.sql('SELECT * FROM admin.bot_plugin WHERE bot_id = $1', [id]);
     expect(rows).toHaveLength(1);
     expect(JSON.stringify(rows)).not.toContain('hush');
-    expect(JSON.stringify(await door.sql('SELECT * FROM admin.audit_record'))).not.toContain('hush');
+    expect(JSON.stringify(await api.sql('SELECT * FROM admin.audit_record'))).not.toContain('hush');
     expect(JSON.stringify(await lastAnnounced(id))).not.toContain('hush');
   });
 
@@ -156,7 +156,7 @@ describe('installing a plugin', () => {
 
     expect(await seenBy(await memberWith('developer'))).toEqual({ greeting: 'hi' });
     expect(await seenBy(await memberWith('viewer'))).toEqual({});
-    expect(await seenBy(door.client(value))).toEqual({});
+    expect(await seenBy(api.client(value))).toEqual({});
   });
 
   it("does not become part of the bot's own definition when a client sends back the reply of getBot", async () => {
@@ -168,7 +168,7 @@ describe('installing a plugin', () => {
     const { states, events, actions, user, conversation, message } = shown;
     await update({ states, events, actions, user, conversation, message });
 
-    const [row] = await door.sql<{ definition: object }>('SELECT definition FROM admin.bot WHERE id = $1', [id]);
+    const [row] = await api.sql<{ definition: object }>('SELECT definition FROM admin.bot WHERE id = $1', [id]);
     expect(row!.definition).toMatchObject({
       ...own,
       events: {},
@@ -188,10 +188,9 @@ describe('installing a plugin', () => {
       actions: { 'help#start': { input: { schema: {} }, output: { schema: {} } }, own: added.actions.start },
     });
 
-    const [row] = await door.sql<{ definition: { actions: object } }>(
-      'SELECT definition FROM admin.bot WHERE id = $1',
-      [id],
-    );
+    const [row] = await api.sql<{ definition: { actions: object } }>('SELECT definition FROM admin.bot WHERE id = $1', [
+      id,
+    ]);
     expect(Object.keys(row!.definition.actions)).toEqual(['own']);
     expect(bot.actions['help#start']).toEqual(added.actions.start);
   });
@@ -327,11 +326,11 @@ describe('changing plugins and what they depend on', () => {
 
     change('second');
     await announce({ kind: 'plugin', id: handoff });
-    await until(actionsOf, ([name]) => name === 'help#second');
+    await waitFor(actionsOf, ([name]) => name === 'help#second');
     change('third');
     await announce({ kind: 'integration', id: desk });
 
-    await until(actionsOf, ([name]) => name === 'help#third');
+    await waitFor(actionsOf, ([name]) => name === 'help#third');
     expect((await get()).plugins['help']).toMatchObject({ configuration });
   });
 
@@ -345,7 +344,7 @@ describe('changing plugins and what they depend on', () => {
     const { actions } = await update({ plugins: { help: { id: racing } } });
 
     expect(Object.keys(actions)).toEqual(['help#first']);
-    await until(async () => 'help#second' in (await get()).actions);
+    await waitFor(async () => 'help#second' in (await get()).actions);
   });
 });
 
@@ -363,7 +362,7 @@ describe('listing bots', () => {
 });
 
 async function lastAnnounced(botId: string) {
-  const [row] = await door.sql<{ data: object }>(
+  const [row] = await api.sql<{ data: object }>(
     `SELECT data FROM admin.outbox WHERE subject = 'admin.installationsChanged' AND data ->> 'botId' = $1
      ORDER BY id DESC LIMIT 1`,
     [botId],
@@ -372,7 +371,7 @@ async function lastAnnounced(botId: string) {
 }
 
 async function announce(change: { kind: 'integration' | 'plugin'; id: string }) {
-  await door.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
+  await api.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
     newId('outbox'),
     { ...change, isDeleted: false, workspaceId: null },
   ]);

@@ -1,4 +1,4 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { builtInChat } from './built-in-chat';
@@ -8,16 +8,16 @@ const shelf = new HubShelf();
 const slack = shelf.addIntegration('intver_slack', { name: 'slack' });
 const integrationId = builtInChat.id;
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubStandIn.of(shelf));
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot(): Promise<string> {
   return (await alice.client.createBot({})).bot.id;
@@ -41,7 +41,7 @@ describe('a shareable id of an installation', () => {
     const botId = await newBot();
     await alice.client.createIntegrationShareableId({ botId, integrationId });
     const pass = (time: string) =>
-      door.sql('UPDATE admin.shareable_id SET expires_at = expires_at - $2::interval WHERE bot_id = $1', [botId, time]);
+      api.sql('UPDATE admin.shareable_id SET expires_at = expires_at - $2::interval WHERE bot_id = $1', [botId, time]);
     const isExpired = async () => (await alice.client.getIntegrationShareableId({ botId, integrationId })).isExpired;
 
     await pass('23 hours 59 minutes');
@@ -64,12 +64,12 @@ describe('a shareable id of an installation', () => {
     await expect(alice.client.deleteIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject(missing);
     await alice.client.createIntegrationShareableId({ botId, integrationId });
     await alice.client.updateBot({ id: botId, integrations: { [integrationId]: null } });
-    expect(await door.sql('SELECT 1 FROM admin.shareable_id WHERE bot_id = $1', [botId])).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM admin.shareable_id WHERE bot_id = $1', [botId])).toEqual([]);
   });
 
   it('belongs to an alias, which is required when there are several', async () => {
     const botId = await newBot();
-    const answer = await door.send(`PUT /v1/admin/bots/${botId}`, {
+    const answer = await api.send(`PUT /v1/admin/bots/${botId}`, {
       headers: {
         authorization: `Bearer ${alice.token}`,
         'x-workspace-id': alice.workspaceId,
@@ -117,11 +117,11 @@ describe('a shareable id of an installation', () => {
 
   it('is created and deleted by developers, and readable for viewers', async () => {
     const botId = await newBot();
-    const [developer, viewer] = await Promise.all([door.newAccount(), door.newAccount()]);
-    await door.addMember(alice.workspaceId, developer.accountId, 'developer');
-    await door.addMember(alice.workspaceId, viewer.accountId, 'viewer');
-    const asDeveloper = door.client(developer.token, alice.workspaceId);
-    const asViewer = door.client(viewer.token, alice.workspaceId);
+    const [developer, viewer] = await Promise.all([api.newAccount(), api.newAccount()]);
+    await api.addMember(alice.workspaceId, developer.accountId, 'developer');
+    await api.addMember(alice.workspaceId, viewer.accountId, 'viewer');
+    const asDeveloper = api.client(developer.token, alice.workspaceId);
+    const asViewer = api.client(viewer.token, alice.workspaceId);
 
     await expect(asViewer.createIntegrationShareableId({ botId, integrationId })).rejects.toMatchObject({
       type: 'Forbidden',

@@ -1,26 +1,26 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
-type Role = Parameters<FrontDoor['addMember']>[2];
+type Role = Parameters<PublicApi['addMember']>[2];
 
-let door: FrontDoor;
+let api: PublicApi;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
+  api = await startPublicApi(GatewayModule, AdminModule);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function emailOf({ accountId }: Account): Promise<string> {
-  const [row] = await door.sql<{ email: string }>('SELECT email FROM admin.account WHERE id = $1', [accountId]);
+  const [row] = await api.sql<{ email: string }>('SELECT email FROM admin.account WHERE id = $1', [accountId]);
   return row!.email;
 }
 
 async function join(owner: Account, role: Role) {
-  const account = await door.newAccount();
-  await door.addMember(owner.workspaceId, account.accountId, role);
-  const client = door.client(account.token, owner.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(owner.workspaceId, account.accountId, role);
+  const client = api.client(account.token, owner.workspaceId);
   return { ...account, client, memberId: (await client.getWorkspaceMember({})).id };
 }
 
@@ -30,7 +30,7 @@ async function ownMemberId(account: Account): Promise<string> {
 
 describe('adding a member', () => {
   it("takes the address of an account, and returns the account's name and picture", async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await carol.client.updateAccount({ displayName: 'Carol', profilePicture: 'https://example.com/c.png' });
     const email = await emailOf(carol);
 
@@ -45,13 +45,13 @@ describe('adding a member', () => {
       displayName: 'Carol',
       profilePicture: 'https://example.com/c.png',
     });
-    const hers = door.client(carol.token, alice.workspaceId);
+    const hers = api.client(carol.token, alice.workspaceId);
     expect(await hers.getWorkspaceMember({})).toEqual(member);
     await expect(hers.createBot({})).resolves.toBeDefined();
   });
 
   it('is recorded', async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     const email = await emailOf(carol);
 
     const { id } = await alice.client.createWorkspaceMember({ email, role: 'viewer', sendEmail: true });
@@ -69,7 +69,7 @@ describe('adding a member', () => {
   });
 
   it('without an account returns an error with the address', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
 
     await expect(
       alice.client.createWorkspaceMember({ email: 'nobody@example.com', role: 'viewer' }),
@@ -80,7 +80,7 @@ describe('adding a member', () => {
   });
 
   it('succeeds once for concurrent requests', async () => {
-    const [alice, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     const email = await emailOf(carol);
 
     const results = await Promise.allSettled(
@@ -94,9 +94,9 @@ describe('adding a member', () => {
 
 describe('listing members', () => {
   it('returns each member once, newest first, page by page', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const others = [await join(alice, 'viewer'), await join(alice, 'manager'), await join(alice, 'billing')];
-    await door.sql("UPDATE admin.workspace_member SET created_at = '2026-01-01' WHERE workspace_id = $1", [
+    await api.sql("UPDATE admin.workspace_member SET created_at = '2026-01-01' WHERE workspace_id = $1", [
       alice.workspaceId,
     ]);
     const fourth = await join(alice, 'developer');
@@ -112,13 +112,13 @@ describe('listing members', () => {
   });
 
   it('takes read permission on the workspace, and rejects a page token of another workspace', async () => {
-    const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
     const [viewer, billing] = await Promise.all([join(alice, 'viewer'), join(alice, 'billing')]);
     const { nextToken } = (await viewer.client.listWorkspaceMembers({ pageSize: 1 })).meta;
 
     await expect(billing.client.listWorkspaceMembers({})).rejects.toMatchObject({ type: 'Forbidden' });
     await expect(bob.client.listWorkspaceMembers({ nextToken })).rejects.toMatchObject({ type: 'InvalidQuery' });
-    await expect(door.client(bob.token, alice.workspaceId).listWorkspaceMembers({})).rejects.toMatchObject({
+    await expect(api.client(bob.token, alice.workspaceId).listWorkspaceMembers({})).rejects.toMatchObject({
       type: 'Forbidden',
     });
   });
@@ -126,7 +126,7 @@ describe('listing members', () => {
 
 describe('a role', () => {
   it('changes with effect on the next request', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const carol = await join(alice, 'developer');
     await carol.client.createBot({});
 
@@ -137,14 +137,14 @@ describe('a role', () => {
   });
 
   it('stays the same when the update leaves it out', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const carol = await join(alice, 'developer');
 
     expect(await alice.client.updateWorkspaceMember({ id: carol.memberId })).toMatchObject({ role: 'developer' });
   });
 
   it.each(['manager', 'developer', 'billing', 'viewer'] as const)('as %s may not administer members', async (role) => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const [carol, other] = await Promise.all([join(alice, role), join(alice, 'viewer')]);
     const refused = { type: 'Forbidden', message: expect.stringContaining(role) };
 
@@ -158,7 +158,7 @@ describe('a role', () => {
   });
 
   it('as administrator may administer all members except owners', async () => {
-    const [alice, stranger] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, stranger] = await Promise.all([api.newAccount(), api.newAccount()]);
     const [admin, carol] = await Promise.all([join(alice, 'administrator'), join(alice, 'viewer')]);
     const owner = await ownMemberId(alice);
     const refused = { type: 'Forbidden', message: 'Only an owner of the workspace may add, change or remove owners.' };
@@ -180,7 +180,7 @@ describe('a role', () => {
 
 describe('removing a member', () => {
   it('rejects their next request', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const carol = await join(alice, 'developer');
     await carol.client.listBots({});
 
@@ -193,7 +193,7 @@ describe('removing a member', () => {
   });
 
   it.each(['administrator', 'billing', 'viewer'] as const)('is allowed for the member themself as %s', async (role) => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const carol = await join(alice, role);
 
     await carol.client.deleteWorkspaceMember({ id: carol.memberId });
@@ -202,7 +202,7 @@ describe('removing a member', () => {
   });
 
   it('returns the same 404 for a member of another workspace as for a missing one', async () => {
-    const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
     const foreign = await join(bob, 'viewer');
 
     for (const id of [foreign.memberId, 'member_none']) {
@@ -218,7 +218,7 @@ describe('the last owner', () => {
   const refused = { type: 'ReferenceConstraint', message: expect.stringMatching(/owner first/) };
 
   it('can neither leave nor be demoted until there is another owner', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const [carol, id] = await Promise.all([join(alice, 'administrator'), ownMemberId(alice)]);
 
     await expect(alice.client.deleteWorkspaceMember({ id })).rejects.toMatchObject(refused);
@@ -231,7 +231,7 @@ describe('the last owner', () => {
   });
 
   it('stays when two owners demote each other concurrently', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const carol = await join(alice, 'owner');
     const hers = await ownMemberId(alice);
 
@@ -241,17 +241,17 @@ describe('the last owner', () => {
         carol.client.updateWorkspaceMember({ id: hers, role: 'administrator' }),
       ]);
 
-      const owners = await door.sql("SELECT 1 FROM admin.workspace_member WHERE workspace_id = $1 AND role = 'owner'", [
+      const owners = await api.sql("SELECT 1 FROM admin.workspace_member WHERE workspace_id = $1 AND role = 'owner'", [
         alice.workspaceId,
       ]);
       expect(owners).toHaveLength(1);
       expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-      await door.sql("UPDATE admin.workspace_member SET role = 'owner' WHERE workspace_id = $1", [alice.workspaceId]);
+      await api.sql("UPDATE admin.workspace_member SET role = 'owner' WHERE workspace_id = $1", [alice.workspaceId]);
     }
   });
 
   it('stays when both owners leave concurrently', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const carol = await join(alice, 'owner');
     const hers = await ownMemberId(alice);
 

@@ -1,17 +1,17 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const values = [0, false, '', null, 'text', [1, [null]], { z: 1, a: { __proto__x: true } }, 1e300];
 
@@ -68,9 +68,9 @@ describe('a preference of a workspace', () => {
     ['viewer', true, false],
     ['billing', false, false],
   ] as const)('is read and set by a %s: %s, %s', async (role, mayRead, maySet) => {
-    const carol = await door.newAccount();
-    await door.addMember(alice.workspaceId, carol.accountId, role);
-    const client = door.client(carol.token, alice.workspaceId);
+    const carol = await api.newAccount();
+    await api.addMember(alice.workspaceId, carol.accountId, role);
+    const client = api.client(carol.token, alice.workspaceId);
 
     for (const [call, allowed] of [
       [() => client.getWorkspacePreference({ key: 'k' }), mayRead],

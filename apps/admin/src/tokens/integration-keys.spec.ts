@@ -1,21 +1,21 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { hashToken } from '@parley/secrets/token';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { newId } from '@parley/persistence/ids';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { AdminModule } from '../admin.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 let names = 0;
 async function newIntegration({ client }: Account): Promise<string> {
@@ -32,7 +32,7 @@ describe('integration API keys', () => {
 
     const { value, ...entry } = first;
     const { iaks } = await alice.client.listIntegrationApiKeys({ integrationId });
-    const [row] = await door.sql('SELECT * FROM admin.token WHERE id = $1', [first.id]);
+    const [row] = await api.sql('SELECT * FROM admin.token WHERE id = $1', [first.id]);
     expect(value).toMatch(/^bp_iak_[0-9A-Za-z]{36}$/);
     expect(entry).toEqual({ id: expect.stringMatching(/^iak_/), note: 'server', createdAt: expect.any(String) });
     expect(iaks).toEqual([{ id: second.id, note: '', createdAt: second.createdAt }, entry]);
@@ -47,20 +47,20 @@ describe('integration API keys', () => {
   it('read their own integration without a workspace header, and no other one', async () => {
     const [own, other] = await Promise.all([newIntegration(alice), newIntegration(alice)]);
     const { value } = await alice.client.createIntegrationApiKey({ integrationId: own });
-    const client = door.client(value);
+    const client = api.client(value);
 
     expect((await client.getIntegration({ id: own })).integration.id).toBe(own);
     await expect(client.getIntegration({ id: other })).rejects.toMatchObject({
       type: 'ResourceNotFound',
       message: `The integration "${other}" was not found.`,
     });
-    await expect(door.client(value, bob.workspaceId).getIntegration({ id: own })).rejects.toMatchObject({
+    await expect(api.client(value, bob.workspaceId).getIntegration({ id: own })).rejects.toMatchObject({
       type: 'Forbidden',
       message: expect.stringMatching(/^x-workspace-id/),
     });
     for (const call of [
-      () => door.client(value, alice.workspaceId).listBots({}),
-      () => door.client(value, alice.workspaceId).createIntegrationApiKey({ integrationId: own }),
+      () => api.client(value, alice.workspaceId).listBots({}),
+      () => api.client(value, alice.workspaceId).createIntegrationApiKey({ integrationId: own }),
       () => client.listWorkspaces({}),
     ]) {
       await expect(call()).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('integration API keys', () => {
   it('are deleted once, and only by their workspace', async () => {
     const integrationId = await newIntegration(alice);
     const { id, value } = await alice.client.createIntegrationApiKey({ integrationId });
-    await door.client(value).getIntegration({ id: integrationId });
+    await api.client(value).getIntegration({ id: integrationId });
 
     await expect(bob.client.deleteIntegrationApiKey({ id })).rejects.toMatchObject({
       type: 'ResourceNotFound',
@@ -94,8 +94,8 @@ describe('integration API keys', () => {
     await alice.client.deleteIntegrationApiKey({ id });
 
     await expect(alice.client.deleteIntegrationApiKey({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    await until(() =>
-      door
+    await waitFor(() =>
+      api
         .client(value)
         .getIntegration({ id: integrationId })
         .then(
@@ -109,21 +109,21 @@ describe('integration API keys', () => {
     const [gone, stays] = await Promise.all([newIntegration(alice), newIntegration(alice)]);
     await Promise.all([gone, stays].map((integrationId) => alice.client.createIntegrationApiKey({ integrationId })));
 
-    await door.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
+    await api.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
       newId('outbox'),
       { kind: 'integration', id: gone, isDeleted: true, workspaceId: alice.workspaceId },
     ]);
 
     const keysOf = async (integrationId: string) =>
       (await alice.client.listIntegrationApiKeys({ integrationId })).iaks.length;
-    await until(async () => (await keysOf(gone)) === 0);
+    await waitFor(async () => (await keysOf(gone)) === 0);
     expect(await keysOf(stays)).toBe(1);
   });
 
   it.each([['viewer'], ['billing'], ['developer']] as const)('take a higher role than %s', async (role) => {
-    const [integrationId, carol] = await Promise.all([newIntegration(alice), door.newAccount()]);
-    await door.addMember(alice.workspaceId, carol.accountId, role);
-    const client = door.client(carol.token, alice.workspaceId);
+    const [integrationId, carol] = await Promise.all([newIntegration(alice), api.newAccount()]);
+    await api.addMember(alice.workspaceId, carol.accountId, role);
+    const client = api.client(carol.token, alice.workspaceId);
 
     await expect(client.createIntegrationApiKey({ integrationId })).rejects.toMatchObject({ type: 'Forbidden' });
     await expect(client.listIntegrationApiKeys({ integrationId })).rejects.toMatchObject({ type: 'Forbidden' });
@@ -138,7 +138,7 @@ describe('integration API keys', () => {
     await alice.client.deleteIntegrationApiKey({ id: key.id });
     await alice.client.deleteBotApiKey({ id: botKey.id });
 
-    const records = await door.sql(
+    const records = await api.sql(
       'SELECT operation, value FROM admin.audit_record WHERE resource_id = ANY($1) ORDER BY id',
       [[key.id, botKey.id]],
     );

@@ -1,20 +1,20 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { hashToken } from '@parley/secrets/token';
 import { lockWaits } from '@parley/testing/lock-waits';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot(account: Account): Promise<string> {
   return (await account.client.createBot({})).bot.id;
@@ -25,8 +25,8 @@ describe('personal access tokens', () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'laptop' });
 
     const { pats } = await alice.client.listPersonalAccessTokens({});
-    const used = await door.client(pat.value).listWorkspaces({});
-    const [row] = await door.sql('SELECT * FROM admin.token WHERE id = $1', [pat.id]);
+    const used = await api.client(pat.value).listWorkspaces({});
+    const [row] = await api.sql('SELECT * FROM admin.token WHERE id = $1', [pat.id]);
 
     const { value, ...entry } = pat;
     expect(value).toMatch(/^bp_pat_[0-9A-Za-z]{36}$/);
@@ -39,7 +39,7 @@ describe('personal access tokens', () => {
 
   it('require a note, which may be empty, within its length limit', async () => {
     const ask = (json: object) =>
-      door.send('POST /v1/admin/account/pats', { headers: { authorization: `Bearer ${alice.token}` }, json });
+      api.send('POST /v1/admin/account/pats', { headers: { authorization: `Bearer ${alice.token}` }, json });
 
     expect((await ask({ note: '' })).status).toBe(200);
     for (const note of [undefined, null, 5, 'x'.repeat(201)]) {
@@ -77,7 +77,7 @@ describe('personal access tokens', () => {
     await expect(alice.client.deletePersonalAccessToken({ id: 'pat_none' })).rejects.toMatchObject({
       message: 'The personal access token "pat_none" was not found.',
     });
-    await expect(door.client(pat.value).listWorkspaces({})).resolves.toBeDefined();
+    await expect(api.client(pat.value).listWorkspaces({})).resolves.toBeDefined();
   });
 });
 
@@ -89,17 +89,17 @@ describe('bot API keys', () => {
 
     const { baks } = await alice.client.listBotApiKeys({ botId });
     const { value, ...entry } = key;
-    const [row] = await door.sql('SELECT * FROM admin.token WHERE id = $1', [key.id]);
+    const [row] = await api.sql('SELECT * FROM admin.token WHERE id = $1', [key.id]);
     expect(value).toMatch(/^bp_bak_/);
     expect(baks).toEqual([entry]);
     expect(row).toMatchObject({ hash: hashToken(value), account_id: null, bot_id: botId, note: 'server' });
-    expect((await door.client(value).getBot({ id: botId })).bot.id).toBe(botId);
+    expect((await api.client(value).getBot({ id: botId })).bot.id).toBe(botId);
   });
 
   it('may not manage, list or write resources of the workspace', async () => {
     const botId = await newBot(alice);
     const { value, id } = await alice.client.createBotApiKey({ botId });
-    const client = door.client(value, alice.workspaceId, botId);
+    const client = api.client(value, alice.workspaceId, botId);
 
     for (const call of [
       () => client.listBots({}),
@@ -163,9 +163,9 @@ describe('bot API keys', () => {
   });
 
   it.each([['viewer'], ['billing'], ['developer']] as const)('take a higher role than %s', async (role) => {
-    const [botId, carol] = await Promise.all([newBot(alice), door.newAccount()]);
-    await door.addMember(alice.workspaceId, carol.accountId, role);
-    const client = door.client(carol.token, alice.workspaceId);
+    const [botId, carol] = await Promise.all([newBot(alice), api.newAccount()]);
+    await api.addMember(alice.workspaceId, carol.accountId, role);
+    const client = api.client(carol.token, alice.workspaceId);
 
     await expect(client.createBotApiKey({ botId })).rejects.toMatchObject({
       type: 'Forbidden',
@@ -179,7 +179,7 @@ describe('bot API keys', () => {
     const { id, value } = await alice.client.createBotApiKey({ botId, note: 'back end' });
     await alice.client.deleteBotApiKey({ id });
 
-    const records = await door.sql('SELECT * FROM admin.audit_record WHERE resource_id = $1 ORDER BY recorded_at, id', [
+    const records = await api.sql('SELECT * FROM admin.audit_record WHERE resource_id = $1 ORDER BY recorded_at, id', [
       id,
     ]);
     const common = { workspace_id: alice.workspaceId, account_id: alice.accountId, value: botId };
@@ -192,12 +192,12 @@ describe('bot API keys', () => {
 
   it('cannot be created during the deletion of their bot', async () => {
     const botId = await newBot(alice);
-    await door.sql('BEGIN');
-    await door.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);
+    await api.sql('BEGIN');
+    await api.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);
 
     const key = alice.client.createBotApiKey({ botId }).catch((error: unknown) => error);
-    await until(() => lockWaits({ query: door.sql }));
-    await door.sql('COMMIT');
+    await waitFor(() => lockWaits({ query: api.sql }));
+    await api.sql('COMMIT');
 
     expect(await key).toMatchObject({ type: 'ReferenceNotFound', message: expect.stringContaining(botId) });
   });

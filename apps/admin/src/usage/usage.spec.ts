@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { usageChanged, type UsageChanged, type UsageType } from '@parley/contracts/admin/usage';
 import { Database } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { AdminConfig } from '../config';
@@ -13,17 +13,17 @@ const quotas = { quotaBotCount: 4, quotaWorkspaceMemberCount: 3, quotaStorageByt
 const thisMonth = new Date().toISOString().slice(0, 7);
 const now = new Date().toISOString();
 
-let door: FrontDoor;
+let api: PublicApi;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  Object.assign(door.settings, new AdminConfig(), quotas);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  Object.assign(api.settings, new AdminConfig(), quotas);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 function tell({ workspaceId }: Account, type: UsageType, value: number, more: Partial<UsageChanged> = {}) {
-  return door.apps[1]!.get(RecordUsageHandler, { strict: false }).record({
+  return api.apps[1]!.get(RecordUsageHandler, { strict: false }).record({
     workspaceId,
     type,
     value,
@@ -42,7 +42,7 @@ async function valueOf({ client }: Account, id: string, type: UsageType, period?
 
 describe('quotas', () => {
   it('have the configured amounts in every month', async () => {
-    const { client, workspaceId: id } = await door.newAccount();
+    const { client, workspaceId: id } = await api.newAccount();
 
     const { quotas: all } = await client.listWorkspaceQuotas({ id });
     const { quota } = await client.getWorkspaceQuota({ id, type: 'bot_count', period: '2025-12' });
@@ -70,7 +70,7 @@ describe('quotas', () => {
   });
 
   it('limit bots, also for concurrent requests', async () => {
-    const { client, workspaceId: id } = await door.newAccount();
+    const { client, workspaceId: id } = await api.newAccount();
 
     const results = await Promise.allSettled(Array.from({ length: 7 }, () => client.createBot({})));
 
@@ -88,9 +88,9 @@ describe('quotas', () => {
   });
 
   it('limit bots that are transferred to a workspace, too', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'full' });
-    for (let count = 0; count < 4; count++) await door.client(alice.token, id).createBot({});
+    for (let count = 0; count < 4; count++) await api.client(alice.token, id).createBot({});
     const botId = await newBot(alice);
 
     await expect(alice.client.transferBot({ id: botId, targetWorkspaceId: id })).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe('quotas', () => {
   });
 
   it('limit members, also for concurrent requests', async () => {
-    const [alice, ...others] = await Promise.all(Array.from({ length: 5 }, () => door.newAccount()));
+    const [alice, ...others] = await Promise.all(Array.from({ length: 5 }, () => api.newAccount()));
     const emails = await Promise.all(others.map(async ({ client }) => (await client.getAccount({})).account.email));
 
     const results = await Promise.allSettled(
@@ -115,12 +115,12 @@ describe('quotas', () => {
 
 describe('usage that admin counts', () => {
   it('is the current count, and stored per day', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const { client, workspaceId: id } = alice;
     const botId = await newBot(alice);
     await newBot(alice);
     await client.deleteBot({ id: botId });
-    await door.addMember(id, (await door.newAccount()).accountId, 'viewer');
+    await api.addMember(id, (await api.newAccount()).accountId, 'viewer');
 
     expect((await client.getUsage({ id, type: 'bot_count' })).usage).toEqual({
       id,
@@ -136,7 +136,7 @@ describe('usage that admin counts', () => {
   });
 
   it('moves with a bot that is transferred', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'second' });
     const botId = await newBot(alice);
     await tell(alice, 'storage_count', 10, { botId });
@@ -167,15 +167,15 @@ describe('usage that admin counts', () => {
 
 describe('usage that other services count', () => {
   it('arrives by event', async () => {
-    const { client, workspaceId } = await door.newAccount();
-    const app = door.apps[1]!;
+    const { client, workspaceId } = await api.newAccount();
+    const app = api.apps[1]!;
     const change: UsageChanged = { workspaceId, type: 'integrations_owned_count', value: 3, at: now };
 
     await app
       .get(Database, { strict: false })
       .transaction((tx) => app.get(Outbox, { strict: false }).add(tx, usageChanged, change));
 
-    const { usage } = await until(
+    const { usage } = await waitFor(
       () => client.getUsage({ id: workspaceId, type: 'integrations_owned_count' }),
       (answer) => answer.usage.value > 0,
     );
@@ -183,7 +183,7 @@ describe('usage that other services count', () => {
   });
 
   it('is the newest report, however often and in whatever order reports arrive', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const at = (hour: number) => `2024-03-05T0${hour}:00:00.000Z`;
 
     for (const [hour, value] of [
@@ -199,7 +199,7 @@ describe('usage that other services count', () => {
   });
 
   it('of a workspace is the sum of its bots and of usage without a bot', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const [one, two] = [await newBot(alice), await newBot(alice)];
 
     await tell(alice, 'storage_count', 1);
@@ -219,14 +219,14 @@ describe('usage that other services count', () => {
   });
 
   it('of a bot ends when the bot is deleted, except for monthly types', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const botId = await newBot(alice);
     await tell(alice, 'storage_count', 10, { botId });
     await tell(alice, 'invocation_calls', 5, { botId });
 
     await alice.client.deleteBot({ id: botId });
 
-    await until(async () => (await valueOf(alice, alice.workspaceId, 'storage_count')) === 0);
+    await waitFor(async () => (await valueOf(alice, alice.workspaceId, 'storage_count')) === 0);
     const late = new Date(Date.now() + 60_000).toISOString();
     await tell(alice, 'storage_count', 9, { botId, at: late });
     await tell(alice, 'invocation_calls', 6, { botId, at: late });
@@ -238,17 +238,17 @@ describe('usage that other services count', () => {
   });
 
   it('of a deleted workspace is dropped', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
 
     await tell({ ...alice, workspaceId: 'wkspace_none' }, 'storage_count', 1);
 
-    expect(await door.sql("SELECT 1 FROM admin.usage WHERE workspace_id = 'wkspace_none'")).toEqual([]);
+    expect(await api.sql("SELECT 1 FROM admin.usage WHERE workspace_id = 'wkspace_none'")).toEqual([]);
   });
 });
 
 describe('the history of usage', () => {
   it('keeps levels from month to month, and starts monthly types at zero', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const [one, two] = [await newBot(alice), await newBot(alice)];
     for (const type of ['storage_count', 'invocation_calls'] as const) {
       await tell(alice, type, 10, { botId: one, at: '2024-01-10T12:00:00Z' });
@@ -277,7 +277,7 @@ describe('the history of usage', () => {
   });
 
   it('shows each day once, page by page, within the requested dates', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const botId = await newBot(alice);
     const days = ['2024-01-29', '2024-01-30', '2024-01-31', '2024-02-01'];
     for (const [index, day] of days.entries()) {
@@ -329,7 +329,7 @@ describe('the history of usage', () => {
 
 describe('the completion of quotas', () => {
   it('is that of the most used quota, for each workspace of the account', async () => {
-    const alice = await door.newAccount();
+    const alice = await api.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'second' });
     await tell(alice, 'storage_count', 900);
     await newBot(alice);
@@ -361,8 +361,8 @@ describe('usage and quotas', () => {
   };
 
   it.each(Object.entries(calls))('are readable for billing, and hidden from other accounts: %s', async (name, call) => {
-    const [alice, bob, carol] = await Promise.all([door.newAccount(), door.newAccount(), door.newAccount()]);
-    await door.addMember(alice.workspaceId, carol.accountId, 'billing');
+    const [alice, bob, carol] = await Promise.all([api.newAccount(), api.newAccount(), api.newAccount()]);
+    await api.addMember(alice.workspaceId, carol.accountId, 'billing');
     const botId = await newBot(alice);
 
     await expect(call(carol.client, alice.workspaceId)).resolves.toBeDefined();
@@ -376,7 +376,7 @@ describe('usage and quotas', () => {
   });
 
   it('of several subjects are rejected when one of them belongs to another account', async () => {
-    const [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+    const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 
     await expect(
       alice.client.getMultipleUsages({ ids: [alice.workspaceId, bob.workspaceId], types: ['bot_count'] }),
@@ -384,7 +384,7 @@ describe('usage and quotas', () => {
   });
 
   it('tolerate a date that is not in the calendar', async () => {
-    const { client, workspaceId: id } = await door.newAccount();
+    const { client, workspaceId: id } = await api.newAccount();
     const query = { id, type: 'bot_count' } as const;
 
     expect((await client.listUsageActivityDaily({ ...query, dateFrom: '2026-02-31' })).data).toEqual([]);

@@ -1,17 +1,17 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 describe('a workspace', () => {
   it('is created for its owner and returned with all fields', async () => {
@@ -37,7 +37,7 @@ describe('a workspace', () => {
       activeTrialId: null,
     });
     expect(await alice.client.getWorkspace({ id: workspace.id })).toEqual(workspace);
-    await expect(door.client(alice.token, workspace.id).createBot({})).resolves.toBeDefined();
+    await expect(api.client(alice.token, workspace.id).createBot({})).resolves.toBeDefined();
   });
 
   it('returns the same 404 for an account that is not a member as for a missing workspace', async () => {
@@ -50,8 +50,8 @@ describe('a workspace', () => {
   });
 
   it('is readable for every member, including billing', async () => {
-    const carol = await door.newAccount();
-    await door.addMember(alice.workspaceId, carol.accountId, 'billing');
+    const carol = await api.newAccount();
+    await api.addMember(alice.workspaceId, carol.accountId, 'billing');
 
     expect((await carol.client.getWorkspace({ id: alice.workspaceId })).id).toBe(alice.workspaceId);
   });
@@ -59,16 +59,16 @@ describe('a workspace', () => {
 
 describe('listing workspaces', () => {
   it("returns the account's workspaces, newest first, page by page", async () => {
-    const { client, workspaceId } = await door.newAccount();
+    const { client, workspaceId } = await api.newAccount();
     for (const name of ['one', 'two', 'three']) await client.createWorkspace({ name });
     const whole = await client.listWorkspaces({});
-    await door.sql("UPDATE admin.workspace SET created_at = '2026-01-01' WHERE id = ANY($1)", [
+    await api.sql("UPDATE admin.workspace SET created_at = '2026-01-01' WHERE id = ANY($1)", [
       whole.workspaces.map(({ id }) => id),
     ]);
 
     const ask = async (query: string) =>
       (
-        await door.send(`GET /v1/admin/workspaces?${query}`, {
+        await api.send(`GET /v1/admin/workspaces?${query}`, {
           headers: { authorization: `Bearer ${(await client.createPersonalAccessToken({ note: '' })).pat.value}` },
         })
       ).json;
@@ -125,7 +125,7 @@ describe('updating a workspace', () => {
 
   it('increases updatedAt also when the clock stands still, so that other services recognise the last change', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Clock' });
-    await door.sql("UPDATE admin.workspace SET updated_at = now() + interval '1 hour' WHERE id = $1", [id]);
+    await api.sql("UPDATE admin.workspace SET updated_at = now() + interval '1 hour' WHERE id = $1", [id]);
     const before = await alice.client.getWorkspace({ id });
 
     const after = await alice.client.updateWorkspace({ id, name: 'Later' });
@@ -158,8 +158,8 @@ describe('updating a workspace', () => {
     ['billing', false],
     ['viewer', false],
   ] as const)('as %s: %s', async (role, allowed) => {
-    const carol = await door.newAccount();
-    await door.addMember(alice.workspaceId, carol.accountId, role);
+    const carol = await api.newAccount();
+    await api.addMember(alice.workspaceId, carol.accountId, role);
 
     const update = carol.client.updateWorkspace({ id: alice.workspaceId, about: role });
 
@@ -269,25 +269,25 @@ describe('the availability of a handle', () => {
 
 describe('deleting a workspace', () => {
   it('deletes its members immediately, publishes an event, and keeps its audit records', async () => {
-    const [{ client, workspaceId: id }, carol] = await Promise.all([door.newAccount(), door.newAccount()]);
-    await door.addMember(id, carol.accountId, 'developer');
-    const hers = door.client(carol.token, id);
+    const [{ client, workspaceId: id }, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
+    await api.addMember(id, carol.accountId, 'developer');
+    const hers = api.client(carol.token, id);
     await hers.listBots({});
 
     await client.deleteWorkspace({ id });
 
     await expect(hers.listBots({})).rejects.toMatchObject({ type: 'Forbidden' });
     await expect(client.getWorkspace({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    expect(await door.sql("SELECT subject FROM admin.outbox WHERE data ->> 'workspaceId' = $1", [id])).toEqual([
+    expect(await api.sql("SELECT subject FROM admin.outbox WHERE data ->> 'workspaceId' = $1", [id])).toEqual([
       { subject: 'admin.workspaceDeleted' },
     ]);
-    expect(await door.sql('SELECT action FROM admin.audit_record WHERE workspace_id = $1', [id])).toContainEqual({
+    expect(await api.sql('SELECT action FROM admin.audit_record WHERE workspace_id = $1', [id])).toContainEqual({
       action: 'CLOSE_WORKSPACE',
     });
   });
 
   it('is rejected while it has bots', async () => {
-    const { client, workspaceId: id } = await door.newAccount();
+    const { client, workspaceId: id } = await api.newAccount();
     const { bot } = await client.createBot({});
 
     await expect(client.deleteWorkspace({ id })).rejects.toMatchObject({
@@ -300,8 +300,8 @@ describe('deleting a workspace', () => {
   });
 
   it.each(['administrator', 'manager', 'billing'] as const)('takes a higher role than %s', async (role) => {
-    const carol = await door.newAccount();
-    await door.addMember(alice.workspaceId, carol.accountId, role);
+    const carol = await api.newAccount();
+    await api.addMember(alice.workspaceId, carol.accountId, role);
 
     await expect(carol.client.deleteWorkspace({ id: alice.workspaceId })).rejects.toMatchObject({ type: 'Forbidden' });
   });

@@ -8,7 +8,7 @@ import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
 import { taggedRows, type Wanted } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { isOf, type Scope } from '../runtime/scope';
+import { isOf, type Scope } from '../bot-definitions/scope';
 import type { ConversationEntity, ConversationWithCount } from './conversation.entity';
 
 export type NewConversation = Pick<

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
-import type { RuntimeInstallation } from '@parley/contracts/admin/runtime';
+import type { ResolvedInstallation } from '@parley/contracts/admin/bot-definitions';
 import { maxProperties, maxTags } from '@parley/contracts/chat/chat-fields';
 import {
   type ConversationId,
@@ -16,9 +16,9 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { BotRuntimes } from '../runtime/bot-runtimes';
-import { channelsOf, installationWith, namedInstallation } from '../runtime/installations';
-import { aliasOf, scopeOf, storedNames } from '../runtime/scope';
+import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
+import { channelsOf, installationWith, namedInstallation } from '../bot-definitions/installations';
+import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
@@ -34,7 +34,7 @@ export class ConversationsService {
     private readonly idempotency: Idempotency,
     private readonly conversations: ConversationsRepository,
     private readonly tags: TagsRepository,
-    private readonly runtimes: BotRuntimes,
+    private readonly botDefinitions: BotDefinitionsCache,
     private readonly signals: SignalsService,
   ) {}
 
@@ -121,7 +121,7 @@ export class ConversationsService {
   private insert(
     sql: Sql,
     caller: BotCaller,
-    { alias, integrationId, isChat }: RuntimeInstallation,
+    { alias, integrationId, isChat }: ResolvedInstallation,
     { channel, tags, properties }: GetOrCreateConversation,
   ): Promise<ConversationWithCount> {
     return this.conversations.insert(
@@ -144,25 +144,25 @@ export class ConversationsService {
   private async installationFor(
     caller: BotCaller,
     { channel, integrationName }: { channel: string; integrationName?: string },
-  ): Promise<RuntimeInstallation> {
+  ): Promise<ResolvedInstallation> {
     const own = aliasOf(caller);
     const named = integrationName ?? own ?? undefined;
     if (named === undefined) {
-      const installation = await this.runtimes.find(caller.bot.id, (bot) => installationWith(bot, channel));
+      const installation = await this.botDefinitions.find(caller.bot.id, (bot) => installationWith(bot, channel));
       return installation ?? this.refuseChannel(caller, channel);
     }
-    const hasChannel = ({ channels }: RuntimeInstallation) => channels.includes(channel);
-    const found = await this.runtimes.find(caller.bot.id, (bot) => {
+    const hasChannel = ({ channels }: ResolvedInstallation) => channels.includes(channel);
+    const found = await this.botDefinitions.find(caller.bot.id, (bot) => {
       const installation = namedInstallation(bot, named, own);
       return installation && hasChannel(installation) ? installation : undefined;
     });
-    const installation = found ?? namedInstallation(await this.runtimes.get(caller.bot.id), named, own);
+    const installation = found ?? namedInstallation(await this.botDefinitions.get(caller.bot.id), named, own);
     if (!installation || (own !== null && installation.alias !== own)) throw notInstalled(named);
     return hasChannel(installation) ? installation : this.refuseChannel(caller, channel, installation);
   }
 
-  private async refuseChannel(caller: BotCaller, channel: string, of?: RuntimeInstallation): Promise<never> {
-    const installations = of ? [of] : (await this.runtimes.get(caller.bot.id)).installations;
+  private async refuseChannel(caller: BotCaller, channel: string, of?: ResolvedInstallation): Promise<never> {
+    const installations = of ? [of] : (await this.botDefinitions.get(caller.bot.id)).installations;
     throw new ApiError(
       'InvalidPayload',
       of || installationsWith(installations, channel) === 0
@@ -173,7 +173,7 @@ export class ConversationsService {
 
   private async aliasNamed(caller: BotCaller, integrationName: string): Promise<string> {
     const own = aliasOf(caller);
-    const named = await this.runtimes.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));
+    const named = await this.botDefinitions.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));
     // The integration may have been uninstalled: its conversations remain.
     return named?.alias ?? integrationName;
   }
@@ -186,7 +186,7 @@ function notInstalled(name: string): ApiError {
   );
 }
 
-function installationsWith(installations: RuntimeInstallation[], channel: string): number {
+function installationsWith(installations: ResolvedInstallation[], channel: string): number {
   return installations.filter(({ enabled, channels }) => enabled && channels.includes(channel)).length;
 }
 

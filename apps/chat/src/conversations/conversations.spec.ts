@@ -1,17 +1,17 @@
 import type { Client } from '@botpress/client';
-import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 let botId: string;
 let client: Client;
 let asTeam: Client;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  ({ id: botId, client, asTeam } = await door.newBot());
+  api = await startChat();
+  ({ id: botId, client, asTeam } = await api.newBot());
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newUser(of = client): Promise<string> {
   return (await of.createUser({ tags: {} })).user.id;
@@ -97,11 +97,11 @@ describe('a conversation', () => {
   });
 
   it('can use a channel that was installed a moment ago', async () => {
-    const own = await door.newBot();
+    const own = await api.newBot();
     await own.client.createConversation({ channel: 'group', tags: {} });
-    await door.send(`PUT /v1/admin/bots/${own.id}`, {
-      headers: { ...door.headersOf(), 'x-multiple-integrations': 'true' },
-      json: { integrations: { more: { integrationId: door.integrationId } } },
+    await api.send(`PUT /v1/admin/bots/${own.id}`, {
+      headers: { ...api.headersOf(), 'x-multiple-integrations': 'true' },
+      json: { integrations: { more: { integrationId: api.integrationId } } },
     });
 
     const { conversation } = await own.client.createConversation({
@@ -147,7 +147,7 @@ describe('a conversation', () => {
   });
 
   it('returns 404 to another bot and to another integration', async () => {
-    const other = await door.newBot();
+    const other = await api.newBot();
     const id = await newConversation();
 
     expect((await failure(other.client.getConversation({ id }))).type).toBe('ResourceNotFound');
@@ -178,7 +178,7 @@ describe('getOrCreateConversation', () => {
 
 describe('listConversations', () => {
   it('filters by participants, integration, channel and tags, alone and combined', async () => {
-    const { client: own } = await door.newBot();
+    const { client: own } = await api.newBot();
     const [ann, bob] = [await newUser(own), await newUser(own)];
     const both = (await own.createConversation({ channel: 'group', tags: { kind: 'a' } })).conversation.id;
     const annOnly = (await own.createConversation({ channel: 'channel', tags: { kind: 'a' } })).conversation.id;
@@ -242,7 +242,7 @@ describe('the participants of a conversation', () => {
   });
 
   it('must be users of the same bot', async () => {
-    const other = await door.newBot();
+    const other = await api.newBot();
     const id = await newConversation();
     const userId = await newUser(other.client);
 
@@ -287,9 +287,9 @@ describe('the participants of a conversation', () => {
 });
 
 it('rejects a request without the header x-bot-id', async () => {
-  const { 'x-bot-id': _bot, ...headers } = door.headersOf(botId);
+  const { 'x-bot-id': _bot, ...headers } = api.headersOf(botId);
 
-  const answer = await door.send('POST /v1/chat/conversations', { headers, json: { channel: 'channel', tags: {} } });
+  const answer = await api.send('POST /v1/chat/conversations', { headers, json: { channel: 'channel', tags: {} } });
 
   expect(answer).toMatchObject({ status: 400, json: { message: expect.stringContaining('x-bot-id') } });
 });

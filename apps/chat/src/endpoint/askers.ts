@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
-import type { ChatPlace } from '@parley/contracts/chat/callers';
+import type { ChatBot } from '@parley/contracts/chat/callers';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { ChatInstallations } from './chat-installations';
 import type { Asker, Place } from './endpoint.repository';
@@ -21,7 +21,7 @@ export class Askers {
   ) {}
 
   /** Bot of the request. Verifies the user key if one is given; none is required. */
-  async verify({ userKey }: Caller, webhookId: string): Promise<ChatPlace> {
+  async verify({ userKey }: Caller, webhookId: string): Promise<ChatBot> {
     const { botId } =
       userKey === undefined
         ? await this.installations.get(webhookId)

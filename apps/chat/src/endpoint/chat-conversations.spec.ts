@@ -1,22 +1,22 @@
 import type { AuthenticatedClient } from '@botpress/chat';
 import { systemCaller } from '@parley/contracts/caller';
 import { signals } from '@parley/contracts/chat/signals';
-import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { type ChatService, startChat } from '../test/chat-service';
 import { type ChatEndpoint, newEndpoint } from '../test/chat-endpoint';
 
-let door: ChatDoor;
+let api: ChatService;
 let endpoint: ChatEndpoint;
 let ada: AuthenticatedClient;
 let grace: AuthenticatedClient;
 let stranger: AuthenticatedClient;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  endpoint = await newEndpoint(door);
+  api = await startChat();
+  endpoint = await newEndpoint(api);
   [ada, grace, stranger] = await Promise.all([endpoint.newUser(), endpoint.newUser('grace'), endpoint.newUser()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const conversationId = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/;
 const refusal = (type: string) => ({ type });
@@ -28,7 +28,7 @@ async function newConversation(id?: string): Promise<string> {
 }
 
 async function platformId(foreignId: string): Promise<string> {
-  const [row] = await door.sql<{ id: string }>(
+  const [row] = await api.sql<{ id: string }>(
     'SELECT id FROM chat.conversation WHERE bot_id = $1 AND foreign_id = $2',
     [endpoint.bot.id, foreignId],
   );
@@ -79,7 +79,7 @@ describe('a conversation', () => {
     await expect(ada.createConversation({ id: await platformId('taken') })).rejects.toMatchObject(
       refusal('AlreadyExists'),
     );
-    const other = await newEndpoint(door);
+    const other = await newEndpoint(api);
     await expect((await other.newUser()).createConversation({ id: 'taken' })).resolves.toHaveProperty('conversation');
   });
 
@@ -141,9 +141,9 @@ describe('a conversation', () => {
   });
 
   it('returns 404 for an unknown id, another bot and another channel', async () => {
-    const other = await newEndpoint(door);
+    const other = await newEndpoint(api);
     const theirs = (await (await other.newUser('owner')).createConversation({ id: 'foreign' })).conversation.id;
-    const [{ id: own }] = (await door.sql<{ id: string }>(
+    const [{ id: own }] = (await api.sql<{ id: string }>(
       'SELECT id FROM chat.conversation WHERE bot_id = $1 AND foreign_id = $2',
       [other.bot.id, theirs],
     )) as [{ id: string }];
@@ -228,7 +228,7 @@ describe('a participant', () => {
     expect(frames()).toEqual([
       { type: 'participant_removed', data: { conversationId: 'leave', participantId: 'grace' } },
     ]);
-    const [{ id: own }] = (await door.sql<{ id: string }>(
+    const [{ id: own }] = (await api.sql<{ id: string }>(
       `SELECT id FROM chat."user" WHERE bot_id = $1 AND foreign_id = 'grace'`,
       [endpoint.bot.id],
     )) as [{ id: string }];
@@ -285,7 +285,7 @@ describe('a change by the bot', () => {
 
 describe('a stream', () => {
   const open = (userKey: string | undefined, conversationId: string, webhookId = endpoint.webhookId) =>
-    door.call(signals.open, { ...systemCaller('req_test'), userKey }, { webhookId, conversationId });
+    api.call(signals.open, { ...systemCaller('req_test'), userKey }, { webhookId, conversationId });
 
   it('is opened for participants, with platform ids', async () => {
     const id = await newConversation('stream');

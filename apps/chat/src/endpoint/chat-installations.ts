@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { BotCaller } from '@parley/contracts/access';
-import { runtime, type WebhookTarget } from '@parley/contracts/admin/runtime';
+import { botDefinitions, type WebhookTarget } from '@parley/contracts/admin/bot-definitions';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
-import { RecentAnswers } from '../runtime/recent-answers';
+import { CoalescingCache } from '../bot-definitions/coalescing-cache';
 import type { KeyRealm } from './user-keys';
 
 export interface ChatInstallation extends KeyRealm {
@@ -20,11 +20,11 @@ const maxInstallations = 10_000;
 /** Cache of native chat installations by webhook id. */
 @Injectable()
 export class ChatInstallations {
-  private readonly answers: RecentAnswers<WebhookTarget>;
+  private readonly answers: CoalescingCache<WebhookTarget>;
 
   constructor(client: ParleyClient) {
-    this.answers = new RecentAnswers(maxInstallations, (webhookId) =>
-      client.call(runtime.webhook, systemCaller(newId('req')), { webhookId }),
+    this.answers = new CoalescingCache(maxInstallations, (webhookId) =>
+      client.call(botDefinitions.webhook, systemCaller(newId('req')), { webhookId }),
     );
   }
 

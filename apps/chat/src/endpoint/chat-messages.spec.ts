@@ -1,25 +1,25 @@
 import type { AuthenticatedClient } from '@botpress/chat';
 import { systemCaller } from '@parley/contracts/caller';
 import { type MissedSignals, signals } from '@parley/contracts/chat/signals';
-import { until } from '@parley/testing/until';
-import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatService, startChat } from '../test/chat-service';
 import { type ChatEndpoint, newEndpoint } from '../test/chat-endpoint';
 
 type Payload = Parameters<AuthenticatedClient['createMessage']>[0]['payload'];
 
-let door: ChatDoor;
+let api: ChatService;
 let endpoint: ChatEndpoint;
 let ada: AuthenticatedClient;
 let grace: AuthenticatedClient;
 let stranger: AuthenticatedClient;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  endpoint = await newEndpoint(door);
+  api = await startChat();
+  endpoint = await newEndpoint(api);
   [ada, grace, stranger] = await Promise.all([endpoint.newUser('ada'), endpoint.newUser(), endpoint.newUser()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const hello: Payload = { type: 'text', text: 'hello' };
 const action = { action: 'say' as const, label: 'Tea', value: 'tea' };
@@ -48,7 +48,7 @@ interface Named {
 async function newConversation(foreignId?: string): Promise<Named> {
   const { id } = (await ada.createConversation({ id: foreignId })).conversation;
   await ada.addParticipant({ conversationId: id, userId: grace.user.id });
-  const [row] = await door.sql<{ id: string }>(
+  const [row] = await api.sql<{ id: string }>(
     'SELECT id FROM chat.conversation WHERE bot_id = $1 AND (id = $2 OR foreign_id = $2)',
     [endpoint.bot.id, id],
   );
@@ -58,7 +58,7 @@ async function newConversation(foreignId?: string): Promise<Named> {
 async function catchUp(platformId: string): Promise<MissedSignals> {
   const { id: botId } = endpoint.bot;
   const listener = { botId, conversationId: platformId, userId: await platformIdOfAda() };
-  return door.call(signals.catchUp, systemCaller('req_test'), { ...listener, after: 1 });
+  return api.call(signals.catchUp, systemCaller('req_test'), { ...listener, after: 1 });
 }
 
 async function platformIdOfAda(): Promise<string> {
@@ -118,7 +118,7 @@ describe('a message', () => {
       userId: await platformIdOfAda(),
       conversationId: platformId,
     });
-    const events = await door.sql('SELECT type, status FROM chat.event WHERE bot_id = $1 AND message_id = $2', [
+    const events = await api.sql('SELECT type, status FROM chat.event WHERE bot_id = $1 AND message_id = $2', [
       endpoint.bot.id,
       message.id,
     ]);
@@ -229,7 +229,7 @@ describe('a message', () => {
 
     await Promise.all([...messages, endpoint.bot.client.addParticipant({ id: platformId, userId: user.id })]);
 
-    await until(() => heard.length === 6);
+    await waitFor(() => heard.length === 6);
     const told = heard.map(({ number }, place) => ({ number, ...frames()[place]! }));
     const [first, ...others] = told.sort((a, b) => a.number - b.number);
     const data = { conversationId, participantId: user.id };
@@ -271,7 +271,7 @@ describe('a message', () => {
   });
 
   it('returns 404 for another bot, another channel and an unknown id', async () => {
-    const other = await newEndpoint(door);
+    const other = await newEndpoint(api);
     const them = await other.newUser();
     const conversation = (await them.createConversation({})).conversation.id;
     const { message } = await them.createMessage({ conversationId: conversation, payload: hello });
@@ -353,7 +353,7 @@ describe('a custom event', () => {
     expect((await grace.getEvent({ id: event.id })).event).toEqual(event);
     const userId = await platformIdOfAda();
     expect(
-      await door.sql(
+      await api.sql(
         `SELECT type, status, payload, conversation_id, user_id, integration_alias FROM chat.event WHERE id = $1`,
         [event.id],
       ),
@@ -380,10 +380,10 @@ describe('a custom event', () => {
   it('returns 404 for another type, another bot and an unknown id', async () => {
     const { id: conversationId } = await newConversation();
     const { message } = await ada.createMessage({ conversationId, payload: hello });
-    const [{ id: ofMessage }] = (await door.sql<{ id: string }>('SELECT id FROM chat.event WHERE message_id = $1', [
+    const [{ id: ofMessage }] = (await api.sql<{ id: string }>('SELECT id FROM chat.event WHERE message_id = $1', [
       message.id,
     ])) as [{ id: string }];
-    const them = await (await newEndpoint(door)).newUser();
+    const them = await (await newEndpoint(api)).newUser();
     const theirs = (await them.createConversation({})).conversation.id;
     const { event } = await them.createEvent({ conversationId: theirs, payload: {} });
 

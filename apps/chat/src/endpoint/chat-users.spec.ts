@@ -1,18 +1,18 @@
 import { createHmac } from 'node:crypto';
 import { Client } from '@botpress/chat';
-import { until } from '@parley/testing/until';
-import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatService, startChat } from '../test/chat-service';
 import { type ChatEndpoint, configureChat, newEndpoint } from '../test/chat-endpoint';
 
-let door: ChatDoor;
+let api: ChatService;
 let endpoint: ChatEndpoint;
 
 beforeAll(async () => {
-  door = await startChatDoor({ chatEncryptionKey: 'shared by all' });
-  endpoint = await newEndpoint(door);
+  api = await startChat({ chatEncryptionKey: 'shared by all' });
+  endpoint = await newEndpoint(api);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 function keyOf(id: unknown, secret = 'shared by all', more: object = {}): string {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -34,7 +34,7 @@ describe('the chat endpoint', () => {
       const [method, path] = line.split(' ');
       const body = method === 'POST' ? { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } } : {};
 
-      const answer = await door.send(`${method} /chat/webhook_none/${path}`, {
+      const answer = await api.send(`${method} /chat/webhook_none/${path}`, {
         headers: { 'x-user-key': keyOf('ada') },
         ...body,
       });
@@ -45,10 +45,10 @@ describe('the chat endpoint', () => {
   );
 
   it('returns 404 for the webhook of another integration', async () => {
-    const { bot } = await door.alice.client.getBot({ id: endpoint.bot.id });
+    const { bot } = await api.alice.client.getBot({ id: endpoint.bot.id });
     const { webhookId } = Object.values(bot.integrations).find(({ name }) => name === 'slack')!;
 
-    expect(await door.send(`GET /chat/${webhookId}/hello`)).toMatchObject({ status: 404 });
+    expect(await api.send(`GET /chat/${webhookId}/hello`)).toMatchObject({ status: 404 });
   });
 
   it('makes the public client report a wrong webhook id', async () => {
@@ -58,17 +58,17 @@ describe('the chat endpoint', () => {
   });
 
   it('returns 404 while the chat is disabled and 403 while the bot is blocked', async () => {
-    const other = await newEndpoint(door);
+    const other = await newEndpoint(api);
 
-    await configureChat(door, other.bot.id, { enabled: false });
-    const disabled = await until(
+    await configureChat(api, other.bot.id, { enabled: false });
+    const disabled = await waitFor(
       () => other.send('GET /hello'),
       ({ status }) => status !== 200,
     );
-    await configureChat(door, other.bot.id, { enabled: true });
-    const enabled = await until(() => other.send('GET /hello'));
-    await door.alice.client.updateBot({ id: other.bot.id, blocked: true });
-    const blocked = await until(
+    await configureChat(api, other.bot.id, { enabled: true });
+    const enabled = await waitFor(() => other.send('GET /hello'));
+    await api.alice.client.updateBot({ id: other.bot.id, blocked: true });
+    const blocked = await waitFor(
       () => other.send('GET /hello'),
       ({ status }) => status !== 200,
     );
@@ -77,7 +77,7 @@ describe('the chat endpoint', () => {
   });
 
   it('allows CORS requests of any origin with the user key header', async () => {
-    const { status, headers } = await door.send(`OPTIONS /chat/${endpoint.webhookId}/users/me`, {
+    const { status, headers } = await api.send(`OPTIONS /chat/${endpoint.webhookId}/users/me`, {
       headers: {
         origin: 'https://shop.example',
         'access-control-request-method': 'GET',
@@ -182,7 +182,7 @@ describe('a user', () => {
     await endpoint.client.createUser({ id });
 
     await expect(endpoint.client.createUser({ id })).rejects.toMatchObject({ type: 'AlreadyExists' });
-    const other = await newEndpoint(door);
+    const other = await newEndpoint(api);
     await expect(other.client.createUser({ id })).resolves.toMatchObject({ user: { id } });
   });
 
@@ -221,7 +221,7 @@ describe('a user', () => {
     );
 
     expect(new Set(answers.map(({ user }) => user.createdAt)).size).toBe(1);
-    const rows = await door.sql(`SELECT 1 FROM chat."user" WHERE bot_id = $1 AND foreign_id = 'many'`, [
+    const rows = await api.sql(`SELECT 1 FROM chat."user" WHERE bot_id = $1 AND foreign_id = 'many'`, [
       endpoint.bot.id,
     ]);
     expect(rows).toHaveLength(1);
@@ -312,7 +312,7 @@ describe('a user key', () => {
   });
 
   it('of one bot is rejected by another', async () => {
-    const other = await newEndpoint(door);
+    const other = await newEndpoint(api);
     const { key } = await other.client.createUser({ id: 'both' });
     await endpoint.client.createUser({ id: 'both' });
 
@@ -339,12 +339,12 @@ describe('a user key', () => {
 describe('a bot that gets and loses an encryption key', () => {
   it('applies the newest key at once, in spite of the cache', async () => {
     const encryptionKey = 'a key that is new';
-    const shop = await newEndpoint(door);
+    const shop = await newEndpoint(api);
     await Client.connect({ apiUrl: shop.url });
 
-    await configureChat(door, shop.bot.id, { configuration: { encryptionKey } });
+    await configureChat(api, shop.bot.id, { configuration: { encryptionKey } });
     const named = await Client.connect({ apiUrl: shop.url, encryptionKey, userId: 'ann' });
-    await configureChat(door, shop.bot.id, { configuration: {} });
+    await configureChat(api, shop.bot.id, { configuration: {} });
     const created = await Client.connect({ apiUrl: shop.url, userId: 'bob' });
 
     expect([named.user.id, created.user.id]).toEqual(['ann', 'bob']);
@@ -356,8 +356,8 @@ describe('a bot with an encryption key of its own', () => {
   let shop: ChatEndpoint;
 
   beforeAll(async () => {
-    shop = await newEndpoint(door, encryptionKey);
-    await until(async () => (await shop.send('POST /users', { json: {} })).status === 401);
+    shop = await newEndpoint(api, encryptionKey);
+    await waitFor(async () => (await shop.send('POST /users', { json: {} })).status === 401);
   });
 
   it('accepts keys signed with its own key', async () => {

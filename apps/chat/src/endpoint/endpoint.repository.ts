@@ -4,7 +4,7 @@ import { Database } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { ConversationEntity } from '../conversations/conversation.entity';
 import { newestFirst } from '../lists/newest-first';
-import { isOf } from '../runtime/scope';
+import { isOf } from '../bot-definitions/scope';
 import type { UserEntity } from '../users/user.entity';
 import type { ChatInstallation } from './chat-installations';
 

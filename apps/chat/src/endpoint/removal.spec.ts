@@ -1,25 +1,25 @@
 import { type AuthenticatedClient, Client as ChatClient } from '@botpress/chat';
-import { until } from '@parley/testing/until';
-import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 let botId: string;
 let apiUrl: string;
 let ann: AuthenticatedClient;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  const { bot } = await door.alice.client.createBot({});
+  api = await startChat();
+  const { bot } = await api.alice.client.createBot({});
   botId = bot.id;
-  apiUrl = `${door.url}/chat/${Object.values(bot.integrations)[0]!.webhookId}`;
+  apiUrl = `${api.url}/chat/${Object.values(bot.integrations)[0]!.webhookId}`;
   ann = await ChatClient.connect({ apiUrl });
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function waiting(): Promise<number> {
-  await door.sql('SELECT pg_stat_clear_snapshot()');
-  const rows = await door.sql(
+  await api.sql('SELECT pg_stat_clear_snapshot()');
+  const rows = await api.sql(
     `SELECT 1 FROM pg_stat_activity
      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%conversation_clock%'`,
   );
@@ -28,13 +28,13 @@ async function waiting(): Promise<number> {
 
 /** Queues both operations on the clock lock in this order, then releases it. */
 async function inTurn(conversationId: string, first: () => Promise<unknown>, second: () => Promise<unknown>) {
-  await door.sql('BEGIN');
-  await door.sql('SELECT 1 FROM chat.conversation_clock WHERE conversation_id = $1 FOR UPDATE', [conversationId]);
+  await api.sql('BEGIN');
+  await api.sql('SELECT 1 FROM chat.conversation_clock WHERE conversation_id = $1 FOR UPDATE', [conversationId]);
   const one = first();
-  await until(async () => (await waiting()) === 1);
+  await waitFor(async () => (await waiting()) === 1);
   const other = failure(second());
-  await until(async () => (await waiting()) === 2);
-  await door.sql('COMMIT');
+  await waitFor(async () => (await waiting()) === 2);
+  await api.sql('COMMIT');
   await one;
   return other;
 }
@@ -90,7 +90,7 @@ describe('a queued message whose author joins before it is written', () => {
   it('does not send participant_added again', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
-    const client = door.client(door.alice.token, door.alice.workspaceId, botId);
+    const client = api.client(api.alice.token, api.alice.workspaceId, botId);
     const message = {
       conversationId: conversation.id,
       userId: bob.user.id,
@@ -106,7 +106,7 @@ describe('a queued message whose author joins before it is written', () => {
     );
 
     expect(
-      await door.sql('SELECT number::int, type FROM chat.signal WHERE conversation_id = $1 ORDER BY number', [
+      await api.sql('SELECT number::int, type FROM chat.signal WHERE conversation_id = $1 ORDER BY number', [
         conversation.id,
       ]),
     ).toEqual([

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { ChatLeftovers, CountChatLeftovers } from '@parley/contracts/chat/leftovers';
 import { notFound } from '@parley/contracts/errors';
 import type { Platform } from '@parley/service/platform';
@@ -24,7 +24,7 @@ const rowsAtOnce = 2_000;
 @Injectable()
 export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   /** One loop per queue, so that a conversation does not wait for a large bot. */
-  private readonly loops: Loop[];
+  private readonly loops: PollingWorker[];
   private isStopping = false;
 
   constructor(
@@ -33,10 +33,10 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
     { sweepIntervalMs: intervalMs }: ChatConfig,
   ) {
     this.loops = [
-      new Loop({ name: 'chat.eraseBots', intervalMs, logger }, () =>
+      new PollingWorker({ name: 'chat.eraseBots', intervalMs, logger }, () =>
         this.sweep('dropped_bot', (bot) => this.erasure.deleteOfBot(bot, rowsAtOnce)),
       ),
-      new Loop({ name: 'chat.eraseConversations', intervalMs, logger }, () =>
+      new PollingWorker({ name: 'chat.eraseConversations', intervalMs, logger }, () =>
         this.sweep('dropped_conversation', (conversation) =>
           this.erasure.deleteOfConversation(conversation, rowsAtOnce),
         ),

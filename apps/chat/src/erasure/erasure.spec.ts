@@ -1,16 +1,16 @@
 import { botDeleted } from '@parley/contracts/admin/bots';
 import { chat } from '@parley/contracts/chat/chat';
 import { systemCaller } from '@parley/contracts/caller';
-import { until } from '@parley/testing/until';
-import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 
 beforeAll(async () => {
-  door = await startChatDoor();
+  api = await startChat();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const none = {
   users: 0,
@@ -26,13 +26,13 @@ const none = {
 };
 
 function leftovers(botId: string) {
-  return door.call(chat.countLeftovers, systemCaller('test'), { botId });
+  return api.call(chat.countLeftovers, systemCaller('test'), { botId });
 }
 
 const isNothing = (left: object) => Object.values(left).every((count) => count === 0);
 
 async function tablesOfBots(): Promise<string[]> {
-  const rows = await door.sql<{ name: string }>(
+  const rows = await api.sql<{ name: string }>(
     `SELECT format('%I.%I', table_schema, table_name) AS name
      FROM information_schema.columns JOIN pg_class ON pg_class.oid = format('%I.%I', table_schema, table_name)::regclass
      WHERE table_schema = 'chat' AND column_name = 'bot_id' AND NOT relispartition`,
@@ -43,14 +43,14 @@ async function tablesOfBots(): Promise<string[]> {
 async function tablesWith(botId: string): Promise<string[]> {
   const found: string[] = [];
   for (const table of await tablesOfBots()) {
-    const rows = await door.sql(`SELECT 1 FROM ${table} WHERE bot_id = $1 LIMIT 1`, [botId]);
+    const rows = await api.sql(`SELECT 1 FROM ${table} WHERE bot_id = $1 LIMIT 1`, [botId]);
     if (rows.length > 0) found.push(table);
   }
   return found.sort();
 }
 
 async function filledBot(messages = 3) {
-  const bot = await door.newBot();
+  const bot = await api.newBot();
   const { user } = await bot.client.createUser({ tags: { a: 'b' } });
   const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: { a: 'b' } });
   await bot.client.addParticipant({ id: conversation.id, userId: user.id });
@@ -60,7 +60,7 @@ async function filledBot(messages = 3) {
 
 async function fill(botId: string, conversationId: string, userId: string, messages: number) {
   const values = [botId, conversationId, userId, messages];
-  await door.sql(
+  await api.sql(
     `WITH m AS (
        INSERT INTO chat.message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, created_at, updated_at)
        SELECT $1, 'msg_' || $2 || i, $2, $3, 'text', '{}', jsonb_build_object('n', i, 'all', 'same'), 'incoming', now(), now()
@@ -69,48 +69,48 @@ async function fill(botId: string, conversationId: string, userId: string, messa
      SELECT bot_id, 'message', key, value, created_at, id FROM m, jsonb_each_text(tags)`,
     values,
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.event (bot_id, id, type, conversation_id, status, created_at)
      SELECT $1, 'evt_' || $2 || i, 'message_created', $2, 'pending', now() FROM generate_series(1, $3::int) AS i`,
     [botId, conversationId, messages],
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.signal (bot_id, conversation_id, number, type, created_at)
      SELECT $1, $2, i, 'message_created', now() - i * interval '1 second' FROM generate_series(1, $3::int) AS i`,
     [botId, conversationId, messages],
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.scheduled_message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, due_at,
        created_at, updated_at)
      VALUES ($1, 'msg_later' || $2, $2, $3, 'text', '{}', '{}', 'incoming', '2040-01-01', now(), now())`,
     values.slice(0, 3),
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.state (bot_id, type, owner_id, name, id, payload, created_at, updated_at)
      VALUES ($1, 'conversation', $2, 's', 'state_' || $2, '{}', now(), now())`,
     [botId, conversationId],
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.workflow (bot_id, id, name, status, input, output, tags, timeout_at, created_at, updated_at)
      VALUES ($1, 'wrkflow_' || $1, 'w', 'pending', '{}', '{}', '{}', now() + interval '1 day', now(), now())
      ON CONFLICT DO NOTHING`,
     [botId],
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.recurring_event (bot_id, name, type, payload, cron) VALUES ($1, 'r', 'r', '{}', '0 0 * * *')
      ON CONFLICT DO NOTHING`,
     [botId],
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.idempotency_key (scope, operation, key, bot_id, body_hash) VALUES ($1, 'o', gen_random_uuid(), $1, '')`,
     [botId],
   );
-  await door.sql(`INSERT INTO chat.recurring_revision VALUES ($1, 1) ON CONFLICT DO NOTHING`, [botId]);
+  await api.sql(`INSERT INTO chat.recurring_revision VALUES ($1, 1) ON CONFLICT DO NOTHING`, [botId]);
 }
 
 /** True after the first pass found no rows. */
 async function isSettled(note: 'dropped_bot' | 'dropped_conversation', botId: string): Promise<boolean> {
-  const notes = await door.sql(
+  const notes = await api.sql(
     `SELECT 1 FROM chat.${note} WHERE bot_id = $1 AND due_at > now() + interval '2 minutes'`,
     [botId],
   );
@@ -118,7 +118,7 @@ async function isSettled(note: 'dropped_bot' | 'dropped_conversation', botId: st
 }
 
 async function waitForMinutes(note: 'dropped_bot' | 'dropped_conversation', botId: string) {
-  await door.sql(
+  await api.sql(
     `UPDATE chat.${note} SET dropped_at = dropped_at - interval '6 minutes', due_at = now() WHERE bot_id = $1`,
     [botId],
   );
@@ -131,10 +131,10 @@ describe('a bot that is deleted', () => {
     const tables = (await tablesOfBots()).filter((table) => !/dropped_/.test(table)).sort();
     expect(await tablesWith(gone.id)).toEqual(tables);
 
-    await door.alice.client.deleteBot({ id: gone.id });
+    await api.alice.client.deleteBot({ id: gone.id });
 
-    expect(await until(() => leftovers(gone.id), isNothing)).toEqual(none);
-    await until(
+    expect(await waitFor(() => leftovers(gone.id), isNothing)).toEqual(none);
+    await waitFor(
       () => tablesWith(gone.id),
       (left) => left.join() === 'chat.dropped_bot',
     );
@@ -145,15 +145,15 @@ describe('a bot that is deleted', () => {
 
   it('also deletes rows that a running request wrote later', async () => {
     const gone = await filledBot();
-    await door.alice.client.deleteBot({ id: gone.id });
-    await until(() => leftovers(gone.id), isNothing);
+    await api.alice.client.deleteBot({ id: gone.id });
+    await waitFor(() => leftovers(gone.id), isNothing);
 
-    await until(() => isSettled('dropped_bot', gone.id));
+    await waitFor(() => isSettled('dropped_bot', gone.id));
 
     await fill(gone.id, gone.conversationId, gone.userId, 3);
     await waitForMinutes('dropped_bot', gone.id);
 
-    await until(
+    await waitFor(
       () => tablesWith(gone.id),
       (left) => left.length === 0,
     );
@@ -162,7 +162,7 @@ describe('a bot that is deleted', () => {
   it('is erased once when the event is delivered twice', async () => {
     const gone = await filledBot();
     const announce = () =>
-      door.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
+      api.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
         botDeleted.subject,
         { botId: gone.id },
       ]);
@@ -170,17 +170,17 @@ describe('a bot that is deleted', () => {
     await announce();
     await announce();
 
-    expect(await until(() => leftovers(gone.id), isNothing)).toEqual(none);
+    expect(await waitFor(() => leftovers(gone.id), isNothing)).toEqual(none);
   });
 
   it('is erased by the next process when one stopped in the middle', async () => {
     const gone = await filledBot();
-    await door.sql(
+    await api.sql(
       `INSERT INTO chat.dropped_bot (bot_id, dropped_at, due_at) VALUES ($1, now() - interval '1 hour', now())`,
       [gone.id],
     );
 
-    await until(
+    await waitFor(
       () => tablesWith(gone.id),
       (left) => left.length === 0,
     );
@@ -195,7 +195,7 @@ describe('a conversation that is deleted', () => {
 
     await bot.client.deleteConversation({ id: bot.conversationId });
 
-    const left = await until(
+    const left = await waitFor(
       () => leftovers(bot.id),
       ({ messages, events, signals, tags, states }) =>
         messages === 4 && events === 5 && signals === 3 && tags === 7 && states === 1,
@@ -209,14 +209,14 @@ describe('a conversation that is deleted', () => {
     await bot.client.deleteConversation({ id: bot.conversationId });
     const gone = () =>
       leftovers(bot.id).then(({ messages, events, signals, states }) => messages + events + signals + states);
-    await until(gone, (count) => count === 2);
-    await until(() => isSettled('dropped_conversation', bot.id));
+    await waitFor(gone, (count) => count === 2);
+    await waitFor(() => isSettled('dropped_conversation', bot.id));
 
     await fill(bot.id, bot.conversationId, bot.userId, 3);
     await waitForMinutes('dropped_conversation', bot.id);
 
-    await until(gone, (count) => count === 2);
-    await until(async () => !(await tablesWith(bot.id)).includes('chat.dropped_conversation'));
+    await waitFor(gone, (count) => count === 2);
+    await waitFor(async () => !(await tablesWith(bot.id)).includes('chat.dropped_conversation'));
   });
 });
 
@@ -227,12 +227,12 @@ describe('countLeftovers', () => {
   });
 
   it('is allowed only to the operator', async () => {
-    const bot = await door.newBot();
+    const bot = await api.newBot();
     const line = `GET /operator/chat/bots/${bot.id}/leftovers`;
 
     const [asOwner, asOperator] = await Promise.all([
-      door.send(line, { headers: door.headersOf(bot.id) }),
-      door.send(line, { headers: { authorization: `Bearer ${door.operatorToken}` } }),
+      api.send(line, { headers: api.headersOf(bot.id) }),
+      api.send(line, { headers: { authorization: `Bearer ${api.operatorToken}` } }),
     ]);
 
     expect(asOwner.status).toBe(403);

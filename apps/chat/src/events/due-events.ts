@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
@@ -16,7 +16,7 @@ const eventsAtOnce = 500;
 /** Makes scheduled events `pending` when they are due. Safe to run in several processes. */
 @Injectable()
 export class DueEvents implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
   private isStopping = false;
 
   constructor(
@@ -25,7 +25,7 @@ export class DueEvents implements OnApplicationBootstrap, OnModuleDestroy, Befor
     private readonly config: ChatConfig,
   ) {
     const intervalMs = config.sweepIntervalMs;
-    this.loop = new Loop({ name: 'chat.dueEvents', intervalMs, logger }, () => this.release());
+    this.loop = new PollingWorker({ name: 'chat.dueEvents', intervalMs, logger }, () => this.release());
   }
 
   onApplicationBootstrap(): void {

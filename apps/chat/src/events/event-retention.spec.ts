@@ -1,30 +1,30 @@
 import { joinService } from '@parley/testing/joined-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { newId } from '@parley/persistence/ids';
 import { encodeTime } from 'ulid';
 import { ChatModule } from '../chat.module';
 import { ChatConfig } from '../config';
-import { type ChatBot, type ChatDoor, startChatDoor } from '../test/chat-door';
+import { type ChatBot, type ChatService, startChat } from '../test/chat-service';
 
 const day = 24 * 60 * 60_000;
 const statuses = ['pending', 'processed', 'ignored', 'failed', 'canceled', 'scheduled'];
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 let conversationId: string;
 let userId: string;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  bot = await door.newBot();
+  api = await startChat();
+  bot = await api.newBot();
   userId = (await bot.asTeam.createUser({ tags: {} })).user.id;
   ({ id: conversationId } = (await bot.asTeam.createConversation({ channel: 'group', tags: {} })).conversation);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 beforeEach(async () => {
-  await door.sql('TRUNCATE chat.event');
+  await api.sql('TRUNCATE chat.event');
 });
 
 /** Event created that many days ago; a scheduled one was due at that time. */
@@ -36,7 +36,7 @@ async function addEvent({
 } = {}) {
   const time = new Date(Date.now() - daysAgo * day);
   const id = `evt_${encodeTime(time.getTime(), 10)}${newId('evt').slice(-16)}`;
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.event (bot_id, id, type, payload, status, due_at, created_at) VALUES ($1, $2, 'made', '{}', $3, $4, $5)`,
     [botId, id, status, dueDaysAgo === null ? null : new Date(Date.now() - dueDaysAgo * day), time],
   );
@@ -44,15 +44,15 @@ async function addEvent({
 }
 
 async function ids() {
-  const rows = await door.sql<{ id: string }>('SELECT id FROM chat.event ORDER BY id');
+  const rows = await api.sql<{ id: string }>('SELECT id FROM chat.event ORDER BY id');
   return rows.map(({ id }) => id);
 }
 
 async function sweepUntil(expected: string[], eventRetentionDays = 90) {
-  const config = Object.assign(new ChatConfig(), door.settings, { eventRetentionDays });
-  const process = await joinService(door, 'sweeping', (platform) => ChatModule.register(config, platform));
+  const config = Object.assign(new ChatConfig(), api.settings, { eventRetentionDays });
+  const process = await joinService(api, 'sweeping', (platform) => ChatModule.register(config, platform));
   try {
-    return await until(ids, (found) => found.length <= expected.length);
+    return await waitFor(ids, (found) => found.length <= expected.length);
   } finally {
     await process.stop();
   }
@@ -84,13 +84,13 @@ describe('events older than the retention period', () => {
   it('are deleted for more bots and more events than one batch holds', async () => {
     // One batch holds 100 bots, or 1,000 events of one bot.
     const bots = Array.from({ length: 202 }, (_, n) => `bot-${String(n).padStart(3, '0')}`);
-    await door.sql(
+    await api.sql(
       `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
        SELECT bot, 'evt_01B' || lpad(n::text, 23, '0'), 'made', '{}', 'processed', '2020-01-01'
        FROM unnest($1::text[]) WITH ORDINALITY AS made (bot, n)`,
       [bots],
     );
-    await door.sql(
+    await api.sql(
       `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
        SELECT 'bot-100', 'evt_01A' || lpad(n::text, 23, '0'), 'made', '{}', 'pending', '2020-01-01' FROM generate_series(1, 2001) n`,
     );
@@ -103,11 +103,11 @@ describe('events older than the retention period', () => {
     const content = { conversationId, userId, type: 'text', payload: { text: 'x' }, tags: {} };
     const { message } = await bot.asTeam.createMessage(content);
     const later = (await bot.asTeam.createMessage({ ...content, schedule: { delay: 3_600_000 } })).message;
-    await door.sql(
+    await api.sql(
       `UPDATE chat.event SET id = 'evt_00' || substring(id FROM 7), created_at = '2020-01-01' WHERE bot_id = $1`,
       [bot.id],
     );
-    const [scheduled] = await door.sql<{ id: string }>("SELECT id FROM chat.event WHERE status = 'scheduled'");
+    const [scheduled] = await api.sql<{ id: string }>("SELECT id FROM chat.event WHERE status = 'scheduled'");
 
     expect(await sweepUntil([scheduled!.id])).toEqual([scheduled!.id]);
 
@@ -116,13 +116,13 @@ describe('events older than the retention period', () => {
   });
 
   it('are found by an index, regardless of the number of newer events', async () => {
-    await door.sql(
+    await api.sql(
       `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
        SELECT 'bot-many', 'evt_7' || lpad(n::text, 25, '0'), 'made', '{}', 'pending', now() FROM generate_series(1, 5000) n`,
     );
-    await door.sql('ANALYZE chat.event');
+    await api.sql('ANALYZE chat.event');
 
-    const [{ 'QUERY PLAN': plan } = { 'QUERY PLAN': '' }] = await door.sql<{ 'QUERY PLAN': string }>(
+    const [{ 'QUERY PLAN': plan } = { 'QUERY PLAN': '' }] = await api.sql<{ 'QUERY PLAN': string }>(
       `EXPLAIN (FORMAT JSON) SELECT id FROM chat.event WHERE bot_id = 'bot-many' AND status = 'pending' AND id < 'evt_1'
          AND (due_at IS NULL OR due_at < now()) ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED`,
     );

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
@@ -22,7 +22,7 @@ const dayMs = 24 * 60 * 60_000;
  */
 @Injectable()
 export class EventRetention implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
   private lastBotId = '';
   private isStopping = false;
 
@@ -31,7 +31,7 @@ export class EventRetention implements OnApplicationBootstrap, OnModuleDestroy, 
     @Inject(platformToken) { logger }: Platform,
     private readonly config: ChatConfig,
   ) {
-    this.loop = new Loop({ name: 'chat.eventRetention', intervalMs, logger }, () => this.round());
+    this.loop = new PollingWorker({ name: 'chat.eventRetention', intervalMs, logger }, () => this.round());
   }
 
   onApplicationBootstrap(): void {

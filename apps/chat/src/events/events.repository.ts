@@ -6,7 +6,7 @@ import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReads } from '../lists/bounded-reads';
 import { givenColumns, toEquality } from '../lists/given-columns';
-import { inScope, isOf, type Scope } from '../runtime/scope';
+import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import type { EventEntity } from './event.entity';
 
 /** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */

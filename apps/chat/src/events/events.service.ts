@@ -4,7 +4,7 @@ import { chat } from '@parley/contracts/chat/chat';
 import type { CreateEvent, EventId, EventReply, Events, ListEvents } from '@parley/contracts/chat/events';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { aliasOf, scopeOf, storedName } from '../runtime/scope';
+import { aliasOf, scopeOf, storedName } from '../bot-definitions/scope';
 import { DueEvents } from './due-events';
 import { dueTime } from './due-time';
 import { type EventEntity, toEvent } from './event.entity';

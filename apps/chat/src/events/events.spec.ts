@@ -1,17 +1,17 @@
 import type { Client } from '@botpress/client';
 import { newId } from '@parley/persistence/ids';
 import { joinService } from '@parley/testing/joined-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { ChatModule } from '../chat.module';
 import { ChatConfig } from '../config';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
 type NewEvent = Parameters<Client['createEvent']>[0];
 
 /** Longer than any test: events can only be released by a wake-up. */
 const sweepIntervalMs = 600_000;
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 let client: Client;
 let asTeam: Client;
@@ -19,14 +19,14 @@ let conversationId: string;
 let userId: string;
 
 beforeAll(async () => {
-  door = await startChatDoor({ sweepIntervalMs });
-  bot = await door.newBot();
+  api = await startChat({ sweepIntervalMs });
+  bot = await api.newBot();
   ({ client, asTeam } = bot);
   conversationId = await newConversation();
   userId = await newUser();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newUser(of = client): Promise<string> {
   return (await of.createUser({ tags: {} })).user.id;
@@ -42,7 +42,7 @@ async function newEvent(input: Partial<NewEvent> = {}, of = client) {
 
 async function newWorkflow(): Promise<string> {
   const id = newId('wrkflow');
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.workflow (bot_id, id, name, status, input, output, tags, timeout_at, created_at, updated_at)
      VALUES ($1, $2, 'w', 'pending', '{}', '{}', '{}', now() + interval '1 hour', now(), now())`,
     [bot.id, id],
@@ -85,8 +85,8 @@ describe('an event', () => {
   });
 
   it('is created with status 201', async () => {
-    const answer = await door.send('POST /v1/chat/events', {
-      headers: door.headersOf(bot.id),
+    const answer = await api.send('POST /v1/chat/events', {
+      headers: api.headersOf(bot.id),
       json: { type: 'a', payload: {} },
     });
 
@@ -94,9 +94,9 @@ describe('an event', () => {
   });
 
   it('is created once per idempotency key, scheduled for the time of the first request', async () => {
-    const headers = { ...door.headersOf(bot.id), 'idempotency-key': 'one-event' };
+    const headers = { ...api.headersOf(bot.id), 'idempotency-key': 'one-event' };
     const json = { type: 'once', payload: {}, schedule: { delay: 1_000 } };
-    const send = () => door.send('POST /v1/chat/events', { headers, json });
+    const send = () => api.send('POST /v1/chat/events', { headers, json });
 
     const answers = [await send(), await send()];
 
@@ -123,7 +123,7 @@ describe('an event', () => {
       /a year ahead/,
     ],
   ])('is rejected with %s', async (_case, json, type, message) => {
-    const answer = await door.send('POST /v1/chat/events', { headers: door.headersOf(bot.id), json });
+    const answer = await api.send('POST /v1/chat/events', { headers: api.headersOf(bot.id), json });
 
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
@@ -131,7 +131,7 @@ describe('an event', () => {
   it.each(['conversationId', 'userId', 'messageId', 'workflowId'] as const)(
     'is rejected with a %s that is not found in the bot',
     async (field) => {
-      const other = await door.newBot();
+      const other = await api.newBot();
       const ids = {
         conversationId: await newConversation(other.client),
         userId: await newUser(other.client),
@@ -156,7 +156,7 @@ describe('an event', () => {
 
   it('returns 404 for another bot and for an unknown id', async () => {
     const { id } = await newEvent();
-    const other = await door.newBot();
+    const other = await api.newBot();
 
     expect((await failure(other.client.getEvent({ id }))).type).toBe('ResourceNotFound');
     expect((await failure(client.getEvent({ id: 'evt_none' }))).type).toBe('ResourceNotFound');
@@ -258,7 +258,7 @@ describe('a scheduled event', () => {
     const event = await newEvent({ schedule: { dateTime: dueAt.toISOString() } });
     expect(event.status).toBe('scheduled');
 
-    await until(async () => (await statusOf(event.id)) === 'pending');
+    await waitFor(async () => (await statusOf(event.id)) === 'pending');
 
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt.getTime());
   });
@@ -267,21 +267,21 @@ describe('a scheduled event', () => {
     const { id } = await newEvent({ schedule: inAnHour });
     const dueAt = new Date(Date.now() + 300);
 
-    await door.sql('UPDATE chat.event SET due_at = $2 WHERE id = $1', [id, dueAt]);
+    await api.sql('UPDATE chat.event SET due_at = $2 WHERE id = $1', [id, dueAt]);
     await newEvent({ schedule: { delay: 1 } });
 
-    await until(async () => (await statusOf(id)) === 'pending');
+    await waitFor(async () => (await statusOf(id)) === 'pending');
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt.getTime());
   });
 
   it('is found by a process that did not create it', async () => {
     const { id } = await newEvent({ schedule: inAnHour });
-    const config = Object.assign(new ChatConfig(), door.settings, { sweepIntervalMs: 50 });
-    const other = await joinService(door, 'other', (platform) => ChatModule.register(config, platform));
+    const config = Object.assign(new ChatConfig(), api.settings, { sweepIntervalMs: 50 });
+    const other = await joinService(api, 'other', (platform) => ChatModule.register(config, platform));
 
-    await door.sql('UPDATE chat.event SET due_at = now() WHERE id = $1', [id]);
+    await api.sql('UPDATE chat.event SET due_at = now() WHERE id = $1', [id]);
 
-    await until(async () => (await statusOf(id)) === 'pending');
+    await waitFor(async () => (await statusOf(id)) === 'pending');
     await other.stop();
   });
 
@@ -294,29 +294,29 @@ describe('a scheduled event', () => {
 
   it('does not wait for an event that another transaction has locked', async () => {
     const held = await newEvent({ schedule: inAnHour });
-    await door.sql(`UPDATE chat.event SET due_at = now() + interval '100 ms' WHERE id = $1`, [held.id]);
-    await door.sql('BEGIN');
-    await door.sql('SELECT 1 FROM chat.event WHERE id = $1 FOR UPDATE', [held.id]);
+    await api.sql(`UPDATE chat.event SET due_at = now() + interval '100 ms' WHERE id = $1`, [held.id]);
+    await api.sql('BEGIN');
+    await api.sql('SELECT 1 FROM chat.event WHERE id = $1 FOR UPDATE', [held.id]);
 
     const free = await newEvent({ schedule: { delay: 200 } });
 
-    await until(async () => (await statusOf(free.id)) === 'pending');
+    await waitFor(async () => (await statusOf(free.id)) === 'pending');
     expect(await statusOf(held.id)).toBe('scheduled');
-    await door.sql('COMMIT');
+    await api.sql('COMMIT');
     await newEvent({ schedule: { delay: 1 } });
-    await until(async () => (await statusOf(held.id)) === 'pending');
+    await waitFor(async () => (await statusOf(held.id)) === 'pending');
   });
 
   it('without a payload is left to the worker of scheduled messages', async () => {
     const id = newId('evt');
-    await door.sql(
+    await api.sql(
       `INSERT INTO chat.event (bot_id, id, type, status, due_at, created_at)
        VALUES ($1, $2, 'message_created', 'scheduled', now(), now())`,
       [bot.id, id],
     );
 
     const later = await newEvent({ schedule: { delay: 100 } });
-    await until(async () => (await statusOf(later.id)) === 'pending');
+    await waitFor(async () => (await statusOf(later.id)) === 'pending');
 
     expect(await statusOf(id)).toBe('scheduled');
   });
@@ -326,9 +326,9 @@ describe('a scheduled event', () => {
 
     expect(await client.cancelScheduledEvent({ id })).toEqual({});
 
-    await door.sql('UPDATE chat.event SET due_at = now() WHERE id = $1', [id]);
+    await api.sql('UPDATE chat.event SET due_at = now() WHERE id = $1', [id]);
     const later = await newEvent({ schedule: { delay: 100 } });
-    await until(async () => (await statusOf(later.id)) === 'pending');
+    await waitFor(async () => (await statusOf(later.id)) === 'pending');
     expect(await statusOf(id)).toBe('canceled');
   });
 
@@ -338,7 +338,7 @@ describe('a scheduled event', () => {
 
     await client.cancelScheduledEvent({ id: eventId });
 
-    const left = await door.sql('SELECT id FROM chat.scheduled_message WHERE id IN ($1, $2)', [
+    const left = await api.sql('SELECT id FROM chat.scheduled_message WHERE id IN ($1, $2)', [
       messageId,
       other.messageId,
     ]);
@@ -369,21 +369,21 @@ describe('a scheduled event', () => {
 
   it('of a message that is being written right now cannot be canceled', async () => {
     const { eventId, messageId } = await newMessage({ schedule: inAnHour });
-    await door.sql('BEGIN');
-    await door.sql('SELECT 1 FROM chat.event WHERE id = $1 FOR UPDATE', [eventId]);
+    await api.sql('BEGIN');
+    await api.sql('SELECT 1 FROM chat.event WHERE id = $1 FOR UPDATE', [eventId]);
 
     const cancelling = failure(client.cancelScheduledEvent({ id: eventId }));
-    await until(async () => {
-      await door.sql('SELECT pg_stat_clear_snapshot()');
-      const waiting = await door.sql(
+    await waitFor(async () => {
+      await api.sql('SELECT pg_stat_clear_snapshot()');
+      const waiting = await api.sql(
         `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%canceled%'
            AND datname = current_database() AND pid <> pg_backend_pid()`,
       );
       return waiting.length > 0;
     });
-    await door.sql('DELETE FROM chat.scheduled_message WHERE id = $1', [messageId]);
-    await door.sql(`UPDATE chat.event SET status = 'pending' WHERE id = $1`, [eventId]);
-    await door.sql('COMMIT');
+    await api.sql('DELETE FROM chat.scheduled_message WHERE id = $1', [messageId]);
+    await api.sql(`UPDATE chat.event SET status = 'pending' WHERE id = $1`, [eventId]);
+    await api.sql('COMMIT');
 
     expect((await cancelling).type).toBe('RelationConflict');
     expect(await statusOf(eventId)).toBe('pending');
@@ -395,7 +395,7 @@ describe('the list of events', () => {
   const made: Record<string, string> = {};
 
   beforeAll(async () => {
-    listed = await door.newBot();
+    listed = await api.newBot();
     const of = listed.client;
     const [conversation, user, other] = [await newConversation(of), await newUser(of), await newUser(of)];
     Object.assign(made, { conversation, user, other });
@@ -444,7 +444,7 @@ describe('the list of events', () => {
   });
 
   it('returns every event once while new events arrive between pages', async () => {
-    const of = (await door.newBot()).client;
+    const of = (await api.newBot()).client;
     const ids: string[] = [];
     for (let i = 0; i < 7; i++) ids.unshift((await newEvent({ type: 'paged' }, of)).id);
 

@@ -1,28 +1,28 @@
 import type { Client } from '@botpress/client';
-import { until } from '@parley/testing/until';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 
 beforeAll(async () => {
-  door = await startChatDoor({ listTimeoutMs: 100 });
-  bot = await door.newBot();
+  api = await startChat({ listTimeoutMs: 100 });
+  bot = await api.newBot();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 type List = (client: Client) => Promise<unknown>;
 
 async function holdTables() {
-  await door.sql('BEGIN');
-  await door.sql('LOCK TABLE chat.event, chat.conversation, chat."user", chat.workflow IN ACCESS EXCLUSIVE MODE');
+  await api.sql('BEGIN');
+  await api.sql('LOCK TABLE chat.event, chat.conversation, chat."user", chat.workflow IN ACCESS EXCLUSIVE MODE');
 }
 
 async function failureOf(list: List, client = bot.client) {
   await holdTables();
   const ended = await failure(list(client));
-  await door.sql('COMMIT');
+  await api.sql('COMMIT');
   return ended;
 }
 
@@ -80,14 +80,14 @@ describe('a list that an index serves', () => {
   ])('is not subject to the limit: %s', async (_case, list) => {
     await holdTables();
     const listed = list(bot.client);
-    await until(async () => {
-      const [oldest] = await door.sql<{ is_late: boolean }>(
+    await waitFor(async () => {
+      const [oldest] = await api.sql<{ is_late: boolean }>(
         `SELECT pg_stat_clear_snapshot(), clock_timestamp() - min(query_start) > interval '300 ms' AS is_late
          FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%LIMIT 21%'`,
       );
       return oldest!.is_late;
     });
-    await door.sql('COMMIT');
+    await api.sql('COMMIT');
 
     expect(await listed).toMatchObject({ meta: {} });
   });

@@ -1,22 +1,22 @@
 import { Client } from '@botpress/client';
-import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { type ChatService, failure, startChat } from '../test/chat-service';
 
 type Content = Pick<Parameters<Client['createMessage']>[0], 'type' | 'payload'>;
 
-let door: ChatDoor;
+let api: ChatService;
 let client: Client;
 let botId: string;
 let asTeam: Client;
 let place: { conversationId: string; userId: string };
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  ({ client, asTeam, id: botId } = await door.newBot());
+  api = await startChat();
+  ({ client, asTeam, id: botId } = await api.newBot());
   const { conversation } = await client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
   place = { conversationId: conversation.id, userId: (await client.createUser({ tags: {} })).user.id };
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const ways: [string, string, (content: Content, at: typeof place) => Promise<unknown>][] = [
   ['created', '', (content, at) => client.createMessage({ ...at, ...content, tags: {} })],
@@ -25,7 +25,7 @@ const ways: [string, string, (content: Content, at: typeof place) => Promise<unk
     '',
     (content, at) =>
       new Client({
-        ...{ apiUrl: door.url, token: door.alice.token, botId },
+        ...{ apiUrl: api.url, token: api.alice.token, botId },
         headers: { 'idempotency-key': `k${Math.random()}` },
       }).createMessage({ ...at, ...content, tags: {} }),
   ],
@@ -49,7 +49,7 @@ const ways: [string, string, (content: Content, at: typeof place) => Promise<unk
 ];
 
 const stored = () =>
-  door.sql(
+  api.sql(
     'SELECT id FROM chat.message WHERE conversation_id = $1 UNION ALL SELECT id FROM chat.scheduled_message WHERE conversation_id = $1',
     [place.conversationId],
   );
@@ -97,7 +97,7 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
   });
 
   it('is not validated for a conversation that is not found', async () => {
-    const other = await door.newBot();
+    const other = await api.newBot();
     const foreign = await other.client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
 
     for (const conversationId of [`conv_${'0'.repeat(26)}`, foreign.conversation.id]) {
@@ -124,7 +124,7 @@ it('is also validated for messages of the bot and for updates of the payload', a
 
 it('is found and updated even if it was stored before there was validation', async () => {
   const { message } = await client.createMessage({ ...place, ...text, tags: { n: '1' } });
-  await door.sql("UPDATE chat.message SET type = 'old', payload = '{}' WHERE id = $1", [message.id]);
+  await api.sql("UPDATE chat.message SET type = 'old', payload = '{}' WHERE id = $1", [message.id]);
 
   const found = await client.getOrCreateMessage({ ...place, type: 'old', payload: {}, tags: { n: '1' } });
   const updated = await client.updateMessage({ id: message.id, payload: { a: 1 } });

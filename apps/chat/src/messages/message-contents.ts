@@ -5,7 +5,7 @@ import type { Sql } from '@parley/persistence/database';
 import { LRUCache } from 'lru-cache';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { type Content, contentProblem } from '../endpoint/chat-payload';
-import type { Scope } from '../runtime/scope';
+import type { Scope } from '../bot-definitions/scope';
 
 const maxConversations = 10_000;
 

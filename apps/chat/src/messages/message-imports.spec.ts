@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@botpress/client';
 import { sentDuring } from '@parley/testing/sent-statements';
-import { until } from '@parley/testing/until';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
 type Entry = Parameters<Client['importMessages']>[0]['messages'][number];
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 let client: Client;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  bot = await door.newBot();
+  api = await startChat();
+  bot = await api.newBot();
   ({ client } = bot);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newPlace(of = client) {
   const { conversation } = await of.createConversation({ channel: 'channel', tags: {} });
@@ -57,7 +57,7 @@ describe('importing messages', () => {
     const { conversationId } = here;
     expect((await client.listMessages({ conversationId })).messages).toEqual([messages[0], messages[2]]);
     expect([await countOf(here), await countOf(there)]).toEqual([2, 1]);
-    const [told] = await door.sql(
+    const [told] = await api.sql(
       `SELECT (SELECT count(*)::int FROM chat.event WHERE message_id = ANY($1)) AS events,
          (SELECT count(*)::int FROM chat.signal WHERE message_id = ANY($1)) AS signals`,
       [messages.map(({ id }) => id)],
@@ -135,19 +135,19 @@ describe('importing messages', () => {
     const { id } = (await client.createMessage({ ...place, ...content })).message;
     const again = entry(place, { tags, discriminateByTags: ['external'] });
     const waiting = await client.importMessages({ messages: [again] });
-    await door.sql('BEGIN');
-    await door.sql('LOCK TABLE chat.scheduled_message IN ACCESS EXCLUSIVE MODE');
+    await api.sql('BEGIN');
+    await api.sql('LOCK TABLE chat.scheduled_message IN ACCESS EXCLUSIVE MODE');
 
     const meanwhile = client.importMessages({ messages: [again] });
-    await until(async () => {
-      await door.sql('SELECT pg_stat_clear_snapshot()');
-      const looking = await door.sql(
+    await waitFor(async () => {
+      await api.sql('SELECT pg_stat_clear_snapshot()');
+      const looking = await api.sql(
         `SELECT 1 FROM pg_stat_activity
          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%JOIN%conversation c%'`,
       );
       return looking.length > 0;
     });
-    await door.sql(
+    await api.sql(
       `WITH due AS (DELETE FROM chat.scheduled_message WHERE id = $1 RETURNING *),
          tagged AS (
            INSERT INTO chat.tag (bot_id, kind, name, value, created_at, object_id, conversation_id)
@@ -156,7 +156,7 @@ describe('importing messages', () => {
        SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, updated_at FROM due`,
       [id],
     );
-    await door.sql('COMMIT');
+    await api.sql('COMMIT');
 
     expect(waiting.messages.map((message) => message.id)).toEqual([id]);
     expect((await meanwhile).messages.map((message) => message.id)).toEqual([id]);
@@ -208,7 +208,7 @@ describe('importing messages', () => {
 
   it('imports nothing for more than 100 messages, or a conversation of another bot or integration', async () => {
     const place = await newPlace();
-    const theirs = await newPlace((await door.newBot()).client);
+    const theirs = await newPlace((await api.newBot()).client);
 
     const tooMany = client.importMessages({ messages: Array.from({ length: 101 }, () => entry(place)) });
     const foreign = client.importMessages({ messages: [entry(place), entry(theirs)] });

@@ -2,20 +2,20 @@ import { type Client } from '@botpress/client';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { systemCaller } from '@parley/contracts/caller';
 import { type Signal, signalChannel, signals } from '@parley/contracts/chat/signals';
-import { until } from '@parley/testing/until';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 let client: Client;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  bot = await door.newBot();
+  api = await startChat();
+  bot = await api.newBot();
   ({ client } = bot);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newConversation(): Promise<string> {
   return (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
@@ -32,7 +32,7 @@ async function write(conversationId: string, userId: string, content = 'hello') 
 
 async function listenTo(conversationId: string): Promise<Signal[]> {
   const heard: Signal[] = [];
-  const bus = door.apps.at(-1)!.get(ParleyClient, { strict: false });
+  const bus = api.apps.at(-1)!.get(ParleyClient, { strict: false });
   await bus.subscribe(signalChannel, conversationId, (signal) => void heard.push(signal)).live;
   return heard;
 }
@@ -75,7 +75,7 @@ describe('50 clients that write to one conversation concurrently', () => {
     // Each client wrote its next message after the reply to the one before.
     for (const own of written)
       expect(own.map(({ createdAt }) => createdAt)).toEqual(own.map(({ createdAt }) => createdAt).sort());
-    await until(() => heard.length === 205);
+    await waitFor(() => heard.length === 205);
     const frames = inOrder(heard).map(({ frame }) => JSON.parse(frame!));
     const told = (wanted: string) => frames.filter(({ type }) => type === wanted).map(({ data }) => data);
     expect(told('message_created').map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
@@ -121,7 +121,7 @@ describe('the signal of a message', () => {
     });
     await write(conversationId, bot.id);
 
-    await until(() => heard.length === 3);
+    await waitFor(() => heard.length === 3);
     const [, first, second] = heard.map(({ frame }) => JSON.parse(frame!));
     expect(first).toEqual({
       type: 'message_created',
@@ -141,14 +141,14 @@ describe('the signal of a message', () => {
   it('contains foreign ids if there are any, and so does the signal of the deletion', async () => {
     const conversationId = await newConversation();
     const userId = await newUser();
-    await door.sql('UPDATE chat.conversation SET foreign_id = $2 WHERE id = $1', [conversationId, 'my-chat']);
-    await door.sql('UPDATE chat."user" SET foreign_id = $2 WHERE id = $1', [userId, 'me']);
+    await api.sql('UPDATE chat.conversation SET foreign_id = $2 WHERE id = $1', [conversationId, 'my-chat']);
+    await api.sql('UPDATE chat."user" SET foreign_id = $2 WHERE id = $1', [userId, 'me']);
     const heard = await listenTo(conversationId);
 
     const { id } = await write(conversationId, userId);
     await client.deleteMessage({ id });
 
-    await until(() => heard.length === 3);
+    await waitFor(() => heard.length === 3);
     const [joined, created, deleted] = heard.map(({ frame }) => JSON.parse(frame!));
     expect(joined).toEqual({
       type: 'participant_added',
@@ -165,9 +165,9 @@ describe('the signal of a message', () => {
     await write(conversationId, userId, 'stays');
     const { id } = await write(conversationId, userId, 'goes');
     await client.deleteMessage({ id });
-    await until(() => heard.length === 4);
+    await waitFor(() => heard.length === 4);
 
-    const { last, signals: missed } = await door.call(signals.catchUp, systemCaller('req_test'), {
+    const { last, signals: missed } = await api.call(signals.catchUp, systemCaller('req_test'), {
       botId: bot.id,
       conversationId,
       userId,
@@ -186,7 +186,7 @@ describe('the signal of a message', () => {
     const heard = await listenTo(conversation.id);
 
     await write(conversation.id, userId);
-    const { last } = await door.call(signals.catchUp, systemCaller('req_test'), {
+    const { last } = await api.call(signals.catchUp, systemCaller('req_test'), {
       botId: bot.id,
       conversationId: conversation.id,
       userId,
@@ -212,11 +212,11 @@ describe('a request with an idempotency key', () => {
     const heard = await listenTo(conversationId);
     const userId = name === 'importMessages' ? await newUser() : bot.id;
     const message = { conversationId, userId, type: 'text', payload: { text: 'once' }, tags: {} };
-    const headers = { ...door.headersOf(bot.id), 'idempotency-key': `key-${name}` };
+    const headers = { ...api.headersOf(bot.id), 'idempotency-key': `key-${name}` };
 
-    const first = await door.send(line, { headers, json: bodyOf(message) });
-    const second = await door.send(line, { headers, json: bodyOf(message) });
-    const other = await door.send(line, { headers, json: bodyOf({ ...message, type: 'other' }) });
+    const first = await api.send(line, { headers, json: bodyOf(message) });
+    const second = await api.send(line, { headers, json: bodyOf(message) });
+    const other = await api.send(line, { headers, json: bodyOf({ ...message, type: 'other' }) });
 
     expect(first.status).toBeLessThan(300);
     expect(second.json).toEqual(first.json);

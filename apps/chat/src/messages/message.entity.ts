@@ -2,7 +2,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { Direction, Message } from '@parley/contracts/chat/messages';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, Index } from 'typeorm';
-import { shownNames } from '../runtime/scope';
+import { shownNames } from '../bot-definitions/scope';
 
 /** Columns of `message` and `scheduled_message`. */
 abstract class MessageColumns {

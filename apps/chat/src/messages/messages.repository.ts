@@ -7,7 +7,7 @@ import { BoundedReads } from '../lists/bounded-reads';
 import { newestFirst } from '../lists/newest-first';
 import { isWithin } from '../lists/span';
 import { eachOf, few, taggedRows, type Wanted } from '../tags/tagged-rows';
-import { isOf, type Scope } from '../runtime/scope';
+import { isOf, type Scope } from '../bot-definitions/scope';
 import type { MessageEntity } from './message.entity';
 
 export interface MessageInPlace extends MessageEntity {

@@ -17,7 +17,7 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { newId } from '@parley/persistence/ids';
 import { dueTime } from '../events/due-time';
-import { scopeOf, storedNames } from '../runtime/scope';
+import { scopeOf, storedNames } from '../bot-definitions/scope';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';

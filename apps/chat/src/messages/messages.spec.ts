@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@botpress/client';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
 type Text = Parameters<Client['createMessage']>[0];
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 let client: Client;
 let asTeam: Client;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  bot = await door.newBot();
+  api = await startChat();
+  bot = await api.newBot();
   ({ client, asTeam } = bot);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newPlace(of = client, channel = 'channel') {
   const { conversation } = await of.createConversation({ channel, tags: {} });
@@ -40,7 +40,7 @@ async function idsOf(query: Parameters<Client['listMessages']>[0], of = client):
 }
 
 function eventsOf(messageId: string) {
-  return door.sql('SELECT type, status, payload, conversation_id, user_id FROM chat.event WHERE message_id = $1', [
+  return api.sql('SELECT type, status, payload, conversation_id, user_id FROM chat.event WHERE message_id = $1', [
     messageId,
   ]);
 }
@@ -123,7 +123,7 @@ describe('a message', () => {
 
   it('cannot be written to a conversation of another bot, nor by its users', async () => {
     const mine = await newPlace();
-    const theirs = await newPlace((await door.newBot()).client);
+    const theirs = await newPlace((await api.newBot()).client);
 
     const places = [
       { ...mine, conversationId: theirs.conversationId },
@@ -139,7 +139,7 @@ describe('a message', () => {
 
   it('returns 404 for another bot', async () => {
     const { id } = await write(await newPlace());
-    const { client: other } = await door.newBot();
+    const { client: other } = await api.newBot();
 
     const refusals = [other.getMessage({ id }), other.updateMessage({ id, tags: {} }), other.deleteMessage({ id })];
 
@@ -233,7 +233,7 @@ describe('updating a message', () => {
     expect(first).toEqual({ ...before, updatedAt: first.updatedAt });
     expect(first.updatedAt > before.updatedAt && second.updatedAt > first.updatedAt).toBe(true);
     expect(await eventsOf(before.id)).toHaveLength(1);
-    const [{ signals }] = (await door.sql<{ signals: number }>(
+    const [{ signals }] = (await api.sql<{ signals: number }>(
       'SELECT count(*)::int AS signals FROM chat.signal WHERE message_id = $1',
       [before.id],
     )) as [{ signals: number }];
@@ -375,7 +375,7 @@ describe('listMessages', () => {
   });
 
   it('lists all conversations if none is given', async () => {
-    const own = await door.newBot();
+    const own = await api.newBot();
     const first = await own.client.createMessage(text(await newPlace(own.client)));
     const second = await own.client.createMessage(text(await newPlace(own.client)));
 

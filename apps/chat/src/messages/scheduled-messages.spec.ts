@@ -3,24 +3,24 @@ import type { Client } from '@botpress/client';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { type Signal, signalChannel } from '@parley/contracts/chat/signals';
 import { joinService } from '@parley/testing/joined-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { ChatConfig } from '../config';
 import { ChatModule } from '../chat.module';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
 type Text = Parameters<Client['createMessage']>[0];
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 let client: Client;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  bot = await door.newBot();
+  api = await startChat();
+  bot = await api.newBot();
   ({ client } = bot);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newPlace() {
   const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
@@ -40,7 +40,7 @@ async function listed({ conversationId }: Place) {
 }
 
 async function eventOf(messageId: string) {
-  const rows = await door.sql<{ status: string; failure_reason: string | null }>(
+  const rows = await api.sql<{ status: string; failure_reason: string | null }>(
     'SELECT status, failure_reason FROM chat.event WHERE message_id = $1',
     [messageId],
   );
@@ -48,7 +48,7 @@ async function eventOf(messageId: string) {
 }
 
 function makeDue(...ids: string[]) {
-  return door.sql('UPDATE chat.scheduled_message SET due_at = now() WHERE id = ANY($1)', [ids]);
+  return api.sql('UPDATE chat.scheduled_message SET due_at = now() WHERE id = ANY($1)', [ids]);
 }
 
 const hour = 3_600_000;
@@ -71,12 +71,12 @@ describe('a scheduled message', () => {
   it('is written when it is due, with the same id', async () => {
     const place = await newPlace();
     const heard: Signal[] = [];
-    const bus = door.apps.at(-1)!.get(ParleyClient, { strict: false });
+    const bus = api.apps.at(-1)!.get(ParleyClient, { strict: false });
     await bus.subscribe(signalChannel, place.conversationId, (signal) => void heard.push(signal)).live;
     const dueAt = new Date(Date.now() + 500);
 
     const { id } = await schedule(place, 0, { schedule: { dateTime: dueAt.toISOString() }, tags: { a: place.userId } });
-    const [written] = await until(
+    const [written] = await waitFor(
       () => listed(place),
       (messages) => messages.length > 0,
     );
@@ -88,20 +88,20 @@ describe('a scheduled message', () => {
     expect((await client.getConversation({ id: place.conversationId })).conversation.messageCount).toBe(1);
     expect((await client.listParticipants({ id: place.conversationId })).participants).toHaveLength(1);
     expect(await eventOf(id)).toEqual(['pending']);
-    await until(() => heard.length === 2);
+    await waitFor(() => heard.length === 2);
     const [joined, created] = heard.map(({ frame }) => JSON.parse(frame!));
     expect([joined.data.participantId, created.data.id]).toEqual([place.userId, id]);
   });
 
   it('is written on time even with a long sweep interval', async () => {
-    const drowsy = await startChatDoor({ sweepIntervalMs: 600_000 });
+    const drowsy = await startChat({ sweepIntervalMs: 600_000 });
     try {
       ({ client } = await drowsy.newBot());
       const place = await newPlace();
       await schedule(place, hour);
       const { id } = await schedule(place, 100);
 
-      const [written] = await until(
+      const [written] = await waitFor(
         () => listed(place),
         (messages) => messages.length > 0,
       );
@@ -123,7 +123,7 @@ describe('a scheduled message', () => {
     await client.removeParticipant({ id: conversationId, userId });
     await makeDue(message.id);
 
-    const messages = await until(
+    const messages = await waitFor(
       () => listed({ conversationId, userId }),
       (found) => found.length > 0,
     );
@@ -136,7 +136,7 @@ describe('a scheduled message', () => {
     const { id } = await schedule({ ...place, userId: bot.id }, hour);
     const waiting = await client.listEvents({ messageId: id });
     await makeDue(id);
-    await until(
+    await waitFor(
       () => listed(place),
       (messages) => messages.length > 0,
     );
@@ -160,7 +160,7 @@ describe('a scheduled message', () => {
 
     await client.updateMessage({ id, payload: { text: 'changed' }, tags: { a: null, b: place.userId } });
     await makeDue(id);
-    const [written] = await until(
+    const [written] = await waitFor(
       () => listed(place),
       (messages) => messages.length > 0,
     );
@@ -176,7 +176,7 @@ describe('a scheduled message', () => {
     await client.deleteMessage({ id });
     await makeDue(id);
     await schedule(place, 1);
-    await until(
+    await waitFor(
       () => listed(place),
       (messages) => messages.length > 0,
     );
@@ -208,13 +208,13 @@ describe('a scheduled message', () => {
 
     await makeDue(orphan.id, homeless.id);
 
-    await until(
+    await waitFor(
       () => eventOf(orphan.id),
       ([status]) => status !== 'scheduled',
     );
     expect((await eventOf(orphan.id))[0]).toMatch(/^failed: userId "user_.*" not found\.$/);
     // The event may have been erased with the conversation.
-    await until(
+    await waitFor(
       () => eventOf(homeless.id),
       ([status]) => status !== 'scheduled',
     );
@@ -252,18 +252,18 @@ describe('a scheduled message', () => {
 
 describe('many scheduled messages', () => {
   it('are each written once by several processes', async () => {
-    const config = Object.assign(new ChatConfig(), { ...door.settings, sweepIntervalMs: 100 });
+    const config = Object.assign(new ChatConfig(), { ...api.settings, sweepIntervalMs: 100 });
     const others = await Promise.all(
-      ['a', 'b'].map((instance) => joinService(door, instance, (platform) => ChatModule.register(config, platform))),
+      ['a', 'b'].map((instance) => joinService(api, instance, (platform) => ChatModule.register(config, platform))),
     );
     const place = await newPlace();
 
     const scheduled = await Promise.all(Array.from({ length: 120 }, () => schedule(place, hour)));
-    await door.sql(
+    await api.sql(
       `UPDATE chat.scheduled_message SET due_at = now() - array_position($1, id) * interval '1 second' WHERE id = ANY($1)`,
       [scheduled.map(({ id }) => id)],
     );
-    await until(
+    await waitFor(
       () => listed(place),
       (messages) => messages.length === 120,
       30_000,
@@ -273,7 +273,7 @@ describe('many scheduled messages', () => {
     const messages = await listed(place);
     expect(new Set(messages.map(({ id }) => id))).toEqual(new Set(scheduled.map(({ id }) => id)));
     expect(new Set(messages.map(({ createdAt }) => createdAt)).size).toBe(120);
-    const [left] = await door.sql<{ left: number }>(
+    const [left] = await api.sql<{ left: number }>(
       `SELECT count(*)::int AS left FROM chat.scheduled_message WHERE conversation_id = $1`,
       [place.conversationId],
     );

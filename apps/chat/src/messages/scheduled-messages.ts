@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { Database, type Transaction } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -17,7 +17,7 @@ const messagesAtOnce = 50;
  */
 @Injectable()
 export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
 
   constructor(
     private readonly database: Database,
@@ -28,7 +28,7 @@ export class ScheduledMessages implements OnApplicationBootstrap, BeforeApplicat
     private readonly config: ChatConfig,
   ) {
     const intervalMs = config.sweepIntervalMs;
-    this.loop = new Loop({ name: 'chat.scheduledMessages', intervalMs, logger }, () => this.round());
+    this.loop = new PollingWorker({ name: 'chat.scheduledMessages', intervalMs, logger }, () => this.round());
   }
 
   onApplicationBootstrap(): void {

@@ -1,9 +1,13 @@
 import { Controller } from '@nestjs/common';
 import { Consumes } from '@parley/transport/handles';
-import { type BotRuntime, keepRecurringEvents, type RecurringEventsChanged } from '@parley/contracts/admin/runtime';
+import {
+  type ResolvedBotDefinition,
+  keepRecurringEvents,
+  type RecurringEventsChanged,
+} from '@parley/contracts/admin/bot-definitions';
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
-import { BotRuntimes } from '../runtime/bot-runtimes';
+import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
 import { firstTime } from './cron-time';
 import { RecurringEvents } from './recurring-events';
 import { RecurringEventsRepository } from './recurring-events.repository';
@@ -12,7 +16,7 @@ import { RecurringEventsRepository } from './recurring-events.repository';
 export class KeepRecurringEventsHandler {
   constructor(
     private readonly database: Database,
-    private readonly runtimes: BotRuntimes,
+    private readonly botDefinitions: BotDefinitionsCache,
     private readonly recurring: RecurringEventsRepository,
     private readonly recurringEvents: RecurringEvents,
   ) {}
@@ -37,9 +41,9 @@ export class KeepRecurringEventsHandler {
   }
 
   /** Bot runtime with at least the announced revision. Undefined for a deleted bot, whose rows are erased anyway. */
-  private async find({ botId, revision }: RecurringEventsChanged): Promise<BotRuntime | undefined> {
+  private async find({ botId, revision }: RecurringEventsChanged): Promise<ResolvedBotDefinition | undefined> {
     try {
-      const bot = await this.runtimes.find(botId, (found) =>
+      const bot = await this.botDefinitions.find(botId, (found) =>
         found.recurringEventsRevision >= revision ? found : undefined,
       );
       if (!bot)

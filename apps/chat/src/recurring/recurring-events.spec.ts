@@ -1,10 +1,10 @@
 import type { Client } from '@botpress/client';
 import { newId } from '@parley/persistence/ids';
 import { joinService } from '@parley/testing/joined-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { ChatModule } from '../chat.module';
 import { ChatConfig } from '../config';
-import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { type ChatService, startChat } from '../test/chat-service';
 
 type RecurringEvents = NonNullable<Parameters<Client['updateBot']>[0]['recurringEvents']>;
 
@@ -16,13 +16,13 @@ interface Kept {
   next_at: Date | null;
 }
 
-let door: ChatDoor;
+let api: ChatService;
 
 beforeAll(async () => {
-  door = await startChatDoor();
+  api = await startChat();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const everySecond = '* * * * * *';
 const everyMinute = '* * * * *';
@@ -30,33 +30,33 @@ const yearly = '0 0 1 1 *';
 const recurring = (cron: string, type = 'ticked', payload = {}) => ({ type, payload, schedule: { cron } });
 
 async function newBot(recurringEvents: Record<string, NonNullable<RecurringEvents[string]>>) {
-  const { id } = (await door.alice.client.createBot({ recurringEvents })).bot;
-  await until(
+  const { id } = (await api.alice.client.createBot({ recurringEvents })).bot;
+  await waitFor(
     () => kept(id),
     (rows) => rows.length === Object.keys(recurringEvents).length,
   );
   return {
     id,
-    update: (changes: RecurringEvents) => door.alice.client.updateBot({ id, recurringEvents: changes }),
+    update: (changes: RecurringEvents) => api.alice.client.updateBot({ id, recurringEvents: changes }),
   };
 }
 
 function kept(botId: string) {
-  return door.sql<Kept>(
+  return api.sql<Kept>(
     'SELECT name, type, payload, cron, next_at FROM chat.recurring_event WHERE bot_id = $1 ORDER BY name',
     [botId],
   );
 }
 
 function fired(botId: string) {
-  return door.sql<{ type: string; payload: object; status: string; created_at: Date }>(
+  return api.sql<{ type: string; payload: object; status: string; created_at: Date }>(
     'SELECT type, payload, status, created_at FROM chat.event WHERE bot_id = $1 ORDER BY id',
     [botId],
   );
 }
 
 async function announce(botId: string, revision: number) {
-  await door.sql("INSERT INTO admin.outbox (id, subject, data) VALUES ($1, 'admin.recurringEventsChanged', $2)", [
+  await api.sql("INSERT INTO admin.outbox (id, subject, data) VALUES ($1, 'admin.recurringEventsChanged', $2)", [
     newId('outbox'),
     { botId, revision },
   ]);
@@ -64,13 +64,13 @@ async function announce(botId: string, revision: number) {
 
 async function untilConsumed() {
   const waiting = () =>
-    door.sql(`SELECT id FROM admin.outbox WHERE published_at IS NULL
+    api.sql(`SELECT id FROM admin.outbox WHERE published_at IS NULL
       UNION ALL SELECT event_id FROM events.delivery WHERE consumer = 'chat.keepRecurringEvents'`);
-  await until(waiting, (rows) => rows.length === 0);
+  await waitFor(waiting, (rows) => rows.length === 0);
 }
 
 function makeDue(...botIds: string[]) {
-  return door.sql("UPDATE chat.recurring_event SET next_at = now() - interval '1 day' WHERE bot_id = ANY ($1)", [
+  return api.sql("UPDATE chat.recurring_event SET next_at = now() - interval '1 day' WHERE bot_id = ANY ($1)", [
     botIds,
   ]);
 }
@@ -81,7 +81,7 @@ describe('a recurring event', () => {
 
     for (const count of [1, 2]) {
       await makeDue(id);
-      await until(
+      await waitFor(
         () => fired(id),
         (rows) => rows.length === count,
       );
@@ -94,12 +94,12 @@ describe('a recurring event', () => {
     const { id } = await newBot({ tick: recurring(yearly) });
     const due = new Date(Math.floor(Date.now() / 1000) * 1000);
 
-    await door.sql('UPDATE chat.recurring_event SET cron = $2, next_at = $3, period_seconds = 1 WHERE bot_id = $1', [
+    await api.sql('UPDATE chat.recurring_event SET cron = $2, next_at = $3, period_seconds = 1 WHERE bot_id = $1', [
       ...[id, everySecond],
       due,
     ]);
 
-    const rows = await until(
+    const rows = await waitFor(
       () => kept(id),
       ([row]) => row!.next_at! > due,
     );
@@ -116,14 +116,14 @@ describe('a recurring event', () => {
     const other = await newBot({ tick: recurring(cron) });
     const [{ next_at: right } = { next_at: null }] = await kept(other.id);
 
-    await door.sql(
+    await api.sql(
       `UPDATE chat.recurring_event SET next_at = now() + ($2::int + $3::int) * interval '1 second', period_seconds = $3
        WHERE bot_id = $1`,
       [id, ahead, period],
     );
 
     // The minute may change meanwhile.
-    await until(
+    await waitFor(
       () => kept(id),
       ([row]) => Math.abs(row!.next_at!.getTime() - right!.getTime()) <= 60_000,
     );
@@ -145,11 +145,11 @@ describe('a recurring event', () => {
 
     await makeDue(id);
 
-    await until(
+    await waitFor(
       () => fired(id),
       (rows) => rows.length >= 2,
     );
-    await until(
+    await waitFor(
       () => kept(id),
       (rows) => rows.every(({ next_at }) => next_at!.getTime() > Date.now()),
     );
@@ -163,16 +163,16 @@ describe('a recurring event', () => {
     const birthdays = Array.from({ length: 40 }, (_, n) => [`birthday-${n}`, recurring(yearly)]);
     const bots = [];
     while (bots.length < 4) bots.push(await newBot(Object.fromEntries(birthdays)));
-    const config = Object.assign(new ChatConfig(), door.settings, { sweepIntervalMs: 5 });
+    const config = Object.assign(new ChatConfig(), api.settings, { sweepIntervalMs: 5 });
     const others = await Promise.all(
-      ['second', 'third'].map((name) => joinService(door, name, (platform) => ChatModule.register(config, platform))),
+      ['second', 'third'].map((name) => joinService(api, name, (platform) => ChatModule.register(config, platform))),
     );
 
     try {
       for (let round = 1; round <= 5; round += 1) {
         await makeDue(...bots.map(({ id }) => id));
         for (const { id } of bots) {
-          await until(
+          await waitFor(
             () => kept(id),
             (rows) => rows.every(({ next_at }) => next_at!.getTime() > Date.now()),
           );
@@ -188,10 +188,10 @@ describe('a recurring event', () => {
     const { id } = await newBot({ birthday: recurring(yearly) });
     const other = await newBot({ birthday: recurring(yearly) });
 
-    await door.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [id]);
+    await api.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [id]);
     await makeDue(id, other.id);
 
-    await until(
+    await waitFor(
       () => fired(other.id),
       (rows) => rows.length === 1,
     );
@@ -207,7 +207,7 @@ describe('a change of recurring events', () => {
       gone: recurring(yearly),
     });
     const soon = new Date(Date.now() + 3_600_000);
-    await door.sql('UPDATE chat.recurring_event SET next_at = $2, period_seconds = 3700 WHERE bot_id = $1', [id, soon]);
+    await api.sql('UPDATE chat.recurring_event SET next_at = $2, period_seconds = 3700 WHERE bot_id = $1', [id, soon]);
 
     await update({
       same: recurring(yearly, 'renamed', { a: 1 }),
@@ -216,7 +216,7 @@ describe('a change of recurring events', () => {
       added: recurring(yearly),
     });
 
-    const rows = await until(
+    const rows = await waitFor(
       () => kept(id),
       ([first]) => first?.name === 'added',
     );
@@ -231,12 +231,12 @@ describe('a change of recurring events', () => {
   it('has no effect if its revision is not newer than the stored one', async () => {
     const { id, update } = await newBot({ tick: recurring(yearly) });
     await update({ tick: recurring('0 0 2 1 *') });
-    await until(
+    await waitFor(
       () => kept(id),
       ([row]) => row?.cron === '0 0 2 1 *',
     );
     await untilConsumed();
-    await door.sql("UPDATE chat.recurring_event SET type = 'untouched' WHERE bot_id = $1", [id]);
+    await api.sql("UPDATE chat.recurring_event SET type = 'untouched' WHERE bot_id = $1", [id]);
 
     for (const revision of [2, 1, 2]) await announce(id, revision);
     await untilConsumed();
@@ -255,13 +255,13 @@ describe('a change of recurring events', () => {
   });
 
   it('that arrives after the bot was deleted stores nothing', async () => {
-    const { id } = (await door.alice.client.createBot({})).bot;
-    await door.alice.client.deleteBot({ id });
+    const { id } = (await api.alice.client.createBot({})).bot;
+    await api.alice.client.deleteBot({ id });
 
     await announce(id, 1);
     await untilConsumed();
 
     expect(await kept(id)).toEqual([]);
-    expect(await door.sql('SELECT * FROM chat.dead_letter')).toEqual([]);
+    expect(await api.sql('SELECT * FROM chat.dead_letter')).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { Database } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -22,7 +22,7 @@ const eventsAtOnce = 50;
  */
 @Injectable()
 export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
   private isStopping = false;
 
   constructor(
@@ -33,7 +33,7 @@ export class RecurringEvents implements OnApplicationBootstrap, OnModuleDestroy,
     private readonly config: ChatConfig,
   ) {
     const intervalMs = config.sweepIntervalMs;
-    this.loop = new Loop({ name: 'chat.recurringEvents', intervalMs, logger }, () => this.round());
+    this.loop = new PollingWorker({ name: 'chat.recurringEvents', intervalMs, logger }, () => this.round());
   }
 
   onApplicationBootstrap(): void {

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { SignalPartitionsRepository } from './signal-partitions.repository';
@@ -12,10 +12,10 @@ const hoursKept = 2;
 /** Retention of signals: drops whole partitions, each of one hour. */
 @Injectable()
 export class SignalPartitions implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
 
   constructor(repository: SignalPartitionsRepository, @Inject(platformToken) { logger }: Platform) {
-    this.loop = new Loop({ name: 'chat.signals', intervalMs, logger }, async () => {
+    this.loop = new PollingWorker({ name: 'chat.signals', intervalMs, logger }, async () => {
       await repository.turn(hoursAhead, hoursKept);
       return false;
     });

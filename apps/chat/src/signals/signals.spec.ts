@@ -9,38 +9,38 @@ import {
   signalsMissing,
 } from '@parley/contracts/chat/signals';
 import { Database } from '@parley/persistence/database';
-import { until } from '@parley/testing/until';
-import { type ChatDoor, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatService, startChat } from '../test/chat-service';
 import type { Signal } from './signal.entity';
 import { SignalsService } from './signals.service';
 
-let door: ChatDoor;
+let api: ChatService;
 let botId: string;
 let client: Client;
 let database: Database;
 let service: SignalsService;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  ({ id: botId, client } = await door.newBot());
-  const chat = door.apps.at(-1)!;
+  api = await startChat();
+  ({ id: botId, client } = await api.newBot());
+  const chat = api.apps.at(-1)!;
   database = chat.get(Database, { strict: false });
   service = chat.get(SignalsService);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newConversation(channel = 'channel') {
   const { conversation } = await client.createConversation({ channel, tags: {} });
   const userId = (await client.createUser({ tags: {} })).user.id;
   // Inserted by SQL, since the API would send a signal.
-  await door.sql('INSERT INTO chat.participant (bot_id, conversation_id, user_id) VALUES ($1, $2, $3)', [
+  await api.sql('INSERT INTO chat.participant (bot_id, conversation_id, user_id) VALUES ($1, $2, $3)', [
     botId,
     conversation.id,
     userId,
   ]);
   const heard: Heard[] = [];
-  const listening = door.apps
+  const listening = api.apps
     .at(-1)!
     .get(ParleyClient, { strict: false })
     .subscribe(signalChannel, conversation.id, (signal) => {
@@ -55,7 +55,7 @@ function tell(conversationId: string, ...told: Signal[]): Promise<void> {
 }
 
 function catchUp(input: Omit<CatchUp, 'botId'>) {
-  return door.call(signals.catchUp, systemCaller('req_test'), { botId, ...input });
+  return api.call(signals.catchUp, systemCaller('req_test'), { botId, ...input });
 }
 
 function news(text: string): Signal {
@@ -69,7 +69,7 @@ describe('a signal', () => {
     await tell(conversationId, news('a'), { type: 'parting', closes: 'user_1' });
     await tell(conversationId, news('b'));
 
-    await until(() => heard.length === 3);
+    await waitFor(() => heard.length === 3);
     expect(heard).toEqual([
       { number: 1, frame: '{"type":"news","data":{"text":"a"}}' },
       { number: 2, frame: null, closes: 'user_1' },
@@ -101,7 +101,7 @@ describe('a signal', () => {
     await Promise.all(Array.from({ length: 30 }, (_, index) => tell(conversationId, news(`a${index}`), news('b'))));
 
     const numbers = Array.from({ length: 60 }, (_, index) => index + 1);
-    await until(() => heard.length === 60);
+    await waitFor(() => heard.length === 60);
     expect(heard.map(({ number }) => number).sort((a, b) => a - b)).toEqual(numbers);
     const { last, signals: missed } = await catchUp({ conversationId, userId, after: 0 });
     expect({ last, numbers: missed.map(({ number }) => number) }).toEqual({ last: 60, numbers });
@@ -140,7 +140,7 @@ describe('catching up', () => {
   it('returns the signals of the last second if no number is given', async () => {
     const { conversationId, userId } = await newConversation();
     await tell(conversationId, news('old'), news('new'));
-    await door.sql(
+    await api.sql(
       `UPDATE chat.signal SET created_at = clock_timestamp() - interval '1100 ms' WHERE conversation_id = $1 AND number = 1`,
       [conversationId],
     );
@@ -170,15 +170,15 @@ describe('catching up', () => {
 
   it('returns 404 for a conversation of a deleted bot', async () => {
     const { conversationId, userId } = await newConversation();
-    const other = await door.newBot();
-    await door.sql('UPDATE chat.conversation_clock SET bot_id = $1 WHERE conversation_id = $2', [
+    const other = await api.newBot();
+    await api.sql('UPDATE chat.conversation_clock SET bot_id = $1 WHERE conversation_id = $2', [
       other.id,
       conversationId,
     ]);
-    const ask = () => door.call(signals.catchUp, systemCaller('req_test'), { botId: other.id, conversationId, userId });
+    const ask = () => api.call(signals.catchUp, systemCaller('req_test'), { botId: other.id, conversationId, userId });
     await ask();
 
-    await door.sql("INSERT INTO chat.dropped_bot (bot_id, due_at) VALUES ($1, now() + interval '1 day')", [other.id]);
+    await api.sql("INSERT INTO chat.dropped_bot (bot_id, due_at) VALUES ($1, now() + interval '1 day')", [other.id]);
 
     await expect(ask()).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
@@ -187,7 +187,7 @@ describe('catching up', () => {
     const { conversationId, userId } = await newConversation();
 
     await expect(catchUp({ conversationId: 'conv_0', userId })).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    const ofAnother = door.call(signals.catchUp, systemCaller('req_test'), { botId: 'bot', conversationId, userId });
+    const ofAnother = api.call(signals.catchUp, systemCaller('req_test'), { botId: 'bot', conversationId, userId });
     await expect(ofAnother).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
@@ -232,28 +232,28 @@ describe('catching up', () => {
 describe('a chat process', () => {
   it('broadcasts at its start that signals may be missing', async () => {
     const told: unknown[] = [];
-    door.apps
+    api.apps
       .at(-1)!
       .get(ParleyClient, { strict: false })
       .listen(signalsMissing, (data) => told.push(data));
 
     service.onApplicationBootstrap();
 
-    await until(() => told.length === 1);
+    await waitFor(() => told.length === 1);
     expect(told).toEqual([{}]);
   });
 
   it('broadcasts that a bot was deleted', async () => {
-    const { id } = await door.newBot();
+    const { id } = await api.newBot();
     const told: unknown[] = [];
-    door.apps
+    api.apps
       .at(-1)!
       .get(ParleyClient, { strict: false })
       .listen(signalsMissing, (data) => told.push(data));
 
-    await door.alice.client.deleteBot({ id });
+    await api.alice.client.deleteBot({ id });
 
-    await until(() => told.length > 0);
+    await waitFor(() => told.length > 0);
     expect(told).toEqual([{ botId: id }]);
   });
 });

@@ -1,9 +1,9 @@
 import type { BotCaller } from '@parley/contracts/access';
-import type { BotRuntime, RuntimeInstallation } from '@parley/contracts/admin/runtime';
+import type { ResolvedBotDefinition, ResolvedInstallation } from '@parley/contracts/admin/bot-definitions';
 import type { StateName } from '@parley/contracts/chat/states';
 import { ownEntry } from '@parley/contracts/entries';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { storedName } from '../runtime/scope';
+import { storedName } from '../bot-definitions/scope';
 
 type Asker = Pick<BotCaller, 'integration'>;
 
@@ -29,7 +29,7 @@ const maxListed = 50;
  * Undefined if neither the bot nor an integration of it declares this name for this type. Throws InvalidPayload for an
  * integration that is installed several times, unless the caller names an alias.
  */
-export function declaredState(bot: BotRuntime, caller: Asker, path: StateName): DeclaredState | undefined {
+export function declaredState(bot: ResolvedBotDefinition, caller: Asker, path: StateName): DeclaredState | undefined {
   const { type, id, name } = path;
   if (type === 'integration') return ofInstallation(installationMeant(bot, caller, id), name);
   if (type === 'workflow') return { ownerId: id, name: storedName(caller, name), expiryMs: null };
@@ -38,7 +38,7 @@ export function declaredState(bot: BotRuntime, caller: Asker, path: StateName): 
   return definition?.type === type ? declared(id, stored, definition) : undefined;
 }
 
-export function undeclared(bot: BotRuntime, caller: Asker, { type, id, name }: StateName): ApiError {
+export function undeclared(bot: ResolvedBotDefinition, caller: Asker, { type, id, name }: StateName): ApiError {
   const installation = type === 'integration' ? installationMeant(bot, caller, id) : undefined;
   if (type === 'integration' && !installation) return notFound('integration', id);
   const own = installation?.alias ?? caller.integration?.alias;
@@ -51,14 +51,18 @@ export function undeclared(bot: BotRuntime, caller: Asker, { type, id, name }: S
 }
 
 /** A state of the bot wins over one of an integration. */
-function definitionOf(bot: BotRuntime, { integration }: Asker, stored: string): Definition | undefined {
+function definitionOf(bot: ResolvedBotDefinition, { integration }: Asker, stored: string): Definition | undefined {
   const own = integration?.alias === undefined ? ownEntry<Definition>(bot.states, stored) : undefined;
   if (own) return own;
   const installation = bot.installations.find(({ alias }) => stored.startsWith(`${alias}:`));
   return installation && ownEntry<Definition>(installation.states, stored.slice(installation.alias.length + 1));
 }
 
-function installationMeant(bot: BotRuntime, { integration }: Asker, id: string): RuntimeInstallation | undefined {
+function installationMeant(
+  bot: ResolvedBotDefinition,
+  { integration }: Asker,
+  id: string,
+): ResolvedInstallation | undefined {
   const alias = integration?.alias;
   const meant = bot.installations.filter(
     (entry) => entry.integrationId === id && (alias === undefined || entry.alias === alias),
@@ -71,7 +75,7 @@ function installationMeant(bot: BotRuntime, { integration }: Asker, id: string):
   return meant[0];
 }
 
-function ofInstallation(installation: RuntimeInstallation | undefined, name: string): DeclaredState | undefined {
+function ofInstallation(installation: ResolvedInstallation | undefined, name: string): DeclaredState | undefined {
   const definition = installation && ownEntry<Definition>(installation.states, name);
   if (definition?.type !== 'integration') return undefined;
   const { alias } = installation!;
@@ -82,7 +86,7 @@ function declared(ownerId: string, name: string, { schema, expiry }: Definition)
   return { ownerId, name, schema, expiryMs: expiry ?? null };
 }
 
-function namesOfBot(bot: BotRuntime, type: string): string[] {
+function namesOfBot(bot: ResolvedBotDefinition, type: string): string[] {
   const own = namesOf(bot, type);
   const others = bot.installations.flatMap((installation) =>
     namesOf(installation, type).map((name) => `${installation.alias}:${name}`),
@@ -96,6 +100,6 @@ function namesOf(declaring: { states: Record<string, Definition> } | undefined, 
     .sort();
 }
 
-function installationCalled({ installations }: BotRuntime, alias: string): RuntimeInstallation | undefined {
+function installationCalled({ installations }: ResolvedBotDefinition, alias: string): ResolvedInstallation | undefined {
   return installations.find((installation) => installation.alias === alias);
 }

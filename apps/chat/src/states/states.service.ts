@@ -14,8 +14,8 @@ import {
 import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
-import { BotRuntimes } from '../runtime/bot-runtimes';
-import { aliasOf } from '../runtime/scope';
+import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
+import { aliasOf } from '../bot-definitions/scope';
 import { declaredState, type DeclaredState, undeclared } from './declared-state';
 import { ExpiredStatesService } from './expired-states.service';
 import { Lanes } from './lanes';
@@ -41,7 +41,7 @@ export class StatesService implements BeforeApplicationShutdown {
   constructor(
     private readonly states: StatesRepository,
     private readonly expired: ExpiredStatesService,
-    private readonly runtimes: BotRuntimes,
+    private readonly botDefinitions: BotDefinitionsCache,
   ) {}
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -127,8 +127,8 @@ export class StatesService implements BeforeApplicationShutdown {
     const path = { type, id, name };
     const botId = caller.bot.id;
     if (type === 'bot' && id !== botId) throw notFound('bot', id);
-    const declared = await this.runtimes.find(botId, (bot) => declaredState(bot, caller, path));
-    if (!declared) throw undeclared(await this.runtimes.get(botId), caller, path);
+    const declared = await this.botDefinitions.find(botId, (bot) => declaredState(bot, caller, path));
+    if (!declared) throw undeclared(await this.botDefinitions.get(botId), caller, path);
     const { ownerId, name: stored } = declared;
     return { path, declared, place: { botId, alias: aliasOf(caller), type, ownerId, name: stored } };
   }

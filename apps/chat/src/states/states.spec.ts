@@ -1,7 +1,7 @@
 import { Client } from '@botpress/client';
 import { Database } from '@parley/persistence/database';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
@@ -25,7 +25,7 @@ const states = {
   visit: { type: 'user' as const, schema: anything, expiry: 86_399_999.5 },
 };
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let botId: string;
 let client: Client;
@@ -34,13 +34,13 @@ let conversationId: string;
 let integrationId: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor(
+  api = await startPublicApi(
     GatewayModule,
     AdminModule,
     HubModule,
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 2_000 }),
   );
-  alice = await door.newAccount();
+  alice = await api.newAccount();
   integrationId = (
     await alice.client.createIntegration({
       name: 'shop',
@@ -52,18 +52,18 @@ beforeAll(async () => {
     })
   ).integration.id;
   botId = await newBot();
-  client = door.client(alice.token, alice.workspaceId, botId);
+  client = api.client(alice.token, alice.workspaceId, botId);
   userId = (await client.createUser({ tags: {} })).user.id;
   conversationId = (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot(): Promise<string> {
   const { bot } = await alice.client.createBot({ states });
   const { token, workspaceId } = alice;
   const withAliases = new Client({
-    apiUrl: door.url,
+    apiUrl: api.url,
     token,
     workspaceId,
     headers: { 'x-multiple-integrations': 'true' },
@@ -77,7 +77,7 @@ async function newBot(): Promise<string> {
 
 function installed(integrationAlias: string): Client {
   const { token, workspaceId } = alice;
-  return new Client({ apiUrl: door.url, token, workspaceId, botId, integrationId, integrationAlias });
+  return new Client({ apiUrl: api.url, token, workspaceId, botId, integrationId, integrationAlias });
 }
 
 async function ofNewUser(name = 'profile', as = client): Promise<Path> {
@@ -88,7 +88,7 @@ const payloadOf = async (path: Path) => (await client.getState(path)).state.payl
 const line = (method: string, { type, id, name }: Path, end = '') =>
   `${method} /v1/chat/states/${type}/${encodeURIComponent(id)}/${encodeURIComponent(name)}${end}`;
 const headers = () => ({ authorization: `Bearer ${alice.token}`, 'x-bot-id': botId });
-const send = (request: string, body?: unknown) => door.send(request, { headers: headers(), json: body });
+const send = (request: string, body?: unknown) => api.send(request, { headers: headers(), json: body });
 const failsWith = (type: string, message: string | RegExp = /./) => ({
   type,
   message: expect.stringMatching(message) as unknown,
@@ -96,27 +96,27 @@ const failsWith = (type: string, message: string | RegExp = /./) => ({
 
 /** Moves the expiry `agoMs` into the past; a negative value moves it into the future. */
 async function letExpire({ id, name }: Path, agoMs = 0) {
-  await door.sql(
+  await api.sql(
     `UPDATE chat.state SET expires_at = now() - $3 * interval '1 millisecond' WHERE owner_id = $1 AND name = $2`,
     [id, name, agoMs],
   );
 }
 
 const eventsOf = ({ id }: Path) =>
-  door.sql<{ payload: { state: Payload }; status: string; user_id: string; type: string }>(
+  api.sql<{ payload: { state: Payload }; status: string; user_id: string; type: string }>(
     `SELECT * FROM chat.event WHERE type = 'state_expired' AND user_id = $1 ORDER BY id`,
     [id],
   );
 
 /** Runs the work while a transaction holds the locks of this statement; commits when the work waits for them. */
 async function whileHeld<T>(statement: string, values: unknown[], work: () => Promise<T>): Promise<T> {
-  const holder = await Database.open({ url: door.databaseUrl, schema: 'chat', migrations: [], poolSize: 1 });
+  const holder = await Database.open({ url: api.databaseUrl, schema: 'chat', migrations: [], poolSize: 1 });
   try {
     const working = await holder.transaction(async (tx) => {
       await tx.query(statement, values);
       const begun = work();
-      await until(
-        () => door.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%state%'`),
+      await waitFor(
+        () => api.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%state%'`),
         (waiting) => waiting.length > 0,
       );
       return { begun };
@@ -203,7 +203,7 @@ describe('a state', () => {
   });
 
   it('returns the 404 of an unknown user for a user of another bot or installation', async () => {
-    const stranger = await ofNewUser('profile', door.client(alice.token, alice.workspaceId, await newBot()));
+    const stranger = await ofNewUser('profile', api.client(alice.token, alice.workspaceId, await newBot()));
     const neighbour = await ofNewUser('cart', installed('two'));
 
     await expect(client.setState({ ...stranger, payload: {} })).rejects.toMatchObject(
@@ -261,7 +261,7 @@ describe('a state', () => {
     await client.deleteUser({ id: path.id });
 
     await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /^The user "/));
-    expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
   });
 });
 
@@ -304,11 +304,11 @@ describe('setState', () => {
     const path = await ofNewUser();
     const payload = '{"__proto__":{"a":1},"constructor":2}';
 
-    await door.send(line('POST', path), {
+    await api.send(line('POST', path), {
       headers: { ...headers(), 'content-type': 'application/json' },
       body: `{"payload":${payload}}`,
     });
-    const patched = await door.send(line('PATCH', path), {
+    const patched = await api.send(line('PATCH', path), {
       headers: { ...headers(), 'content-type': 'application/json' },
       body: '{"payload":{"toString":3,"constructor":null}}',
     });
@@ -513,14 +513,14 @@ describe('an expiry', () => {
     await letExpire(path);
 
     await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /no value is stored\.$/));
-    const events = await until(
+    const events = await waitFor(
       () => eventsOf(path),
       (found) => found.length > 0,
     );
     expect(events).toMatchObject([
       { status: 'pending', user_id: path.id, payload: { state: { id: state.id, payload: { a: 1 } } } },
     ]);
-    expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
   });
 
   it('sends the event only to the bot', async () => {
@@ -529,7 +529,7 @@ describe('an expiry', () => {
 
     await letExpire({ ...path, name: 'one:cart' });
 
-    await until(
+    await waitFor(
       () => eventsOf(path),
       (found) => found.length > 0,
     );
@@ -573,10 +573,10 @@ describe('an expiry', () => {
     await Promise.all(paths.map((path) => client.setState({ ...path, payload: {}, expiry: 60_000 })));
     const ids = paths.map(({ id }) => id);
 
-    await door.sql('UPDATE chat.state SET expires_at = now() WHERE owner_id = ANY ($1)', [ids]);
+    await api.sql('UPDATE chat.state SET expires_at = now() WHERE owner_id = ANY ($1)', [ids]);
     await Promise.all(paths.map((path) => client.patchState({ ...path, payload: { b: 1 } })));
 
-    const events = await door.sql<{ user_id: string }>(
+    const events = await api.sql<{ user_id: string }>(
       `SELECT user_id FROM chat.event WHERE type = 'state_expired' AND user_id = ANY ($1) ORDER BY user_id`,
       [ids],
     );
@@ -619,7 +619,7 @@ describe('bad input', () => {
   ] as const)('rejects a request without %s', async (name, status, type) => {
     const { [name]: _left, ...rest } = headers();
 
-    const answer = await door.send(line('PATCH', await ofNewUser()), { headers: rest, json: { payload: {} } });
+    const answer = await api.send(line('PATCH', await ofNewUser()), { headers: rest, json: { payload: {} } });
 
     expect([answer.status, answer.json.type]).toEqual([status, type]);
   });

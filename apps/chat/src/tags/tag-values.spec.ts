@@ -1,18 +1,18 @@
 import type { Client } from '@botpress/client';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 let client: Client;
 let asTeam: Client;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  bot = await door.newBot();
+  api = await startChat();
+  bot = await api.newBot();
   ({ client, asTeam } = bot);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function valuesOf(key: string, type: 'user' | 'conversation' | 'message' = 'user', of = client) {
   return (await of.listTagValues({ key, type })).tags.map(({ value }) => value);
@@ -56,7 +56,7 @@ describe('listTagValues', () => {
 
   it('returns nothing to another bot', async () => {
     await client.createUser({ tags: { secret: 'x' } });
-    const other = await door.newBot();
+    const other = await api.newBot();
 
     expect(await valuesOf('secret', 'user', other.client)).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe('listTagValues', () => {
 
   it('rejects a request without a type, or with a type that has no tags', async () => {
     const ask = async (query: string) =>
-      (await door.send(`GET /v1/chat/tags/a/values${query}`, { headers: door.headersOf(bot.id) })).json;
+      (await api.send(`GET /v1/chat/tags/a/values${query}`, { headers: api.headersOf(bot.id) })).json;
 
     expect(await ask('')).toMatchObject({ type: 'InvalidQuery', message: expect.stringContaining('type') });
     expect(await ask('?type=event')).toMatchObject({ type: 'InvalidQuery', message: expect.stringContaining('type') });

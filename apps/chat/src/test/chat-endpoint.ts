@@ -1,8 +1,8 @@
 import { type AuthenticatedClient, Client } from '@botpress/chat';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { type Signal, signalChannel } from '@parley/contracts/chat/signals';
-import type { Answer } from '@parley/testing/front-door';
-import type { ChatBot, ChatDoor } from './chat-door';
+import type { TestResponse } from '@parley/testing/public-api';
+import type { ChatBot, ChatService } from './chat-service';
 
 interface Frame {
   type: string;
@@ -15,18 +15,18 @@ export interface ChatEndpoint {
   url: string;
   client: Client;
   newUser(foreignId?: string): Promise<AuthenticatedClient>;
-  send(line: string, options?: { key?: string; json?: unknown; body?: string }): Promise<Answer>;
+  send(line: string, options?: { key?: string; json?: unknown; body?: string }): Promise<TestResponse>;
   /** Signals of the conversation from now on; `conversationId` is the platform id. */
   listen(conversationId: string): Promise<{ heard: Signal[]; frames: () => Frame[] }>;
 }
 
-export async function newEndpoint(door: ChatDoor, encryptionKey?: string): Promise<ChatEndpoint> {
-  const bot = await door.newBot();
-  const installation = Object.values((await door.alice.client.getBot({ id: bot.id })).bot.integrations).find(
+export async function newEndpoint(api: ChatService, encryptionKey?: string): Promise<ChatEndpoint> {
+  const bot = await api.newBot();
+  const installation = Object.values((await api.alice.client.getBot({ id: bot.id })).bot.integrations).find(
     ({ name }) => name === 'chat',
   )!;
   const { webhookId } = installation;
-  const url = `${door.url}/chat/${webhookId}`;
+  const url = `${api.url}/chat/${webhookId}`;
   const endpoint: ChatEndpoint = {
     bot,
     webhookId,
@@ -34,7 +34,7 @@ export async function newEndpoint(door: ChatDoor, encryptionKey?: string): Promi
     client: new Client({ apiUrl: url }),
     newUser: (userId) => Client.connect({ apiUrl: url, userId }),
     send: (line, { key, ...content } = {}) =>
-      door.send(line.replace(' ', ` /chat/${webhookId}`), {
+      api.send(line.replace(' ', ` /chat/${webhookId}`), {
         ...content,
         headers: {
           ...(content.body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -43,7 +43,7 @@ export async function newEndpoint(door: ChatDoor, encryptionKey?: string): Promi
       }),
     listen: async (conversationId) => {
       const heard: Signal[] = [];
-      const bus = door.apps.at(-1)!.get(ParleyClient, { strict: false });
+      const bus = api.apps.at(-1)!.get(ParleyClient, { strict: false });
       await bus.subscribe(signalChannel, conversationId, (signal) => {
         heard.push(signal);
       }).live;
@@ -51,13 +51,13 @@ export async function newEndpoint(door: ChatDoor, encryptionKey?: string): Promi
       return { heard, frames };
     },
   };
-  if (encryptionKey !== undefined) await configureChat(door, bot.id, { configuration: { encryptionKey } });
+  if (encryptionKey !== undefined) await configureChat(api, bot.id, { configuration: { encryptionKey } });
   return endpoint;
 }
 
-export async function configureChat(door: ChatDoor, botId: string, changes: object): Promise<void> {
-  const { status, text } = await door.send(`PUT /v1/admin/bots/${botId}`, {
-    headers: { ...door.headersOf(), 'x-multiple-integrations': 'true' },
+export async function configureChat(api: ChatService, botId: string, changes: object): Promise<void> {
+  const { status, text } = await api.send(`PUT /v1/admin/bots/${botId}`, {
+    headers: { ...api.headersOf(), 'x-multiple-integrations': 'true' },
     json: { integrations: { chat: { integrationId: 'intver_00000000000000000000000001', ...changes } } },
   });
   if (status !== 200) throw new Error(text);

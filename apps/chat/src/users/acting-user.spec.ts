@@ -1,42 +1,42 @@
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
 import { hashToken } from '@parley/secrets/token';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { ChatModule } from '../chat.module';
 import { ChatConfig } from '../config';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let botId: string;
 let userId: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, configured(ChatModule, ChatConfig));
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, configured(ChatModule, ChatConfig));
+  alice = await api.newAccount();
   botId = await newBot();
   userId = await newUser(botId);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot() {
   return (await alice.client.createBot({})).bot.id;
 }
 
 async function newUser(bot: string) {
-  return (await door.client(alice.token, alice.workspaceId, bot).createUser({ tags: {} })).user.id;
+  return (await api.client(alice.token, alice.workspaceId, bot).createUser({ tags: {} })).user.id;
 }
 
 function send(line: string, headers: Record<string, string>, token = alice.token) {
-  return door.send(line, { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
+  return api.send(line, { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
 }
 
 async function identify(token: string, user: string) {
   const kind = token.startsWith('bp_bak_') ? 'bak' : 'pat';
   const question = { tokenHash: hashToken(token), kind, botId, userId: user } as const;
-  return (await door.call(admin.identity.identify, systemCaller('test'), question)).caller;
+  return (await api.call(admin.identity.identify, systemCaller('test'), question)).caller;
 }
 
 const refusal = (message: string) => ({
@@ -76,13 +76,13 @@ describe('the acting user of a request', () => {
     const gone = await newUser(botId);
     expect(await identify(alice.token, gone)).toMatchObject({ user: { id: gone } });
 
-    await door.client(alice.token, alice.workspaceId, botId).deleteUser({ id: gone });
+    await api.client(alice.token, alice.workspaceId, botId).deleteUser({ id: gone });
 
     await expect(identify(alice.token, gone)).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
   it('does not give access to a bot that the token may not use, nor reveal its users', async () => {
-    const mallory = await door.newAccount();
+    const mallory = await api.newAccount();
 
     for (const id of [userId, 'user_none']) {
       expect(await send('GET /v1/chat/users', { 'x-user-id': id }, mallory.token)).toMatchObject(
@@ -100,7 +100,7 @@ describe('the acting user of a request', () => {
 });
 
 it('returns 503 with retry-after for x-user-id while the chat service is not available', async () => {
-  const alone = await startFrontDoor(GatewayModule, AdminModule);
+  const alone = await startPublicApi(GatewayModule, AdminModule);
   const { client, token } = await alone.newAccount();
   const { bot } = await client.createBot({});
   const headers = { authorization: `Bearer ${token}`, 'x-bot-id': bot.id };

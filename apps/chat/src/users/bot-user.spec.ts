@@ -1,20 +1,20 @@
-import { until } from '@parley/testing/until';
-import { type ChatBot, type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 let bot: ChatBot;
 
 beforeAll(async () => {
-  door = await startChatDoor();
+  api = await startChat();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 beforeEach(async () => {
-  bot = await door.newBot({ states: { note: { type: 'user', schema: { type: 'object', properties: {} } } } });
+  bot = await api.newBot({ states: { note: { type: 'user', schema: { type: 'object', properties: {} } } } });
 });
 
-const rows = () => door.sql('SELECT id FROM chat."user" WHERE bot_id = $1', [bot.id]);
+const rows = () => api.sql('SELECT id FROM chat."user" WHERE bot_id = $1', [bot.id]);
 
 describe("the bot's own user", () => {
   it('exists once for the bot and its installations, under concurrency', async () => {
@@ -110,7 +110,7 @@ describe("the bot's own user", () => {
 
   it('can have states, events and workflows, and can be the acting user, before it was first read', async () => {
     const { id, client, asTeam } = bot;
-    const headers = { ...door.headersOf(id), 'x-user-id': id };
+    const headers = { ...api.headersOf(id), 'x-user-id': id };
 
     expect((await client.setState({ type: 'user', id, name: 'note', payload: { a: 1 } })).state.payload).toEqual({
       a: 1,
@@ -118,7 +118,7 @@ describe("the bot's own user", () => {
     expect((await client.getState({ type: 'user', id, name: 'note' })).state.payload).toEqual({ a: 1 });
     expect((await client.createEvent({ type: 'made', payload: {}, userId: id })).event.userId).toBe(id);
     expect((await asTeam.createEvent({ type: 'made', payload: {}, userId: id })).event.userId).toBe(id);
-    expect((await door.send('GET /v1/chat/users', { headers })).status).toBe(200);
+    expect((await api.send('GET /v1/chat/users', { headers })).status).toBe(200);
     expect(await rows()).toEqual([]);
     const { workflow } = await client.createWorkflow({ name: 'w', status: 'pending', userId: id });
     expect(workflow.userId).toBe(id);
@@ -139,7 +139,7 @@ describe("the bot's own user", () => {
   });
 
   it('returns the 404 of an unknown user to another bot', async () => {
-    const other = await door.newBot();
+    const other = await api.newBot();
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
     for (const client of [other.client, other.asTeam]) {
@@ -155,18 +155,18 @@ describe("the bot's own user", () => {
     expect((await failure(other.client.getState({ type: 'user', id: bot.id, name: 'note' }))).type).toBe(
       'ResourceNotFound',
     );
-    expect(await door.sql('SELECT id FROM chat."user" WHERE bot_id = $1 AND id = $2', [other.id, bot.id])).toEqual([]);
+    expect(await api.sql('SELECT id FROM chat."user" WHERE bot_id = $1 AND id = $2', [other.id, bot.id])).toEqual([]);
   });
 
   it('is deleted with the bot', async () => {
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
-    await door.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [bot.id]);
+    await api.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [bot.id]);
 
     const left = () =>
-      door.sql('SELECT id FROM chat."user" WHERE bot_id = $1 UNION ALL SELECT name FROM chat.tag WHERE bot_id = $1', [
+      api.sql('SELECT id FROM chat."user" WHERE bot_id = $1 UNION ALL SELECT name FROM chat.tag WHERE bot_id = $1', [
         bot.id,
       ]);
-    await until(left, (found) => found.length === 0);
+    await waitFor(left, (found) => found.length === 0);
   });
 });

@@ -10,7 +10,7 @@ import { BoundedReads } from '../lists/bounded-reads';
 import { isWithin } from '../lists/span';
 import { eachOf, type Source, taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { inScope, isOf, type Scope } from '../runtime/scope';
+import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import { UserEntity } from './user.entity';
 
 export type NewUser = Omit<UserEntity, 'id' | 'created_at' | 'updated_at'>;

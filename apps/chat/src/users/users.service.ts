@@ -17,9 +17,9 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { BotRuntimes } from '../runtime/bot-runtimes';
-import { namedInstallation } from '../runtime/installations';
-import { aliasOf, scopeOf, storedNames } from '../runtime/scope';
+import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
+import { namedInstallation } from '../bot-definitions/installations';
+import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
@@ -35,7 +35,7 @@ export class UsersService {
     private readonly idempotency: Idempotency,
     private readonly users: UsersRepository,
     private readonly tags: TagsRepository,
-    private readonly runtimes: BotRuntimes,
+    private readonly botDefinitions: BotDefinitionsCache,
     private readonly signals: SignalsService,
   ) {}
 
@@ -134,7 +134,7 @@ export class UsersService {
   private async aliasFor(caller: BotCaller, integrationName: string | undefined): Promise<string | null> {
     if (integrationName === undefined) return aliasOf(caller);
     const own = aliasOf(caller);
-    const named = await this.runtimes.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));
+    const named = await this.botDefinitions.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));
     if (!named || (own !== null && named.alias !== own))
       throw new ApiError(
         'ReferenceNotFound',

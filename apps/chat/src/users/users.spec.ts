@@ -1,17 +1,17 @@
 import type { Client } from '@botpress/client';
-import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { type ChatService, failure, startChat } from '../test/chat-service';
 
-let door: ChatDoor;
+let api: ChatService;
 let botId: string;
 let client: Client;
 let asTeam: Client;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  ({ id: botId, client, asTeam } = await door.newBot());
+  api = await startChat();
+  ({ id: botId, client, asTeam } = await api.newBot());
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 describe('a user', () => {
   it('returns the fields it was created with, and merges attributes into properties', async () => {
@@ -95,16 +95,16 @@ describe('a user', () => {
   });
 
   it('is a participant nowhere after its deletion, even with concurrent joins and messages', async () => {
-    const headers = door.headersOf(botId);
+    const headers = api.headersOf(botId);
     const newPlaces = (channel: string) =>
       Promise.all(
         Array.from({ length: 3 }, async () => (await client.createConversation({ channel, tags: {} })).conversation.id),
       );
     const places = [...(await newPlaces('channel')), ...(await newPlaces('group'))];
     const join = (id: string, userId: string) =>
-      door.send(`POST /v1/chat/conversations/${id}/participants`, { headers, json: { userId } });
+      api.send(`POST /v1/chat/conversations/${id}/participants`, { headers, json: { userId } });
     const write = (conversationId: string, userId: string) =>
-      door.send('POST /v1/chat/messages', {
+      api.send('POST /v1/chat/messages', {
         headers,
         json: { conversationId, userId, type: 'text', payload: { text: 'x' }, tags: {} },
       });
@@ -117,7 +117,7 @@ describe('a user', () => {
       await Promise.all([join(other!, userId), join(places.at(-1)!, userId)]);
       const answers = await Promise.all([
         ...rest.map((id) => write(id, userId)),
-        door.send(`DELETE /v1/chat/users/${userId}`, { headers }),
+        api.send(`DELETE /v1/chat/users/${userId}`, { headers }),
         ...rest.flatMap((id) => [join(id, userId), write(id, userId), write(other!, userId)]),
       ]);
       answers.forEach(({ status }) => statuses.add(status));
@@ -126,14 +126,14 @@ describe('a user', () => {
 
     expect([...statuses].filter((status) => status >= 500)).toEqual([]);
     expect(
-      await door.sql('SELECT user_id, conversation_id FROM chat.participant WHERE user_id = ANY ($1)', [deleted]),
+      await api.sql('SELECT user_id, conversation_id FROM chat.participant WHERE user_id = ANY ($1)', [deleted]),
     ).toEqual([]);
-    for (const { id, count, last } of await door.sql<{ id: string; count: number; last: string }>(
+    for (const { id, count, last } of await api.sql<{ id: string; count: number; last: string }>(
       `SELECT conversation_id AS id, message_count AS count, signal_count::int AS last FROM chat.conversation_clock
        WHERE conversation_id = ANY ($1)`,
       [places],
     )) {
-      const [found] = await door.sql(
+      const [found] = await api.sql(
         `SELECT (SELECT count(*)::int FROM chat.message WHERE conversation_id = $1) AS count,
            (SELECT count(*)::int FROM chat.signal WHERE conversation_id = $1) AS last`,
         [id],
@@ -143,7 +143,7 @@ describe('a user', () => {
   });
 
   it('returns 404 to another bot', async () => {
-    const other = await door.newBot();
+    const other = await api.newBot();
     const { user } = await client.createUser({ tags: {} });
 
     const foreign = await failure(other.client.getUser({ id: user.id }));
@@ -230,10 +230,10 @@ describe('an integration', () => {
   });
 
   it('can name itself by alias or by integration, even if the integration is installed twice', async () => {
-    const own = await door.newBot();
-    await door.send(`PUT /v1/admin/bots/${own.id}`, {
-      headers: { ...door.headersOf(), 'x-multiple-integrations': 'true' },
-      json: { integrations: { more: { integrationId: door.integrationId } } },
+    const own = await api.newBot();
+    await api.send(`PUT /v1/admin/bots/${own.id}`, {
+      headers: { ...api.headersOf(), 'x-multiple-integrations': 'true' },
+      json: { integrations: { more: { integrationId: api.integrationId } } },
     });
 
     const users = await Promise.all(
@@ -286,11 +286,11 @@ describe('an integration', () => {
 
 describe('listUsers', () => {
   it('returns each user once, page by page, in every order, even with equal times', async () => {
-    const { client: own, id } = await door.newBot();
+    const { client: own, id } = await api.newBot();
     const made: string[] = [];
     for (let n = 0; n < 25; n++) made.push((await own.createUser({ tags: { n: String(n % 2) } })).user.id);
-    await door.sql(`UPDATE chat."user" SET created_at = date_trunc('minute', created_at) WHERE bot_id = $1`, [id]);
-    await door.sql(
+    await api.sql(`UPDATE chat."user" SET created_at = date_trunc('minute', created_at) WHERE bot_id = $1`, [id]);
+    await api.sql(
       `UPDATE chat.tag SET created_at = date_trunc('minute', created_at) WHERE bot_id = $1 AND kind = 'user'`,
       [id],
     );
@@ -315,7 +315,7 @@ describe('listUsers', () => {
   });
 
   it('filters by an inclusive date range', async () => {
-    const { client: own } = await door.newBot();
+    const { client: own } = await api.newBot();
     const { user } = await own.createUser({ tags: {} });
 
     const at = (time: string) => own.listUsers({ afterDate: time, beforeDate: time });

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { Database, type Sql } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -16,7 +16,7 @@ const batchSize = 20;
  */
 @Injectable()
 export class EndedWorkflowsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
 
   constructor(
     private readonly database: Database,
@@ -25,7 +25,7 @@ export class EndedWorkflowsService implements OnApplicationBootstrap, BeforeAppl
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs }: ChatConfig,
   ) {
-    this.loop = new Loop({ name: 'chat.workflows', intervalMs, logger }, () => this.timeOut());
+    this.loop = new PollingWorker({ name: 'chat.workflows', intervalMs, logger }, () => this.timeOut());
   }
 
   onApplicationBootstrap(): void {

@@ -14,7 +14,7 @@ import { givenColumns, toEquality } from '../lists/given-columns';
 import { newestFirst } from '../lists/newest-first';
 import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { inScope, isOf, type Scope } from '../runtime/scope';
+import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import type { WorkflowEntity } from './workflow.entity';
 
 /** `timeout_at` null: one day from now. */

@@ -18,7 +18,7 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { EventsRepository } from '../events/events.repository';
-import { aliasOf, scopeOf, storedNames } from '../runtime/scope';
+import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
 import { mergedTags } from '../tags/merged';

@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@botpress/client';
-import { until } from '@parley/testing/until';
-import { type ChatDoor, failure, startChatDoor } from '../test/chat-door';
+import { waitFor } from '@parley/testing/wait-for';
+import { type ChatService, failure, startChat } from '../test/chat-service';
 
 type Workflow = Awaited<ReturnType<Client['getWorkflow']>>['workflow'];
 type Options = Partial<Parameters<Client['createWorkflow']>[0]>;
 type Update = Omit<Parameters<Client['updateWorkflow']>[0], 'id'>;
 
-let door: ChatDoor;
+let api: ChatService;
 let botId: string;
 let client: Client;
 let asTeam: Client;
 let eventId: string;
 
 beforeAll(async () => {
-  door = await startChatDoor();
-  ({ id: botId, client, asTeam } = await door.newBot());
+  api = await startChat();
+  ({ id: botId, client, asTeam } = await api.newBot());
   eventId = await newEvent();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newEvent(): Promise<string> {
   const id = `evt_${'0'.repeat(26)}`;
-  await door.sql(
+  await api.sql(
     `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at) VALUES ($1, $2, 'x', '{}', 'pending', now())`,
     [botId, id],
   );
@@ -42,7 +42,7 @@ const update = (id: string, changes: Update) => client.updateWorkflow({ id, ...c
 const end = (id: string, status: 'completed' | 'failed' | 'cancelled' = 'completed') => update(id, { status });
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 const letTimeOut = (id: string) =>
-  door.sql(`UPDATE chat.workflow SET timeout_at = now() - interval '1 second' WHERE id = $1`, [id]);
+  api.sql(`UPDATE chat.workflow SET timeout_at = now() - interval '1 second' WHERE id = $1`, [id]);
 
 interface Told {
   type: string;
@@ -53,7 +53,7 @@ interface Told {
 }
 
 async function told(id: string): Promise<Told[]> {
-  const events = await door.sql<{ payload: Told; status: string; type: string }>(
+  const events = await api.sql<{ payload: Told; status: string; type: string }>(
     'SELECT * FROM chat.event WHERE workflow_id = $1 ORDER BY id',
     [id],
   );
@@ -138,7 +138,7 @@ describe('createWorkflow', () => {
   });
 
   it('rejects references to objects of another bot', async () => {
-    const stranger = (await door.newBot()).client;
+    const stranger = (await api.newBot()).client;
     const [user, conversation, parent] = await Promise.all([
       newUser(stranger),
       stranger.createConversation({ channel: 'channel', tags: {} }).then((reply) => reply.conversation),
@@ -158,8 +158,8 @@ describe('createWorkflow', () => {
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, /^timeoutAt must be a time in the future\.$/],
     [{ timeoutAt: '9999-12-31T23:00:00-05:00' }, /^timeoutAt must be before the year 10000 in UTC\.$/],
   ])('refuses %j', async (wrong, message) => {
-    const answer = await door.send('POST /v1/chat/workflows', {
-      headers: door.headersOf(botId),
+    const answer = await api.send('POST /v1/chat/workflows', {
+      headers: api.headersOf(botId),
       json: { name: 'checkout', status: 'pending', ...wrong },
     });
 
@@ -172,9 +172,9 @@ describe('createWorkflow', () => {
 
   it('creates one workflow per idempotency key', async () => {
     const name = randomUUID();
-    const headers = { ...door.headersOf(botId), 'idempotency-key': name };
+    const headers = { ...api.headersOf(botId), 'idempotency-key': name };
     const create = () =>
-      door.send('POST /v1/chat/workflows', { headers, json: { name, status: 'pending', tags: { a: '1' } } });
+      api.send('POST /v1/chat/workflows', { headers, json: { name, status: 'pending', tags: { a: '1' } } });
 
     const first = await create();
     const second = await create();
@@ -235,7 +235,7 @@ describe('updateWorkflow', () => {
     for (const from of all) {
       for (const to of next) {
         const { id } = await newWorkflow();
-        await door.sql('UPDATE chat.workflow SET status = $2 WHERE id = $1', [id, from]);
+        await api.sql('UPDATE chat.workflow SET status = $2 WHERE id = $1', [id, from]);
 
         const outcome = await update(id, { status: to, eventId }).then(
           ({ workflow }) => workflow.status,
@@ -303,7 +303,7 @@ describe('updateWorkflow', () => {
 
 describe('a workflow', () => {
   it('returns 404 for an unknown id and for another bot', async () => {
-    const { id } = await newWorkflow({}, (await door.newBot()).client);
+    const { id } = await newWorkflow({}, (await api.newBot()).client);
 
     for (const there of [id, 'wrkflow_none']) {
       const problem = { type: 'ResourceNotFound', message: `The workflow "${there}" was not found.` };
@@ -333,7 +333,7 @@ describe('a workflow', () => {
     await client.updateUser({ id: userId, tags: { secret: 'of the bot' } });
     await letTimeOut(workflow.id);
 
-    const [, timedout] = await until(
+    const [, timedout] = await waitFor(
       () => told(workflow.id),
       (events) => events.length > 1,
     );
@@ -349,12 +349,12 @@ describe('a workflow', () => {
     await client.deleteConversation({ id: conversationId });
     await letTimeOut(id);
 
-    await until(
+    await waitFor(
       () => told(id),
       (events) => events.length > 0,
     );
 
-    expect(await door.sql('SELECT conversation_id FROM chat.event WHERE workflow_id = $1', [id])).toEqual([
+    expect(await api.sql('SELECT conversation_id FROM chat.event WHERE workflow_id = $1', [id])).toEqual([
       { conversation_id: null },
     ]);
   });
@@ -368,7 +368,7 @@ describe('a workflow', () => {
 
     expect(state).toMatchObject({ name: 'whatever', payload: { a: 1 } });
     expect(await failure(client.getState(path))).toMatchObject({ type: 'ResourceNotFound' });
-    expect(await door.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [id])).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [id])).toEqual([]);
   });
 
   it('is deleted with its tags, and its parent gets an event', async () => {
@@ -378,7 +378,7 @@ describe('a workflow', () => {
     expect(await client.deleteWorkflow({ id: child.id })).toEqual({});
 
     expect(await told(parent.id)).toEqual([{ type: 'child_workflow_deleted', workflow: parent, childWorkflow: child }]);
-    expect(await door.sql('SELECT 1 FROM chat.tag WHERE object_id = $1', [child.id])).toEqual([]);
+    expect(await api.sql('SELECT 1 FROM chat.tag WHERE object_id = $1', [child.id])).toEqual([]);
     expect(await failure(client.deleteWorkflow({ id: child.id }))).toMatchObject({ type: 'ResourceNotFound' });
   });
 
@@ -401,7 +401,7 @@ describe('the timeout of a workflow', () => {
 
     await letTimeOut(id);
 
-    const own = await until(
+    const own = await waitFor(
       () => told(id),
       (events) => events.length > 0,
     );
@@ -416,13 +416,13 @@ describe('the timeout of a workflow', () => {
     const workflows = await Promise.all(Array.from({ length: 50 }, () => newWorkflow({ name: 'many' })));
     const ids = workflows.map(({ id }) => id);
 
-    await door.sql('UPDATE chat.workflow SET timeout_at = now() WHERE id = ANY ($1)', [ids]);
+    await api.sql('UPDATE chat.workflow SET timeout_at = now() WHERE id = ANY ($1)', [ids]);
 
-    await until(
-      () => door.sql(`SELECT 1 FROM chat.workflow WHERE id = ANY ($1) AND status <> 'timedout'`, [ids]),
+    await waitFor(
+      () => api.sql(`SELECT 1 FROM chat.workflow WHERE id = ANY ($1) AND status <> 'timedout'`, [ids]),
       (left) => left.length === 0,
     );
-    const events = await door.sql<{ workflow_id: string }>(
+    const events = await api.sql<{ workflow_id: string }>(
       'SELECT workflow_id FROM chat.event WHERE workflow_id = ANY ($1) ORDER BY workflow_id',
       [ids],
     );
@@ -435,7 +435,7 @@ describe('the timeout of a workflow', () => {
     await end(id);
 
     await Promise.all([letTimeOut(id), letTimeOut(other.id)]);
-    await until(
+    await waitFor(
       () => told(other.id),
       (events) => events.length > 0,
     );
@@ -584,16 +584,16 @@ describe('listWorkflows', () => {
     ['by statuses', { statuses: ['paused', 'cancelled'] }],
     ['by tags', { tags: { paged: 'yes' } }],
   ])('pages %s through workflows created in the same millisecond', async (_how, query) => {
-    const bot = await door.newBot();
+    const bot = await api.newBot();
     const made = await Promise.all(
       Array.from({ length: 11 }, () => newWorkflow({ name: 'paged', tags: { paged: 'yes' } }, bot.client)),
     );
-    await door.sql(
+    await api.sql(
       `UPDATE chat.workflow SET created_at = '2026-01-01', status = CASE WHEN right(id, 1) < 'F' THEN 'paused' ELSE 'cancelled' END
        WHERE bot_id = $1`,
       [bot.id],
     );
-    await door.sql(`UPDATE chat.tag SET created_at = '2026-01-01' WHERE bot_id = $1`, [bot.id]);
+    await api.sql(`UPDATE chat.tag SET created_at = '2026-01-01' WHERE bot_id = $1`, [bot.id]);
 
     const seen: string[] = [];
     let nextToken: string | undefined;

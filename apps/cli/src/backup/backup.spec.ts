@@ -11,7 +11,7 @@ import { Database } from '@parley/persistence/database';
 import { findServerUrl } from '@parley/local-postgres/cluster-backup';
 import { clientOf } from '@parley/testing/api';
 import { run, startEmbedded } from '@parley/testing/running-platform';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { runCommand } from '../program';
 
 jest.setTimeout(180_000);
@@ -73,13 +73,13 @@ it('restores everything acknowledged before the backup began, under load and aft
   const { bot } = await clientOf(platform).createBot({});
   const client = clientOf(platform, bot.id);
   const { file } = await client.uploadFile({ key: 'sea.txt', content: 'The lighthouse is of Marlow.', index: true });
-  await until(
+  await waitFor(
     () => client.getFile({ id: file.id }),
     (found) => found.file.status === 'indexing_completed',
     60_000,
   );
   const { acknowledged, stop } = load(client);
-  await until(
+  await waitFor(
     () => acknowledged.size,
     (count) => count >= 10,
     60_000,
@@ -92,10 +92,10 @@ it('restores everything acknowledged before the backup began, under load and aft
     'backup',
     join(folder, 'killed.tar.gz'),
   ]);
-  await until(slots, (found) => found.length === 1, 60_000);
+  await waitFor(slots, (found) => found.length === 1, 60_000);
   process.kill(killed.pid, 'SIGKILL');
   await killed.ended;
-  await until(slots, (found) => found.length === 0, 60_000);
+  await waitFor(slots, (found) => found.length === 0, 60_000);
   await session.close();
 
   const before = new Map(acknowledged);
@@ -137,7 +137,7 @@ it('backs up the folder of a killed platform and locks it meanwhile', async () =
     'backup',
     join(folder, 'backup.tar.gz'),
   ]);
-  await until(
+  await waitFor(
     () => ownerOf(dataDir),
     (pid) => pid === backup.pid,
   );

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
@@ -12,7 +12,7 @@ import { runCommand } from '../program';
 
 let later: EmbeddingServer;
 let blobsDir: string;
-let door: FrontDoor | undefined;
+let api: PublicApi | undefined;
 const environment = { ...process.env };
 
 beforeEach(async () => {
@@ -22,8 +22,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   process.env = { ...environment };
-  await door?.stop();
-  door = undefined;
+  await api?.stop();
+  api = undefined;
   await later.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
@@ -39,8 +39,8 @@ const indexing = () => ({
 });
 
 /** Starts the platform with this app and points the commands at it. */
-async function openDoor(app: Parameters<typeof startFrontDoor>[1]): Promise<FrontDoor> {
-  const opened = await startFrontDoor(GatewayModule, AdminModule, app);
+async function route(app: Parameters<typeof startPublicApi>[1]): Promise<PublicApi> {
+  const opened = await startPublicApi(GatewayModule, AdminModule, app);
   process.env['PARLEY_URL'] = opened.url;
   process.env['PARLEY_SECRET_KEY'] = opened.settings.secretKey;
   return opened;
@@ -54,17 +54,17 @@ async function start(next: { nextEmbeddingsUrl?: string; nextEmbeddingsModel?: s
     s3Region: 'us-east-1',
     maxUploadBytes: 5_000_000,
   };
-  door = await openDoor({
+  api = await route({
     register: (settings, platform) =>
       FilesModule.register({ ...settings, ...indexing(), ...content, nextEmbeddingsModel: 'none', ...next }, platform),
   });
-  await door.sql(
+  await api.sql(
     `INSERT INTO files.file (id, bot_id, key, content_type, declared_size, tags, metadata, access_policies, index, indexing,
        immediately_public, status, upload_id, upload_expires_at, content_version, active_version)
      VALUES ('file_a', 'bot', 'a.txt', 'text/plain', 1, '{}', '{}', '{}', true, '{}', false, 'indexing_completed', 'u', now(),
        'v1', 'v1')`,
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO files.passage (file_id, content_version, bot_id, position, id, content, subtype, breadcrumb)
      SELECT 'file_a', 'v1', 'bot', n, gen_random_uuid(), 'passage ' || n, 'paragraph', '{}' FROM generate_series(0, 299) AS n`,
   );
@@ -97,20 +97,20 @@ it('shows the progress of a re-index until it is complete, then the next step', 
 
 it('drops the vectors of former models', async () => {
   await start({});
-  await door!.sql("INSERT INTO files.index_model (model, dimensions) VALUES ('former', 3)");
+  await api!.sql("INSERT INTO files.index_model (model, dimensions) VALUES ('former', 3)");
 
   expect(await run('reindex', '--drop-old')).toEqual({ status: 0, output: 'Dropped: former.\n' });
-  expect(await door!.sql("SELECT 1 FROM files.index_model WHERE model = 'former'")).toEqual([]);
+  expect(await api!.sql("SELECT 1 FROM files.index_model WHERE model = 'former'")).toEqual([]);
 });
 
 it('queues the rows of tables of one bot or of all bots', async () => {
-  door = await openDoor({
+  api = await route({
     register: (settings, platform) =>
       TablesModule.register({ ...settings, ...indexing(), findTimeoutMs: 5_000, workLeaseMs: 5_000 }, platform),
   });
-  const { client, token, workspaceId } = await door.newAccount();
+  const { client, token, workspaceId } = await api.newAccount();
   const { bot } = await client.createBot({});
-  const owner = door.client(token, workspaceId, bot.id);
+  const owner = api.client(token, workspaceId, bot.id);
   const properties = { text: { type: 'string', 'x-zui': { searchable: true } } };
   await owner.createTable({ name: 'NotesTable', schema: { type: 'object', properties } });
 

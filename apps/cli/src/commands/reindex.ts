@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { files } from '@parley/contracts/files';
-import type { RowPlace } from '@parley/contracts/tables/reindex';
+import type { RowKey } from '@parley/contracts/tables/reindex';
 import { tables } from '@parley/contracts/tables/tables';
 import { CommandFailed } from '../command-failed';
 import { Operator } from '../operator';
@@ -48,7 +48,7 @@ async function reindexFiles(operator: Operator, output: Output): Promise<string>
 /** Queues the rows of all searchable tables, or those of one bot, for indexing. Idempotent. */
 async function reindexTables(operator: Operator, output: Output, botId: string | undefined): Promise<string> {
   const all = { tables: 0, rows: 0 };
-  let after: RowPlace | undefined;
+  let after: RowKey | undefined;
   do {
     const answer = await operator.call(tables.reindex, { botId, after });
     all.tables += answer.tables;

@@ -17,7 +17,7 @@ import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { joinService } from '@parley/testing/joined-service';
 import { pdfOf } from '@parley/testing/pdf';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesModule } from '../../../files/src/files.module';
 import { FilesWorkerConfig } from '../config';
 import { FilesWorkerModule } from '../files-worker.module';
@@ -83,7 +83,7 @@ const paragraphs = (count: number) =>
   );
 
 function settledAtOnce(bot: BotFiles, id: string) {
-  return until(
+  return waitFor(
     async () => {
       await sql.query('UPDATE indexing_job SET due_at = now() WHERE file_id = $1 AND due_at > now()', [id]);
       return bot.get(id);
@@ -449,8 +449,8 @@ describe('a repeat', () => {
     }
     const takenBy = () =>
       sql.query<{ taken_by: string }>('SELECT taken_by FROM indexing_job WHERE bot_id = $1', [bot.id]);
-    await until(takenBy, (jobs) => jobs.some((job) => job.taken_by === 'first'));
-    await until(
+    await waitFor(takenBy, (jobs) => jobs.some((job) => job.taken_by === 'first'));
+    await waitFor(
       () => Promise.resolve(models.requests.length),
       (count) => count >= 4,
     );
@@ -472,14 +472,14 @@ describe('a repeat', () => {
     models.answer = () => 'never';
     const bot = new BotFiles(service);
     const { id } = await bot.upload('a.txt', words(300), { index: true, indexing: { configuration: labelled } });
-    await until(
+    await waitFor(
       () => Promise.resolve(models.requests.length),
       (count) => count === 1,
     );
 
     await bot.delete(id);
 
-    await until(
+    await waitFor(
       () => bot.leftovers(),
       ({ passages, points, blobs }) => passages + points + blobs === 0,
     );

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { UnreadableDocument } from '@parley/documents/block';
 import { DocumentReader, ReaderDied, readerLimits } from './document-reader';
 import type { Batch, ReadingTask } from './document.child';
@@ -64,7 +64,7 @@ describe('the reading timeout', () => {
     await own.onApplicationShutdown();
   });
 
-  const untilUncounted = () => until(() => jest.getTimerCount() === 0 || poolOf(own).idle.length > 0);
+  const untilUncounted = () => waitFor(() => jest.getTimerCount() === 0 || poolOf(own).idle.length > 0);
 
   it('excludes the time of the adviser and the time without a request after its answer', async () => {
     const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(400), 'text/plain', {
@@ -202,7 +202,7 @@ it('reads one document after another in the same child, and ends it when its con
       void batch;
       break;
     }
-    await until(
+    await waitFor(
       () => Promise.resolve(childrenOf(one)),
       (pids) => !pids.includes(first),
     );

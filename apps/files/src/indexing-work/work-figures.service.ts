@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { indexingStages } from '@parley/contracts/indexing-work';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -12,7 +12,7 @@ import { IndexingWorkRepository, type WorkFigures } from './indexing-work.reposi
  */
 @Injectable()
 export class WorkFiguresService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
   private figures?: WorkFigures;
 
   constructor(
@@ -20,7 +20,7 @@ export class WorkFiguresService implements OnApplicationBootstrap, BeforeApplica
     @Inject(platformToken) { logger, metrics }: Platform,
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
-    this.loop = new Loop({ name: 'files.measure', intervalMs, logger }, () => this.measure());
+    this.loop = new PollingWorker({ name: 'files.measure', intervalMs, logger }, () => this.measure());
     metrics.gauges('parley_files_indexing_jobs', 'Contents in the indexing queue, by stage.', 'stage', () =>
       Object.fromEntries(indexingStages.map((stage) => [stage, this.countAt(stage)])),
     );

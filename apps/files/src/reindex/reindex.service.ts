@@ -4,7 +4,7 @@ import type { DropFormerModels, DroppedModels, ReindexProgress } from '@parley/c
 import { Database } from '@parley/persistence/database';
 import { contextLevels, embeddedTexts, toPoint } from '@parley/file-store/embedded-texts';
 import { IndexModelsRepository, type LackingContent } from '@parley/file-store/index-models.repository';
-import type { NextModel } from '@parley/file-store/next-model';
+import type { NextModelService } from '@parley/file-store/next-model.service';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { nextModel } from '@parley/file-store/tokens';
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
@@ -40,7 +40,7 @@ export class ReindexService implements OnApplicationBootstrap {
     private readonly passages: PassagesRepository,
     @Inject(embedder) private readonly active: Embedder,
     @Inject(passageIndex) private readonly index: PassageIndex,
-    @Inject(nextModel) private readonly next: NextModel | null,
+    @Inject(nextModel) private readonly next: NextModelService | null,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
@@ -89,7 +89,7 @@ export class ReindexService implements OnApplicationBootstrap {
   }
 
   /** Resumes at the cursor of the last call. A call that reaches the end resets the cursor. */
-  private async work(next: NextModel): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
+  private async work(next: NextModelService): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
     const deadline = Date.now() + workMs;
     let place = await this.models.findPlace(next.model);
     let refused = 0;
@@ -115,7 +115,7 @@ export class ReindexService implements OnApplicationBootstrap {
     return { refused };
   }
 
-  private async read(next: NextModel, place: string): Promise<Piece[]> {
+  private async read(next: NextModelService, place: string): Promise<Piece[]> {
     const pieces: Piece[] = [];
     let room = passagesAtOnce;
     for (const content of await this.models.listLacking(next.model, place, passagesAtOnce)) {
@@ -143,7 +143,7 @@ export class ReindexService implements OnApplicationBootstrap {
     };
   }
 
-  private async write(next: NextModel, pieces: Piece[]): Promise<number> {
+  private async write(next: NextModelService, pieces: Piece[]): Promise<number> {
     const texts = pieces.flatMap(({ passages }) => passages.map(({ text }) => text));
     const vectors = texts.length > 0 ? await this.embed(next.embedder, texts) : [];
     if (texts.length > 0) await this.note(next.embedder);
@@ -163,7 +163,7 @@ export class ReindexService implements OnApplicationBootstrap {
    * gets no points.
    */
   private async writePiece(
-    next: NextModel,
+    next: NextModelService,
     { content, passages, nextPosition }: Piece,
     vectors: (Float32Array | undefined)[],
   ): Promise<void> {
@@ -196,7 +196,7 @@ export class ReindexService implements OnApplicationBootstrap {
     );
   }
 
-  private warnOfRefused(next: NextModel, { content: { botId, fileId } }: Piece, passages: number): void {
+  private warnOfRefused(next: NextModelService, { content: { botId, fileId } }: Piece, passages: number): void {
     this.platform.logger.warn(
       { botId, fileId, passages, model: next.model },
       'the next embedding model rejects passages, searches will not find them',

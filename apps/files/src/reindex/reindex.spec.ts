@@ -10,7 +10,7 @@ import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase, removeRows } from '@parley/testing/test-database';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
@@ -91,7 +91,7 @@ const rows = <T>(text: string, ...values: unknown[]) =>
   service!.apps[0]!.get(Database, { strict: false }).query<T>(text, values);
 const advance = () => service!.call(files.reindex.advance, systemCaller('test'), {});
 const dropFormer = () => service!.call(files.reindex.dropFormer, systemCaller('test'), {});
-const complete = () => until(advance, ({ isComplete }) => isComplete, 30_000);
+const complete = () => waitFor(advance, ({ isComplete }) => isComplete, 30_000);
 const paragraphs = (count: number, word: string) =>
   Array.from({ length: count }, (_, n) => `${word}${n} here. ${'Some words that fill it up. '.repeat(30)}`).join(
     '\n\n',
@@ -109,7 +109,7 @@ async function found(bot: BotFiles, query: string): Promise<string[]> {
 }
 
 async function pointsAndPassages(model: string) {
-  await until(
+  await waitFor(
     () => rows('SELECT 1 FROM untidy_file UNION ALL SELECT 1 FROM indexing_job'),
     ({ length }) => length === 0,
   );
@@ -311,7 +311,7 @@ describe('a worker', () => {
     held.release();
 
     const lastErrors = () => rows<{ last_error: string | null }>('SELECT last_error FROM indexing_job');
-    await until(lastErrors, ([job]) => job?.last_error?.includes('The active embedding model has changed') ?? false);
+    await waitFor(lastErrors, ([job]) => job?.last_error?.includes('The active embedding model has changed') ?? false);
     expect(await bot.get(id)).toMatchObject({ status: 'indexing_pending' });
     await activate('former');
     expect(await bot.settled(id, 40_000)).toMatchObject({ status: 'indexing_completed' });
@@ -368,7 +368,7 @@ it('writes to one Qdrant collection per model, and removes from both, also after
     await pointsAndPassages('later');
     qdrant.requests.splice(0);
     await bot.delete(old.id);
-    await until(
+    await waitFor(
       () => new Set(asked('POST', '/delete')),
       ({ size }) => size === 2,
     );

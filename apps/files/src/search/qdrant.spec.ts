@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { files } from '@parley/contracts/files';
 import { BotFiles } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { sendTo } from '@parley/testing/front-door';
-import { type Answer, json, LoopbackServer } from '@parley/testing/loopback-server';
+import { sendTo } from '@parley/testing/public-api';
+import { type RequestHandler, json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
 
 const graphless = { m: 0, payload_m: 0 };
-const well: Answer = (request, response) => {
+const well: RequestHandler = (request, response) => {
   const result = request.path.endsWith('/query/batch')
     ? [{ points: [] }]
     : { config: { hnsw_config: graphless }, count: 0 };
@@ -24,7 +24,7 @@ let service: RunningService;
 let qdrant: LoopbackServer;
 let embeddings: EmbeddingServer;
 let blobsDir: string;
-let answer: Answer;
+let answer: RequestHandler;
 
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-qdrant-'));
@@ -61,7 +61,7 @@ const search = (query = 'apple') => new BotFiles(service).ask(files.search, { qu
 it('reports a wrong key, in answers and at /readyz, from the start until it is fixed', async () => {
   answer = refuses;
 
-  const told = await until(readyz, ({ impaired }) => impaired !== undefined);
+  const told = await waitFor(readyz, ({ impaired }) => impaired !== undefined);
 
   const reason = 'Qdrant refuses the key in QDRANT_API_KEY (401)';
   expect(told).toEqual({ status: 'ready', impaired: { 'passage index': reason } });
@@ -74,7 +74,7 @@ it('reports a wrong key, in answers and at /readyz, from the start until it is f
   });
   expect(JSON.stringify([told, failure])).not.toContain('sk-of-qdrant');
   answer = well;
-  expect(await until(readyz, ({ impaired }) => impaired === undefined)).toEqual({ status: 'ready' });
+  expect(await waitFor(readyz, ({ impaired }) => impaired === undefined)).toEqual({ status: 'ready' });
   expect(await search()).toEqual({ passages: [] });
 });
 

@@ -11,7 +11,7 @@ import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
 import { BotFiles } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { sendTo } from '@parley/testing/front-door';
+import { sendTo } from '@parley/testing/public-api';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { sentDuring } from '@parley/testing/sent-statements';
 import { FilesConfig } from '../config';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { Caller } from '@parley/contracts/caller';
-import { callers, type ChatPlace } from '@parley/contracts/chat/callers';
+import { callers, type ChatBot } from '@parley/contracts/chat/callers';
 import { notFound } from '@parley/contracts/errors';
 import { LRUCache } from 'lru-cache';
 import { short } from '../rate-limits';
@@ -13,7 +13,7 @@ const freshMs = 1_000;
 const maxKnown = 50_000;
 const maxWebhookIdLength = 1_000;
 
-interface Known extends ChatPlace {
+interface Known extends ChatBot {
   askedAt: number;
 }
 
@@ -30,7 +30,7 @@ export class ChatCallers {
   constructor(private readonly client: ParleyClient) {}
 
   /** An answer at most a minute old, without a call when it is cached. Throws the error of the service. */
-  verify(caller: Caller, webhookId: string): ChatPlace | Promise<ChatPlace> {
+  verify(caller: Caller, webhookId: string): ChatBot | Promise<ChatBot> {
     const name = nameOf(caller, webhookId);
     return this.known.get(name) ?? this.ask(name, caller, webhookId);
   }

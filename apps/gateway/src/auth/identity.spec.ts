@@ -8,7 +8,7 @@ import { newToken } from '@parley/secrets/token';
 import { ServiceConfig } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
-import { type Answer, sendTo } from '@parley/testing/front-door';
+import { type TestResponse, sendTo } from '@parley/testing/public-api';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { plainSchema } from '@parley/testing/plain-schema';
 import { GatewayConfig } from '../config';
@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 /** Sends requests with a new token, and answers identify calls with these functions. */
-function askAs(...those: (() => Promise<Identity>)[]): () => Promise<Answer> {
+function askAs(...those: (() => Promise<Identity>)[]): () => Promise<TestResponse> {
   answers = those;
   asked = 0;
   const headers = { authorization: `Bearer ${newToken('bak')}`, 'x-bot-id': 'bot-1' };

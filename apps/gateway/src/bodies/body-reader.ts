@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
+import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { parseBody } from '../forwarding/input-reader';
@@ -24,7 +24,7 @@ export interface Incoming {
 
 /** Reads request bodies: small ones into the parsed value, large ones into a LargeBody with their bytes. */
 export class BodyReader {
-  private readonly turns = new FairSlots({ size: Infinity, maxEach: maxLargeEach, maxWaitingEach });
+  private readonly turns = new FairSemaphore({ size: Infinity, maxEach: maxLargeEach, maxWaitingEach });
 
   constructor(private readonly room: BodyRoom) {}
 

@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/contracts/errors';
-import { Overloaded } from '@parley/service/admission';
+import { Overloaded } from '@parley/service/concurrency-limiter';
 
 /** Memory limit of all bodies together. Each body stays in memory until its request is answered. */
 const maxBytesAtOnce = 256_000_000;

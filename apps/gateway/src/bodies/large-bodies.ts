@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { FairSlots, TooManyWaiting } from '@parley/background/fair-slots';
+import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore';
 import { openThreadPool } from '@parley/background/thread-pool';
 import { JsonBytes } from '@parley/transport/message';
 import { ApiError, unavailable } from '@parley/contracts/errors';
@@ -25,7 +25,7 @@ const maxWaitingEach = 20;
 @Injectable()
 export class LargeBodies implements OnApplicationShutdown {
   private opened?: Piscina;
-  private readonly slots = new FairSlots({ size: threads, maxEach: Math.max(1, threads - 1), maxWaitingEach });
+  private readonly slots = new FairSemaphore({ size: threads, maxEach: Math.max(1, threads - 1), maxWaitingEach });
 
   constructor(@Inject(platformToken) private readonly platform: Platform) {}
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { unavailable } from '@parley/contracts/errors';
-import { whenEnded } from '@parley/service/admission';
+import { whenEnded } from '@parley/service/concurrency-limiter';
 
 /** Concurrency limit: each text is in memory several times until the client has received it. */
 const maxAtOnce = 4;

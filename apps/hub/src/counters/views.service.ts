@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { CountersRepository } from './counters.repository';
@@ -15,19 +15,24 @@ const forgetIntervalMs = 600_000;
 @Injectable()
 export class ViewsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private seen = new Map<string, number>();
-  private readonly writing: Loop;
-  private readonly forgetting: Loop;
+  private readonly writing: PollingWorker;
+  private readonly forgetting: PollingWorker;
 
   constructor(
     private readonly counters: CountersRepository,
     @Inject(platformToken) { logger }: Platform,
   ) {
-    this.writing = new Loop({ name: 'hub.writeViews', intervalMs: writeIntervalMs, logger }, () => this.write());
+    this.writing = new PollingWorker({ name: 'hub.writeViews', intervalMs: writeIntervalMs, logger }, () =>
+      this.write(),
+    );
     // Keeps one hour more than pagination may take, to allow for clock skew.
-    this.forgetting = new Loop({ name: 'hub.forgetCounters', intervalMs: forgetIntervalMs, logger }, async () => {
-      await this.counters.forgetBefore(snapshotHours + 1);
-      return false;
-    });
+    this.forgetting = new PollingWorker(
+      { name: 'hub.forgetCounters', intervalMs: forgetIntervalMs, logger },
+      async () => {
+        await this.counters.forgetBefore(snapshotHours + 1);
+        return false;
+      },
+    );
   }
 
   onApplicationBootstrap(): void {

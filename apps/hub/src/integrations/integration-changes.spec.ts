@@ -1,21 +1,21 @@
 import { administrativeChange } from '@parley/contracts/admin/audit';
 import { hubEntryChanged } from '@parley/contracts/hub/resolution';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 let names = 0;
 type Given = Omit<Parameters<Account['client']['createIntegration']>[0], 'name' | 'version'>;
@@ -31,13 +31,13 @@ async function create(given: Given = {}) {
 }
 
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 async function announced(subject: string, field: string, id: string) {
-  const rows = await door.sql<{ data: Record<string, unknown> }>(
+  const rows = await api.sql<{ data: Record<string, unknown> }>(
     'SELECT data FROM hub.outbox WHERE subject = $1 AND data ->> $2 = $3 ORDER BY id',
     [subject, field, id],
   );
@@ -45,7 +45,7 @@ async function announced(subject: string, field: string, id: string) {
 }
 
 async function isBlocked(): Promise<boolean> {
-  const waiting = await door.sql(
+  const waiting = await api.sql(
     'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
   );
   return waiting.length > 0;
@@ -97,7 +97,7 @@ describe('updating an integration', () => {
           conversation: { tags: { table: {}, seat: {} } },
           message: { tags: { spoon: {} } },
         },
-        door: { messages: {} },
+        api: { messages: {} },
       },
     });
 
@@ -115,7 +115,7 @@ describe('updating an integration', () => {
       user: { tags: { guest: null } },
       channels: {
         counter: { messages: { image: null, card: { schema } }, conversation: { tags: { seat: null, row: {} } } },
-        door: null,
+        api: null,
       },
     });
 
@@ -141,7 +141,7 @@ describe('updating an integration', () => {
     const body =
       '{"channels":{"__proto__":{"title":"P"},"constructor":{"title":"C"}},"entities":{"toString":{"schema":{}}}}';
 
-    const { json } = await door.send(`PUT /v1/admin/integrations/${id}`, {
+    const { json } = await api.send(`PUT /v1/admin/integrations/${id}`, {
       headers: { ...headers, 'content-type': 'application/json' },
       body,
     });
@@ -191,13 +191,13 @@ describe('updating an integration', () => {
 
   it('returns a 404 when its workspace is deleted meanwhile', async () => {
     const { id } = await create();
-    await door.sql('BEGIN');
-    await door.sql('DELETE FROM hub.integration WHERE id = $1', [id]);
+    await api.sql('BEGIN');
+    await api.sql('DELETE FROM hub.integration WHERE id = $1', [id]);
     const updating = alice.client.updateIntegration({ id, code: 'x' });
     const refused = expect(updating).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    await until(isBlocked);
+    await waitFor(isBlocked);
 
-    await door.sql('COMMIT');
+    await api.sql('COMMIT');
 
     await refused;
   });
@@ -282,7 +282,7 @@ describe('a breaking change', () => {
     const { id } = await create({ actions });
     const { bot } = await alice.client.createBot({});
     await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
-    await until(async () => (await door.sql('SELECT FROM hub.installation WHERE entry_id = $1', [id])).length === 1);
+    await waitFor(async () => (await api.sql('SELECT FROM hub.installation WHERE entry_id = $1', [id])).length === 1);
 
     const { integration } = await alice.client.updateIntegration({ id, actions: { brew: null } });
 
@@ -293,7 +293,7 @@ describe('a breaking change', () => {
     const { id } = await create({ actions, visibility: 'public' });
     const { bot } = await bob.client.createBot({});
     await bob.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
-    await until(async () => (await door.sql('SELECT FROM hub.installation WHERE entry_id = $1', [id])).length === 1);
+    await waitFor(async () => (await api.sql('SELECT FROM hub.installation WHERE entry_id = $1', [id])).length === 1);
     await alice.client.updateIntegration({ id, visibility: 'private' });
 
     await expect(alice.client.updateIntegration({ id, actions: { brew: null } })).rejects.toMatchObject({
@@ -304,7 +304,7 @@ describe('a breaking change', () => {
   it('is allowed by the header', async () => {
     const { id } = await create({ actions, visibility: 'public' });
 
-    const answer = await door.send(`PUT /v1/admin/integrations/${id}`, {
+    const answer = await api.send(`PUT /v1/admin/integrations/${id}`, {
       headers: { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId, ...bypass },
       json: { actions: { brew: null } },
     });
@@ -362,7 +362,7 @@ describe('deleting an integration', () => {
     await alice.client.deleteIntegration({ id });
 
     await expect(alice.client.getIntegration({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    expect(await door.sql('SELECT FROM hub.integration_code WHERE integration_id = $1', [id])).toEqual([]);
+    expect(await api.sql('SELECT FROM hub.integration_code WHERE integration_id = $1', [id])).toEqual([]);
     expect((await alice.client.listPublicIntegrations({ search: name })).integrations).toMatchObject([
       { name, version: '0.9.0' },
     ]);
@@ -400,7 +400,7 @@ describe('verification', () => {
       message: expect.stringContaining('pending'),
     });
 
-    await door.sql("UPDATE hub.integration SET verification_status = 'rejected' WHERE id = $1", [id]);
+    await api.sql("UPDATE hub.integration SET verification_status = 'rejected' WHERE id = $1", [id]);
     await ask();
     expect(await status()).toBe('pending');
     await expect(bob.client.requestIntegrationVerification({ integrationId: id })).rejects.toMatchObject({
@@ -415,7 +415,7 @@ describe('rotating the signing secret', () => {
 
     const { newSigningSecret } = await alice.client.rotateIntegrationSigningSecrets({ id });
 
-    const [row] = await door.sql<{ previous_signing_secret: string; hours: number }>(
+    const [row] = await api.sql<{ previous_signing_secret: string; hours: number }>(
       `SELECT *, extract(epoch FROM previous_signing_secret_until - now())::float / 3600 AS hours
        FROM hub.integration WHERE id = $1`,
       [id],
@@ -468,7 +468,7 @@ describe('permission to change integrations', () => {
 
 describe('the integrations of a workspace', () => {
   it('count as usage by name, without versions and integrations under development', async () => {
-    const owner = await door.newAccount();
+    const owner = await api.newAccount();
     const usage = async () =>
       (await owner.client.getUsage({ id: owner.workspaceId, type: 'integrations_owned_count' })).usage.value;
 
@@ -479,16 +479,16 @@ describe('the integrations of a workspace', () => {
     ] as const)
       await owner.client.createIntegration({ name, version });
     await owner.client.createIntegration({ name: 'sugar', version: '1.0.0', dev: true });
-    await until(usage, (value) => value === 2);
+    await waitFor(usage, (value) => value === 2);
 
     const { integration } = await owner.client.getIntegrationByName({ name: 'milk', version: '1.0.0' });
     await owner.client.deleteIntegration({ id: integration.id });
-    await until(usage, (value) => value === 1);
+    await waitFor(usage, (value) => value === 1);
   });
 
   it('are limited to 200 versions per name', async () => {
     const { id, name } = await create();
-    await door.sql(
+    await api.sql(
       `INSERT INTO hub.integration SELECT (jsonb_populate_record(integration,
          jsonb_build_object('id', 'intver_' || lpad((1000 + n)::text, 26, '0'), 'version', '2.0.' || n))).*
        FROM hub.integration, generate_series(1, 199) AS n WHERE id = $1`,

@@ -1,4 +1,4 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
 import { hub } from '@parley/contracts/hub/hub';
 import { systemCaller } from '@parley/contracts/caller';
@@ -6,16 +6,16 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 let names = 0;
 function newName(): string {
@@ -24,13 +24,13 @@ function newName(): string {
 }
 
 function send(line: string, json: unknown, { token, workspaceId }: Account = alice) {
-  return door.send(line, { headers: { authorization: `Bearer ${token}`, 'x-workspace-id': workspaceId }, json });
+  return api.send(line, { headers: { authorization: `Bearer ${token}`, 'x-workspace-id': workspaceId }, json });
 }
 
 async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 const schema = { type: 'object', properties: { b: { type: 'string' }, a: { type: 'number', 'x-zui': { index: 1 } } } };
@@ -162,7 +162,7 @@ describe('creating an integration', () => {
 
     const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0', secrets });
 
-    const [row] = await door.sql('SELECT * FROM hub.integration WHERE id = $1', [integration.id]);
+    const [row] = await api.sql('SELECT * FROM hub.integration WHERE id = $1', [integration.id]);
     const { integration: later } = await alice.client.getIntegration({ id: integration.id });
     expect(integration.secrets).toEqual(['API_KEY', 'OTHER_2']);
     expect(JSON.stringify([row, later])).not.toMatch(/hush/);
@@ -188,7 +188,7 @@ describe('creating an integration', () => {
     const { id } = (await alice.client.createIntegration({ name: newName(), version: '1.0.0', code: 'code of tea' }))
       .integration;
 
-    const [kept] = await door.sql('SELECT code FROM hub.integration_code WHERE integration_id = $1', [id]);
+    const [kept] = await api.sql('SELECT code FROM hub.integration_code WHERE integration_id = $1', [id]);
     expect(kept).toEqual({ code: 'code of tea' });
     expect(JSON.stringify(await alice.client.getIntegration({ id }))).not.toContain('code of tea');
   });
@@ -294,7 +294,7 @@ describe('creating an integration', () => {
   it('leaves an audit record', async () => {
     const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0' });
 
-    const told = await door.sql<{ data: object }>(
+    const told = await api.sql<{ data: object }>(
       "SELECT data FROM hub.outbox WHERE subject = 'hub.administrativeChange' AND data ->> 'resourceId' = $1",
       [integration.id],
     );
@@ -343,7 +343,7 @@ describe('getting an integration', () => {
 
 describe('resolving integrations for an installation', () => {
   const resolve = (ids: string[], workspaceId = alice.workspaceId, installedIds: string[] = []) =>
-    door.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids, installedIds });
+    api.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids, installedIds });
 
   it('returns the built-in chat to every workspace', async () => {
     const { integrations } = await resolve([chatIntegration.id]);

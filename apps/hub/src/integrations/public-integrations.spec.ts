@@ -1,7 +1,7 @@
 import { chatIntegration } from '@parley/contracts/hub/built-in';
 import { installationsChanged } from '@parley/contracts/admin/installations';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { satisfies } from 'semver';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
@@ -9,17 +9,17 @@ import { CountersRepository } from '../counters/counters.repository';
 import { HubModule } from '../hub.module';
 import { CountInstallationsHandler } from '../installations/count-installations.handler';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
   await alice.client.updateWorkspace({ id: alice.workspaceId, handle: 'alices', name: 'Alice and friends' });
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 type Given = Omit<Parameters<Account['client']['createIntegration']>[0], 'name'>;
 type Query = Parameters<Account['client']['listPublicIntegrations']>[0];
@@ -38,7 +38,7 @@ async function publish(name: string, given: Partial<Given> = {}) {
 }
 
 async function find(query: Query) {
-  return (await door.client(bob.token).listPublicIntegrations(query)).integrations;
+  return (await api.client(bob.token).listPublicIntegrations(query)).integrations;
 }
 
 async function pages(query: Query, between: () => Promise<void> = async () => {}) {
@@ -54,7 +54,7 @@ async function pages(query: Query, between: () => Promise<void> = async () => {}
 }
 
 function repository() {
-  return door.apps[2]!.get(CountersRepository, { strict: false });
+  return api.apps[2]!.get(CountersRepository, { strict: false });
 }
 
 const schema = { type: 'object', properties: {} };
@@ -91,7 +91,7 @@ describe('getting a public integration', () => {
   it('returns its owner and counters, but neither its url nor its secrets', async () => {
     const { id } = await publish(newWord(), { url: 'http://localhost/tea', secrets: { A: 'x' }, title: 'Tea' });
 
-    const { integration } = await door.client(bob.token).getPublicIntegrationById({ id });
+    const { integration } = await api.client(bob.token).getPublicIntegrationById({ id });
 
     expect(integration).toMatchObject({
       id,
@@ -128,8 +128,8 @@ describe('getting a public integration', () => {
 
     await Promise.all(Array.from({ length: 5 }, () => bob.client.getPublicIntegrationById({ id })));
 
-    await until(async () => {
-      const [row] = await door.sql<{ views: string }>(
+    await waitFor(async () => {
+      const [row] = await api.sql<{ views: string }>(
         'SELECT sum(views) AS views FROM hub.integration_counter WHERE integration_id = $1 AND valid_to > 1e18',
         [id],
       );
@@ -314,7 +314,7 @@ describe('an order', () => {
     const ids: Record<string, string> = {};
     for (const letter of 'cab') ids[letter] = (await publish(`${letter}-${word}`, { description: 'x' })).id;
     for (const letter of 'abc') await alice.client.updateIntegration({ id: ids[letter]!, description: 'y' });
-    await door.sql(
+    await api.sql(
       `INSERT INTO hub.integration_counter (integration_id, installs, views, valid_from)
        VALUES ($1, 1, 900, 0), ($2, 2, 0, 0), ($3, 3, 100, 0)`,
       [ids['a'], ids['b'], ids['c']],
@@ -361,7 +361,7 @@ describe('paging', () => {
 
 describe('installations', () => {
   const report = (botId: string, revision: number, ids: string[]) =>
-    door.apps[2]!.get(CountInstallationsHandler, { strict: false }).report({
+    api.apps[2]!.get(CountInstallationsHandler, { strict: false }).report({
       botId,
       workspaceId: alice.workspaceId,
       revision,
@@ -391,7 +391,7 @@ describe('installations', () => {
     await publish(name, { version: '2.0.0' });
     const { bot } = await alice.client.createBot({});
     await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
-    await until(async () => (await installs(id)) === 1);
+    await waitFor(async () => (await installs(id)) === 1);
 
     const { integrations } = await alice.client.listPublicIntegrations({ installedByBotId: bot.id });
     const own = await alice.client.listIntegrations({ installedByBotId: bot.id });
@@ -399,7 +399,7 @@ describe('installations', () => {
     expect(integrations.map((entry) => entry.id).sort()).toEqual([chatIntegration.id, id].sort());
     expect(own.integrations.map((entry) => entry.id)).toEqual([id]);
     expect(installationsChanged.subject).toBe('admin.installationsChanged');
-    for (const client of [bob.client, door.client(bob.token)]) {
+    for (const client of [bob.client, api.client(bob.token)]) {
       await expect(client.listPublicIntegrations({ installedByBotId: bot.id })).rejects.toMatchObject({
         type: 'Forbidden',
       });
@@ -466,9 +466,9 @@ describe('the list of a workspace', () => {
     ['viewer', true],
     ['billing', false],
   ] as const)('as %s: %s', async (role, allowed) => {
-    const account = await door.newAccount();
-    await door.addMember(alice.workspaceId, account.accountId, role);
-    const list = door.client(account.token, alice.workspaceId).listIntegrations({});
+    const account = await api.newAccount();
+    await api.addMember(alice.workspaceId, account.accountId, role);
+    const list = api.client(account.token, alice.workspaceId).listIntegrations({});
 
     if (allowed) await expect(list).resolves.toBeDefined();
     else await expect(list).rejects.toMatchObject({ type: 'Forbidden' });

@@ -1,35 +1,35 @@
 import { InterfaceDefinition } from '@parley/contracts/hub/interface-definition';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
 import { checkDefinition } from '../publishing/definitions';
 import { builtInInterfaces } from './built-in-interfaces';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 let names = 0;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 function newName() {
   return `thing-${(names += 1)}`;
 }
 
 async function memberWith(role: 'manager' | 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 function send(line: string, json: unknown) {
-  return door.send(line, {
+  return api.send(line, {
     headers: { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId },
     json,
   });
@@ -91,7 +91,7 @@ describe('creating an interface', () => {
   it('leaves an audit record in admin', async () => {
     const { interface: made } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
 
-    const [row] = await door.sql<{ data: object }>(
+    const [row] = await api.sql<{ data: object }>(
       "SELECT data FROM hub.outbox WHERE subject = 'hub.administrativeChange' AND data ->> 'resourceId' = $1",
       [made.id],
     );
@@ -171,7 +171,7 @@ describe('creating an interface', () => {
   it('is rejected above 200 versions of a name', async () => {
     const name = newName();
     await alice.client.createInterface({ name, version: '1.0.0' });
-    await door.sql(
+    await api.sql(
       `INSERT INTO hub.interface (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url, definition)
        SELECT gen_random_uuid()::text, workspace_id, name, '1.0.' || n, version_key, false, visibility, title, description, '', '', definition
        FROM hub.interface, generate_series(1, 198) n WHERE name = $1`,
@@ -262,7 +262,7 @@ describe('reading an interface', () => {
     ['2.0.0-beta.1', '2.0.0-beta.1'],
     ['nonsense', undefined],
   ])('by its name in version %s finds %s', async (version, found) => {
-    const { client, workspaceId } = await door.newAccount();
+    const { client, workspaceId } = await api.newAccount();
     const handle = newName();
     await client.updateWorkspace({ id: workspaceId, handle });
     const name = `${handle}/tea`;
@@ -288,11 +288,11 @@ describe('reading an interface', () => {
 
 describe('listing interfaces', () => {
   it('returns those of the workspace, newest first and page by page, without their definitions', async () => {
-    const { client, workspaceId } = await door.newAccount();
+    const { client, workspaceId } = await api.newAccount();
     for (let index = 0; index < 5; index += 1) {
       await client.createInterface({ name: newName(), version: '1.0.0', ...definition });
     }
-    await door.sql("UPDATE hub.interface SET created_at = '2026-01-01' WHERE workspace_id = $1", [workspaceId]);
+    await api.sql("UPDATE hub.interface SET created_at = '2026-01-01' WHERE workspace_id = $1", [workspaceId]);
     const newest = (await client.createInterface({ name: newName(), version: '1.0.0' })).interface;
 
     const first = await client.listInterfaces({ pageSize: 4 });
@@ -308,7 +308,7 @@ describe('listing interfaces', () => {
   });
 
   it('filters visible interfaces by name and version', async () => {
-    const { client } = await door.newAccount();
+    const { client } = await api.newAccount();
     const [first, second] = [newName(), newName()];
     for (const version of ['1.0.0', '1.9.0', '1.10.0']) {
       await client.createInterface({ name: first, version, public: version !== '1.10.0' });

@@ -1,4 +1,4 @@
-import { configured, type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { configured, type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import type { Client } from '@botpress/client';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
@@ -12,13 +12,13 @@ const hitlDefinition = {
   actions: { startHitl: { input: { schema }, output: { schema } } },
 };
 
-let door: FrontDoor;
+let api: PublicApi;
 let operator: Client;
 let alice: Account;
 let bob: Account;
 
 async function open(config: Partial<HubConfig> = {}) {
-  const opened = await startFrontDoor(GatewayModule, AdminModule, configured(HubModule, HubConfig, config));
+  const opened = await startPublicApi(GatewayModule, AdminModule, configured(HubModule, HubConfig, config));
   const { bootstrapToken } = opened.settings;
   const { workspaces } = await opened.client(bootstrapToken).listWorkspaces({});
   return { opened, first: opened.client(bootstrapToken, workspaces[0]!.id) };
@@ -43,11 +43,11 @@ async function listed({ client }: Account, query: { name?: string; version?: str
 
 describe("the operator's workspace", () => {
   beforeAll(async () => {
-    ({ opened: door, first: operator } = await open());
-    [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+    ({ opened: api, first: operator } = await open());
+    [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
   });
 
-  afterAll(() => door?.stop());
+  afterAll(() => api?.stop());
 
   it('publishes interfaces under built-in names, which integrations of other workspaces implement', async () => {
     const { interface: hitl } = await operator.createInterface({

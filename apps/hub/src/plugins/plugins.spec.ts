@@ -1,36 +1,36 @@
 import { Client } from '@botpress/client';
 import { systemCaller } from '@parley/contracts/caller';
 import { resolution, type ResolvePlugins } from '@parley/contracts/hub/resolution';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 let names = 0;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 function newName() {
   return `part-${(names += 1)}`;
 }
 
 async function memberWith(role: 'manager' | 'developer' | 'billing' | 'viewer') {
-  const account = await door.newAccount();
-  await door.addMember(alice.workspaceId, account.accountId, role);
-  return door.client(account.token, alice.workspaceId);
+  const account = await api.newAccount();
+  await api.addMember(alice.workspaceId, account.accountId, role);
+  return api.client(account.token, alice.workspaceId);
 }
 
 function send(line: string, json?: unknown) {
-  return door.send(line, {
+  return api.send(line, {
     headers: { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId },
     json,
   });
@@ -269,14 +269,14 @@ describe('the code of plugins', () => {
   it('is stored for a save that runs during its deletion', async () => {
     const node = `dropped ${newName()}`;
     const { id } = await create(alice.client, { code: { node, browser: '' } });
-    await door.sql('BEGIN');
-    await door.sql('SELECT FROM hub.plugin_code WHERE content = $1 FOR UPDATE', [node]);
+    await api.sql('BEGIN');
+    await api.sql('SELECT FROM hub.plugin_code WHERE content = $1 FOR UPDATE', [node]);
     const saving = create(bob.client, { code: { node, browser: node } });
-    await until(isBlocked);
+    await waitFor(isBlocked);
 
-    await door.sql('DELETE FROM hub.plugin WHERE id = $1', [id]);
-    await door.sql('DELETE FROM hub.plugin_code WHERE content = $1', [node]);
-    await door.sql('COMMIT');
+    await api.sql('DELETE FROM hub.plugin WHERE id = $1', [id]);
+    await api.sql('DELETE FROM hub.plugin_code WHERE content = $1', [node]);
+    await api.sql('COMMIT');
 
     const saved = await saving;
     expect(await bob.client.getPluginCode({ id: saved.id, platform: 'node' })).toEqual({ code: node });
@@ -286,16 +286,16 @@ describe('the code of plugins', () => {
     const node = `saved ${newName()}`;
     // One row for both: the save locks the rows of codes in the order of their hashes.
     const { id, name } = await create(alice.client, { code: { node, browser: node } });
-    await door.sql('BEGIN');
-    await door.sql('UPDATE hub.plugin_code SET hash = hash WHERE content = $1', [node]);
+    await api.sql('BEGIN');
+    await api.sql('UPDATE hub.plugin_code SET hash = hash WHERE content = $1', [node]);
     const dropping = alice.client.deletePlugin({ id });
-    await until(isBlocked);
+    await waitFor(isBlocked);
 
-    await door.sql('CREATE TEMPORARY TABLE copy AS SELECT * FROM hub.plugin WHERE id = $1', [id]);
-    await door.sql("UPDATE copy SET id = id || '2', version = '2.0.0'");
-    await door.sql('INSERT INTO hub.plugin SELECT * FROM copy');
-    await door.sql('DROP TABLE copy');
-    await door.sql('COMMIT');
+    await api.sql('CREATE TEMPORARY TABLE copy AS SELECT * FROM hub.plugin WHERE id = $1', [id]);
+    await api.sql("UPDATE copy SET id = id || '2', version = '2.0.0'");
+    await api.sql('INSERT INTO hub.plugin SELECT * FROM copy');
+    await api.sql('DROP TABLE copy');
+    await api.sql('COMMIT');
 
     await expect(dropping).resolves.toBeDefined();
     const { plugin } = await alice.client.getPluginByName({ name, version: '2.0.0' });
@@ -326,14 +326,14 @@ describe('the code of plugins', () => {
 });
 
 async function isBlocked(): Promise<boolean> {
-  const waiting = await door.sql(
+  const waiting = await api.sql(
     'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
   );
   return waiting.length > 0;
 }
 
 async function codeRows(content: string): Promise<number> {
-  return (await door.sql('SELECT 1 FROM hub.plugin_code WHERE content = $1', [content])).length;
+  return (await api.sql('SELECT 1 FROM hub.plugin_code WHERE content = $1', [content])).length;
 }
 
 describe('reading a plugin', () => {
@@ -375,7 +375,7 @@ describe('reading a plugin', () => {
   });
 
   it('in a list has no definition, newest first and page by page, and unlisted ones only for their workspace', async () => {
-    const { client } = await door.newAccount();
+    const { client } = await api.newAccount();
     const made: string[] = [];
     for (const visibility of ['private', 'unlisted', 'public', 'public'] as const) {
       made.unshift((await create(client, { ...definition, visibility })).id);
@@ -474,7 +474,7 @@ describe('updating a plugin', () => {
     await alice.client.updatePlugin({ id, title: 'New' });
     await alice.client.deletePlugin({ id });
 
-    const rows = await door.sql<{ subject: string; data: object }>(
+    const rows = await api.sql<{ subject: string; data: object }>(
       "SELECT subject, data FROM hub.outbox WHERE data ->> 'id' = $1 OR data ->> 'resourceId' = $1 ORDER BY id",
       [id],
     );
@@ -591,7 +591,7 @@ describe('a plugin that depends on an interface', () => {
   });
 
   const resolve = (workspaceId: string, plugins: ResolvePlugins['plugins'], installedIds: string[] = []) =>
-    door.call(resolution.plugins, systemCaller('test'), { workspaceId, plugins, installedIds });
+    api.call(resolution.plugins, systemCaller('test'), { workspaceId, plugins, installedIds });
 
   it('is resolved for an installation with integrations visible to the workspace, or reported with the problem', async () => {
     const { llm, plugin, open, bobs, alices } = await publish();
@@ -684,7 +684,7 @@ describe('a plugin that a bot has installed', () => {
     const bound = { integrationId: integration.id, integrationAlias: 'ai' };
     const { token, workspaceId } = alice;
     const headers = { 'x-multiple-integrations': 'true' };
-    const byAlias = new Client({ apiUrl: door.url, token, workspaceId, headers });
+    const byAlias = new Client({ apiUrl: api.url, token, workspaceId, headers });
     const { id } = (await alice.client.createBot({})).bot;
     const actions = async () => (await alice.client.getBot({ id })).bot.actions;
 
@@ -707,7 +707,7 @@ describe('a plugin that a bot has installed', () => {
       id: plugin.id,
       actions: { ask: null, tell: { input: { schema: {} }, output: { schema: reference } } },
     });
-    await until(async () => 'helper#tell' in (await actions()));
+    await waitFor(async () => 'helper#tell' in (await actions()));
     expect(await actions()).toEqual({ 'helper#tell': { input: { schema: {} }, output: { schema } } });
 
     await byAlias.updateBot({ id, plugins: { helper: null }, integrations: { ai: null } });

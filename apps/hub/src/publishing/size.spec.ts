@@ -1,17 +1,17 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  alice = await api.newAccount();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 const large = { type: 'object', description: 'x'.repeat(100_000) };
 const given = { name: 'growing', version: '1.0.0' };

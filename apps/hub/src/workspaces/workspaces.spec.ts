@@ -1,22 +1,22 @@
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  alice = await api.newAccount();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function workspaceWith(visibility: 'public' | 'private', name: string) {
   const { id } = await alice.client.createWorkspace({ name });
-  const client = door.client(alice.token, id);
+  const client = api.client(alice.token, id);
   const { integration } = await client.createIntegration({ name, version: '1.0.0', visibility });
   await client.createInterface({ name, version: '1.0.0', public: visibility === 'public' });
   await client.createPlugin({
@@ -30,7 +30,7 @@ async function workspaceWith(visibility: 'public' | 'private', name: string) {
 }
 
 async function countsOf(workspaceId: string) {
-  const [row] = await door.sql<Record<string, number>>(
+  const [row] = await api.sql<Record<string, number>>(
     `SELECT (SELECT count(*)::int FROM hub.integration WHERE workspace_id = $1) AS integrations,
        (SELECT count(*)::int FROM hub.interface WHERE workspace_id = $1) AS interfaces,
        (SELECT count(*)::int FROM hub.plugin WHERE workspace_id = $1) AS plugins,
@@ -47,12 +47,12 @@ describe('a deleted workspace', () => {
 
     await alice.client.deleteWorkspace({ id });
 
-    await until(
+    await waitFor(
       async () => countsOf(id),
       ({ labels }) => labels === 0,
     );
     expect(await countsOf(id)).toEqual({ integrations: 0, interfaces: 0, plugins: 0, labels: 0 });
-    expect(await door.sql(`SELECT 1 FROM hub.plugin_code WHERE content LIKE '%hidden%'`)).toEqual([]);
+    expect(await api.sql(`SELECT 1 FROM hub.plugin_code WHERE content LIKE '%hidden%'`)).toEqual([]);
   });
 
   it('keeps its published entries and its name', async () => {
@@ -62,7 +62,7 @@ describe('a deleted workspace', () => {
     await alice.client.deleteWorkspace({ id });
     await alice.client.deleteWorkspace({ id: hidden });
 
-    await until(
+    await waitFor(
       async () => countsOf(hidden),
       ({ labels }) => labels === 0,
     );
@@ -75,7 +75,7 @@ describe('a deleted workspace', () => {
 describe('a handle that the workspace no longer has', () => {
   it('cannot be used to publish, also for entries that were created under it', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'moving' });
-    const client = door.client(alice.token, id);
+    const client = api.client(alice.token, id);
     await client.updateWorkspace({ id, handle: 'before-moving' });
     const given = { name: 'before-moving/tea', version: '1.0.0' };
     const { integration } = await client.createIntegration(given);

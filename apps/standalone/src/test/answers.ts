@@ -3,12 +3,12 @@ import { QuotaCompletions } from '@parley/contracts/admin/usage';
 import { errorCodes } from '@parley/contracts/errors';
 import { problemsOf, toInstance } from '@parley/contracts/fields';
 import type { Class, Operation } from '@parley/contracts/operation';
-import type { Answer } from '@parley/testing/front-door';
+import type { TestResponse } from '@parley/testing/public-api';
 
 const internals =
   /\b(SELECT|INSERT|UPDATE|DELETE) [^"]*\b(FROM|INTO|SET)\b|node_modules|\.[jt]s:\d+|ECONN|postgres(ql)?:\/\//;
 
-export function brokenPromises(operation: Operation, { status, json, text, headers }: Answer): string[] {
+export function brokenPromises(operation: Operation, { status, json, text, headers }: TestResponse): string[] {
   if (status === operation.status) {
     if (!operation.contentType) return undeclared(operation, json);
     return headers['content-type'] === operation.contentType ? [] : [`content-type is ${headers['content-type']}`];

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Operation } from '@parley/contracts/operation';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { brokenPromises } from './answers';
 import { type Damage, damagesOf, longestText } from './inputs';
 import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from './requests';
@@ -80,7 +80,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
 
 /** Retries requests that were refused because of overload. */
 async function untilServed(work: () => Promise<void>): Promise<void> {
-  await until(async () => {
+  await waitFor(async () => {
     try {
       await work();
       return true;

@@ -1,4 +1,4 @@
-import { newAccount } from '@parley/testing/front-door';
+import { newAccount } from '@parley/testing/public-api';
 import { type Home, newName } from './tenant';
 
 /** Public resources of an account that no test attacks. */

@@ -1,6 +1,6 @@
 import { allOperations } from '@parley/contracts/contracts';
 import type { Operation } from '@parley/contracts/operation';
-import { type Account, type Answer, newAccount, sendTo } from '@parley/testing/front-door';
+import { type Account, type TestResponse, newAccount, sendTo } from '@parley/testing/public-api';
 import { publicThings } from './public-things';
 import { newName, type Tenant } from './tenant';
 
@@ -443,7 +443,7 @@ export function senderOf({ access }: Operation, { account, has, home }: Tenant):
 
 const tokenless = ['anyone', 'chat-user', 'chat-visitor'];
 
-export function ask(url: string, operation: Operation, sender: Sender, request: WildRequest): Promise<Answer> {
+export function ask(url: string, operation: Operation, sender: Sender, request: WildRequest): Promise<TestResponse> {
   const { token, workspaceId, botId, userKey } = sender;
   const { actor } = operation.access;
   const headers = {

@@ -1,14 +1,14 @@
-import type { FrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import type { PublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 
 /** Tables of work in progress and of migrations, which hold no resources of a tenant. */
 const underWay = ['migrations', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery', 'untidy_file'];
 
-type Sql = FrontDoor['sql'];
+type Sql = PublicApi['sql'];
 
 /** Every row of every service as text with its table, after all events and jobs have been processed. */
 export async function storedRows(sql: Sql): Promise<string[]> {
-  await until(
+  await waitFor(
     () => workUnderWay(sql),
     (count) => count === 0,
   );

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client as ChatClient } from '@botpress/chat';
 import { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
-import { type Account, newAccount } from '@parley/testing/front-door';
+import { type Account, newAccount } from '@parley/testing/public-api';
 
 export interface Home {
   url: string;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import type { CellState } from '@parley/contracts/tables/rows';
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
 import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from '@parley/openai/completions';
@@ -28,7 +28,7 @@ export type Obstacle = CompletionsBusy | CompletionsUnavailable;
 
 @Injectable()
 export class CellComputer {
-  private readonly slots = new Slots(completionsAtOnce);
+  private readonly slots = new Semaphore(completionsAtOnce);
 
   constructor(
     private readonly sandbox: Sandbox,

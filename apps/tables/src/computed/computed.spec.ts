@@ -1,14 +1,14 @@
 import type { Client } from '@botpress/client';
 import { CompletionServer, textOf } from '@parley/testing/completion-server';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 
 let models: CompletionServer;
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let client: Client;
 
@@ -20,14 +20,14 @@ beforeAll(async () => {
     // Longer than any test delays an answer.
     completionsTimeoutMs: 3_000,
   });
-  door = await startFrontDoor(GatewayModule, AdminModule, service);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, service);
+  alice = await api.newAccount();
   const { bot } = await alice.client.createBot({});
-  client = door.client(alice.token, alice.workspaceId, bot.id);
+  client = api.client(alice.token, alice.workspaceId, bot.id);
 });
 
 afterAll(async () => {
-  await door?.stop();
+  await api?.stop();
   await models?.stop();
 });
 
@@ -46,7 +46,7 @@ async function newTable(properties: object, options: { isComputeEnabled?: boolea
 }
 
 function settled(table: string, id: number) {
-  return until(
+  return waitFor(
     async () => (await client.getTableRow({ table, id })).row,
     ({ stale }) => stale === undefined,
     20_000,
@@ -98,7 +98,7 @@ describe('code', () => {
     const changed = { type: 'number', ...code('row.price + row.count', ['price', 'count']) };
     await client.updateTable({ table, schema: { properties: { total: changed } } });
 
-    const { rows } = await until(
+    const { rows } = await waitFor(
       () => client.findTableRows({ table, limit: 200 }),
       ({ rows }) => rows.every(({ stale }) => !stale),
       20_000,
@@ -178,7 +178,7 @@ describe('code', () => {
     });
 
     for (const name of [table, one])
-      await until(
+      await waitFor(
         async () => (await client.getTableRow({ table: name, id: 1 })).row,
         (row) => row.total === 3,
         20_000,
@@ -229,13 +229,13 @@ describe('waitComputed', () => {
 
 it('returns the stored row when its columns cannot be computed now', async () => {
   const table = await newTable({ price, count: price, total });
-  await door.sql(`CREATE FUNCTION tables.broken() RETURNS trigger LANGUAGE plpgsql AS
+  await api.sql(`CREATE FUNCTION tables.broken() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN RAISE EXCEPTION ''broken''; END'`);
-  await door.sql(`CREATE TRIGGER broken BEFORE UPDATE ON tables.row FOR EACH ROW EXECUTE FUNCTION tables.broken()`);
+  await api.sql(`CREATE TRIGGER broken BEFORE UPDATE ON tables.row FOR EACH ROW EXECUTE FUNCTION tables.broken()`);
 
   const { rows } = await client
     .createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true })
-    .finally(() => door.sql('DROP FUNCTION tables.broken CASCADE'));
+    .finally(() => api.sql('DROP FUNCTION tables.broken CASCADE'));
 
   expect(rows).toMatchObject([{ price: 2, total: null, stale: ['total'] }]);
   expect(await settled(table, 1)).toMatchObject({ total: 4 });
@@ -302,7 +302,7 @@ describe('ai', () => {
     models.order({ text: 'of the former price', after }, { text: 'of the present price' });
     const asked = models.requests.length;
     await client.createTableRows({ table, rows: [{ price: 1 }] });
-    await until(() => models.requests.length > asked);
+    await waitFor(() => models.requests.length > asked);
 
     await client.updateTableRows({ table, rows: [{ id: 1, price: 2 }] });
     release();

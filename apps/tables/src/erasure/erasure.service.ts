@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { notFound } from '@parley/contracts/errors';
 import type { CountTableLeftovers, TableLeftovers } from '@parley/contracts/tables/tables';
 import type { Platform } from '@parley/service/platform';
@@ -21,7 +21,7 @@ const rowsAtOnce = 5_000;
 /** Sweeper for dropped rows. Each step is idempotent and safe to run in several processes at once. */
 @Injectable()
 export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
   private readonly leaseMs: number;
   private isStopping = false;
 
@@ -32,7 +32,7 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
     { sweepIntervalMs: intervalMs, workLeaseMs }: TablesConfig,
   ) {
     this.leaseMs = workLeaseMs;
-    this.loop = new Loop({ name: 'tables.erase', intervalMs, logger }, () => this.sweep());
+    this.loop = new PollingWorker({ name: 'tables.erase', intervalMs, logger }, () => this.sweep());
   }
 
   onApplicationBootstrap(): void {

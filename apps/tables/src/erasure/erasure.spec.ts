@@ -2,8 +2,8 @@ import type { Client } from '@botpress/client';
 import { botDeleted } from '@parley/contracts/admin/bots';
 import { tables } from '@parley/contracts/tables/tables';
 import { systemCaller } from '@parley/contracts/caller';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
@@ -11,20 +11,20 @@ import { TablesModule } from '../tables.module';
 
 const schema = { type: 'object', properties: { n: { type: 'number' } } };
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
   const service = configured(TablesModule, TablesConfig, { sweepIntervalMs: 100 });
-  door = await startFrontDoor(GatewayModule, AdminModule, service);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, service);
+  alice = await api.newAccount();
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot() {
   const { bot } = await alice.client.createBot({});
-  return { botId: bot.id, client: door.client(alice.token, alice.workspaceId, bot.id) };
+  return { botId: bot.id, client: api.client(alice.token, alice.workspaceId, bot.id) };
 }
 
 async function filledTable(client: Client, name: string, rows: number): Promise<string> {
@@ -32,7 +32,7 @@ async function filledTable(client: Client, name: string, rows: number): Promise<
     name,
     schema: { type: 'object', properties: { n: { type: 'number' } } },
   });
-  await door.sql(
+  await api.sql(
     `WITH state AS (
        UPDATE tables.table_state SET next_row_id = next_row_id + $2
        FROM tables."table" WHERE id = $1 AND table_state.number = "table".number
@@ -44,8 +44,8 @@ async function filledTable(client: Client, name: string, rows: number): Promise<
 }
 
 async function waitsWith(words: string): Promise<boolean> {
-  await door.sql('SELECT pg_stat_clear_snapshot()');
-  const waiting = await door.sql(
+  await api.sql('SELECT pg_stat_clear_snapshot()');
+  const waiting = await api.sql(
     `SELECT 1 FROM pg_stat_activity
      WHERE datname = current_database() AND wait_event_type = 'Lock' AND strpos(query, $1) > 0 AND pid <> pg_backend_pid()`,
     [words],
@@ -54,7 +54,7 @@ async function waitsWith(words: string): Promise<boolean> {
 }
 
 function leftovers(botId: string) {
-  return door.call(tables.countLeftovers, systemCaller('test'), { botId });
+  return api.call(tables.countLeftovers, systemCaller('test'), { botId });
 }
 
 const none = { tables: 0, rows: 0, tableAnswers: 0 };
@@ -70,7 +70,7 @@ describe('deleting a table', () => {
 
     await expect(client.getTable({ table })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     expect(
-      await until(
+      await waitFor(
         () => leftovers(botId),
         ({ tables: count }) => count === 1,
       ),
@@ -80,18 +80,18 @@ describe('deleting a table', () => {
   it('erases all rows although another process deletes some of them at the same moment', async () => {
     const { client } = await newBot();
     const table = await filledTable(client, 'shared', 12_000);
-    const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
-    const left = () => door.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [row!.number]);
+    const [row] = await api.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
+    const left = () => api.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [row!.number]);
 
-    await door.sql('BEGIN');
-    await door.sql('DELETE FROM tables.row WHERE table_number = $1 AND id <= 5000', [row!.number]);
+    await api.sql('BEGIN');
+    await api.sql('DELETE FROM tables.row WHERE table_number = $1 AND id <= 5000', [row!.number]);
     await client.deleteTable({ table });
-    await until(() => waitsWith('DELETE FROM row'));
-    await door.sql('COMMIT');
+    await waitFor(() => waitsWith('DELETE FROM row'));
+    await api.sql('COMMIT');
 
-    await until(left, (rows) => rows.length === 0);
-    await until(
-      () => door.sql('SELECT 1 FROM tables.dropped_rows WHERE number = $1', [row!.number]),
+    await waitFor(left, (rows) => rows.length === 0);
+    await waitFor(
+      () => api.sql('SELECT 1 FROM tables.dropped_rows WHERE number = $1', [row!.number]),
       (notes) => notes.length === 0,
     );
   });
@@ -99,7 +99,7 @@ describe('deleting a table', () => {
   it('is as fast when the database has no statistics of its rows yet', async () => {
     const { client } = await newBot();
     const table = await filledTable(client, 'unknown', 0);
-    const [row] = await door.sql<{ number: string; partition: string }>(
+    const [row] = await api.sql<{ number: string; partition: string }>(
       `SELECT number, relname AS partition FROM tables."table", pg_class, generate_series(0, 15) AS part
        WHERE id = $1 AND relname = 'row_' || part AND relnamespace = 'tables'::regnamespace
          AND satisfies_hash_partition('tables.row'::regclass, 16, part, number)`,
@@ -107,24 +107,24 @@ describe('deleting a table', () => {
     );
     const { number, partition } = row!;
     // The partition has statistics of another table only.
-    await door.sql(`ALTER TABLE tables.${partition} SET (autovacuum_enabled = off)`);
-    await door.sql(
+    await api.sql(`ALTER TABLE tables.${partition} SET (autovacuum_enabled = off)`);
+    await api.sql(
       `INSERT INTO tables.row (table_number, id, data)
        SELECT other, i, '{}' FROM generate_series(1, 20000) AS i, (
          SELECT other FROM generate_series(1000000, 1001000) AS other, generate_series(0, 15) AS part
          WHERE 'row_' || part = $1 AND satisfies_hash_partition('tables.row'::regclass, 16, part, other::bigint) LIMIT 1) AS others`,
       [partition],
     );
-    await door.sql('ANALYZE tables.row');
-    await door.sql(
+    await api.sql('ANALYZE tables.row');
+    await api.sql(
       `INSERT INTO tables.row (table_number, id, data) SELECT $1, i, '{}' FROM generate_series(1, 40000) AS i`,
       [number],
     );
 
     await client.deleteTable({ table });
 
-    await until(
-      () => door.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [number]),
+    await waitFor(
+      () => api.sql('SELECT 1 FROM tables.row WHERE table_number = $1 LIMIT 1', [number]),
       (rows) => rows.length === 0,
     );
   });
@@ -149,7 +149,7 @@ describe('deleting a bot', () => {
     await filledTable(gone.client, 'more', 1);
     await filledTable(other.client, 'goods', 3);
     for (const { botId } of [gone, other])
-      await door.send('POST /v1/tables/goods/rows', {
+      await api.send('POST /v1/tables/goods/rows', {
         headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId, 'idempotency-key': 'once' },
         json: { rows: [{ n: 1 }] },
       });
@@ -157,38 +157,38 @@ describe('deleting a bot', () => {
 
     await alice.client.deleteBot({ id: gone.botId });
 
-    expect(await until(() => leftovers(gone.botId), isNothing)).toEqual(none);
+    expect(await waitFor(() => leftovers(gone.botId), isNothing)).toEqual(none);
     expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 4, tableAnswers: 1 });
   });
 
   it('erases a table whose creation was under way', async () => {
     const { botId, client } = await newBot();
-    await door.sql(`
+    await api.sql(`
       CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END $$;
       CREATE TRIGGER hold BEFORE INSERT ON tables."table" FOR EACH ROW EXECUTE FUNCTION tables.hold()`);
-    await door.sql('SELECT pg_advisory_lock(4711)');
+    await api.sql('SELECT pg_advisory_lock(4711)');
     const creating = client.createTable({ name: 'onItsWay', schema });
-    await until(() => waitsWith('INSERT INTO "table"'));
+    await waitFor(() => waitsWith('INSERT INTO "table"'));
 
     await alice.client.deleteBot({ id: botId });
-    await until(
+    await waitFor(
       async () =>
         (await waitsWith('pg_advisory_xact_lock(')) ||
-        (await door.sql('SELECT 1 FROM tables.deleted_bot WHERE bot_id = $1', [botId])).length > 0,
+        (await api.sql('SELECT 1 FROM tables.deleted_bot WHERE bot_id = $1', [botId])).length > 0,
     );
-    await door.sql('SELECT pg_advisory_unlock(4711)');
+    await api.sql('SELECT pg_advisory_unlock(4711)');
     await creating;
 
-    expect(await until(() => leftovers(botId), isNothing)).toEqual(none);
-    await door.sql('DROP FUNCTION tables.hold CASCADE');
+    expect(await waitFor(() => leftovers(botId), isNothing)).toEqual(none);
+    await api.sql('DROP FUNCTION tables.hold CASCADE');
   });
 
   it('refuses every later write for it', async () => {
     const { botId } = await newBot();
     await alice.client.deleteBot({ id: botId });
-    await until(
-      () => door.sql('SELECT 1 FROM tables.deleted_bot WHERE bot_id = $1', [botId]),
+    await waitFor(
+      () => api.sql('SELECT 1 FROM tables.deleted_bot WHERE bot_id = $1', [botId]),
       (rows) => rows.length === 1,
     );
     const late = {
@@ -198,7 +198,7 @@ describe('deleting a bot', () => {
       bot: { id: botId, workspaceId: alice.workspaceId },
     };
 
-    const create = door.call(tables.create, late, { name: 'late', schema });
+    const create = api.call(tables.create, late, { name: 'late', schema });
 
     await expect(create).rejects.toMatchObject({ type: 'Forbidden' });
     expect(await leftovers(botId)).toEqual(none);
@@ -208,7 +208,7 @@ describe('deleting a bot', () => {
     const { botId, client } = await newBot();
     await filledTable(client, 'goods', 3);
     const announce = () =>
-      door.sql(`INSERT INTO tables.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
+      api.sql(`INSERT INTO tables.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
         botDeleted.subject,
         { botId },
       ]);
@@ -216,6 +216,6 @@ describe('deleting a bot', () => {
     await announce();
     await announce();
 
-    expect(await until(() => leftovers(botId), isNothing)).toEqual(none);
+    expect(await waitFor(() => leftovers(botId), isNothing)).toEqual(none);
   });
 });

@@ -1,32 +1,32 @@
 import type { Client } from '@botpress/client';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let client: Client;
 let botId: string;
 
 beforeAll(async () => {
-  door = await startFrontDoor(
+  api = await startPublicApi(
     GatewayModule,
     AdminModule,
     configured(TablesModule, TablesConfig, { findTimeoutMs: 2_000 }),
   );
-  alice = await door.newAccount();
+  alice = await api.newAccount();
   botId = (await alice.client.createBot({ name: 'shop' })).bot.id;
-  client = door.client(alice.token, alice.workspaceId, botId);
+  client = api.client(alice.token, alice.workspaceId, botId);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot(): Promise<Client> {
   const { bot } = await alice.client.createBot({ name: 'shop' });
-  return door.client(alice.token, alice.workspaceId, bot.id);
+  return api.client(alice.token, alice.workspaceId, bot.id);
 }
 
 const properties = {
@@ -424,7 +424,7 @@ describe('findTableRows', () => {
     const table = `Goods${++number}Table`;
     await client.createTable({ name: table, factor: 30, schema: { text: { type: 'string' } } });
     await client.createTableRows({ table, rows: [{ text: 'x' }] });
-    await door.sql(
+    await api.sql(
       `INSERT INTO tables.row (table_number, id, data)
        SELECT table_number, place, jsonb_build_object(text.key, place || repeat('x', 100000))
        FROM tables.row JOIN tables."table" ON number = table_number, jsonb_object_keys(data) AS text (key),
@@ -462,10 +462,10 @@ describe('findTableRows', () => {
   it('reads again when the table changes during the query', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
     await names(table, {});
-    await door.sql('BEGIN; LOCK TABLE tables.row');
+    await api.sql('BEGIN; LOCK TABLE tables.row');
 
     const found = names(table, { filter: { name: 'pot' } });
-    await until(async () => (await door.sql(waiting)).length > 0);
+    await waitFor(async () => (await api.sql(waiting)).length > 0);
     await removeKeyColumn(table);
 
     expect(await found).toEqual(['pot']);
@@ -473,7 +473,7 @@ describe('findTableRows', () => {
 
   it('suggests how to narrow the filter when the query times out', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
-    await door.sql('BEGIN; LOCK TABLE tables.row');
+    await api.sql('BEGIN; LOCK TABLE tables.row');
 
     const answers = [
       { filter: { price: 20 } },
@@ -487,7 +487,7 @@ describe('findTableRows', () => {
         type: 'OperationTimeout',
         message: expect.stringMatching(/^Finding these rows took more than 2 s. Narrow the filter/),
       });
-    await door.sql('ROLLBACK');
+    await api.sql('ROLLBACK');
     expect(await names(table, { filter: { price: 20 } })).toEqual(['pot', 'Jug']);
   });
 });
@@ -496,19 +496,19 @@ const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() =
 
 /** Simulates another process. */
 async function removeKeyColumn(table: string): Promise<void> {
-  const [{ number } = {}] = await door.sql(
+  const [{ number } = {}] = await api.sql(
     'UPDATE tables."table" SET key_column = NULL WHERE name = $1 RETURNING number',
     [table],
   );
-  await door.sql('UPDATE tables.row SET key = NULL WHERE table_number = $1', [number]);
-  await door.sql('UPDATE tables.table_state SET version = version + 1 WHERE number = $1', [number]);
-  await door.sql('COMMIT');
+  await api.sql('UPDATE tables.row SET key = NULL WHERE table_number = $1', [number]);
+  await api.sql('UPDATE tables.table_state SET version = version + 1 WHERE number = $1', [number]);
+  await api.sql('COMMIT');
 }
 
 async function send(table: string, body: object | string): Promise<unknown> {
   const headers = { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId, 'content-type': 'application/json' };
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return (await door.send(`POST /v1/tables/${table}/rows/find`, { headers, body: text })).json;
+  return (await api.send(`POST /v1/tables/${table}/rows/find`, { headers, body: text })).json;
 }
 
 function nested(depth: number, filter: object): object {

@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { removeAbandonedSpoolFiles } from '@parley/blobs/spool-file';
 import { ApiError } from '@parley/contracts/errors';
 import type { Platform } from '@parley/service/platform';
@@ -35,7 +35,7 @@ type Works = { [Type in JobTask['type']]: (job: TakenJob<TaskOf<Type>>, lease: J
  */
 @Injectable()
 export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loops: Loop[];
+  private readonly loops: PollingWorker[];
   private readonly stopping = new AbortController();
   private readonly works: Works;
 
@@ -58,7 +58,7 @@ export class JobRunner implements OnModuleInit, OnApplicationBootstrap, OnModule
     const { logger } = platform;
     this.loops = Array.from(
       { length: jobsAtOnce },
-      () => new Loop({ name: 'tables.jobs', intervalMs, logger }, () => this.runNext()),
+      () => new PollingWorker({ name: 'tables.jobs', intervalMs, logger }, () => this.runNext()),
     );
   }
 

@@ -11,12 +11,12 @@ import {
   type Account,
   type AdminSettings,
   configured,
-  type FrontDoor,
-  startFrontDoor,
-} from '@parley/testing/front-door';
+  type PublicApi,
+  startPublicApi,
+} from '@parley/testing/public-api';
 import { joinService } from '@parley/testing/joined-service';
 import { freePort } from '@parley/testing/free-port';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import type { Platform } from '@parley/service/platform';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { FilesModule } from '../../../files/src/files.module';
@@ -27,7 +27,7 @@ import { BotFiles } from './bot-files';
 import type { JobCaller, JobTask } from './job.entity';
 import { JobsService } from './jobs.service';
 
-let door: FrontDoor;
+let api: PublicApi;
 let filesUrl: string;
 let blobsDir: string;
 let alice: Account;
@@ -60,20 +60,20 @@ beforeAll(async () => {
       ),
   };
   const tables = configured(TablesModule, TablesConfig, { filesUrl });
-  door = await startFrontDoor(GatewayModule, AdminModule, files, tables);
-  await door.apps[2]!.listen(port, '127.0.0.1');
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, files, tables);
+  await api.apps[2]!.listen(port, '127.0.0.1');
+  alice = await api.newAccount();
   client = await newBot(alice);
 });
 
 afterAll(async () => {
-  await door?.stop();
+  await api?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
 
 async function newBot({ client: owner, token, workspaceId }: Account): Promise<Client> {
   const { bot } = await owner.createBot({ name: 'shop' });
-  return door.client(token, workspaceId, bot.id);
+  return api.client(token, workspaceId, bot.id);
 }
 
 const columns = {
@@ -106,7 +106,7 @@ async function download(fileId: string): Promise<Buffer> {
 }
 
 function ended(table: string, jobId: string): Promise<Job> {
-  return until(
+  return waitFor(
     async () => (await client.getTableJobs({ table })).jobs.find(({ id }) => id === jobId) as Job,
     ({ status }) => status === 'completed' || status === 'failed',
     20_000,
@@ -321,16 +321,16 @@ describe('exportTable', () => {
   it('fails when the table is emptied before all rows are read', async () => {
     const table = await newTable();
     await filled(table, 2_500);
-    await door.sql('BEGIN');
-    await door.sql('LOCK TABLE tables.row');
+    await api.sql('BEGIN');
+    await api.sql('LOCK TABLE tables.row');
     const { job } = await client.exportTable({ table });
-    await until(
-      () => door.sql(`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'tables.row'::regclass`),
+    await waitFor(
+      () => api.sql(`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'tables.row'::regclass`),
       (waiting) => waiting.length > 0,
     );
 
     await client.deleteTableRows({ table, deleteAllRows: true });
-    await door.sql('ROLLBACK');
+    await api.sql('ROLLBACK');
 
     expect(await ended(table, job.id)).toMatchObject({
       status: 'failed',
@@ -368,7 +368,7 @@ describe('getTableJobs', () => {
     const table = await newTable();
     const { job: first } = await client.exportTable({ table });
     await ended(table, first.id);
-    await door.sql(
+    await api.sql(
       `INSERT INTO tables.job (id, bot_id, table_id, type, status, task)
        SELECT 'job_' || lpad(number::text, 26, '0'), bot_id, table_id, type, status, task
        FROM tables.job, generate_series(1, 120) AS number WHERE id = $1`,
@@ -381,7 +381,7 @@ describe('getTableJobs', () => {
     const { jobs } = await client.getTableJobs({ table });
     expect(jobs).toHaveLength(100);
     expect(jobs.slice(0, 2).map(({ id }) => id)).toEqual([last.id, first.id]);
-    expect(await door.sql('SELECT count(*)::int FROM tables.job WHERE table_id = $1', [table])).toEqual([
+    expect(await api.sql('SELECT count(*)::int FROM tables.job WHERE table_id = $1', [table])).toEqual([
       { count: 100 },
     ]);
   });
@@ -405,8 +405,8 @@ describe('jobs', () => {
 
     await client.deleteTable({ table });
 
-    await until(
-      () => door.sql('SELECT 1 FROM tables.job WHERE table_id = $1', [table]),
+    await waitFor(
+      () => api.sql('SELECT 1 FROM tables.job WHERE table_id = $1', [table]),
       (rows) => rows.length === 0,
     );
   });
@@ -414,7 +414,7 @@ describe('jobs', () => {
   it('are refused to a bot with twenty unfinished jobs', async () => {
     const bot = await newBot(alice);
     const table = await newTable({}, bot);
-    await door.sql(
+    await api.sql(
       `INSERT INTO tables.job (id, bot_id, table_id, type, task, due_at)
        SELECT 'job_' || place, bot_id, id, 'clear_column', '{}', 'infinity'
        FROM tables."table", generate_series(1, 20) AS place WHERE id = $1`,
@@ -431,16 +431,16 @@ describe('a download of a job', () => {
     const fileId = await upload(`name\n${'x'.repeat(4_000_000)}\n`);
     const { id } = (await client.importTable({ table, fileId })).job;
     await ended(table, id);
-    const [job] = await door.sql<{ caller: JobCaller }>(
+    const [job] = await api.sql<{ caller: JobCaller }>(
       `SELECT task -> 'caller' AS caller FROM tables.job WHERE id = $1`,
       [id],
     );
     const stopping = new AbortController();
-    const { content } = await door.apps[3]!.get(BotFiles).open(job!.caller, fileId, stopping.signal);
+    const { content } = await api.apps[3]!.get(BotFiles).open(job!.caller, fileId, stopping.signal);
 
     stopping.abort();
     // Node's types lack web streams here.
-    await until(() => isErrored(content as unknown as NodeJS.ReadableStream));
+    await waitFor(() => isErrored(content as unknown as NodeJS.ReadableStream));
     // An unhandled rejection would end the process in this turn of the event loop.
     await new Promise(setImmediate);
 
@@ -449,8 +449,8 @@ describe('a download of a job', () => {
 });
 
 async function started(tableId: string, task: JobTask): Promise<Job> {
-  const tables = door.apps[3]!;
-  const [table] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE id = $1', [tableId]);
+  const tables = api.apps[3]!;
+  const [table] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE id = $1', [tableId]);
   const { id } = await tables
     .get(Database, { strict: false })
     .transaction((tx) => tables.get(JobsService).start(tx, { botId: table!.bot_id, tableId, task }));
@@ -458,7 +458,7 @@ async function started(tableId: string, task: JobTask): Promise<Job> {
 }
 
 async function numberOf(table: string): Promise<string> {
-  const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
+  const [row] = await api.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
   return row!.number;
 }
 
@@ -537,7 +537,7 @@ describe('a clear_column job', () => {
     await filled(table, 2_500);
     const [name, price] = [await keyOf(table, 0), await keyOf(table, 1)];
     const number = await numberOf(table);
-    await door.sql(
+    await api.sql(
       `UPDATE tables.row SET stale = ARRAY[$2, $3], computed = jsonb_build_object($2::text, '{}'::jsonb, $3::text, '{}'::jsonb)
        WHERE table_number = $1 AND id IN (1, 2400)`,
       [number, name, price],
@@ -547,7 +547,7 @@ describe('a clear_column job', () => {
     const job = await started(table, { type: 'clear_column', tableNumber: number, lastRowId: 2_500, effect });
 
     expect(job).toMatchObject({ status: 'completed', progress: 100, rows: 2_500 });
-    const rows = await door.sql(
+    const rows = await api.sql(
       `SELECT count(*)::int AS rows, count(*) FILTER (WHERE data ? $2)::int AS prices,
          count(*) FILTER (WHERE data ? $3)::int AS names, array_agg(DISTINCT stale) FILTER (WHERE stale IS NOT NULL) AS stale,
          array_agg(DISTINCT computed) FILTER (WHERE computed IS NOT NULL) AS computed
@@ -575,22 +575,22 @@ describe('two processes', () => {
     const [source, copy] = [await newTable(), await newTable()];
     await filled(source, 1_000);
     const [number, name] = [await numberOf(source), await keyOf(source, 0)];
-    await door.sql(
+    await api.sql(
       `INSERT INTO tables.row (table_number, id, data)
        SELECT $1, i, jsonb_build_object($2::text, 'n' || (i - 1)) FROM generate_series(1001, 30000) AS i`,
       [number, name],
     );
-    await door.sql('UPDATE tables.table_state SET next_row_id = 30001 WHERE number = $1', [number]);
+    await api.sql('UPDATE tables.table_state SET next_row_id = 30001 WHERE number = $1', [number]);
     const task = {
       type: 'duplicate_table',
       sourceNumber: number,
       lastRowId: 30_000,
       keys: { [name]: await keyOf(copy, 0) },
     } as const;
-    const config = Object.assign(new TablesConfig(), door.settings, { sweepIntervalMs: 20 });
-    const other = await joinService(door, 'other', (platform) => TablesModule.register(config, platform));
+    const config = Object.assign(new TablesConfig(), api.settings, { sweepIntervalMs: 20 });
+    const other = await joinService(api, 'other', (platform) => TablesModule.register(config, platform));
     // Every batch except the first waits before its commit.
-    await door.sql(`
+    await api.sql(`
       CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF EXISTS (SELECT 1 FROM tables.job WHERE table_id = '${copy}' AND position > 0) THEN
           PERFORM pg_advisory_xact_lock_shared(1);
@@ -600,26 +600,26 @@ describe('two processes', () => {
       SELECT pg_advisory_lock(1)`);
 
     const copying = started(copy, task);
-    const first = await until(
+    const first = await waitFor(
       () => holderOf(copy),
       (holder) => (holder?.position ?? 0) > 0,
     );
     let second: typeof first;
-    await until(async () => {
-      await door.sql(
+    await waitFor(async () => {
+      await api.sql(
         `UPDATE tables.job SET heartbeat_at = now() - interval '1 hour' WHERE table_id = $1 AND worker = $2 AND lease IS NOT NULL`,
         [copy, first!.worker],
       );
       second = await holderOf(copy);
       return second !== undefined && second.worker !== first!.worker;
     });
-    await door.sql('SELECT pg_advisory_unlock(1)');
+    await api.sql('SELECT pg_advisory_unlock(1)');
     const job = await copying.finally(() => other.stop());
-    await door.sql('DROP FUNCTION tables.hold CASCADE');
+    await api.sql('DROP FUNCTION tables.hold CASCADE');
 
     expect([first?.worker, second?.worker].sort()).toEqual(['other', 'test']);
     expect(job).toMatchObject({ status: 'completed', rows: 30_000, failedRows: 0 });
-    const rows = await door.sql<{ id: number; name: string }>(
+    const rows = await api.sql<{ id: number; name: string }>(
       'SELECT id, data ->> $2 AS name FROM tables.row WHERE table_number = $1 ORDER BY id',
       [await numberOf(copy), await keyOf(copy, 0)],
     );
@@ -627,7 +627,7 @@ describe('two processes', () => {
   });
 
   async function holderOf(table: string): Promise<{ worker: string; position: number } | undefined> {
-    const [job] = await door.sql<{ worker: string; position: number }>(
+    const [job] = await api.sql<{ worker: string; position: number }>(
       'SELECT worker, position::int FROM tables.job WHERE table_id = $1 AND lease IS NOT NULL',
       [table],
     );

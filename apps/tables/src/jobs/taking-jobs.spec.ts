@@ -1,7 +1,7 @@
 import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { tablesDatabase } from '../tables.module';
 import { JobsRepository } from './jobs.repository';
 
@@ -59,7 +59,7 @@ it('gives concurrent workers one job per bot', async () => {
     await tx.query('SELECT pg_advisory_xact_lock(1)');
     const taking = Promise.all(['a', 'b', 'c', 'd'].map((worker) => jobs.take(worker)));
     // One for each connection of the pool.
-    await until(async () => (await lockWaits(tx)) === 2);
+    await waitFor(async () => (await lockWaits(tx)) === 2);
     return [taking];
   });
 

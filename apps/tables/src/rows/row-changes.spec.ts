@@ -1,30 +1,30 @@
 import type { Client } from '@botpress/client';
 import type { Caller } from '@parley/contracts/caller';
 import { tables } from '@parley/contracts/tables/tables';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 import { holdWork } from '../test/held-work';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let client: Client;
 
 beforeAll(async () => {
   const small = { maxBodyBytes: 1_000_000 };
-  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig, small));
-  await holdWork(door);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig, small));
+  await holdWork(api);
+  alice = await api.newAccount();
   client = await newBot(alice);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot({ client: owner, token, workspaceId }: Account): Promise<Client> {
   const { bot } = await owner.createBot({ name: 'shop' });
-  return door.client(token, workspaceId, bot.id);
+  return api.client(token, workspaceId, bot.id);
 }
 
 type Rows = Record<string, unknown>[];
@@ -85,7 +85,7 @@ describe('updateTableRows', () => {
     expect(second!.createdAt).toBe(first!.createdAt);
     expect(Date.parse(second!.updatedAt!)).toBeGreaterThanOrEqual(Date.parse(first!.updatedAt!));
     expect(Date.parse(first!.updatedAt!)).toBeGreaterThanOrEqual(Date.parse(first!.createdAt!));
-    const [state] = await door.sql<{ revision: number; same: boolean }>(
+    const [state] = await api.sql<{ revision: number; same: boolean }>(
       `SELECT revision, row.updated_at = $2 AS same FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1`,
       [table, second!.updatedAt],
     );
@@ -158,7 +158,7 @@ describe('updateTableRows', () => {
   it('ignores and clears leftover values of deleted columns', async () => {
     const table = await newTable([{ name: 'cup' }]);
     const left = `FROM tables."table" WHERE number = table_number AND name = $1`;
-    await door.sql(`UPDATE tables.row SET data = data || jsonb_build_object('gone', repeat('x', 4096)) ${left}`, [
+    await api.sql(`UPDATE tables.row SET data = data || jsonb_build_object('gone', repeat('x', 4096)) ${left}`, [
       table,
     ]);
 
@@ -166,7 +166,7 @@ describe('updateTableRows', () => {
 
     expect(errors).toBeUndefined();
     expect(rows).toEqual([expect.objectContaining({ name: 'cup', price: 1 })]);
-    expect(await door.sql(`SELECT data ? 'gone' AS has FROM tables.row, ${left.slice(5)}`, [table])).toEqual([
+    expect(await api.sql(`SELECT data ? 'gone' AS has FROM tables.row, ${left.slice(5)}`, [table])).toEqual([
       { has: false },
     ]);
   });
@@ -301,11 +301,11 @@ describe('updateTableRows', () => {
       },
     });
     const settled = async () => {
-      await door.sql(`DELETE FROM tables.table_work`);
-      await door.sql(`UPDATE tables.row SET stale = NULL, unindexed = false, computed = '{}'`);
+      await api.sql(`DELETE FROM tables.table_work`);
+      await api.sql(`UPDATE tables.row SET stale = NULL, unindexed = false, computed = '{}'`);
     };
     const kinds = async () =>
-      (await door.sql('SELECT kind FROM tables.table_work ORDER BY kind')).map((row) => row.kind);
+      (await api.sql('SELECT kind FROM tables.table_work ORDER BY kind')).map((row) => row.kind);
 
     await settled();
     const [sold] = (await update(table, [{ id: 1, sold: false, price: 1 }])).rows;
@@ -484,14 +484,14 @@ describe('upsertTableRows', () => {
 
   it.each(['name', undefined])('treats texts as equal that are stored as equal: key column %s', async (keyColumn) => {
     const table = await newTable([], { keyColumn });
-    const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
+    const [owner] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
     const { workspaceId } = alice;
     const caller: Caller = { requestId: 'test', credential: 'pat', bot: { id: owner!.bot_id, workspaceId } };
     const names = ['a\0', 'a\ufffd', 'a\ud83d', 'b'];
     const rows = names.map((name) => ({ name }));
 
-    const first = await door.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
-    const again = await door.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
+    const first = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
+    const again = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
 
     const errors = [1, 2].map((place) => `Row ${place}: an earlier row of the request has this name.`);
     expect(first).toMatchObject({ inserted: [{ name: 'a\ufffd' }, { name: 'b' }], errors });

@@ -1,27 +1,27 @@
 import type { Client } from '@botpress/client';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let client: Client;
 
 beforeAll(async () => {
   const fast = { sweepIntervalMs: 100 };
-  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig, fast));
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig, fast));
+  alice = await api.newAccount();
   client = await newBot(alice);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot({ client: owner, token, workspaceId }: Account): Promise<Client> {
   const { bot } = await owner.createBot({ name: 'shop' });
-  return door.client(token, workspaceId, bot.id);
+  return api.client(token, workspaceId, bot.id);
 }
 
 let number = 0;
@@ -42,12 +42,12 @@ async function addRows(table: string, count: number): Promise<number[]> {
 }
 
 async function addManyRows(table: string): Promise<void> {
-  const [{ number } = { number: '' }] = await door.sql<{ number: string }>(
+  const [{ number } = { number: '' }] = await api.sql<{ number: string }>(
     `UPDATE tables.table_state SET next_row_id = 12001 FROM tables."table"
      WHERE name = $1 AND "table".number = table_state.number RETURNING table_state.number`,
     [table],
   );
-  await door.sql(
+  await api.sql(
     `INSERT INTO tables.row (table_number, id, data) SELECT $1, id, '{}' FROM generate_series(1, 12000) AS id`,
     [number],
   );
@@ -57,7 +57,7 @@ const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() =
 
 async function countsOf(table: string): Promise<{ said: number; stored: number }> {
   const { rows: said } = await client.getTable({ table });
-  const [counted] = await door.sql<{ count: string }>(
+  const [counted] = await api.sql<{ count: string }>(
     'SELECT count(*) FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1',
     [table],
   );
@@ -121,7 +121,7 @@ describe('deleteTableRows', () => {
   it('deletes all rows at once, and the sweeper erases them', async () => {
     const table = await newTable(20);
     await client.deleteTableRows({ table, ids: [1, 2] });
-    const [before] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE name = $1', [table]);
+    const [before] = await api.sql<{ number: string }>('SELECT number FROM tables."table" WHERE name = $1', [table]);
 
     const first = await client.deleteTableRows({ table, deleteAllRows: true });
     const again = await client.deleteTableRows({ table, deleteAllRows: true });
@@ -130,8 +130,8 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ said: 0, stored: 0 });
     expect(await addRows(table, 2)).toEqual([21, 22]);
     expect(await countsOf(table)).toEqual({ said: 2, stored: 2 });
-    await until(async () => {
-      const left = await door.sql(
+    await waitFor(async () => {
+      const left = await api.sql(
         `SELECT 1 FROM tables.row WHERE table_number = $1 UNION ALL
          SELECT 1 FROM tables.dropped_rows WHERE number = $1 UNION ALL
          SELECT 1 FROM tables.table_state WHERE number = $1`,
@@ -180,15 +180,15 @@ describe('deleteTableRows', () => {
   it('reports the number of deleted rows when it fails', async () => {
     const table = await newTable(0);
     await addManyRows(table);
-    await door.sql('BEGIN');
-    await door.sql(
+    await api.sql('BEGIN');
+    await api.sql(
       `SELECT 1 FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1 AND row.id = 7000 FOR UPDATE OF row`,
       [table],
     );
 
     const failed = await client.deleteTableRows({ table, filter: { id: { $gt: 0 } } }).catch((error: unknown) => error);
 
-    await door.sql('ROLLBACK');
+    await api.sql('ROLLBACK');
     expect(failed).toMatchObject({
       type: 'OperationTimeout',
       message: expect.stringMatching(/^Another request is changing the same data.* 5000 rows were deleted before\.$/),
@@ -198,17 +198,17 @@ describe('deleteTableRows', () => {
 
   it('reads the filter again when the table changed while no row was found', async () => {
     const table = await newTable(2, { keyColumn: 'name' });
-    await door.sql('BEGIN; LOCK TABLE tables.row');
+    await api.sql('BEGIN; LOCK TABLE tables.row');
 
     const gone = client.deleteTableRows({ table, filter: { name: 'cup 2' } });
-    await until(async () => (await door.sql(waiting)).length > 0);
-    const [{ number } = {}] = await door.sql(
+    await waitFor(async () => (await api.sql(waiting)).length > 0);
+    const [{ number } = {}] = await api.sql(
       'UPDATE tables."table" SET key_column = NULL WHERE name = $1 RETURNING number',
       [table],
     );
-    await door.sql('UPDATE tables.row SET key = NULL WHERE table_number = $1', [number]);
-    await door.sql('UPDATE tables.table_state SET version = version + 1 WHERE number = $1', [number]);
-    await door.sql('COMMIT');
+    await api.sql('UPDATE tables.row SET key = NULL WHERE table_number = $1', [number]);
+    await api.sql('UPDATE tables.table_state SET version = version + 1 WHERE number = $1', [number]);
+    await api.sql('COMMIT');
 
     expect(await gone).toEqual({ deletedRows: 1 });
     expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
@@ -216,15 +216,15 @@ describe('deleteTableRows', () => {
 
   it('keeps a row that no longer matches the filter when it is locked', async () => {
     const table = await newTable(2);
-    await door.sql('BEGIN');
-    await door.sql(
+    await api.sql('BEGIN');
+    await api.sql(
       `UPDATE tables.row SET data = '{}' FROM tables."table" WHERE number = table_number AND name = $1 AND row.id = 2`,
       [table],
     );
 
     const gone = client.deleteTableRows({ table, filter: { price: { $gte: 1 } } });
-    await until(async () => (await door.sql(waiting)).length > 0);
-    await door.sql('COMMIT');
+    await waitFor(async () => (await api.sql(waiting)).length > 0);
+    await api.sql('COMMIT');
 
     expect(await gone).toEqual({ deletedRows: 1 });
     expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });

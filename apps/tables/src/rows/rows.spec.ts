@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
@@ -8,21 +8,21 @@ import { TableCatalog } from '../tables/table-catalog';
 import { TablesModule } from '../tables.module';
 import { InsertQueue } from './insert-queue';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let client: Client;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  alice = await api.newAccount();
   client = await newBot(alice);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot({ client: owner, token, workspaceId }: Account): Promise<Client> {
   const { bot } = await owner.createBot({ name: 'shop' });
-  return door.client(token, workspaceId, bot.id);
+  return api.client(token, workspaceId, bot.id);
 }
 
 const columns = {
@@ -40,11 +40,11 @@ async function newTable(options: { keyColumn?: string; factor?: number } = {}): 
 }
 
 async function knownTable(name: string) {
-  const [owner] = await door.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [name]);
-  return door.apps.at(-1)!.get(TableCatalog, { strict: false }).current(owner!.bot_id, name);
+  const [owner] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [name]);
+  return api.apps.at(-1)!.get(TableCatalog, { strict: false }).current(owner!.bot_id, name);
 }
 
-const insertQueue = () => door.apps.at(-1)!.get(InsertQueue, { strict: false });
+const insertQueue = () => api.apps.at(-1)!.get(InsertQueue, { strict: false });
 
 describe('createTableRows', () => {
   it('stores rows in order and returns every column', async () => {
@@ -118,7 +118,7 @@ describe('createTableRows', () => {
 
     await Promise.all(Array.from({ length: 20 }, () => queue.insert(known, Array<CheckedRow>(10).fill(checked))));
 
-    const statements = await door.sql<{ rows: number }>(
+    const statements = await api.sql<{ rows: number }>(
       'SELECT count(*)::int AS rows FROM tables.row WHERE table_number = $1 GROUP BY xmin ORDER BY 1',
       [known.number],
     );
@@ -171,18 +171,18 @@ describe('createTableRows', () => {
 });
 
 describe('two processes', () => {
-  let doors: FrontDoor;
+  let publicApi: PublicApi;
   let shop: Client;
 
   beforeAll(async () => {
     const process = () => configured(TablesModule, TablesConfig);
-    doors = await startFrontDoor(GatewayModule, AdminModule, process(), process());
-    const { client: owner, token, workspaceId } = await doors.newAccount();
+    publicApi = await startPublicApi(GatewayModule, AdminModule, process(), process());
+    const { client: owner, token, workspaceId } = await publicApi.newAccount();
     const { bot } = await owner.createBot({ name: 'shop' });
-    shop = doors.client(token, workspaceId, bot.id);
+    shop = publicApi.client(token, workspaceId, bot.id);
   });
 
-  afterAll(() => doors?.stop());
+  afterAll(() => publicApi?.stop());
 
   const create = (rows: object[]) =>
     Promise.allSettled([1, 2].map(() => shop.createTableRows({ table: 'PricesTable', rows })));

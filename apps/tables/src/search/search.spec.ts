@@ -1,14 +1,14 @@
 import type { Client } from '@botpress/client';
 import { type EmbeddingAnswer, EmbeddingServer } from '@parley/testing/embedding-server';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 
 let embeddings: EmbeddingServer;
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let client: Client;
 let botId: string;
@@ -22,19 +22,19 @@ beforeAll(async () => {
     // Shorter than the lock timeout of Postgres.
     findTimeoutMs: 2_500,
   });
-  door = await startFrontDoor(GatewayModule, AdminModule, service);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, service);
+  alice = await api.newAccount();
   ({ client, botId } = await newBot());
 });
 
 afterAll(async () => {
-  await door?.stop();
+  await api?.stop();
   await embeddings?.stop();
 });
 
 async function newBot() {
   const { bot } = await alice.client.createBot({});
-  return { botId: bot.id, client: door.client(alice.token, alice.workspaceId, bot.id) };
+  return { botId: bot.id, client: api.client(alice.token, alice.workspaceId, bot.id) };
 }
 
 const text = { type: 'string', 'x-zui': { searchable: true } };
@@ -49,7 +49,7 @@ async function newTable(rows: object[] = [], columns: object = properties, owner
 }
 
 function indexed(table: string, owner = client) {
-  return until(
+  return waitFor(
     () => owner.getTable({ table }),
     ({ indexing }) => indexing === 0,
     20_000,
@@ -62,7 +62,7 @@ async function find(table: string, search: string, more: object = {}) {
 const ids = ({ rows }: { rows: { id: number }[] }) => rows.map(({ id }) => id);
 
 async function pointsOf(table: string): Promise<number> {
-  const [row] = await door.sql<{ count: string }>(
+  const [row] = await api.sql<{ count: string }>(
     `SELECT count(*) FROM tables.local_index_point JOIN tables."table" ON local_index_point.bot_id = 'tables:' || number WHERE name = $1`,
     [table],
   );
@@ -147,12 +147,12 @@ describe('search', () => {
       [4, false],
       [3, true],
     ]);
-    await until(
+    await waitFor(
       () => pointsOf(table),
       (count) => count === 2,
     );
-    await until(
-      () => door.sql('SELECT 1 FROM tables.dropped_point'),
+    await waitFor(
+      () => api.sql('SELECT 1 FROM tables.dropped_point'),
       (notes) => notes.length === 0,
     );
   });
@@ -177,7 +177,7 @@ describe('search', () => {
       note: { type: 'string' },
       loud: { type: 'string', 'x-zui': { searchable: true, computed } },
     });
-    await until(
+    await waitFor(
       () => client.getTable({ table }),
       ({ indexing, stale }) => indexing === 0 && stale === 0,
     );
@@ -222,15 +222,15 @@ describe('a passage index that does not respond', () => {
   it('times out for the caller and does not block later searches', async () => {
     const table = await newTable([{ text: 'bbbb' }]);
     await indexed(table);
-    await door.sql('BEGIN');
-    await door.sql('LOCK TABLE tables.local_index_point');
+    await api.sql('BEGIN');
+    await api.sql('LOCK TABLE tables.local_index_point');
 
-    const answer = await door.send(`POST /v1/tables/${table}/rows/find`, {
+    const answer = await api.send(`POST /v1/tables/${table}/rows/find`, {
       headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId },
       json: { search: 'bbbb' },
     });
 
-    await door.sql('ROLLBACK');
+    await api.sql('ROLLBACK');
     expect(answer).toMatchObject({ status: 504, json: { type: 'OperationTimeout' } });
     expect(ids(await find(table, 'bbbb'))).toEqual([1]);
   });
@@ -257,7 +257,7 @@ describe('an unavailable embedding server', () => {
     embeddings.order('nobody', { status, message: 'broken' });
     const table = await newTable([{ text: 'x' }]);
 
-    const answer = await door.send(`POST /v1/tables/${table}/rows/find`, {
+    const answer = await api.send(`POST /v1/tables/${table}/rows/find`, {
       headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId },
       json: { search: 'nobody' },
     });
@@ -273,7 +273,7 @@ describe('an unavailable embedding server', () => {
     const table = await newTable([{ text: 'x' }]);
 
     await expect(
-      door.send(`POST /v1/tables/${table}/rows/find`, {
+      api.send(`POST /v1/tables/${table}/rows/find`, {
         headers: { authorization: `Bearer ${alice.token}`, 'x-bot-id': botId },
         json: { search: 'unwanted' },
       }),
@@ -316,8 +316,8 @@ describe('an unavailable embedding server', () => {
     const order = (answer: EmbeddingAnswer) => ['locked', 'ready'].forEach((text) => embeddings.order(text, answer));
     order({ status: 401, message: 'no such key' });
     const table = await newTable([{ text: 'locked' }, { note: 'silent' }]);
-    await until(
-      () => door.sql(`SELECT 1 FROM tables.table_work WHERE last_error LIKE '%no such key%'`),
+    await waitFor(
+      () => api.sql(`SELECT 1 FROM tables.table_work WHERE last_error LIKE '%no such key%'`),
       (failed) => failed.length > 0,
     );
 
@@ -349,7 +349,7 @@ describe('an unavailable embedding server', () => {
 
     await client.deleteTableRows({ table, ids: [1] });
 
-    await until(
+    await waitFor(
       () => pointsOf(table),
       (count) => count === 1,
       20_000,
@@ -368,7 +368,7 @@ describe('a table whose last searchable column is no longer searchable', () => {
 
     await search(false);
 
-    await until(
+    await waitFor(
       () => pointsOf(table),
       (count) => count === 0,
     );
@@ -385,7 +385,7 @@ describe('a table that is emptied or deleted', () => {
     await indexed(emptied);
     await indexed(deleted);
     const tenants = () =>
-      door.sql(
+      api.sql(
         `SELECT 1 FROM tables.local_index_tenant WHERE NOT EXISTS (
            SELECT 1 FROM tables."table" WHERE local_index_tenant.bot_id = 'tables:' || number)`,
       );
@@ -393,8 +393,8 @@ describe('a table that is emptied or deleted', () => {
     await client.deleteTableRows({ table: emptied, deleteAllRows: true });
     await client.deleteTable({ table: deleted });
 
-    await until(
-      () => door.sql('SELECT 1 FROM tables.dropped_rows'),
+    await waitFor(
+      () => api.sql('SELECT 1 FROM tables.dropped_rows'),
       (notes) => notes.length === 0,
       20_000,
     );
@@ -409,12 +409,12 @@ describe('a passage index that has lost its points', () => {
   async function lose(...tables: string[]) {
     const tenants = `SELECT 'tables:' || number FROM tables."table" WHERE name = ANY ($1)`;
     for (const lost of ['local_index_point', 'local_index_tenant'])
-      await door.sql(`DELETE FROM tables.${lost} WHERE bot_id IN (${tenants})`, [tables]);
+      await api.sql(`DELETE FROM tables.${lost} WHERE bot_id IN (${tenants})`, [tables]);
   }
 
   async function reindex(input: object) {
-    const headers = { authorization: `Bearer ${door.operatorToken}` };
-    const { status, json } = await door.send('POST /operator/tables/reindex', { headers, json: input });
+    const headers = { authorization: `Bearer ${api.operatorToken}` };
+    const { status, json } = await api.send('POST /operator/tables/reindex', { headers, json: input });
     expect(status).toBe(200);
     return json as { tables: number; rows: number; next?: object };
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { TagQuery } from '@parley/contracts/query-fields';
-import { behindAllRows, type RowPlace } from '@parley/contracts/tables/reindex';
+import { behindAllRows, type RowKey } from '@parley/contracts/tables/reindex';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
@@ -81,7 +81,7 @@ export class TablesRepository {
   }
 
   /** First table, of one bot or of all, with a searchable column and possibly rows after this position. */
-  async findSearchable({ tableId, rowId }: RowPlace, botId?: string): Promise<TableRow | undefined> {
+  async findSearchable({ tableId, rowId }: RowKey, botId?: string): Promise<TableRow | undefined> {
     const [row] = await this.database.query<TableRow>(
       `SELECT ${whole}
        WHERE id >= $1 AND NOT (id = $1 AND $2::int = $3) AND ($4::text IS NULL OR bot_id = $4)

@@ -1,29 +1,29 @@
 import type { Client } from '@botpress/client';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
-import { until } from '@parley/testing/until';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 import { holdWork } from '../test/held-work';
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let client: Client;
 let other: Client;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
-  await holdWork(door);
-  alice = await door.newAccount();
+  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  await holdWork(api);
+  alice = await api.newAccount();
   [client, other] = await Promise.all([newBot(), newBot()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
 async function newBot(): Promise<Client> {
   const { bot } = await alice.client.createBot({ name: 'shop' });
-  return door.client(alice.token, alice.workspaceId, bot.id);
+  return api.client(alice.token, alice.workspaceId, bot.id);
 }
 
 type Options = Partial<Parameters<Client['createTable']>[0]>;
@@ -49,7 +49,7 @@ async function tableOf(name: string) {
 
 /** Stored rows: data by column key, in the order of their ids. */
 function storedRows(table: string) {
-  return door.sql<{
+  return api.sql<{
     id: number;
     key: string | null;
     data: Row;
@@ -139,9 +139,9 @@ describe('createTable', () => {
 
   it('refuses more tables than one list can return', async () => {
     const { bot } = await alice.client.createBot({ name: 'full' });
-    const full = door.client(alice.token, alice.workspaceId, bot.id);
+    const full = api.client(alice.token, alice.workspaceId, bot.id);
     await full.createTable({ name: 'first', schema: {} });
-    await door.sql(
+    await api.sql(
       `WITH state AS (
          INSERT INTO tables.table_state (number) SELECT nextval('tables.table_number') FROM generate_series(1, 499)
          RETURNING number)
@@ -297,7 +297,7 @@ describe('updateTable', () => {
       length: computed('l', 'name'),
     };
     const table = await newTable({ schema }, [{ name: 'cup' }, { name: 'pot' }]);
-    await door.sql(
+    await api.sql(
       `UPDATE tables.row SET stale = NULL, computed = NULL FROM tables."table" WHERE number = table_number AND name = $1`,
       [table],
     );
@@ -357,7 +357,7 @@ describe('updateTable', () => {
   it('increments the version of the table, so that no process writes rows by an outdated schema', async () => {
     const table = await newTable();
     const versionOf = async () => {
-      const [state] = await door.sql<{ version: number }>(
+      const [state] = await api.sql<{ version: number }>(
         'SELECT version FROM tables.table_state JOIN tables."table" USING (number) WHERE name = $1',
         [table],
       );
@@ -471,7 +471,7 @@ describe('a large table', () => {
 
   async function largeTable(schema: object): Promise<string> {
     const table = await newTable({ schema: schema });
-    await door.sql(
+    await api.sql(
       `WITH state AS (
          UPDATE tables.table_state SET next_row_id = next_row_id + $2 FROM tables."table"
          WHERE name = $1 AND table_state.number = "table".number RETURNING table_state.number)
@@ -484,12 +484,12 @@ describe('a large table', () => {
   }
 
   async function numberInKeys(table: string): Promise<string> {
-    const [row] = await door.sql<{ number: string }>('SELECT number FROM tables."table" WHERE name = $1', [table]);
+    const [row] = await api.sql<{ number: string }>('SELECT number FROM tables."table" WHERE name = $1', [table]);
     return Number(row!.number).toString(36);
   }
 
   async function jobsOf(table: string): Promise<string[]> {
-    const { jobs } = await until(
+    const { jobs } = await waitFor(
       () => client.getTableJobs({ table }),
       (answer) => answer.jobs.every(({ status }) => status === 'completed'),
       30_000,
@@ -548,7 +548,7 @@ describe('a large table', () => {
 
   it('refuses a key column above 150,000 rows and suggests an import', async () => {
     const table = await newTable({ keyColumn: 'name' }, [{ name: 'cup' }]);
-    await door.sql(
+    await api.sql(
       'UPDATE tables.table_state SET next_row_id = 150002 FROM tables."table" WHERE name = $1 AND table_state.number = "table".number',
       [table],
     );
@@ -561,7 +561,7 @@ describe('a large table', () => {
 
   it('keeps its keys when setting new ones times out', async () => {
     const table = await newTable({}, [{ name: 'tooSlow' }]);
-    await door.sql(`
+    await api.sql(`
       CREATE FUNCTION tables.too_slow() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$;
       CREATE TRIGGER too_slow BEFORE UPDATE ON tables.row FOR EACH ROW WHEN (NEW.key = '"tooSlow"')
@@ -573,7 +573,7 @@ describe('a large table', () => {
         /^keyColumn: setting the keys of all rows took more than 9 s; nothing was changed\./,
       ),
     );
-    await door.sql('DROP FUNCTION tables.too_slow CASCADE');
+    await api.sql('DROP FUNCTION tables.too_slow CASCADE');
     expect((await tableOf(table)).keyColumn).toBeNull();
   });
 });
@@ -756,7 +756,7 @@ describe('duplicateTable', () => {
 
     expect(rows).toBe(6000);
     expect(job).toEqual({ id: expect.stringMatching(/^job_/) as unknown, status: 'pending' });
-    const done = await until(
+    const done = await waitFor(
       () => client.getTableJobs({ table: copy.id }),
       ({ jobs }) => jobs[0]?.status === 'completed',
     );

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Loop } from '@parley/background/loop';
+import { PollingWorker } from '@parley/background/polling-worker';
 import type { Logger } from '@parley/logging/logger';
 import type { WorkKind } from '../computed/marks';
 import type { Lease, WorkRepository, WorkTables } from './work.repository';
@@ -30,7 +30,7 @@ const maxPauseMs = 60_000;
  * processes.
  */
 export class TableWorker {
-  private readonly loop: Loop;
+  private readonly loop: PollingWorker;
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<void>>();
 
@@ -44,7 +44,7 @@ export class TableWorker {
     private readonly batch: (lease: Lease, signal: AbortSignal) => Promise<BatchResult>,
   ) {
     const { kind, tables = 'all', intervalMs, logger } = options;
-    this.loop = new Loop({ name: `tables.${kind}.${tables}`, intervalMs, logger }, () => this.round());
+    this.loop = new PollingWorker({ name: `tables.${kind}.${tables}`, intervalMs, logger }, () => this.round());
   }
 
   start(): void {

@@ -3,7 +3,7 @@ import { createLogger } from '@parley/logging/logger';
 import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { tablesDatabase } from '../tables.module';
 import { dueNow } from './queue-sql';
@@ -86,7 +86,7 @@ describe('the queue of tables', () => {
     await test.database.transaction(async (tx) => {
       await tx.query(`INSERT INTO table_work (table_number, kind) VALUES (1, 'compute') ${dueNow}`);
       finished = work.finish(lease);
-      await until(() => lockWaits(tx));
+      await waitFor(() => lockWaits(tx));
     });
 
     await finished;
@@ -210,7 +210,7 @@ describe('a table worker', () => {
 
     start(async () => (--left > 0 ? 'more' : 'done'));
 
-    await until(queue, (rows) => rows.length === 0);
+    await waitFor(queue, (rows) => rows.length === 0);
     expect(left).toBe(0);
   });
 
@@ -225,10 +225,10 @@ describe('a table worker', () => {
       return 'done';
     });
 
-    await until(queue, (rows) => rows.length === 1);
+    await waitFor(queue, (rows) => rows.length === 1);
     expect(await queue()).toMatchObject([{ table_number: '1' }]);
     release();
-    await until(queue, (rows) => rows.length === 0);
+    await waitFor(queue, (rows) => rows.length === 0);
   });
 
   it('postpones a table that fails, and retries it', async () => {
@@ -240,8 +240,8 @@ describe('a table worker', () => {
       return 'done';
     });
 
-    await until(queue, (rows) => rows[0]?.last_error === 'broken');
-    await until(queue, (rows) => rows.length === 0);
+    await waitFor(queue, (rows) => rows[0]?.last_error === 'broken');
+    await waitFor(queue, (rows) => rows.length === 0);
     expect(tries).toBe(2);
   });
 
@@ -258,7 +258,7 @@ describe('a table worker', () => {
       return attempts.length === 3 ? 'done' : { pauseMs: 0, error: 'busy', ...progress };
     });
     for (const tries of [1, 2]) {
-      await until(queue, ([row]) => attempts.length === tries && row?.last_error === 'busy' && row.lease === null);
+      await waitFor(queue, ([row]) => attempts.length === tries && row?.last_error === 'busy' && row.lease === null);
       const [row] = await test.database.query<{ seconds: number }>(
         'SELECT extract(epoch FROM due_at - taken_at)::float8 AS seconds FROM table_work',
       );
@@ -266,7 +266,7 @@ describe('a table worker', () => {
       await test.database.query('UPDATE table_work SET due_at = now()');
     }
 
-    await until(queue, (rows) => rows.length === 0);
+    await waitFor(queue, (rows) => rows.length === 0);
     expect(attempts).toEqual(expected);
     expect(pauses[0]).toBeGreaterThanOrEqual(1);
     expect(pauses[1]).toBeGreaterThanOrEqual(expected[2]!);
@@ -289,13 +289,13 @@ describe('a table worker', () => {
     }, leaseMs);
     const isAlive = async () =>
       (await test.database.query(`SELECT 1 FROM table_work WHERE taken_at > now() - interval '1 minute'`)).length === 1;
-    await until(() => wasSilent);
-    await until(isAlive);
+    await waitFor(() => wasSilent);
+    await waitFor(isAlive);
 
     const taken = await take(leaseMs);
     release();
     expect(taken).toBeUndefined();
-    await until(queue, (rows) => rows.length === 0);
+    await waitFor(queue, (rows) => rows.length === 0);
   });
 
   it('aborts the batch when another worker has taken over', async () => {
@@ -313,7 +313,7 @@ describe('a table worker', () => {
       200,
     );
 
-    await until(
+    await waitFor(
       async () => aborted.length,
       (count) => count > 0,
     );
@@ -329,7 +329,7 @@ describe('a table worker', () => {
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
       return 'done';
     });
-    await until(
+    await waitFor(
       async () => begun,
       (yes) => yes,
     );

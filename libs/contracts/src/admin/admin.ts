@@ -12,7 +12,7 @@ import { shareableIds } from './shareable-ids';
 import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
-import { runtime } from './runtime';
+import { botDefinitions } from './bot-definitions';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { quotas, usage } from './usage';
 import { workspaces } from './workspaces';
@@ -34,7 +34,7 @@ export const admin = {
   personalAccessTokens,
   shareableIds,
   quotas,
-  runtime,
+  botDefinitions,
   sealedTexts: sealedTextOperations('admin'),
   usage,
   workspacePreferences,

@@ -3,7 +3,7 @@ import { recordChange } from '../admin/audit';
 import { botDeleted, botTransferred, endUsage } from '../admin/bots';
 import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
-import { recurringEventsChanged } from '../admin/runtime';
+import { recurringEventsChanged } from '../admin/bot-definitions';
 import { recordUsage } from '../admin/usage';
 import { workspaceChanged, workspaceDeleted } from '../admin/workspaces';
 import { users } from '../chat/users';

@@ -1,5 +1,5 @@
 import { eraseBotInChat } from '../admin/bots';
-import { keepRecurringEvents, runtime } from '../admin/runtime';
+import { keepRecurringEvents, botDefinitions } from '../admin/bot-definitions';
 import { chat } from '../chat/chat';
 import { signalChannel, signalsMissing } from '../chat/signals';
 import { type App, nothing } from './app';
@@ -7,7 +7,7 @@ import { type App, nothing } from './app';
 export const chatApp: App = {
   ...nothing,
   answers: chat,
-  asks: [runtime.get, runtime.webhook],
+  asks: [botDefinitions.get, botDefinitions.webhook],
   consumes: [eraseBotInChat, keepRecurringEvents],
   tells: [signalChannel, signalsMissing],
 };

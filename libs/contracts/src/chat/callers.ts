@@ -3,7 +3,7 @@ import { service } from '../access';
 import { operation } from '../operation';
 import { ChatEndpoint } from './endpoint-users';
 
-export class ChatPlace {
+export class ChatBot {
   @IsString()
   botId!: string;
 }
@@ -15,6 +15,6 @@ export const callers = {
       'Checks that the bot has a chat endpoint and that the user key of the caller, if any, is valid. Called before the body is read.',
     access: service,
     input: ChatEndpoint,
-    output: ChatPlace,
+    output: ChatBot,
   }),
 };

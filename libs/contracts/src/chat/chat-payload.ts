@@ -163,7 +163,7 @@ function listProblem(items: JsonSchema, value: unknown): string | undefined {
   if (!Array.isArray(value)) return 'must be an array';
   for (const [index, item] of value.entries()) {
     const found = problemOf(items, item);
-    if (found) return within(`[${index}]`, found);
+    if (found) return located(`[${index}]`, found);
   }
   return undefined;
 }
@@ -177,12 +177,12 @@ function objectProblem(schema: JsonSchema, value: unknown): string | undefined {
     if (isAbsent && !fitting.required.includes(name)) continue;
     if (isAbsent) return `.${name} is missing`;
     const found = problemOf(field, value[name]);
-    if (found) return within(`.${name}`, found);
+    if (found) return located(`.${name}`, found);
   }
   return undefined;
 }
 
-function within(place: string, problem: string): string {
+function located(place: string, problem: string): string {
   return `${place}${/^[.[]/.test(problem) ? '' : ' '}${problem}`;
 }
 

@@ -6,7 +6,7 @@ import { operation } from '../operation';
 /** Row id above all possible ones. */
 export const behindAllRows = 2_147_483_647;
 
-export class RowPlace {
+export class RowKey {
   @Length(1, 100)
   tableId!: string;
 
@@ -24,8 +24,8 @@ export class ReindexRows {
 
   /** Cursor: `next` of the previous answer; absent in the first call. */
   @Optional()
-  @Nested(RowPlace)
-  after?: RowPlace;
+  @Nested(RowKey)
+  after?: RowKey;
 }
 
 export class ReindexedRows {
@@ -39,8 +39,8 @@ export class ReindexedRows {
 
   /** Cursor of the next call; absent when all is done. */
   @Optional()
-  @Nested(RowPlace)
-  next?: RowPlace;
+  @Nested(RowKey)
+  next?: RowKey;
 }
 
 /** Called by the command `parley reindex`. */

@@ -204,7 +204,7 @@ export class FoundRows {
   warnings?: string[];
 }
 
-class Remarks {
+class RowProblems {
   /** Deviations from the request that affected no row. Row numbers start at 0. */
   @Optional()
   @IsString({ each: true })
@@ -216,13 +216,13 @@ class Remarks {
   errors?: string[];
 }
 
-export class StoredRows extends Remarks {
+export class StoredRows extends RowProblems {
   /** In the order of the request. */
   @ListOf(Row)
   rows!: Row[];
 }
 
-export class UpsertedRows extends Remarks {
+export class UpsertedRows extends RowProblems {
   @ListOf(Row)
   inserted!: Row[];
 

@@ -12,7 +12,7 @@ import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { broadcast, channel, instanceOperation } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
-import { until } from '@parley/testing/until';
+import { waitFor } from '@parley/testing/wait-for';
 import { lastValueFrom, map, tap } from 'rxjs';
 import { ParleyClient } from '../parley-client';
 import type { Driver } from '../driver';
@@ -255,7 +255,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const unknown = await outcomeOf(lastValueFrom(bus.emit('probe.emitted', {})));
     const unsent = await outcomeOf(lastValueFrom(bus.send('probe.emitted', { caller, input: {} })));
 
-    await until(() => heard.length > 0);
+    await waitFor(() => heard.length > 0);
     expect(heard).toEqual([{ number: 1 }]);
     expect([unknown.error, unsent.error]).toEqual([expect.any(TypeError), expect.any(TypeError)]);
   });
@@ -332,7 +332,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
 
     bus.broadcast(news, { text: 'hello' });
 
-    await until(() => heard.length === 2);
+    await waitFor(() => heard.length === 2);
     expect(heard.sort()).toEqual(['first: hello', 'third: hello']);
   });
 
@@ -345,7 +345,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     (await shared.connect()).broadcast('broadcast.probe.garbage', { head: '', body: '\u0001 not json' });
     bus.broadcast(news, { text: 'after' });
 
-    await until(() => heard.length > 0);
+    await waitFor(() => heard.length > 0);
     expect(heard).toEqual([{ text: 'after' }]);
   });
 
@@ -363,7 +363,9 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     for (const number of numbers) bus.publishTo(changes, 'key-1', { number });
     bus.publishTo(changes, 'key-2', { number: 'for the neighbour' });
 
-    await until(() => ['one', 'other'].every((name) => heard[name]!.length === 500) && heard['neighbour']!.length > 0);
+    await waitFor(
+      () => ['one', 'other'].every((name) => heard[name]!.length === 500) && heard['neighbour']!.length > 0,
+    );
     expect(heard).toEqual({ one: numbers, other: numbers, neighbour: ['for the neighbour'] });
   });
 
@@ -379,7 +381,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     bus.publishTo(changes, 'shared', data);
     data.list.push(3);
 
-    await until(() => heard.length === 2);
+    await waitFor(() => heard.length === 2);
     expect(heard).toEqual([[1], [1]]);
     expect(data).toEqual({ list: [1, 3] });
   });
@@ -394,7 +396,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
 
     for (const text of ['first', 'second', 'third']) bus.publishTo(changes, 'left', { text });
 
-    await until(() => heard.includes('third'));
+    await waitFor(() => heard.includes('third'));
     expect(heard.sort()).toEqual(['first', 'leaving: first', 'second', 'third']);
   });
 
@@ -410,7 +412,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     bus.publishTo(changes, 'garbage', { text: 'poison' });
     bus.publishTo(changes, 'garbage', { text: 'after' });
 
-    await until(() => heard.length === 2);
+    await waitFor(() => heard.length === 2);
     expect(heard).toEqual([{ text: 'poison' }, { text: 'after' }]);
   });
 
@@ -438,7 +440,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     new ParleyClient(leaving).subscribe(changes, 'drained', () => (heard += 1));
     await leaving.ready();
     const asked = Promise.all(Array.from({ length: 10 }, () => bus.call(slow, caller, {})));
-    await until(() => taken === 10);
+    await waitFor(() => taken === 10);
 
     let isDrained = false;
     const draining = leaving.drain().then(() => (isDrained = true));
@@ -465,7 +467,7 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     });
     await leaving.ready();
     const asked = outcomeOf(bus.call(endless, caller, {}));
-    await until(() => taken === 1);
+    await waitFor(() => taken === 1);
 
     await leaving.drain(50);
 

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Slots } from '@parley/background/slots';
+import { Semaphore } from '@parley/background/semaphore';
 import { openThreadPool } from '@parley/background/thread-pool';
 import type { CodeLimits, CodeOutcome, RowCode } from './row-code.worker';
 
@@ -18,9 +18,9 @@ const defaultLimits: CodeLimits = { timeoutMs: 250, stackKb: 256, resultLength: 
  */
 @Injectable()
 export class Sandbox implements OnApplicationShutdown {
-  private readonly slots = new Slots(threads);
+  private readonly slots = new Semaphore(threads);
   /** Separate slot, so that declaring a column does not wait for computations. */
-  private readonly readingSlots = new Slots(1);
+  private readonly readingSlots = new Semaphore(1);
   private readonly pool = openThreadPool(__dirname, 'row-code.worker', { maxThreads: threads + 1 });
 
   /**

@@ -35,7 +35,7 @@ export interface Sending {
 const clientCount = 8;
 
 /** Requests over keep-alive connections without retries, with recorded failures. */
-export class NotedRequests {
+export class RecordedRequests {
   readonly report: LoadReport = { answered: 0, failures: [] };
   private readonly clients = Array.from({ length: clientCount }, () => new KeepAliveClient());
   private readonly name = `load-${randomUUID()}`;

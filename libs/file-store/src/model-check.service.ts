@@ -5,7 +5,7 @@ import { IndexModelsRepository } from './index-models.repository';
 
 /** Refuses to start with an embedding model under which files would no longer be found. */
 @Injectable()
-export class ModelCheck implements OnModuleInit {
+export class ModelCheckService implements OnModuleInit {
   constructor(
     private readonly models: IndexModelsRepository,
     @Inject(embedder) private readonly active: Embedder,

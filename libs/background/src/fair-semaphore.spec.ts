@@ -1,9 +1,9 @@
-import { FairSlots, TooManyWaiting } from './fair-slots';
+import { FairSemaphore, TooManyWaiting } from './fair-semaphore';
 
 const manyWaiting = 100;
 
 function workplace(options: { size: number; maxEach: number; maxWaitingEach?: number }) {
-  const slots = new FairSlots({ maxWaitingEach: manyWaiting, ...options });
+  const slots = new FairSemaphore({ maxWaitingEach: manyWaiting, ...options });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const run = (name: string, signal?: AbortSignal) =>

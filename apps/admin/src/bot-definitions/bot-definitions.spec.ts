@@ -2,7 +2,7 @@ import type { Client } from '@botpress/client';
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
-import { type Account, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { AdminModule } from '../admin.module';
@@ -10,19 +10,19 @@ import { AdminModule } from '../admin.module';
 type Update = Omit<Parameters<Client['updateBot']>[0], 'id'>;
 type NewIntegration = Partial<Parameters<Client['createIntegration']>[0]>;
 
-let door: FrontDoor;
+let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  door = await startFrontDoor(GatewayModule, AdminModule, HubModule);
-  [alice, bob] = await Promise.all([door.newAccount(), door.newAccount()]);
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule);
+  [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
-afterAll(() => door?.stop());
+afterAll(() => api?.stop());
 
-const getRuntime = (botId: string) => door.call(admin.runtime.get, systemCaller('test'), { botId });
-const findWebhook = (webhookId: string) => door.call(admin.runtime.webhook, systemCaller('test'), { webhookId });
+const getDefinition = (botId: string) => api.call(admin.botDefinitions.get, systemCaller('test'), { botId });
+const findWebhook = (webhookId: string) => api.call(admin.botDefinitions.webhook, systemCaller('test'), { webhookId });
 
 let names = 0;
 const channel = { messages: {}, conversation: {}, message: {} };
@@ -41,7 +41,7 @@ async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
     'x-multiple-integrations': 'true',
   };
   const update = async (json: Update) => {
-    const answer = await door.send(`PUT /v1/admin/bots/${id}`, { headers, json });
+    const answer = await api.send(`PUT /v1/admin/bots/${id}`, { headers, json });
     if (answer.status !== 200) throw answer.json;
     return answer.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
   };
@@ -56,7 +56,7 @@ describe('the runtime of a bot', () => {
 
     const { id } = await newBot({ states, recurringEvents });
 
-    expect(await getRuntime(id)).toEqual({
+    expect(await getDefinition(id)).toEqual({
       botId: id,
       workspaceId: alice.workspaceId,
       states,
@@ -89,7 +89,7 @@ describe('the runtime of a bot', () => {
 
     await update({ plugins: { on: { id: plugin.id }, off: { id: plugin.id, enabled: false } } });
 
-    expect((await getRuntime(id)).states).toEqual({
+    expect((await getDefinition(id)).states).toEqual({
       own: { type: 'bot', schema },
       'on#count': { type: 'user', schema },
     });
@@ -123,7 +123,7 @@ describe('the runtime of a bot', () => {
       isChat: false,
       ...rest,
     });
-    expect((await getRuntime(id)).installations).toEqual([
+    expect((await getDefinition(id)).installations).toEqual([
       shown('chat', { isChat: true, channels: [], states: {} }),
       shown('one', { channels: ['group'], states }),
       shown('post', { channels: ['thread'], states: {} }),
@@ -138,7 +138,7 @@ describe('the runtime of a bot', () => {
 
     await bob.client.updateIntegration({ id: integrationId, visibility: 'private' });
 
-    expect((await getRuntime(id)).installations[1]).toMatchObject({ alias: 'hidden', channels: ['dm'] });
+    expect((await getDefinition(id)).installations[1]).toMatchObject({ alias: 'hidden', channels: ['dm'] });
   });
 
   it('contains an installation without channels and states when its version was deleted from the hub', async () => {
@@ -147,9 +147,9 @@ describe('the runtime of a bot', () => {
     await update({ integrations: { gone: { integrationId } } });
 
     // Simulates a deletion during the installation.
-    await door.sql('DELETE FROM hub.integration WHERE id = $1', [integrationId]);
+    await api.sql('DELETE FROM hub.integration WHERE id = $1', [integrationId]);
 
-    expect((await getRuntime(id)).installations[1]).toMatchObject({ alias: 'gone', channels: [], states: {} });
+    expect((await getDefinition(id)).installations[1]).toMatchObject({ alias: 'gone', channels: [], states: {} });
   });
 
   it('returns a 404 for a missing or deleted bot', async () => {
@@ -157,14 +157,14 @@ describe('the runtime of a bot', () => {
     await alice.client.deleteBot({ id });
 
     for (const botId of [id, 'none']) {
-      await expect(getRuntime(botId)).rejects.toMatchObject({ type: 'ResourceNotFound', code: 404 });
+      await expect(getDefinition(botId)).rejects.toMatchObject({ type: 'ResourceNotFound', code: 404 });
     }
   });
 });
 
 describe('without the hub', () => {
   it('returns a bot that has only the chat, and fails for a bot with other integrations', async () => {
-    const alone = await startFrontDoor(GatewayModule, AdminModule);
+    const alone = await startPublicApi(GatewayModule, AdminModule);
     const { client } = await alone.newAccount();
     const [simple, other] = [(await client.createBot({})).bot.id, (await client.createBot({})).bot.id];
     await alone.sql(
@@ -172,7 +172,7 @@ describe('without the hub', () => {
        VALUES ($1, 'slack', 'intver_slack', 'webhook_slack', true, 'registered', '{"name": "slack"}')`,
       [other],
     );
-    const ask = (botId: string) => alone.call(admin.runtime.get, systemCaller('test'), { botId });
+    const ask = (botId: string) => alone.call(admin.botDefinitions.get, systemCaller('test'), { botId });
 
     try {
       expect((await ask(simple)).installations).toMatchObject([{ alias: 'chat', channels: ['channel'] }]);
@@ -232,7 +232,7 @@ describe('a webhook', () => {
 describe('the recurring events of a bot', () => {
   const every = (cron: string) => ({ type: 'ticked', payload: {}, schedule: { cron } });
   const announced = async (botId: string) => {
-    const rows = await door.sql<{ data: object }>(
+    const rows = await api.sql<{ data: object }>(
       "SELECT data FROM admin.outbox WHERE subject = 'admin.recurringEventsChanged' AND data ->> 'botId' = $1 ORDER BY id",
       [botId],
     );
@@ -245,7 +245,7 @@ describe('the recurring events of a bot', () => {
     await update({ recurringEvents: { tick: null } });
 
     expect(await announced(id)).toEqual([1, 2, 3].map((revision) => ({ botId: id, revision })));
-    expect(await getRuntime(id)).toMatchObject({ recurringEventsRevision: 3, recurringEvents: { tock: {} } });
+    expect(await getDefinition(id)).toMatchObject({ recurringEventsRevision: 3, recurringEvents: { tock: {} } });
   });
 
   it('are not announced when an update leaves them out or fails, nor when other code is deployed', async () => {
@@ -257,7 +257,7 @@ describe('the recurring events of a bot', () => {
     await expect(update({ recurringEvents: Object.fromEntries(tooMany) })).rejects.toMatchObject({ code: 400 });
 
     expect(await announced(id)).toEqual([]);
-    expect(await getRuntime(id)).toMatchObject({ recurringEventsRevision: 0, recurringEvents: {} });
+    expect(await getDefinition(id)).toMatchObject({ recurringEventsRevision: 0, recurringEvents: {} });
   });
 
   it('get a revision of its own from each of many concurrent updates', async () => {
@@ -270,7 +270,7 @@ describe('the recurring events of a bot', () => {
     expect(await announced(id)).toEqual(
       expect.arrayContaining(Array.from({ length: 8 }, (_, n) => ({ botId: id, revision: n + 1 }))),
     );
-    const { recurringEvents, recurringEventsRevision } = await getRuntime(id);
+    const { recurringEvents, recurringEventsRevision } = await getDefinition(id);
     expect(recurringEventsRevision).toBe(8);
     expect(Object.keys(recurringEvents)).toHaveLength(8);
   });

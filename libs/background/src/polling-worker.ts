@@ -1,6 +1,6 @@
 import type { Logger } from '@parley/logging/logger';
 
-export interface LoopOptions {
+export interface PollingWorkerOptions {
   name: string;
   /** Pause after a round that found nothing to do. */
   intervalMs: number;
@@ -14,7 +14,7 @@ const maxTimerMs = 2 ** 31 - 1;
  * Polling worker: repeats a round of work in the background, one at a time. It starts at once when woken, and pauses
  * after a round without work and after a failure.
  */
-export class Loop {
+export class PollingWorker {
   private running?: Promise<void>;
   private stopping = false;
   private woken = false;
@@ -23,7 +23,7 @@ export class Loop {
 
   /** @param round returns true when there may be more to do; the next round then follows without a pause. */
   constructor(
-    private readonly options: LoopOptions,
+    private readonly options: PollingWorkerOptions,
     private readonly round: () => Promise<boolean>,
   ) {}
 

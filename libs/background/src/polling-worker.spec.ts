@@ -1,10 +1,10 @@
 import { createLogger } from '@parley/logging/logger';
-import { Loop } from './loop';
+import { PollingWorker } from './polling-worker';
 
 const logger = createLogger('test', 'silent');
 
-function loopOf(intervalMs: number, round: () => Promise<boolean>): Loop {
-  return new Loop({ name: 'test', intervalMs, logger }, round);
+function loopOf(intervalMs: number, round: () => Promise<boolean>): PollingWorker {
+  return new PollingWorker({ name: 'test', intervalMs, logger }, round);
 }
 
 const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { FrontDoor } from './front-door';
+import { PublicListener } from './public-listener';
 
 describe('the HTTP server before the platform has started', () => {
-  let door: FrontDoor;
+  let api: PublicListener;
 
   beforeEach(async () => {
-    door = await FrontDoor.listen(0, '127.0.0.1');
+    api = await PublicListener.listen(0, '127.0.0.1');
   });
 
-  afterEach(() => door.close(0));
+  afterEach(() => api.close(0));
 
   it.each([
     ['/v1/files', 503, 'Internal'],
@@ -18,7 +18,7 @@ describe('the HTTP server before the platform has started', () => {
     ['/chat/webhook/conversations/a/b/listen', 429, 'RateLimited'],
     ['/chat/webhook/conversations/a/listen?x-user-key=key', 429, 'RateLimited'],
   ])('answers %s with %d and Retry-After', async (path, status, type) => {
-    const answer = await fetch(`${door.url}${path}`);
+    const answer = await fetch(`${api.url}${path}`);
 
     expect(answer.status).toBe(status);
     expect(answer.headers.get('retry-after')).toBe('1');
@@ -26,7 +26,7 @@ describe('the HTTP server before the platform has started', () => {
   });
 
   it('refuses a WebSocket handshake in the same way', async () => {
-    const socket = new WebSocket(`${door.url.replace('http', 'ws')}/chat/webhook/conversations/a/listen`);
+    const socket = new WebSocket(`${api.url.replace('http', 'ws')}/chat/webhook/conversations/a/listen`);
 
     const [, answer] = (await once(socket, 'unexpected-response')) as [
       unknown,

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { loopDelayMs } from './loop-delay';
 import type { Metrics } from './metrics';
 
-export interface AdmissionOptions {
+export interface ConcurrencyLimiterOptions {
   /** Label value for the metrics, from a small fixed set. */
   place: string;
   max: number;
@@ -19,12 +19,12 @@ export class Overloaded extends Error {}
  * Load shedding: a concurrency limit that rejects requests at once instead of queueing them. In a queue that only
  * grows, all answers come too late.
  */
-export class Admission {
+export class ConcurrencyLimiter {
   private count = 0;
   private readonly countOf = new Map<string, number>();
   private readonly loopDelayMs: () => number;
 
-  constructor(private readonly options: AdmissionOptions) {
+  constructor(private readonly options: ConcurrencyLimiterOptions) {
     this.loopDelayMs = options.loopDelayMs ?? loopDelayMs;
     options.metrics.watchUnderWay(options.place, () => this.count);
   }

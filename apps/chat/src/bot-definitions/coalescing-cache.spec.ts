@@ -1,5 +1,5 @@
-import { until } from '@parley/testing/until';
-import { RecentAnswers } from './recent-answers';
+import { waitFor } from '@parley/testing/wait-for';
+import { CoalescingCache } from './coalescing-cache';
 
 interface Answer {
   of: string;
@@ -7,7 +7,7 @@ interface Answer {
 
 function newOracle() {
   const asked: { answer: (text: string) => void; fail: (reason: Error) => void }[] = [];
-  const answers = new RecentAnswers<Answer>(
+  const answers = new CoalescingCache<Answer>(
     10,
     () =>
       new Promise((resolve, reject) => {
@@ -15,7 +15,7 @@ function newOracle() {
       }),
   );
   const question = async (number: number) => {
-    await until(() => asked.length >= number);
+    await waitFor(() => asked.length >= number);
     return asked[number - 1]!;
   };
   return { asked, answers, question };

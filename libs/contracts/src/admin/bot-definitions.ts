@@ -5,12 +5,12 @@ import { JsonObject, ListOf, MapOf } from '../fields';
 import { IntegrationState } from '../hub/integration-definition';
 import { consumer, event, operation } from '../operation';
 
-export class GetBotRuntime {
+export class GetBotDefinition {
   @IsString()
   botId!: string;
 }
 
-export class RuntimeInstallation {
+export class ResolvedInstallation {
   @IsString()
   alias!: string;
 
@@ -40,7 +40,7 @@ export class RuntimeInstallation {
   states!: Record<string, IntegrationState>;
 }
 
-export class BotRuntime {
+export class ResolvedBotDefinition {
   @IsString()
   botId!: string;
 
@@ -59,8 +59,8 @@ export class BotRuntime {
   recurringEventsRevision!: number;
 
   /** By alias, including disabled ones. */
-  @ListOf(RuntimeInstallation)
-  installations!: RuntimeInstallation[];
+  @ListOf(ResolvedInstallation)
+  installations!: ResolvedInstallation[];
 }
 
 export class FindWebhook {
@@ -117,16 +117,16 @@ export const recurringEventsChanged = event({
 
 export const keepRecurringEvents = consumer({ name: 'chat.keepRecurringEvents', event: recurringEventsChanged });
 
-export const runtime = {
+export const botDefinitions = {
   get: operation({
-    subject: 'admin.runtime.get',
+    subject: 'admin.botDefinitions.get',
     summary: 'Gets the definition of a bot and its installations, as the runtime needs them.',
     access: service,
-    input: GetBotRuntime,
-    output: BotRuntime,
+    input: GetBotDefinition,
+    output: ResolvedBotDefinition,
   }),
   webhook: operation({
-    subject: 'admin.runtime.webhook',
+    subject: 'admin.botDefinitions.findByWebhookId',
     summary: 'Gets the bot and the installation that a webhook id belongs to.',
     access: service,
     input: FindWebhook,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { freePort } from '@parley/testing/free-port';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { AdminConfig } from '../../../admin/src/config';
@@ -21,12 +21,12 @@ import { TablesModule } from '../../../tables/src/tables.module';
 const sweepIntervalMs = 3_600_000;
 
 /** All services with operations in this process, on their own database. Files are indexed only with an embedding server. */
-export async function startWholeDoor({ embeddingsUrl }: { embeddingsUrl?: string } = {}): Promise<FrontDoor> {
-  const blobsDir = await mkdtemp(join(tmpdir(), 'parley-whole-door-'));
+export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: string } = {}): Promise<PublicApi> {
+  const blobsDir = await mkdtemp(join(tmpdir(), 'parley-whole-api-'));
   const contentPort = await freePort();
   const contentUrl = `http://127.0.0.1:${contentPort}`;
   const indexing = { blobsDir, embeddingsUrl };
-  const door = await startFrontDoor(
+  const api = await startPublicApi(
     GatewayModule,
     configured(AdminModule, AdminConfig),
     configured(HubModule, HubConfig),
@@ -35,12 +35,12 @@ export async function startWholeDoor({ embeddingsUrl }: { embeddingsUrl?: string
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),
   );
-  const files = door.apps[3]!;
+  const files = api.apps[3]!;
   await files.listen(contentPort, '127.0.0.1');
   return {
-    ...door,
+    ...api,
     stop: async () => {
-      await door.stop();
+      await api.stop();
       await rm(blobsDir, { recursive: true, force: true });
     },
   };

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type {
-  BotRuntime,
+  ResolvedBotDefinition,
   FindWebhook,
-  GetBotRuntime,
-  RuntimeInstallation,
+  GetBotDefinition,
+  ResolvedInstallation,
   WebhookTarget,
-} from '@parley/contracts/admin/runtime';
+} from '@parley/contracts/admin/bot-definitions';
 import type { Caller } from '@parley/contracts/caller';
 import { mapEntries } from '@parley/contracts/entries';
 import { notFound } from '@parley/contracts/errors';
@@ -15,7 +15,7 @@ import { type InstallableIntegration, resolution } from '@parley/contracts/hub/r
 import { SecretBox } from '@parley/secrets/secret-box';
 import { openConfiguration } from '../installations/installation.entity';
 import { prefixed } from '../installations/merged-definition';
-import { RuntimeRepository, type RuntimeRow } from './runtime.repository';
+import { BotDefinitionsRepository, type RuntimeRow } from './bot-definitions.repository';
 
 type Declared = Pick<InstallableIntegration, 'channels' | 'states'>;
 
@@ -26,16 +26,16 @@ const chat: Declared = {
 const deleted: Declared = { channels: [], states: {} };
 
 @Injectable()
-export class RuntimeService {
+export class BotDefinitionsService {
   constructor(
-    private readonly runtimes: RuntimeRepository,
+    private readonly botDefinitions: BotDefinitionsRepository,
     private readonly box: SecretBox,
     private readonly client: ParleyClient,
   ) {}
 
   /** Fails when the hub is needed and unavailable: callers would take a partial reply for the complete one. */
-  async get(caller: Caller, { botId }: GetBotRuntime): Promise<BotRuntime> {
-    const row = await this.runtimes.find(botId);
+  async get(caller: Caller, { botId }: GetBotDefinition): Promise<ResolvedBotDefinition> {
+    const row = await this.botDefinitions.find(botId);
     if (!row) throw notFound('bot', botId);
     const declared = await this.declaredBy(caller, row);
     return {
@@ -54,7 +54,7 @@ export class RuntimeService {
   }
 
   async webhook({ webhookId }: FindWebhook): Promise<WebhookTarget> {
-    const row = await this.runtimes.findWebhook(webhookId);
+    const row = await this.botDefinitions.findWebhook(webhookId);
     if (!row) throw notFound('webhook', webhookId);
     return {
       botId: row.bot_id,
@@ -86,7 +86,7 @@ export class RuntimeService {
 function toRuntimeInstallation(
   row: RuntimeRow['installations'][number],
   { channels, states }: Declared,
-): RuntimeInstallation {
+): ResolvedInstallation {
   return {
     alias: row.alias,
     integrationId: row.integration_id,

@@ -1,4 +1,4 @@
-export interface FairSlotsOptions {
+export interface FairSemaphoreOptions {
   size: number;
   /** Maximum of running tasks per tenant. */
   maxEach: number;
@@ -13,14 +13,14 @@ export class TooManyWaiting extends Error {}
  * tasks, on a tie to the tenant whose last task started the longest ago. So no tenant waits behind the whole queue of
  * another.
  */
-export class FairSlots {
+export class FairSemaphore {
   private count = 0;
   private readonly countOf = new Map<string, number>();
   private readonly queues = new Map<string, (() => void)[]>();
   private turns = 0;
   private readonly turnOf = new Map<string, number>();
 
-  constructor(private readonly options: FairSlotsOptions) {}
+  constructor(private readonly options: FairSemaphoreOptions) {}
 
   get waitingCount(): number {
     return [...this.queues.values()].reduce((sum, queue) => sum + queue.length, 0);

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { until } from '@parley/testing/until';
-import { Slots } from './slots';
+import { waitFor } from '@parley/testing/wait-for';
+import { Semaphore } from './semaphore';
 
 it('keeps the order of the results, whichever finishes first', async () => {
-  const slots = new Slots(3);
+  const slots = new Semaphore(3);
 
   const ends = new Map<string, () => void>();
 
@@ -12,7 +12,7 @@ it('keeps the order of the results, whichever finishes first', async () => {
     (name) => new Promise<string>((resolve) => ends.set(name, () => resolve(name))),
   );
   for (const name of ['c', 'b', 'd', 'a']) {
-    await until(() => ends.has(name));
+    await waitFor(() => ends.has(name));
     ends.get(name)!();
   }
 
@@ -20,7 +20,7 @@ it('keeps the order of the results, whichever finishes first', async () => {
 });
 
 it('never exceeds its size, over all calls', async () => {
-  const slots = new Slots(2);
+  const slots = new Semaphore(2);
   let running = 0;
   let most = 0;
   const work = async () => {
@@ -35,7 +35,7 @@ it('never exceeds its size, over all calls', async () => {
 });
 
 it('interleaves a small call with the work of a large one', async () => {
-  const slots = new Slots(1);
+  const slots = new Semaphore(1);
   const done: string[] = [];
   const work = async (name: string) => {
     await nextTurn();
@@ -48,7 +48,7 @@ it('interleaves a small call with the work of a large one', async () => {
 });
 
 it('removes an aborted call from the queue and gives its slot to the next', async () => {
-  const slots = new Slots(1);
+  const slots = new Semaphore(1);
   const abort = new AbortController();
   const started: string[] = [];
   const work = async (name: string) => {
@@ -67,7 +67,7 @@ it('removes an aborted call from the queue and gives its slot to the next', asyn
 });
 
 it('stops a call at its first failure, without effect on others', async () => {
-  const slots = new Slots(1);
+  const slots = new Semaphore(1);
   let started = 0;
   const failing = slots.map([1, 2, 3], async () => {
     started++;

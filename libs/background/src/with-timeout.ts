@@ -1,5 +1,5 @@
 /** Waits for the work with a timeout. False after the timeout; the work is not stopped. */
-export async function within(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+export async function withTimeout(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<boolean>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, false);

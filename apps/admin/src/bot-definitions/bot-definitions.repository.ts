@@ -23,7 +23,7 @@ export interface WebhookRow extends Pick<InstallationRow, 'alias' | 'integration
 }
 
 @Injectable()
-export class RuntimeRepository {
+export class BotDefinitionsRepository {
   constructor(private readonly database: Database) {}
 
   /** One round trip. Index bot_pkey, installation_pkey, bot_plugin_pkey. */

@@ -45,13 +45,13 @@ export interface Account {
 }
 
 /** Public API under test: gateway, admin and further apps in this process, with an operator who creates accounts. */
-export interface FrontDoor extends RunningService {
+export interface PublicApi extends RunningService {
   settings: AdminSettings;
   operatorToken: string;
   newAccount(): Promise<Account>;
   addMember(workspaceId: string, accountId: string, role: Role): Promise<void>;
   client(token: string, workspaceId?: string, botId?: string): Client;
-  send(line: string, options?: SendOptions): Promise<Answer>;
+  send(line: string, options?: SendOptions): Promise<TestResponse>;
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
 }
 
@@ -65,11 +65,11 @@ export function configured<Config extends ServiceConfig>(
 }
 
 /** @param others apps that the tested operations need besides admin. They receive its settings. */
-export async function startFrontDoor(
+export async function startPublicApi(
   gateway: AppModule<GatewaySettings>,
   admin: AppModule<AdminSettings>,
   ...others: AppModule<AdminSettings>[]
-): Promise<FrontDoor> {
+): Promise<PublicApi> {
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
     secretKey: randomBytes(32).toString('hex'),
     bootstrapToken: newToken('pat'),
@@ -140,7 +140,7 @@ export interface SendOptions {
   body?: string | Buffer;
 }
 
-export interface Answer {
+export interface TestResponse {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
@@ -149,7 +149,11 @@ export interface Answer {
 }
 
 /** Sends one request with an unnormalized path, which `fetch` would correct: `sendTo(url, 'GET /%zz')`. */
-export function sendTo(url: string, line: string, { headers = {}, json, body }: SendOptions = {}): Promise<Answer> {
+export function sendTo(
+  url: string,
+  line: string,
+  { headers = {}, json, body }: SendOptions = {},
+): Promise<TestResponse> {
   const [method, path] = line.split(' ') as [string, string];
   const { hostname, port } = new URL(url);
   const content = json === undefined ? body : JSON.stringify(json);

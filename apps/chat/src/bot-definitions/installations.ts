@@ -1,14 +1,14 @@
-import type { BotRuntime, RuntimeInstallation } from '@parley/contracts/admin/runtime';
+import type { ResolvedBotDefinition, ResolvedInstallation } from '@parley/contracts/admin/bot-definitions';
 
 /**
  * Enabled installation with this alias, otherwise the only one of the integration with this name. `own` is the alias of
  * the caller: if it matches, it wins.
  */
 export function namedInstallation(
-  { installations }: BotRuntime,
+  { installations }: ResolvedBotDefinition,
   aliasOrName: string,
   own: string | null,
-): RuntimeInstallation | undefined {
+): ResolvedInstallation | undefined {
   const enabled = installations.filter((installation) => installation.enabled);
   const self = enabled.find(({ alias }) => alias === own);
   if (self && [self.alias, self.name].includes(aliasOrName)) return self;
@@ -17,12 +17,15 @@ export function namedInstallation(
 }
 
 /** Default installation for a channel: the only one that has it, otherwise the native chat. */
-export function installationWith({ installations }: BotRuntime, channel: string): RuntimeInstallation | undefined {
+export function installationWith(
+  { installations }: ResolvedBotDefinition,
+  channel: string,
+): ResolvedInstallation | undefined {
   const able = installations.filter(({ enabled, channels }) => enabled && channels.includes(channel));
   return able.length === 1 ? able[0] : able.find(({ isChat }) => isChat);
 }
 
-export function channelsOf(installations: RuntimeInstallation[]): string {
+export function channelsOf(installations: ResolvedInstallation[]): string {
   const channels = installations
     .filter(({ enabled }) => enabled)
     .flatMap(({ alias, channels: names }) => names.map((name) => `${name} (of ${alias})`));

@@ -1,7 +1,7 @@
 import type { Value } from './ledger';
 import { patientFetch } from './patient-fetch';
 
-export interface Asked {
+export interface ApiAddress {
   url: string;
   token: string;
   workspaceId: string;
@@ -18,8 +18,8 @@ export type FoundValues = Map<string, Value[]>;
 const rowsPerPage = 1000;
 
 /** Reads the public API, page by page. */
-export class Asker {
-  constructor(private readonly asked: Asked) {}
+export class ApiClient {
+  constructor(private readonly asked: ApiAddress) {}
 
   /** Throws for an answer other than 200 and 404. */
   async ask(path: string, botId?: string, body?: object): Promise<{ status: number; body: unknown }> {

@@ -1,5 +1,5 @@
 /** Semaphore: at most `size` tasks run at once. The others wait in order (FIFO) and leave the queue when aborted. */
-export class Slots {
+export class Semaphore {
   private free: number;
   private readonly waiting: (() => void)[] = [];
 

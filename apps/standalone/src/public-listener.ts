@@ -26,7 +26,7 @@ export class CannotListen extends Error {
 }
 
 /** HTTP server of the embedded mode. Listens before anything else starts, so that a port in use is reported at once. */
-export class FrontDoor {
+export class PublicListener {
   private route: Route = refuse;
   private upgrade: Upgrade = refuseUpgrade;
   private readonly connections: Connections;
@@ -37,14 +37,14 @@ export class FrontDoor {
     onWebSocket(server, (request, socket, head) => this.upgrade(request, socket, head));
   }
 
-  static async listen(port: number, host: string): Promise<FrontDoor> {
+  static async listen(port: number, host: string): Promise<PublicListener> {
     const server = createServer();
     configureServer(server);
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error) => reject(new CannotListen(error, host, port)));
       server.listen(port, host, resolve);
     });
-    return new FrontDoor(server);
+    return new PublicListener(server);
   }
 
   get url(): string {

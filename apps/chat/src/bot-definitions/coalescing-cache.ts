@@ -6,7 +6,7 @@ const ttlMs = 1_000;
 const gatheringMs = 5;
 
 /** Coalescing read-through cache for another service. An answer that would cause a refusal is fetched again first. */
-export class RecentAnswers<T extends object> {
+export class CoalescingCache<T extends object> {
   private readonly known: LRUCache<string, T>;
   /** Refetches that have not been sent yet. */
   private readonly next = new Map<string, Promise<T>>();

@@ -10,7 +10,7 @@ import { nextModel } from './tokens';
 const restMs = 60_000;
 
 /** Next embedding model and its index, which is filled while the active one is searched. */
-export class NextModel {
+export class NextModelService {
   private restsUntil = 0;
 
   private constructor(
@@ -19,7 +19,7 @@ export class NextModel {
   ) {}
 
   /** Null unless configured. Throws ConfigError when it is the active model. */
-  static open(config: FileStoreConfig, database: Database, active: Embedder): NextModel | null {
+  static open(config: FileStoreConfig, database: Database, active: Embedder): NextModelService | null {
     const { nextEmbeddingsUrl: url } = config;
     if (!url) return null;
     const embedder = openEmbedder({
@@ -29,7 +29,7 @@ export class NextModel {
       embeddingsTimeoutMs: config.embeddingsTimeoutMs,
       embeddingsThreads: config.embeddingsThreads,
     });
-    if (embedder.model !== active.model) return new NextModel(embedder, openIndex(config, database, embedder));
+    if (embedder.model !== active.model) return new NextModelService(embedder, openIndex(config, database, embedder));
     throw new ConfigError([
       `NEXT_EMBEDDINGS_URL and NEXT_EMBEDDINGS_MODEL name the model "${active.model}", which is already active: set another one, or remove them.`,
     ]);
@@ -54,7 +54,7 @@ export class NextModel {
 
 @Injectable()
 export class CloseNextModel implements OnApplicationShutdown {
-  constructor(@Inject(nextModel) private readonly next: NextModel | null) {}
+  constructor(@Inject(nextModel) private readonly next: NextModelService | null) {}
 
   async onApplicationShutdown(): Promise<void> {
     await this.next?.embedder.close();

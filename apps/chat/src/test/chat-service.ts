@@ -1,5 +1,5 @@
 import { Client } from '@botpress/client';
-import { type Account, configured, type FrontDoor, startFrontDoor } from '@parley/testing/front-door';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
@@ -13,7 +13,7 @@ export interface ChatBot {
   asTeam: Client;
 }
 
-export interface ChatDoor extends FrontDoor {
+export interface ChatService extends PublicApi {
   alice: Account;
   /** Version id of the integration slack, which has the channels group and direct. */
   integrationId: string;
@@ -22,10 +22,10 @@ export interface ChatDoor extends FrontDoor {
 }
 
 /** Starts gateway, admin, a hub with one integration, and the chat service. */
-export async function startChatDoor(changes: Partial<ChatConfig> = {}): Promise<ChatDoor> {
+export async function startChat(changes: Partial<ChatConfig> = {}): Promise<ChatService> {
   const chat = configured(ChatModule, ChatConfig, { sweepIntervalMs: 100, ...changes });
-  const door = await startFrontDoor(GatewayModule, AdminModule, HubModule, chat);
-  const alice = await door.newAccount();
+  const api = await startPublicApi(GatewayModule, AdminModule, HubModule, chat);
+  const alice = await api.newAccount();
   const channels = { group: { messages: {} }, direct: { messages: {} } };
   const { integration } = await alice.client.createIntegration({ name: 'slack', version: '1.0.0', channels });
   const integrationId = integration.id;
@@ -36,14 +36,14 @@ export async function startChatDoor(changes: Partial<ChatConfig> = {}): Promise<
   });
   const newBot = async (definition: Parameters<Client['createBot']>[0] = {}): Promise<ChatBot> => {
     const { id } = (await alice.client.createBot(definition)).bot;
-    await door.send(`PUT /v1/admin/bots/${id}`, {
+    await api.send(`PUT /v1/admin/bots/${id}`, {
       headers: { ...headersOf(), 'x-multiple-integrations': 'true' },
       json: { integrations: { team: { integrationId } } },
     });
-    const own = { apiUrl: door.url, token: alice.token, workspaceId: alice.workspaceId, botId: id };
+    const own = { apiUrl: api.url, token: alice.token, workspaceId: alice.workspaceId, botId: id };
     return { id, client: new Client(own), asTeam: new Client({ ...own, integrationAlias: 'team' }) };
   };
-  return { ...door, alice, integrationId, headersOf, newBot };
+  return { ...api, alice, integrationId, headersOf, newBot };
 }
 
 /** Type and message of the error that the work fails with; type `none` if it succeeds. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Polls until the result passes the check, by default until it is true. Throws with the last result after the timeout. */
-export async function until<T>(
+export async function waitFor<T>(
   ask: () => Promise<T> | T,
   isWanted: (answer: T) => boolean = Boolean,
   timeoutMs = 25_000,
