@@ -80,6 +80,7 @@ export class FileStoreModule {
   static register(config: FileStoreConfig): DynamicModule {
     return {
       module: FileStoreModule,
+      global: true,
       imports: [
         PassagesModule.register(config, listKnownModels),
         TypeOrmModule.forFeature([IndexModelEntity, PassageEntity, UploadEntity]),

@@ -26,6 +26,7 @@ export class PassagesModule {
   static register(config: PassagesConfig, knownModels?: (sql: Sql) => Promise<KnownModel[]>): DynamicModule {
     return {
       module: PassagesModule,
+      global: true,
       providers: [
         { provide: embedder, useFactory: () => openEmbedder(config) },
         {

@@ -18,6 +18,7 @@ export class SealingModule {
     const keys = new SecretKeys(config);
     return {
       module: SealingModule,
+      global: true,
       controllers: [sealedTextsController(operations)],
       providers: [
         { provide: SecretKeys, useValue: keys },
