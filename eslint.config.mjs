@@ -116,7 +116,7 @@ export default defineConfig(
   },
   {
     // Matchers such as `expect.objectContaining()` are typed `any`, and tests read replies as they come.
-    files: ['**/*.spec.ts', 'libs/testing/**/*.ts', 'faults/**/*.ts', 'deploy/test/**/*.ts'],
+    files: ['**/*.spec.ts', 'libs/testing/**/*.ts', 'test/**/*.ts', 'deploy/test/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',
@@ -136,7 +136,7 @@ export default defineConfig(
     rules: { '@typescript-eslint/no-explicit-any': 'off' },
   },
   {
-    files: ['apps/cli/**/*.ts', 'apps/standalone/src/**/*.ts', 'bench/**/*.ts', 'faults/*/main.ts'],
+    files: ['apps/cli/**/*.ts', 'apps/standalone/src/**/*.ts', 'bench/**/*.ts', 'test/faults/*/main.ts'],
     rules: { 'no-console': 'off' },
   },
 );

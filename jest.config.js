@@ -35,7 +35,7 @@ const esmOnly = [
 
 module.exports = {
   rootDir: __dirname,
-  testMatch: ['apps', 'libs', 'faults', 'bench', 'deploy'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
+  testMatch: ['apps', 'libs', 'test', 'bench', 'deploy'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
   transform: { '^.+\\.(?:[jt]s|mjs)$': ['@swc/jest', { ...swc, swcrc: false }] },
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly})/)`],
   moduleNameMapper: { '^@parley/([^/]+)/(.*)$': '<rootDir>/libs/$1/src/$2' },

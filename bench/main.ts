@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
-import { optionsOrExit } from '../faults/command-line';
+import { optionsOrExit } from '../test/faults/command-line';
 import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '@parley/testing/api';
-import { Fleet } from '../faults/fleet';
+import { Fleet } from '../test/faults/fleet';
 import { markdown } from './corpus';
 import { httpRequest, type LoadResult, runLoad } from './load';
 import type { Result, Row } from './result';

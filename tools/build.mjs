@@ -11,7 +11,7 @@ const sources = [
   'apps',
   'libs',
   'bench',
-  'faults',
+  'test/faults',
   'package-lock.json',
   'nest-cli.json',
   'tsconfig.base.json',

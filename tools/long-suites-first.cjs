@@ -2,7 +2,7 @@ const { statSync } = require('node:fs');
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** Suites that start processes: none of them should come last, when one worker runs it alone. */
-const startsProcesses = /[\\/](faults|standalone|cli|local-postgres)[\\/]|\.distributed\.spec\.ts$/;
+const startsProcesses = /[\\/](test|standalone|cli|local-postgres)[\\/]|\.distributed\.spec\.ts$/;
 
 /** Jest sequencer: suites that start processes run first; with cached durations, the slowest first. */
 module.exports = class LongSuitesFirst extends Sequencer {

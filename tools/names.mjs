@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +24,7 @@ const roles = [
   'interceptor',
 ];
 const bannedFolders = ['common', 'helpers', 'shared', 'utils'];
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** Problem of a source file's name, from its path in the repository; null when it is valid. */
@@ -40,11 +41,13 @@ function complaint(path) {
   if (!isDistributedSpec && (suffixes.length > 1 || suffixes.some((role) => !roles.includes(role)))) {
     return `${path}: "${suffixes.join('.')}" is not a role. Valid roles: ${roles.join(', ')}.`;
   }
+  if (suffixes.length === 0 && /^@Injectable\(/m.test(readFileSync(join(root, path), 'utf8'))) {
+    return `${path}: the name of a file with an @Injectable class must end in its role. Valid roles: ${roles.join(', ')}.`;
+  }
   return null;
 }
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const complaints = ['apps', 'libs', 'faults', 'bench', 'deploy']
+const complaints = ['apps', 'libs', 'test', 'bench', 'deploy']
   .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`))
   .filter((path) => path.endsWith('.ts'))
   .map(complaint)

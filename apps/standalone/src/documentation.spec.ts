@@ -81,7 +81,7 @@ interface Link {
 }
 
 function pages(): string[] {
-  const nested = ['apps', 'bench', 'deploy', 'docs', 'faults', 'libs', 'test'].flatMap((folder) =>
+  const nested = ['apps', 'bench', 'deploy', 'docs', 'libs', 'test'].flatMap((folder) =>
     (readdirSync(folder, { recursive: true }) as string[]).map((name) => join(folder, name)),
   );
   return [...readdirSync('.'), ...nested].filter((name) => name.endsWith('.md') && !isFixture(name)).sort();

@@ -3,7 +3,7 @@ import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { run, startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import { describeExtension, DocumentedService } from './extending.behaviour';
-import { describePlatform } from './platform.behaviour';
+import { describePlatform } from '../e2e/platform.behaviour';
 
 interface OtlpSpan {
   name: string;

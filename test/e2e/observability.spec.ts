@@ -5,7 +5,7 @@ import type { PublicApi } from '@parley/testing/public-api';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { parse } from 'yaml';
-import { startAllServices } from './test/all-services';
+import { startAllServices } from '../support/all-services';
 
 const folder = 'deploy/helm/parley/files';
 const pages = 'docs/runbook';

@@ -1,6 +1,6 @@
 import type { Account, TestResponse, PublicApi, SendOptions } from '@parley/testing/public-api';
-import { type Fields, wrong } from './test/field-types';
-import { startAllServices } from './test/all-services';
+import { type Fields, wrong } from '../support/field-types';
+import { startAllServices } from '../support/all-services';
 
 let api: PublicApi;
 let owner: Account;

@@ -10,12 +10,12 @@ import { type Account, newAccount } from '@parley/testing/public-api';
 import { run } from '@parley/testing/running-platform';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
-import { AdminModule } from '../../admin/src/admin.module';
-import { AdminConfig } from '../../admin/src/config';
-import { GatewayConfig } from '../../gateway/src/config';
-import { GatewayModule } from '../../gateway/src/gateway.module';
-import { HubConfig } from '../../hub/src/config';
-import { HubModule } from '../../hub/src/hub.module';
+import { AdminModule } from '../../apps/admin/src/admin.module';
+import { AdminConfig } from '../../apps/admin/src/config';
+import { GatewayConfig } from '../../apps/gateway/src/config';
+import { GatewayModule } from '../../apps/gateway/src/gateway.module';
+import { HubConfig } from '../../apps/hub/src/config';
+import { HubModule } from '../../apps/hub/src/hub.module';
 
 const [first, second, third] = Array.from({ length: 3 }, () => randomBytes(32).toString('base64url')) as [
   string,

@@ -10,10 +10,10 @@ import type { RunningPlatform } from '@parley/testing/running-platform';
 import { describeChat } from './chat.behaviour';
 import { describeFiles } from './files.behaviour';
 import { describeTables } from './tables.behaviour';
-import { undeclared } from './test/answers';
-import { anonymous, call, callChat, clientMethods } from './test/client-methods';
-import { disagreements, requestOf, routedOperations, senderOf } from './test/requests';
-import { Tenant } from './test/tenant';
+import { undeclared } from '../support/answers';
+import { anonymous, call, callChat, clientMethods } from '../support/client-methods';
+import { disagreements, requestOf, routedOperations, senderOf } from '../support/requests';
+import { Tenant } from '../support/tenant';
 
 /** Operations of the public client. Without operations for `anyone`: their URL is the credential. */
 const publicOperations = routedOperations.filter(

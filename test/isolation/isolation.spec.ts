@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '@parley/contracts/operation';
 import type { TestResponse, PublicApi } from '@parley/testing/public-api';
-import { brokenPromises } from './test/answers';
-import { publicThings } from './test/public-things';
-import { ask, disagreements, type Request, requestOf, routedOperations, type Sender, senderOf } from './test/requests';
-import { storedRows } from './test/stored-rows';
-import { newName, Tenant } from './test/tenant';
-import { startAllServices } from './test/all-services';
+import { brokenPromises } from '../support/answers';
+import { publicThings } from '../support/public-things';
+import { ask, disagreements, type Request, requestOf, routedOperations, type Sender, senderOf } from '../support/requests';
+import { storedRows } from './stored-rows';
+import { newName, Tenant } from '../support/tenant';
+import { startAllServices } from '../support/all-services';
 
 // Tenant isolation: for each operation of the contracts, a request of one tenant with the ids of another.
 

@@ -419,7 +419,7 @@ export function disagreements(): string[] {
 
 export async function requestOf({ subject }: Operation, tenant: Tenant): Promise<Request> {
   const make = requests[subject];
-  if (!make) throw new Error(`${subject} has no request: add one to apps/standalone/src/test/requests.ts`);
+  if (!make) throw new Error(`${subject} has no request: add one to test/support/requests.ts`);
   return make(tenant);
 }
 

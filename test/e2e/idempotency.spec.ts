@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { allOperations } from '@parley/contracts/contracts';
 import type { Operation } from '@parley/contracts/operation';
 import type { TestResponse, PublicApi } from '@parley/testing/public-api';
-import { ask, type Request, requestOf, senderOf } from './test/requests';
-import { Tenant } from './test/tenant';
-import { startAllServices } from './test/all-services';
+import { ask, type Request, requestOf, senderOf } from '../support/requests';
+import { Tenant } from '../support/tenant';
+import { startAllServices } from '../support/all-services';
 
 let api: PublicApi;
 let alice: Tenant;

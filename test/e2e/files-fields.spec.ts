@@ -2,8 +2,8 @@ import { maxIndexedBytes } from '@parley/contracts/files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import type { Account, TestResponse, PublicApi, SendOptions } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
-import { type Fields, wrong } from './test/field-types';
-import { startAllServices } from './test/all-services';
+import { type Fields, wrong } from '../support/field-types';
+import { startAllServices } from '../support/all-services';
 
 const dayMs = 24 * 3_600_000;
 const minuteMs = 60_000;

@@ -1,7 +1,7 @@
 import { operatorToken } from '@parley/secrets/token';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { startDistributed } from '@parley/testing/running-platform';
-import { describeFuzz } from './test/fuzz.behaviour';
+import { describeFuzz } from './fuzz.behaviour';
 
 // Manual runs only: over NATS it finds hardly anything beyond the run in one process.
 const isWanted = process.env['FUZZ_CASES'] !== undefined;

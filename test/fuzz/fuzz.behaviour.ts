@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import type { Operation } from '@parley/contracts/operation';
 import { waitFor } from '@parley/testing/wait-for';
-import { brokenPromises } from './answers';
+import { brokenPromises } from '../support/answers';
 import { type Damage, damagesOf, longestText } from './inputs';
-import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from './requests';
-import { type Home, Tenant } from './tenant';
+import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from '../support/requests';
+import { type Home, Tenant } from '../support/tenant';
 
 /** Inputs that are not generated, with reasons. */
 const exclusions = [

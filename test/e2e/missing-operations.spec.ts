@@ -1,8 +1,8 @@
 import { allOperations, missingRoutes } from '@parley/contracts/contracts';
 import { type PublicApi, startPublicApi } from '@parley/testing/public-api';
-import { AdminModule } from '../../admin/src/admin.module';
-import { GatewayModule } from '../../gateway/src/gateway.module';
-import { anonymous, clientMethods } from './test/client-methods';
+import { AdminModule } from '../../apps/admin/src/admin.module';
+import { GatewayModule } from '../../apps/gateway/src/gateway.module';
+import { anonymous, clientMethods } from '../support/client-methods';
 
 let api: PublicApi;
 let methods: Map<string, string>;

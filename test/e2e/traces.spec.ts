@@ -3,7 +3,7 @@ import { EmbeddingServer } from '@parley/testing/embedding-server';
 import type { Account, PublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { type RecordedSpan, recordSpans } from '@parley/tracing/test/recorded-spans';
-import { startAllServices } from './test/all-services';
+import { startAllServices } from '../support/all-services';
 
 const content = 'The lighthouse keeper lives at the end of the pier.';
 const key = 'a-key-of-nobodys-business.txt';
