@@ -655,12 +655,25 @@ describe('Migrations', () => {
 
     await expect(newer.migrate()).rejects.toThrow(OutdatedSchema);
     await expect(newer.pendingMigrations()).rejects.toThrow(
-      /^The schema "things" was created by an older development version of Parley \(migration "Things1700000000001"\)/,
+      /^The schema "things" was created by an older development version of Parley or by another program: it has the migration "Things1700000000001"\./,
     );
 
     await expect(namesIn(older)).resolves.toEqual(['migrated']);
     await expect(older.query('SELECT 1 FROM migration')).resolves.toHaveLength(2);
     await Promise.all([older.close(), newer.close()]);
+  });
+
+  it('refuse a schema with tables of another program, and change nothing', async () => {
+    const options = { url: empty.url, schema: 'things', poolSize: 1 };
+    const other = await Database.open({ ...options, migrations: [] });
+    await other.query('CREATE SCHEMA things');
+    await other.query('CREATE TABLE things.theirs (name text)');
+    const database = await Database.open({ ...options, migrations });
+
+    await expect(database.migrate()).rejects.toThrow(/: it has a table "theirs", but no table "migration"\./);
+
+    await expect(other.query('SELECT FROM pg_tables WHERE schemaname = $1', ['things'])).resolves.toHaveLength(1);
+    await Promise.all([other.close(), database.close()]);
   });
 
   it('may exceed the statement timeout', async () => {

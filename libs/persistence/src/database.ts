@@ -27,11 +27,12 @@ export interface Transaction extends Sql {
   afterCommit(action: () => void): void;
 }
 
-/** A schema of an older development version. It was not changed. */
+/** A schema that this version cannot upgrade. It was not changed. */
 export class OutdatedSchema extends Error {
-  constructor(schema: string, migration: string) {
+  /** @param found what the schema has: the object of the sentence */
+  constructor(schema: string, found: string) {
     super(
-      `The schema "${schema}" was created by an older development version of Parley (migration "${migration}"), which this version cannot upgrade. Nothing was changed. Start with an empty database: in embedded mode, set PARLEY_DATA_DIR to a new folder; in distributed mode, see "From a development version" in docs/operations.md.`,
+      `The schema "${schema}" was created by an older development version of Parley or by another program: it has ${found}. This version cannot upgrade it. Nothing was changed. Start with an empty database: in embedded mode, set PARLEY_DATA_DIR to a new folder; in distributed mode, see "From a development version" in docs/operations.md.`,
     );
   }
 }
@@ -124,14 +125,17 @@ export class Database implements Sql {
     const { schema, migrations } = this.source.settings;
     const names = migrations.map((migration) => migration.name);
     if (names.length === 0) return [];
-    const [table] = await this.query<{ present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS present', [
-      `"${schema}".migration`,
+    const tables = await this.query<{ name: string }>('SELECT tablename AS name FROM pg_tables WHERE schemaname = $1', [
+      schema,
     ]);
-    if (!table?.present) return names;
+    if (!tables.some(({ name }) => name === 'migration')) {
+      if (tables[0]) throw new OutdatedSchema(schema, `a table "${tables[0].name}", but no table "migration"`);
+      return names;
+    }
     const applied = await this.query<{ name: string; timestamp: string }>('SELECT name, timestamp FROM migration');
     const first = Math.min(...names.map(timestampOf));
     const outdated = applied.find(({ timestamp }) => Number(timestamp) < first);
-    if (outdated) throw new OutdatedSchema(schema, outdated.name);
+    if (outdated) throw new OutdatedSchema(schema, `the migration "${outdated.name}"`);
     return names.filter((name) => !applied.some((row) => row.name === name));
   }
 
