@@ -34,7 +34,7 @@ export class RefreshInstallationsHandler {
   @Consumes(refreshInstallations)
   async handle({ kind, id, isDeleted, workspaceId }: HubEntryChanged, { event }: Delivery): Promise<void> {
     if (isDeleted) return kind === 'integration' ? this.forgetIntegration(id) : undefined;
-    if ((await this.installations.count(id)) === 0) return;
+    if ((await this.installations.countBotsByEntry(id)) === 0) return;
     const caller = systemCaller(event.id);
     if (kind === 'integration')
       await this.writeIntegrations(await this.findIntegrations(caller, workspaceId ?? '', [id]));
@@ -48,9 +48,9 @@ export class RefreshInstallationsHandler {
   @Consumes(refreshInstalled)
   async refreshInstalled({ botId, workspaceId }: InstallationsChanged, { event }: Delivery): Promise<void> {
     const caller = systemCaller(event.id);
-    const shown = await this.installations.listShown(botId);
+    const shown = await this.installations.listOldestSummaries(botId);
     if (shown.length > 0) await this.refreshShown(caller, workspaceId, shown);
-    const plugins = await this.installations.listPlugins(botId);
+    const plugins = await this.installations.listPluginsOfBot(botId);
     if (plugins.length > 0) await this.refreshPluginsOf(caller, workspaceId, plugins);
   }
 
@@ -96,7 +96,7 @@ export class RefreshInstallationsHandler {
     let batch: PluginOfBot[] = [];
     do {
       const last = batch.at(-1) ?? { bot_id: '', alias: '' };
-      batch = await this.installations.listPluginsShowing(kind, id, last, pluginsAtOnce);
+      batch = await this.installations.listPluginsContaining(kind, id, last, pluginsAtOnce);
       for (const workspaceId of new Set(batch.map((row) => row.workspace_id))) {
         await this.refreshPluginsOf(
           caller,
