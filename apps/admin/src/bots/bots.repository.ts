@@ -119,7 +119,7 @@ export class BotsRepository {
   }
 
   /** Increments the revision of the recurring events. Call it in the transaction that changes them. */
-  async nextRecurringEventsRevision(tx: Sql, id: string): Promise<number> {
+  async incrementRecurringEventsRevision(tx: Sql, id: string): Promise<number> {
     const [row] = await tx.query<{ revision: number }>(
       `UPDATE bot SET recurring_events_revision = recurring_events_revision + 1 WHERE id = $1
        RETURNING recurring_events_revision AS revision`,

@@ -30,7 +30,7 @@ export class RecurringEventsService {
   async reserve(tx: Transaction, { id: botId, workspace_id, definition }: BotRow): Promise<void> {
     const bytes = recurringBytes(definition.recurringEvents, this.config);
     await this.quotas.reserveForRecurringEvents(tx, { botId, workspaceId: workspace_id, bytes });
-    const revision = await this.bots.nextRecurringEventsRevision(tx, botId);
+    const revision = await this.bots.incrementRecurringEventsRevision(tx, botId);
     await this.outbox.add(tx, recurringEventsChanged, { botId, revision });
   }
 }

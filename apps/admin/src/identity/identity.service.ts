@@ -32,7 +32,7 @@ export class IdentityService {
     };
   }
 
-  async identify(gateway: Caller, input: Identify): Promise<Identity> {
+  async identify(requester: Caller, input: Identify): Promise<Identity> {
     if (input.kind === 'operator') return this.identifyOperator(input);
     const holder = await this.identities.findTokenHolder(input);
     if (!holder || holder.kind !== input.kind) throw unauthorized();
@@ -42,7 +42,7 @@ export class IdentityService {
       caller.integration = resolveInstallation(holder, input, caller.role);
       caller.quotas = this.quotas;
     }
-    if (input.userId !== undefined) caller.user = await this.resolveUser(gateway, caller.bot?.id, input.userId);
+    if (input.userId !== undefined) caller.user = await this.resolveUser(requester, caller.bot?.id, input.userId);
     return identity;
   }
 
@@ -52,8 +52,8 @@ export class IdentityService {
   }
 
   /** Asks the chat service. Throws Forbidden unless the bot has this user. */
-  private async resolveUser(gateway: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
-    const isKnown = botId !== undefined && (await this.client.call(users.exists, gateway, { botId, userId })).exists;
+  private async resolveUser(requester: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
+    const isKnown = botId !== undefined && (await this.client.call(users.exists, requester, { botId, userId })).exists;
     if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);
     return { id: userId };
   }

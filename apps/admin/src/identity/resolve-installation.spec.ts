@@ -4,9 +4,9 @@ import { hashToken } from '@parley/secrets/token';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
-import { HubCatalog, FakeHubModule } from '../test/fake-hub.module';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
-const hub = new HubCatalog();
+const hub = new FakeHub();
 const slack = hub.addIntegration('intver_slack', { name: 'slack' });
 const twice = hub.addIntegration('intver_twice', { name: 'twice' });
 

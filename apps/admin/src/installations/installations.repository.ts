@@ -42,7 +42,7 @@ export class InstallationsRepository {
   }
 
   /** Locks the bot's row and increments its revision. Undefined when the bot is gone. */
-  async nextRevision(tx: Transaction, botId: string): Promise<number | undefined> {
+  async incrementRevision(tx: Transaction, botId: string): Promise<number | undefined> {
     const [row] = await tx.query<{ revision: number }>(
       `UPDATE bot SET installation_revision = installation_revision + 1 WHERE id = $1
        RETURNING installation_revision AS revision`,
@@ -109,7 +109,7 @@ export class InstallationsRepository {
    * Updates up to `limit` installations with an outdated summary or status; returns their number. Index
    * installation_integration.
    */
-  async refreshIntegrations(
+  async updateOutdatedIntegrations(
     { summary, status, status_reason }: Pick<InstallationRow, 'summary' | 'status' | 'status_reason'>,
     limit: number,
   ): Promise<number> {
@@ -138,7 +138,7 @@ export class InstallationsRepository {
   }
 
   /** Index installation_integration. */
-  async markDeleted(integrationIds: string[]): Promise<void> {
+  async updateStatusOfDeleted(integrationIds: string[]): Promise<void> {
     await this.database.query(
       `UPDATE installation SET status = 'registration_failed', status_reason = $2, updated_at = now()
        WHERE integration_id = ANY($1::text[]) AND status_reason IS DISTINCT FROM $2`,
@@ -180,7 +180,7 @@ export class InstallationsRepository {
    * Optimistic concurrency: skips a plugin that was changed meanwhile, has newer or equal data, or was written since
    * `updated_at`.
    */
-  async refreshPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
+  async updateOutdatedPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
     await this.database.query(
       `UPDATE bot_plugin SET summary = fresh.summary, definition = fresh.definition, updated_at = now()
        FROM jsonb_populate_recordset(NULL::bot_plugin, $1) AS fresh

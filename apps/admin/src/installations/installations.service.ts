@@ -52,7 +52,7 @@ export class InstallationsService {
 
   /** Writes and announces the prepared changes. Throws `StaleRevisionError` when they are out of date, so that `change` retries. */
   async apply(tx: Transaction, caller: WorkspaceCaller, botId: string, prepared: PreparedChanges): Promise<void> {
-    const revision = await this.installations.nextRevision(tx, botId);
+    const revision = await this.installations.incrementRevision(tx, botId);
     if (revision !== prepared.revision + 1) throw new StaleRevisionError();
     await this.installations.applyWrites(tx, botId, prepared);
     await this.announce(tx, botId);
@@ -69,7 +69,7 @@ export class InstallationsService {
   }
 
   async addChat(tx: Transaction, botId: string): Promise<InstalledRows> {
-    await this.installations.nextRevision(tx, botId);
+    await this.installations.incrementRevision(tx, botId);
     await this.installations.insertChat(tx, botId);
     return this.announce(tx, botId);
   }

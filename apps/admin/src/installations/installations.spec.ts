@@ -7,11 +7,11 @@ import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { builtInChat } from './built-in-chat';
-import { HubCatalog, FakeHubModule } from '../test/fake-hub.module';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
 type Update = Omit<Parameters<Client['updateBot']>[0], 'id'>;
 
-const hub = new HubCatalog();
+const hub = new FakeHub();
 const slack = hub.addIntegration('intver_slack', {
   name: 'slack',
   channels: ['dm', 'channel'],

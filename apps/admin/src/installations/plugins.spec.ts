@@ -4,11 +4,11 @@ import { type Account, type PublicApi, startPublicApi } from '@parley/testing/pu
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
-import { HubCatalog, FakeHubModule } from '../test/fake-hub.module';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
 type Update = Omit<Parameters<Client['updateBot']>[0], 'id'>;
 
-const hub = new HubCatalog();
+const hub = new FakeHub();
 const hitl = 'ifver_hitl';
 const desk = hub.addIntegration('intver_desk', { name: 'desk', interfaces: { hitl } });
 const deskNext = hub.addIntegration('intver_desk_next', { name: 'desk', interfaces: { hitl } });

@@ -2,9 +2,9 @@ import { type Account, type PublicApi, startPublicApi } from '@parley/testing/pu
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { builtInChat } from './built-in-chat';
-import { HubCatalog, FakeHubModule } from '../test/fake-hub.module';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
-const hub = new HubCatalog();
+const hub = new FakeHub();
 const slack = hub.addIntegration('intver_slack', { name: 'slack' });
 const integrationId = builtInChat.id;
 

@@ -15,8 +15,8 @@ import type { ServiceConfig } from '@parley/service/config';
 import { ServiceModule } from '@parley/service/service.module';
 import { builtInChat } from '../installations/built-in-chat';
 
-/** Entries that the fake hub knows, and the calls that it received with a request of a user, not from the background. */
-export class HubCatalog {
+/** Entries of the fake hub, and the calls that it received with a request of a user, not from the background. */
+export class FakeHub {
   readonly integrations = new Map<string, InstallableIntegration>();
   readonly plugins = new Map<string, Omit<InstallablePlugin, 'alias'>>();
   readonly owners = new Map<string, string>();
@@ -78,15 +78,15 @@ function summary(id: string) {
   };
 }
 
-const catalogToken = Symbol('catalog');
+const fakeHubToken = Symbol('fake hub');
 
 @Controller()
 class ResolutionController {
-  constructor(@Inject(catalogToken) private readonly catalog: HubCatalog) {}
+  constructor(@Inject(fakeHubToken) private readonly hub: FakeHub) {}
 
   @Handles(resolution.integrations)
   async integrations(caller: Caller, { ids }: ResolveIntegrations) {
-    const integrations = ids.flatMap((id) => this.catalog.integrations.get(id) ?? []);
+    const integrations = ids.flatMap((id) => this.hub.integrations.get(id) ?? []);
     if (caller.account) await this.recordCall(`integrations ${ids.join(' ')}`);
     return { integrations };
   }
@@ -94,27 +94,27 @@ class ResolutionController {
   @Handles(resolution.plugins)
   async plugins(caller: Caller, { plugins }: ResolvePlugins) {
     const found = plugins.flatMap(({ alias, id }) => {
-      const plugin = this.catalog.plugins.get(id);
+      const plugin = this.hub.plugins.get(id);
       return plugin ? { ...plugin, alias } : [];
     });
     if (caller.account) await this.recordCall(`plugins ${plugins.map(({ id }) => id).join(' ')}`);
-    return { plugins: found, problems: this.catalog.problems };
+    return { plugins: found, problems: this.hub.problems };
   }
 
   @Handles(resolution.owner)
   async owner(_caller: Caller, { id }: FindIntegrationOwner) {
-    return { workspaceId: this.catalog.owners.get(id) ?? null };
+    return { workspaceId: this.hub.owners.get(id) ?? null };
   }
 
   private async recordCall(call: string): Promise<void> {
-    this.catalog.calls.push(call);
-    await this.catalog.beforeReply();
+    this.hub.calls.push(call);
+    await this.hub.beforeReply();
   }
 }
 
 @Module({})
 export class FakeHubModule {
-  static of(catalog: HubCatalog) {
+  static of(hub: FakeHub) {
     return {
       register: (config: ServiceConfig, platform: Platform): DynamicModule => ({
         module: FakeHubModule,
@@ -129,7 +129,7 @@ export class FakeHubModule {
           ),
         ],
         controllers: [ResolutionController],
-        providers: [{ provide: catalogToken, useValue: catalog }],
+        providers: [{ provide: fakeHubToken, useValue: hub }],
       }),
     };
   }

@@ -25,7 +25,7 @@ import type { Operation } from '@parley/contracts/operation';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
 import { AuditRepository } from '../audit/audit.repository';
-import { suggestHandles } from './handles';
+import { suggestHandles } from './suggest-handles';
 import { RolesRepository } from '../roles/roles.repository';
 import { toLabel, toPublicWorkspace, toWorkspace } from './workspace.entity';
 import { WorkspacesRepository } from './workspaces.repository';
