@@ -18,7 +18,7 @@ export class AccountsRepository {
   ) {}
 
   /** Throws AlreadyExists when another account has this email address. */
-  async create(tx: Sql, email: string): Promise<AccountRow> {
+  async insertAccount(tx: Sql, email: string): Promise<AccountRow> {
     const id = randomUUID();
     try {
       await tx.manager.insert(AccountEntity, { id, email });
@@ -46,7 +46,7 @@ export class AccountsRepository {
     return row;
   }
 
-  async find(id: string): Promise<AccountEntity | undefined> {
+  async findById(id: string): Promise<AccountEntity | undefined> {
     return (await this.accounts.findOneBy({ id })) ?? undefined;
   }
 
@@ -63,13 +63,13 @@ export class AccountsRepository {
    * Row lock: blocks new tokens, memberships and preferences of the account until the transaction ends. False when the
    * account is gone.
    */
-  async lock(tx: Transaction, id: string): Promise<boolean> {
+  async lockById(tx: Transaction, id: string): Promise<boolean> {
     const rows = await tx.query('SELECT 1 FROM account WHERE id = $1 FOR UPDATE', [id]);
     return rows.length > 0;
   }
 
   /** Cascades to the account's tokens, memberships and preferences. */
-  async delete(tx: Transaction, id: string): Promise<void> {
+  async deleteById(tx: Transaction, id: string): Promise<void> {
     await tx.manager.delete(AccountEntity, { id });
   }
 

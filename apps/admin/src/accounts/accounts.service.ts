@@ -38,7 +38,7 @@ export class AccountsService {
   ) {}
 
   async get({ account }: AccountCaller): Promise<AccountProfileReply> {
-    return reply(account.id, await this.accounts.find(account.id));
+    return reply(account.id, await this.accounts.findById(account.id));
   }
 
   async update({ account }: AccountCaller, change: UpdateAccount): Promise<AccountProfileReply> {
@@ -49,8 +49,8 @@ export class AccountsService {
   async delete(caller: AccountCaller) {
     const { id } = caller.account;
     await this.database.transaction(async (tx) => {
-      const locked = await this.workspaces.lockOfMember(tx, id);
-      if (!(await this.accounts.lock(tx, id))) throw notFound('account', id);
+      const locked = await this.workspaces.lockAllOfMember(tx, id);
+      if (!(await this.accounts.lockById(tx, id))) throw notFound('account', id);
       const memberships = await this.workspaces.listForLeaving(tx, id);
       if (memberships.some((workspace) => !locked.includes(workspace.id))) {
         throw unavailable('The account joined a workspace during this request. Try again.');
@@ -60,7 +60,7 @@ export class AccountsService {
       for (const workspace of memberships) {
         if (workspace.alone) await this.workspacesService.close(tx, caller, admin.accounts.delete, workspace);
         else {
-          await this.audit.add(tx, caller, {
+          await this.audit.insertChange(tx, caller, {
             workspaceId: workspace.id,
             action: 'REMOVE_WORKSPACE_MEMBER',
             operation: admin.accounts.delete,
@@ -69,8 +69,8 @@ export class AccountsService {
           });
         }
       }
-      await this.workspaces.passOn(tx, id);
-      await this.accounts.delete(tx, id);
+      await this.workspaces.reassignOwnedBy(tx, id);
+      await this.accounts.deleteById(tx, id);
       for (const workspace of memberships.filter(({ alone }) => !alone)) {
         await this.quotas.recount(tx, workspace.id, 'workspace_member_count');
       }
@@ -81,8 +81,8 @@ export class AccountsService {
 
   create({ email }: CreateAccount): Promise<AccountReply> {
     return this.database.transaction(async (tx) => {
-      const account = await this.accounts.create(tx, email);
-      const workspaceId = await this.workspaces.create(tx, account.id, {
+      const account = await this.accounts.insertAccount(tx, email);
+      const workspaceId = await this.workspaces.insertWithOwner(tx, account.id, {
         name: `${email}'s workspace`.slice(0, maxNameLength),
       });
       return { ...account, workspaceId };

@@ -158,8 +158,8 @@ describe('deleting an account', () => {
     expect(records).toContainEqual(
       expect.objectContaining({ action: 'REMOVE_WORKSPACE_MEMBER', userId: carol.accountId }),
     );
-    const told = await api.sql("SELECT data FROM admin.outbox WHERE subject = 'admin.workspaceDeleted'");
-    expect(told.map(({ data }) => data)).toEqual(
+    const events = await api.sql("SELECT data FROM admin.outbox WHERE subject = 'admin.workspaceDeleted'");
+    expect(events.map(({ data }) => data)).toEqual(
       expect.arrayContaining([{ workspaceId: carol.workspaceId }, { workspaceId: second.id }]),
     );
   });

@@ -25,8 +25,12 @@ export class BootstrapService implements OnModuleInit {
     const { bootstrapEmail, bootstrapToken } = this.config;
     await this.database.transaction(async (tx) => {
       if (!(await this.accounts.lockAndCheckEmpty(tx))) return;
-      const account = await this.accounts.create(tx, bootstrapEmail);
-      await this.workspaces.create(tx, account.id, { name: 'Default', handle: defaultHandle, isOperators: true });
+      const account = await this.accounts.insertAccount(tx, bootstrapEmail);
+      await this.workspaces.insertWithOwner(tx, account.id, {
+        name: 'Default',
+        handle: defaultHandle,
+        isOperators: true,
+      });
       await this.tokens.createOfAccount(tx, account.id, 'first token', bootstrapToken);
     });
   }

@@ -27,9 +27,9 @@ const newestFirst = new Keyset<AuditRecordRow>([
 export class AuditRepository {
   constructor(private readonly database: Database) {}
 
-  async add(tx: Transaction, caller: Caller, change: AuditedChange): Promise<void> {
+  async insertChange(tx: Transaction, caller: Caller, change: AuditedChange): Promise<void> {
     const { operation, ...rest } = change;
-    await this.insert(tx, {
+    await this.insertRecord(tx, {
       ...rest,
       operation: operation.subject,
       accountId: caller.account?.id,
@@ -39,12 +39,12 @@ export class AuditRepository {
     });
   }
 
-  async addEntry(tx: Transaction, entry: AuditEntry): Promise<void> {
-    await this.insert(tx, entry);
+  async insertReported(tx: Transaction, entry: AuditEntry): Promise<void> {
+    await this.insertRecord(tx, entry);
   }
 
   /** Index audit_record_recorded. */
-  async list(workspaceId: string, query: PageQuery) {
+  async listNewestOfWorkspace(workspaceId: string, query: PageQuery) {
     const limit = pageSize(query);
     const boundTo = [workspaceId];
     const values: unknown[] = [workspaceId];
@@ -58,7 +58,7 @@ export class AuditRepository {
     return newestFirst.page(rows, limit, boundTo);
   }
 
-  private async insert(tx: Transaction, entry: NewRecord): Promise<void> {
+  private async insertRecord(tx: Transaction, entry: NewRecord): Promise<void> {
     await tx.query(
       `INSERT INTO audit_record (id, workspace_id, account_id, email, address, action, operation, resource_id,
          resource_name, value, request_id, recorded_at)

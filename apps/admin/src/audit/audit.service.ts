@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountCaller } from '@parley/contracts/access';
 import type { AuditRecords, ListAuditRecords } from '@parley/contracts/admin/audit';
 import { Database } from '@parley/persistence/database';
-import { MembersRepository } from '../workspaces/members.repository';
+import { RolesRepository } from '../roles/roles.repository';
 import { toAuditRecord } from './audit-record.entity';
 import { AuditRepository } from './audit.repository';
 
@@ -11,12 +11,12 @@ export class AuditService {
   constructor(
     private readonly database: Database,
     private readonly audit: AuditRepository,
-    private readonly members: MembersRepository,
+    private readonly roles: RolesRepository,
   ) {}
 
   async list(caller: AccountCaller, query: ListAuditRecords): Promise<AuditRecords> {
-    await this.members.requireRole(this.database, caller, query.id, 'administer');
-    const { rows, nextToken } = await this.audit.list(query.id, query);
+    await this.roles.requireRole(this.database, caller, query.id, 'administer');
+    const { rows, nextToken } = await this.audit.listNewestOfWorkspace(query.id, query);
     return { records: rows.map(toAuditRecord), meta: { nextToken } };
   }
 }

@@ -15,6 +15,6 @@ export class RecordChangeHandler {
 
   @Consumes(recordChange)
   async handle(entry: AuditEntry, { event }: Delivery): Promise<void> {
-    await this.inbox.once(recordChange.name, event.id, (tx) => this.audit.addEntry(tx, entry));
+    await this.inbox.once(recordChange.name, event.id, (tx) => this.audit.insertReported(tx, entry));
   }
 }

@@ -14,8 +14,8 @@ export class BotDefinitionsController {
     return this.service.get(caller, input);
   }
 
-  @Handles(admin.botDefinitions.webhook)
-  webhook(_caller: Caller, input: FindWebhook) {
-    return this.service.webhook(input);
+  @Handles(admin.botDefinitions.findByWebhookId)
+  findByWebhookId(_caller: Caller, input: FindWebhook) {
+    return this.service.findByWebhookId(input);
   }
 }

@@ -3,7 +3,7 @@ import { Database } from '@parley/persistence/database';
 import type { BotDefinition } from '../bots/bot-definition';
 import type { InstallationRow, PluginDefinition } from '../installations/installation.entity';
 
-export interface RuntimeRow {
+export interface BotDefinitionRow {
   workspace_id: string;
   states: BotDefinition['states'];
   recurring_events: BotDefinition['recurringEvents'];
@@ -27,8 +27,8 @@ export class BotDefinitionsRepository {
   constructor(private readonly database: Database) {}
 
   /** One round trip. Index bot_pkey, installation_pkey, bot_plugin_pkey. */
-  async find(botId: string): Promise<RuntimeRow | undefined> {
-    const [row] = await this.database.query<RuntimeRow>(
+  async findByBotId(botId: string): Promise<BotDefinitionRow | undefined> {
+    const [row] = await this.database.query<BotDefinitionRow>(
       `SELECT workspace_id, recurring_events_revision,
          definition -> 'states' AS states, definition -> 'recurringEvents' AS recurring_events,
          (SELECT coalesce(json_agg(installed ORDER BY alias), '[]') FROM (
@@ -44,7 +44,7 @@ export class BotDefinitionsRepository {
   }
 
   /** Index installation_webhook_id_key. */
-  async findWebhook(webhookId: string): Promise<WebhookRow | undefined> {
+  async findByWebhookId(webhookId: string): Promise<WebhookRow | undefined> {
     const [row] = await this.database.query<WebhookRow>(
       `SELECT bot_id, workspace_id, blocked AS is_blocked, alias, integration_id, summary ->> 'name' AS name, enabled,
          configuration

@@ -15,7 +15,7 @@ import { type InstallableIntegration, resolution } from '@parley/contracts/hub/r
 import { SecretBox } from '@parley/secrets/secret-box';
 import { openConfiguration } from '../installations/installation.entity';
 import { prefixed } from '../installations/merged-definition';
-import { BotDefinitionsRepository, type RuntimeRow } from './bot-definitions.repository';
+import { BotDefinitionsRepository, type BotDefinitionRow } from './bot-definitions.repository';
 
 type Declared = Pick<InstallableIntegration, 'channels' | 'states'>;
 
@@ -35,7 +35,7 @@ export class BotDefinitionsService {
 
   /** Fails when the hub is needed and unavailable: callers would take a partial reply for the complete one. */
   async get(caller: Caller, { botId }: GetBotDefinition): Promise<ResolvedBotDefinition> {
-    const row = await this.botDefinitions.find(botId);
+    const row = await this.botDefinitions.findByBotId(botId);
     if (!row) throw notFound('bot', botId);
     const declared = await this.declaredBy(caller, row);
     return {
@@ -48,13 +48,13 @@ export class BotDefinitionsService {
       recurringEvents: mapEntries(row.recurring_events, ({ type, payload, schedule }) => ({ type, payload, schedule })),
       recurringEventsRevision: row.recurring_events_revision,
       installations: row.installations.map((installation) =>
-        toRuntimeInstallation(installation, declared.get(installation.integration_id) ?? deleted),
+        toResolvedInstallation(installation, declared.get(installation.integration_id) ?? deleted),
       ),
     };
   }
 
-  async webhook({ webhookId }: FindWebhook): Promise<WebhookTarget> {
-    const row = await this.botDefinitions.findWebhook(webhookId);
+  async findByWebhookId({ webhookId }: FindWebhook): Promise<WebhookTarget> {
+    const row = await this.botDefinitions.findByWebhookId(webhookId);
     if (!row) throw notFound('webhook', webhookId);
     return {
       botId: row.bot_id,
@@ -70,7 +70,7 @@ export class BotDefinitionsService {
   }
 
   /** By version id. One call to the hub for all integrations except the built-in chat. */
-  private async declaredBy(caller: Caller, row: RuntimeRow): Promise<Map<string, Declared>> {
+  private async declaredBy(caller: Caller, row: BotDefinitionRow): Promise<Map<string, Declared>> {
     const known = new Map<string, Declared>([[chatIntegration.id, chat]]);
     const ids = [...new Set(row.installations.map((installation) => installation.integration_id))].filter(
       (id) => !known.has(id),
@@ -83,8 +83,8 @@ export class BotDefinitionsService {
   }
 }
 
-function toRuntimeInstallation(
-  row: RuntimeRow['installations'][number],
+function toResolvedInstallation(
+  row: BotDefinitionRow['installations'][number],
   { channels, states }: Declared,
 ): ResolvedInstallation {
   return {

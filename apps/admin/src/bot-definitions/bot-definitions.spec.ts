@@ -22,7 +22,8 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 const getDefinition = (botId: string) => api.call(admin.botDefinitions.get, systemCaller('test'), { botId });
-const findWebhook = (webhookId: string) => api.call(admin.botDefinitions.webhook, systemCaller('test'), { webhookId });
+const findWebhook = (webhookId: string) =>
+  api.call(admin.botDefinitions.findByWebhookId, systemCaller('test'), { webhookId });
 
 let names = 0;
 const channel = { messages: {}, conversation: {}, message: {} };
@@ -41,9 +42,9 @@ async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
     'x-multiple-integrations': 'true',
   };
   const update = async (json: Update) => {
-    const answer = await api.send(`PUT /v1/admin/bots/${id}`, { headers, json });
-    if (answer.status !== 200) throw answer.json;
-    return answer.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
+    const response = await api.send(`PUT /v1/admin/bots/${id}`, { headers, json });
+    if (response.status !== 200) throw response.json;
+    return response.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
   };
   return { id, update };
 }

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
 import { Database, type Sql } from '@parley/persistence/database';
-import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
+import { visible } from '../bot-visibility/bot-visibility.repository';
 import { BotEntity } from './bot.entity';
-import { visible } from './bots.repository';
-import type { Viewer } from './viewer';
+import type { Viewer } from '../bot-visibility/viewer';
 
 interface AllowlistRow {
   setting: AllowlistSetting;
@@ -15,7 +14,7 @@ interface AllowlistRow {
 export class BotAllowlistRepository {
   constructor(private readonly database: Database) {}
 
-  async find({ workspaceId, accountId }: Viewer, botId: string): Promise<AllowlistRow | undefined> {
+  async findByBot({ workspaceId, accountId }: Viewer, botId: string): Promise<AllowlistRow | undefined> {
     const [row] = await this.database.query<AllowlistRow>(
       `SELECT allowlist AS setting,
          ARRAY(SELECT account_id FROM bot_allowed_member WHERE bot_id = bot.id ORDER BY account_id) AS account_ids
@@ -25,7 +24,7 @@ export class BotAllowlistRepository {
     return row;
   }
 
-  async set(tx: Sql, botId: string, setting: AllowlistSetting): Promise<void> {
+  async updateSetting(tx: Sql, botId: string, setting: AllowlistSetting): Promise<void> {
     await tx.manager.update(BotEntity, { id: botId }, { allowlist: setting });
   }
 
@@ -33,7 +32,7 @@ export class BotAllowlistRepository {
    * Adds the accounts that are members of the workspace. Returns the members among `accountIds`, including those listed
    * before.
    */
-  async add(tx: Sql, botId: string, workspaceId: string, accountIds: string[]): Promise<string[]> {
+  async allowMembers(tx: Sql, botId: string, workspaceId: string, accountIds: string[]): Promise<string[]> {
     const rows = await tx.query<{ account_id: string }>(
       `WITH member AS (
          SELECT account_id FROM workspace_member WHERE workspace_id = $2 AND account_id = ANY($3::text[]) FOR KEY SHARE
@@ -47,16 +46,10 @@ export class BotAllowlistRepository {
     return rows.map(({ account_id }) => account_id);
   }
 
-  async remove(tx: Sql, botId: string, accountIds: string[]): Promise<void> {
+  async disallowMembers(tx: Sql, botId: string, accountIds: string[]): Promise<void> {
     await tx.query('DELETE FROM bot_allowed_member WHERE bot_id = $1 AND account_id = ANY($2::text[])', [
       botId,
       accountIds,
     ]);
-  }
-
-  /** Resets the allowlist to its default: open to all users of the workspace. */
-  async clear(tx: Sql, botId: string): Promise<void> {
-    await tx.manager.delete(BotAllowedMemberEntity, { bot_id: botId });
-    await this.set(tx, botId, 'ALL_WORKSPACE_USERS');
   }
 }

@@ -9,7 +9,7 @@ import { Database } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
 import { BotsRepository } from './bots.repository';
-import { viewerOf } from './viewer';
+import { viewerOf } from '../bot-visibility/viewer';
 
 @Injectable()
 export class BotAllowlistService {
@@ -22,26 +22,26 @@ export class BotAllowlistService {
   ) {}
 
   async get(caller: WorkspaceCaller, { botId }: AllowlistedBotId): Promise<BotAllowlist> {
-    const row = await this.allowlists.find(viewerOf(caller), botId);
+    const row = await this.allowlists.findByBot(viewerOf(caller), botId);
     if (!row) throw notFound('bot', botId);
     return { setting: row.setting, users: row.account_ids.map((id) => ({ id })) };
   }
 
   async update(caller: WorkspaceCaller, { botId, setting, users = {} }: UpdateBotAllowlist) {
     const workspaceId = caller.workspace.id;
-    const wanted = Object.keys(users).filter((id) => users[id]);
-    const unwanted = Object.keys(users).filter((id) => !users[id]);
+    const allowed = Object.keys(users).filter((id) => users[id]);
+    const disallowed = Object.keys(users).filter((id) => !users[id]);
     await this.database.transaction(async (tx) => {
-      const bot = await this.bots.lock(tx, viewerOf(caller), botId);
+      const bot = await this.bots.lockVisible(tx, viewerOf(caller), botId);
       if (!bot) throw notFound('bot', botId);
-      if (setting) await this.allowlists.set(tx, botId, setting);
-      const members = await this.allowlists.add(tx, botId, workspaceId, wanted);
-      const stranger = wanted.find((id) => !members.includes(id));
-      if (stranger !== undefined) {
-        throw new ApiError('ReferenceNotFound', `users: "${stranger}" is not a member of this workspace.`);
+      if (setting) await this.allowlists.updateSetting(tx, botId, setting);
+      const members = await this.allowlists.allowMembers(tx, botId, workspaceId, allowed);
+      const nonMember = allowed.find((id) => !members.includes(id));
+      if (nonMember !== undefined) {
+        throw new ApiError('ReferenceNotFound', `users: "${nonMember}" is not a member of this workspace.`);
       }
-      await this.allowlists.remove(tx, botId, unwanted);
-      await this.audit.add(tx, caller, {
+      await this.allowlists.disallowMembers(tx, botId, disallowed);
+      await this.audit.insertChange(tx, caller, {
         workspaceId,
         action: 'UPDATE_BOT',
         operation: admin.botAllowlist.update,

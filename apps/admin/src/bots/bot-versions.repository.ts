@@ -35,7 +35,7 @@ export class BotVersionsRepository {
   }
 
   /** Creates a version from the deployed code. Undefined when the bot has no code. */
-  async create(
+  async insertFromDeployedCode(
     tx: Sql,
     botId: string,
     { name, description }: { name: string; description?: string },
@@ -51,7 +51,7 @@ export class BotVersionsRepository {
     return row;
   }
 
-  async deploy(tx: Sql, botId: string, versionId: string): Promise<{ name: string } | undefined> {
+  async deployVersion(tx: Sql, botId: string, versionId: string): Promise<{ name: string } | undefined> {
     const [row] = await tx.query<{ name: string }>(
       `UPDATE bot SET version_id = bot_version.id, deployed_at = now(), ${touched} FROM bot_version
        WHERE bot.id = $1 AND bot_version.bot_id = bot.id AND bot_version.id = $2 RETURNING bot_version.name`,
@@ -61,11 +61,11 @@ export class BotVersionsRepository {
   }
 
   /** Newest first. Index bot_version_position. */
-  async list(botId: string): Promise<BotVersionRow[]> {
+  async listNewestOfBot(botId: string): Promise<BotVersionRow[]> {
     return this.database.query(`SELECT ${columns} FROM bot_version WHERE bot_id = $1 ORDER BY position DESC`, [botId]);
   }
 
-  async has(botId: string, id: string): Promise<boolean> {
+  async hasVersion(botId: string, id: string): Promise<boolean> {
     const rows = await this.database.query('SELECT 1 FROM bot_version WHERE bot_id = $1 AND id = $2', [botId, id]);
     return rows.length > 0;
   }

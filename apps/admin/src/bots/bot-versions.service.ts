@@ -16,11 +16,12 @@ import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { AuditRepository } from '../audit/audit.repository';
+import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
 import { AdminConfig } from '../config';
 import { toBotVersion } from './bot-version.entity';
 import { BotVersionsRepository } from './bot-versions.repository';
 import { BotsRepository } from './bots.repository';
-import { viewerOf } from './viewer';
+import { viewerOf } from '../bot-visibility/viewer';
 
 const urlLifetimeMs = 15 * 60_000;
 
@@ -32,6 +33,7 @@ export class BotVersionsService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
+    private readonly botVisibility: BotVisibilityRepository,
     private readonly versions: BotVersionsRepository,
     private readonly audit: AuditRepository,
     keys: SecretKeys,
@@ -43,12 +45,12 @@ export class BotVersionsService {
 
   async list(caller: WorkspaceCaller, { id }: BotId): Promise<BotVersions> {
     await this.requireBot(caller, id);
-    return { versions: (await this.versions.list(id)).map(toBotVersion) };
+    return { versions: (await this.versions.listNewestOfBot(id)).map(toBotVersion) };
   }
 
   async get(caller: WorkspaceCaller, { id, versionId }: BotVersionId): Promise<BotVersionUrl> {
     await this.requireBot(caller, id);
-    if (!(await this.versions.has(id, versionId))) throw notFound('bot version', versionId);
+    if (!(await this.versions.hasVersion(id, versionId))) throw notFound('bot version', versionId);
     const query = this.signature.sign(scopeOf(id, versionId), {}, new Date(Date.now() + urlLifetimeMs));
     return { url: `${this.publicUrl}/v1/admin/bots/${id}/versions/${versionId}/code?${query}` };
   }
@@ -63,16 +65,16 @@ export class BotVersionsService {
 
   async create(caller: WorkspaceCaller, { id, ...input }: CreateBotVersion): Promise<BotVersionReply> {
     return this.database.transaction(async (tx) => {
-      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      const bot = await this.bots.lockVisible(tx, viewerOf(caller), id);
       if (!bot) throw notFound('bot', id);
-      const version = await this.versions.create(tx, id, input);
+      const version = await this.versions.insertFromDeployedCode(tx, id, input);
       if (!version) {
         throw new ApiError(
           'InvalidPayload',
           `The bot "${id}" has no code. Update the bot with code before you create a version.`,
         );
       }
-      await this.audit.add(tx, caller, {
+      await this.audit.insertChange(tx, caller, {
         workspaceId: caller.workspace.id,
         action: 'UNKNOWN',
         operation: admin.botVersions.create,
@@ -86,11 +88,11 @@ export class BotVersionsService {
 
   async deploy(caller: WorkspaceCaller, { id, versionId }: DeployBotVersion) {
     await this.database.transaction(async (tx) => {
-      const bot = await this.bots.lock(tx, viewerOf(caller), id);
+      const bot = await this.bots.lockVisible(tx, viewerOf(caller), id);
       if (!bot) throw notFound('bot', id);
-      const version = await this.versions.deploy(tx, id, versionId);
+      const version = await this.versions.deployVersion(tx, id, versionId);
       if (!version) throw new ApiError('ReferenceNotFound', `versionId: the bot has no version "${versionId}".`);
-      await this.audit.add(tx, caller, {
+      await this.audit.insertChange(tx, caller, {
         workspaceId: caller.workspace.id,
         action: 'DEPLOY_BOT',
         operation: admin.botVersions.deploy,
@@ -103,7 +105,7 @@ export class BotVersionsService {
   }
 
   private async requireBot(caller: WorkspaceCaller, id: string): Promise<void> {
-    if (!(await this.bots.has(viewerOf(caller), id))) throw notFound('bot', id);
+    if (!(await this.botVisibility.isVisible(viewerOf(caller), id))) throw notFound('bot', id);
   }
 }
 

@@ -3,11 +3,17 @@ import { Handles } from '@parley/transport/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type { BotId, CreateBot, GetBot, ListBots, TransferBot, UpdateBot } from '@parley/contracts/admin/bots';
+import { BotDeletionService } from './bot-deletion.service';
+import { BotTransferService } from './bot-transfer.service';
 import { BotsService } from './bots.service';
 
 @Controller()
 export class BotsController {
-  constructor(private readonly service: BotsService) {}
+  constructor(
+    private readonly service: BotsService,
+    private readonly deletion: BotDeletionService,
+    private readonly transfers: BotTransferService,
+  ) {}
 
   @Handles(admin.bots.create)
   create(caller: WorkspaceCaller, input: CreateBot) {
@@ -31,12 +37,12 @@ export class BotsController {
 
   @Handles(admin.bots.delete)
   delete(caller: WorkspaceCaller, input: BotId) {
-    return this.service.delete(caller, input);
+    return this.deletion.delete(caller, input);
   }
 
   @Handles(admin.bots.transfer)
   transfer(caller: WorkspaceCaller, input: TransferBot) {
-    return this.service.transfer(caller, input);
+    return this.transfers.transfer(caller, input);
   }
 
   @Handles(admin.bots.rotateSigningSecret)

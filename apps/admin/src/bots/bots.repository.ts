@@ -4,19 +4,18 @@ import type { CreateBot, ListBots, UpdateBot } from '@parley/contracts/admin/bot
 import { Database, type Sql } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { tagConditions } from '@parley/persistence/tags';
+import { visible } from '../bot-visibility/bot-visibility.repository';
+import type { Viewer } from '../bot-visibility/viewer';
 import { installedColumns } from '../installations/installations.repository';
+import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
 import type { BotDefinition } from './bot-definition';
-import type { BotEntryRow, BotRow, LockedBotRow } from './bot.entity';
-import type { Viewer } from './viewer';
+import { BotEntity, type BotEntryRow, type BotRow, type LockedBotRow } from './bot.entity';
 
 const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';
 const columns = `${entryColumns}, workspace_id, description, dev, medias, max_execution_time, always_alive,
   definition, signing_secret,
   ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by, ${installedColumns}`;
 
-/** Condition for bots visible to a `Viewer`: `$1` is `workspaceId`, `$2` is `accountId`. */
-export const visible = `bot.workspace_id = $1 AND ($2::text IS NULL OR bot.allowlist = 'ALL_WORKSPACE_USERS'
-  OR EXISTS (SELECT 1 FROM bot_allowed_member WHERE bot_id = bot.id AND account_id = $2))`;
 /** Strictly increasing, even when the clock stands still or goes back. */
 export const touched = "updated_at = greatest(now(), bot.updated_at + interval '1 millisecond')";
 
@@ -41,7 +40,7 @@ interface ChangedBot {
 export class BotsRepository {
   constructor(private readonly database: Database) {}
 
-  async create(tx: Sql, input: CreateBot, bot: NewBot): Promise<BotRow> {
+  async insertBot(tx: Sql, input: CreateBot, bot: NewBot): Promise<BotRow> {
     const [row] = await tx.query<BotRow>(
       `INSERT INTO bot (id, workspace_id, name, description, dev, type, url, tags, medias, max_execution_time, definition,
          signing_secret, secrets, created_by, deployed_at)
@@ -69,7 +68,7 @@ export class BotsRepository {
     return row!;
   }
 
-  async find({ workspaceId, accountId }: Viewer, id: string): Promise<BotRow | undefined> {
+  async findVisible({ workspaceId, accountId }: Viewer, id: string): Promise<BotRow | undefined> {
     const [row] = await this.database.query<BotRow>(`SELECT ${columns} FROM bot WHERE ${visible} AND id = $3`, [
       workspaceId,
       accountId,
@@ -78,17 +77,8 @@ export class BotsRepository {
     return row;
   }
 
-  async has({ workspaceId, accountId }: Viewer, id: string): Promise<boolean> {
-    const rows = await this.database.query(`SELECT 1 FROM bot WHERE ${visible} AND id = $3`, [
-      workspaceId,
-      accountId,
-      id,
-    ]);
-    return rows.length > 0;
-  }
-
   /** Row lock: blocks other changes of the bot until the transaction ends. */
-  async lock(tx: Sql, { workspaceId, accountId }: Viewer, id: string): Promise<LockedBotRow | undefined> {
+  async lockVisible(tx: Sql, { workspaceId, accountId }: Viewer, id: string): Promise<LockedBotRow | undefined> {
     const [row] = await tx.query<LockedBotRow>(
       `SELECT ${columns}, secrets FROM bot WHERE ${visible} AND id = $3 FOR NO KEY UPDATE`,
       [workspaceId, accountId, id],
@@ -97,7 +87,7 @@ export class BotsRepository {
   }
 
   /** Needs the bot's row lock. */
-  async update(tx: Sql, input: UpdateBot, changed: ChangedBot): Promise<BotRow> {
+  async updateLocked(tx: Sql, input: UpdateBot, changed: ChangedBot): Promise<BotRow> {
     const [row] = await tx.query<BotRow>(
       `UPDATE bot SET name = coalesce($2, name), description = coalesce($3, description), type = coalesce($4, type),
          url = CASE WHEN $5 THEN $6 ELSE url END, medias = coalesce($7, medias), layers = coalesce($8, layers),
@@ -129,7 +119,7 @@ export class BotsRepository {
   }
 
   /** Increments the revision of the recurring events. Call it in the transaction that changes them. */
-  async nextRecurringEventsRevision(tx: Sql, id: string): Promise<number> {
+  async incrementRecurringEventsRevision(tx: Sql, id: string): Promise<number> {
     const [row] = await tx.query<{ revision: number }>(
       `UPDATE bot SET recurring_events_revision = recurring_events_revision + 1 WHERE id = $1
        RETURNING recurring_events_revision AS revision`,
@@ -138,12 +128,15 @@ export class BotsRepository {
     return row!.revision;
   }
 
-  async transfer(tx: Sql, id: string, workspaceId: string): Promise<void> {
+  /** Resets the allowlist to its default: open to all users of the workspace. */
+  async moveToWorkspace(tx: Sql, id: string, workspaceId: string): Promise<void> {
+    await tx.manager.delete(BotAllowedMemberEntity, { bot_id: id });
+    await tx.manager.update(BotEntity, { id }, { allowlist: 'ALL_WORKSPACE_USERS' });
     await tx.query(`UPDATE bot SET workspace_id = $2, ${touched} WHERE id = $1`, [id, workspaceId]);
   }
 
   /** Keeps the replaced secret valid until `formerValidUntil`. */
-  async rotateSigningSecret(tx: Sql, id: string, sealed: string, formerValidUntil: Date): Promise<void> {
+  async replaceSigningSecret(tx: Sql, id: string, sealed: string, formerValidUntil: Date): Promise<void> {
     await tx.query('DELETE FROM bot_former_signing_secret WHERE bot_id = $1 AND valid_until <= now()', [id]);
     await tx.query(
       `INSERT INTO bot_former_signing_secret (bot_id, secret, valid_until)
@@ -154,7 +147,7 @@ export class BotsRepository {
   }
 
   /** Excludes definitions, which may be large. Index bot_created or bot_updated. */
-  async list({ workspaceId, accountId }: Viewer, query: ListBots) {
+  async listVisible({ workspaceId, accountId }: Viewer, query: ListBots) {
     const { dev, tags, integrationNames, pluginNames, sortField = 'createdAt', sortDirection = 'desc' } = query;
     const keyset = new Keyset<BotEntryRow>(
       [
@@ -183,7 +176,11 @@ export class BotsRepository {
   }
 
   /** Cascades to the bot's API keys and installations. */
-  async delete(tx: Sql, workspaceId: string, id: string): Promise<{ name: string; revision: number } | undefined> {
+  async deleteOfWorkspace(
+    tx: Sql,
+    workspaceId: string,
+    id: string,
+  ): Promise<{ name: string; revision: number } | undefined> {
     const [row] = await tx.query<{ name: string; revision: number }>(
       `DELETE FROM bot WHERE workspace_id = $1 AND id = $2
        RETURNING name, installation_revision AS revision`,

@@ -313,11 +313,11 @@ describe('deleting a bot', () => {
 
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.type] : []));
     expect(failures).toEqual(['ResourceNotFound', 'ResourceNotFound', 'ResourceNotFound']);
-    const told = await api.sql("SELECT 1 FROM admin.outbox WHERE subject = $1 AND data ->> 'botId' = $2", [
+    const events = await api.sql("SELECT 1 FROM admin.outbox WHERE subject = $1 AND data ->> 'botId' = $2", [
       'admin.botDeleted',
       bot.id,
     ]);
-    expect(told).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 
   it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {

@@ -32,7 +32,7 @@ export class IdentityRepository {
    * Resolves the credential and the context headers of a request in one round trip. Indexes token_hash_key and, for an
    * implied workspace, workspace_member_account.
    */
-  async find({
+  async findTokenHolder({
     tokenHash,
     workspaceId,
     isWorkspaceImplied,

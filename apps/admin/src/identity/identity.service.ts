@@ -10,7 +10,7 @@ import { SecretKeys } from '@parley/secrets/secret-keys';
 import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../config';
 import { quotaOf } from '../usage/quota-amounts';
-import { namedInstallation } from './named-installation';
+import { resolveInstallation } from './resolve-installation';
 import { IdentityRepository, type TokenHolder } from './identity.repository';
 
 /** Resolves a credential and the context headers to a caller, or throws Unauthorized or Forbidden. */
@@ -32,17 +32,17 @@ export class IdentityService {
     };
   }
 
-  async identify(asker: Caller, input: Identify): Promise<Identity> {
+  async identify(requester: Caller, input: Identify): Promise<Identity> {
     if (input.kind === 'operator') return this.identifyOperator(input);
-    const holder = await this.identities.find(input);
+    const holder = await this.identities.findTokenHolder(input);
     if (!holder || holder.kind !== input.kind) throw unauthorized();
     const identity = identifiers[holder.kind](holder, input);
     const { caller } = identity;
     if (caller.bot) {
-      caller.integration = namedInstallation(holder, input, caller.role);
+      caller.integration = resolveInstallation(holder, input, caller.role);
       caller.quotas = this.quotas;
     }
-    if (input.userId !== undefined) caller.user = await this.namedUser(asker, caller.bot?.id, input.userId);
+    if (input.userId !== undefined) caller.user = await this.resolveUser(requester, caller.bot?.id, input.userId);
     return identity;
   }
 
@@ -52,8 +52,8 @@ export class IdentityService {
   }
 
   /** Asks the chat service. Throws Forbidden unless the bot has this user. */
-  private async namedUser(asker: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
-    const isKnown = botId !== undefined && (await this.client.call(users.exists, asker, { botId, userId })).exists;
+  private async resolveUser(requester: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
+    const isKnown = botId !== undefined && (await this.client.call(users.exists, requester, { botId, userId })).exists;
     if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);
     return { id: userId };
   }

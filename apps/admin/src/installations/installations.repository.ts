@@ -32,7 +32,7 @@ export interface PluginOfBot extends Pick<PluginRow, 'alias' | 'plugin_id' | 'in
 export class InstallationsRepository {
   constructor(private readonly database: Database) {}
 
-  async find(workspaceId: string, botId: string): Promise<InstalledOfBot | undefined> {
+  async findOfBot(workspaceId: string, botId: string): Promise<InstalledOfBot | undefined> {
     const [row] = await this.database.query<InstalledOfBot>(
       `SELECT workspace_id, installation_revision AS revision, ${installedColumns} FROM bot
        WHERE workspace_id = $1 AND id = $2`,
@@ -42,7 +42,7 @@ export class InstallationsRepository {
   }
 
   /** Locks the bot's row and increments its revision. Undefined when the bot is gone. */
-  async nextRevision(tx: Transaction, botId: string): Promise<number | undefined> {
+  async incrementRevision(tx: Transaction, botId: string): Promise<number | undefined> {
     const [row] = await tx.query<{ revision: number }>(
       `UPDATE bot SET installation_revision = installation_revision + 1 WHERE id = $1
        RETURNING installation_revision AS revision`,
@@ -52,7 +52,7 @@ export class InstallationsRepository {
   }
 
   /** Reads the installations as this transaction sees them, its own writes included. */
-  async get(tx: Transaction, botId: string): Promise<InstalledOfBot> {
+  async getOfBot(tx: Transaction, botId: string): Promise<InstalledOfBot> {
     const [row] = await tx.query<InstalledOfBot>(
       `SELECT workspace_id, installation_revision AS revision, ${installedColumns} FROM bot WHERE id = $1`,
       [botId],
@@ -60,7 +60,7 @@ export class InstallationsRepository {
     return row!;
   }
 
-  async addChat(tx: Transaction, botId: string): Promise<void> {
+  async insertChat(tx: Transaction, botId: string): Promise<void> {
     await tx.manager.insert(InstallationEntity, {
       bot_id: botId,
       alias: chatAlias,
@@ -73,7 +73,7 @@ export class InstallationsRepository {
   }
 
   /** Upsert by alias: an existing installation keeps its webhook id. */
-  async write(tx: Transaction, botId: string, writes: InstallationWrites): Promise<void> {
+  async applyWrites(tx: Transaction, botId: string, writes: InstallationWrites): Promise<void> {
     await tx.query(
       `WITH removed AS (DELETE FROM installation WHERE bot_id = $1 AND alias = ANY($2))
        DELETE FROM bot_plugin WHERE bot_id = $1 AND alias = ANY($3)`,
@@ -109,7 +109,7 @@ export class InstallationsRepository {
    * Updates up to `limit` installations with an outdated summary or status; returns their number. Index
    * installation_integration.
    */
-  async refreshIntegrations(
+  async updateOutdatedIntegrations(
     { summary, status, status_reason }: Pick<InstallationRow, 'summary' | 'status' | 'status_reason'>,
     limit: number,
   ): Promise<number> {
@@ -129,7 +129,7 @@ export class InstallationsRepository {
   }
 
   /** Integrations of the bot except the chat, each with the `updatedAt` of its oldest stored summary. */
-  async listShown(botId: string): Promise<{ id: string; updatedAt: string }[]> {
+  async listOldestSummaries(botId: string): Promise<{ id: string; updatedAt: string }[]> {
     return this.database.query(
       `SELECT integration_id AS id, min(summary ->> 'updatedAt') AS "updatedAt" FROM installation
        WHERE bot_id = $1 AND integration_id <> $2 GROUP BY integration_id`,
@@ -138,7 +138,7 @@ export class InstallationsRepository {
   }
 
   /** Index installation_integration. */
-  async markDeleted(integrationIds: string[]): Promise<void> {
+  async updateStatusOfDeleted(integrationIds: string[]): Promise<void> {
     await this.database.query(
       `UPDATE installation SET status = 'registration_failed', status_reason = $2, updated_at = now()
        WHERE integration_id = ANY($1::text[]) AND status_reason IS DISTINCT FROM $2`,
@@ -146,7 +146,7 @@ export class InstallationsRepository {
     );
   }
 
-  async listPlugins(botId: string): Promise<PluginOfBot[]> {
+  async listPluginsOfBot(botId: string): Promise<PluginOfBot[]> {
     return this.database.query<PluginOfBot>(
       `SELECT bot_id, workspace_id, alias, plugin_id, interfaces, bot_plugin.updated_at::text AS updated_at
        FROM bot_plugin JOIN bot ON bot.id = bot_id WHERE bot_id = $1 ORDER BY alias`,
@@ -158,7 +158,7 @@ export class InstallationsRepository {
    * Page of plugin installations after `last` that contain data of this plugin, or of this integration through a bound
    * interface. Index bot_plugin_plugin, or installation_integration and bot_plugin_pkey.
    */
-  async listPluginsShowing(
+  async listPluginsContaining(
     kind: 'integration' | 'plugin',
     id: string,
     last: { bot_id: string; alias: string },
@@ -180,7 +180,7 @@ export class InstallationsRepository {
    * Optimistic concurrency: skips a plugin that was changed meanwhile, has newer or equal data, or was written since
    * `updated_at`.
    */
-  async refreshPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
+  async updateOutdatedPlugins(rows: (PluginOfBot & Pick<PluginRow, 'summary' | 'definition'>)[]): Promise<void> {
     await this.database.query(
       `UPDATE bot_plugin SET summary = fresh.summary, definition = fresh.definition, updated_at = now()
        FROM jsonb_populate_recordset(NULL::bot_plugin, $1) AS fresh
@@ -194,7 +194,7 @@ export class InstallationsRepository {
   }
 
   /** Number of bots with this version of an integration or plugin. Index installation_integration, bot_plugin_plugin. */
-  async count(id: string): Promise<number> {
+  async countBotsByEntry(id: string): Promise<number> {
     const [row] = await this.database.query<{ count: string }>(
       `SELECT count(*) FROM (
          SELECT bot_id FROM installation WHERE integration_id = $1

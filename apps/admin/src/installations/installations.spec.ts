@@ -7,12 +7,12 @@ import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { builtInChat } from './built-in-chat';
-import { HubShelf, HubStandIn } from './test/hub-stand-in';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
 type Update = Omit<Parameters<Client['updateBot']>[0], 'id'>;
 
-const shelf = new HubShelf();
-const slack = shelf.addIntegration('intver_slack', {
+const hub = new FakeHub();
+const slack = hub.addIntegration('intver_slack', {
   name: 'slack',
   channels: ['dm', 'channel'],
   configurationSchema: {
@@ -22,23 +22,23 @@ const slack = shelf.addIntegration('intver_slack', {
   },
   configurationSchemas: { manual: { type: 'object', properties: { port: { type: 'number' } } } },
 });
-const slackNext = shelf.addIntegration('intver_slack_next', { name: 'slack', version: '2.0.0' });
-const clock = shelf.addIntegration('intver_clock', { name: 'clock', isCallable: false });
+const slackNext = hub.addIntegration('intver_slack_next', { name: 'slack', version: '2.0.0' });
+const clock = hub.addIntegration('intver_clock', { name: 'clock', isCallable: false });
 
 let api: PublicApi;
 let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  api = await startPublicApi(GatewayModule, AdminModule, FakeHubModule.of(hub));
   [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
 afterAll(() => api?.stop());
 
 beforeEach(() => {
-  shelf.asked = [];
-  shelf.beforeAnswer = () => Promise.resolve();
+  hub.calls = [];
+  hub.beforeReply = () => Promise.resolve();
 });
 
 const headers = (account: Account) => ({
@@ -51,9 +51,9 @@ const headers = (account: Account) => ({
 async function newBot() {
   const { id } = (await alice.client.createBot({})).bot;
   const send = async (method: string, json?: unknown) => {
-    const answer = await api.send(`${method} /v1/admin/bots/${id}`, { headers: headers(alice), json });
-    if (answer.status !== 200) throw answer.json;
-    return answer.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
+    const response = await api.send(`${method} /v1/admin/bots/${id}`, { headers: headers(alice), json });
+    if (response.status !== 200) throw response.json;
+    return response.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
   };
   return {
     id,
@@ -135,7 +135,7 @@ describe('a new bot', () => {
         plugins: [],
       },
     ]);
-    expect(shelf.asked).toEqual([]);
+    expect(hub.calls).toEqual([]);
   });
 });
 
@@ -163,7 +163,7 @@ describe('installing an integration', () => {
     expect(Object.keys(integrations)).toEqual(['chat', 'team']);
     expect(await byAlias.get()).toMatchObject({ integrations });
     expect(Object.keys((await get()).integrations)).toEqual([builtInChat.id, slack]);
-    expect(shelf.asked).toEqual([`integrations ${slack}`]);
+    expect(hub.calls).toEqual([`integrations ${slack}`]);
     expect((await announced(id)).at(-1)).toMatchObject({
       revision: 2,
       integrations: [
@@ -356,7 +356,7 @@ describe('changing an installation', () => {
 
     await update({ name: 'renamed' });
 
-    expect(shelf.asked).toEqual([]);
+    expect(hub.calls).toEqual([]);
     expect(await announced(id)).toHaveLength(1);
   });
 
@@ -373,7 +373,7 @@ describe('changing an installation', () => {
   it('is retried when another change was committed during the call to the hub', async () => {
     const { byAlias } = await newBot();
     let hasOvertaken = false;
-    shelf.beforeAnswer = async () => {
+    hub.beforeReply = async () => {
       if (hasOvertaken) return;
       hasOvertaken = true;
       await byAlias.update({ integrations: { x: { integrationId: clock, enabled: false } } });
@@ -393,7 +393,7 @@ describe('changing an installation', () => {
 
     await expect((await memberWith('viewer')).updateBot(change)).rejects.toMatchObject({ type: 'Forbidden' });
     await expect(bob.client.updateBot(change)).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    expect(shelf.asked).toEqual([]);
+    expect(hub.calls).toEqual([]);
     await expect((await memberWith('developer')).updateBot(change)).resolves.toBeDefined();
   });
 
@@ -438,7 +438,7 @@ describe('listing bots', () => {
 
 describe('counting installations', () => {
   it('counts bots, not installations', async () => {
-    const popular = shelf.addIntegration('intver_popular');
+    const popular = hub.addIntegration('intver_popular');
     const [one, two] = await Promise.all([newBot(), newBot()]);
     await one.byAlias.update({ integrations: { a: { integrationId: popular }, b: { integrationId: popular } } });
     await two.byAlias.update({ integrations: { a: { integrationId: popular } } });
@@ -452,15 +452,15 @@ describe('counting installations', () => {
 
 describe('a change in the hub', () => {
   it('updates every bot that has the integration, whatever the order of events', async () => {
-    const id = shelf.addIntegration('intver_moving', { isCallable: false, updatedAt: '2026-02-01T00:00:00.000Z' });
+    const id = hub.addIntegration('intver_moving', { isCallable: false, updatedAt: '2026-02-01T00:00:00.000Z' });
     const bots = await Promise.all([newBot(), newBot()]);
     for (const bot of bots) await bot.byAlias.update({ integrations: { x: { integrationId: id } } });
     const shown = () => Promise.all(bots.map(async ({ byAlias }) => (await byAlias.get()).integrations['x']));
 
-    shelf.addIntegration(id, { title: 'Newer', isCallable: true, updatedAt: '2026-02-03T00:00:00.000Z' });
+    hub.addIntegration(id, { title: 'Newer', isCallable: true, updatedAt: '2026-02-03T00:00:00.000Z' });
     await announce({ kind: 'integration', id, isDeleted: false });
     await waitFor(shown, (all) => all.every((x) => x!.title === 'Newer' && x!.status === 'registration_pending'));
-    shelf.addIntegration(id, { title: 'Older', updatedAt: '2026-02-02T00:00:00.000Z' });
+    hub.addIntegration(id, { title: 'Older', updatedAt: '2026-02-02T00:00:00.000Z' });
     await announce({ kind: 'integration', id, isDeleted: false });
     await untilConsumed();
 
@@ -468,10 +468,10 @@ describe('a change in the hub', () => {
   });
 
   it('that was published before the bot installed the integration is applied too, without an event about the bot', async () => {
-    const id = shelf.addIntegration('intver_racing', { updatedAt: '2026-02-01T00:00:00.000Z' });
+    const id = hub.addIntegration('intver_racing', { updatedAt: '2026-02-01T00:00:00.000Z' });
     const bot = await newBot();
-    shelf.beforeAnswer = async () => {
-      shelf.addIntegration(id, { title: 'Newer', isCallable: false, updatedAt: '2026-02-02T00:00:00.000Z' });
+    hub.beforeReply = async () => {
+      hub.addIntegration(id, { title: 'Newer', isCallable: false, updatedAt: '2026-02-02T00:00:00.000Z' });
     };
 
     const { integrations } = await bot.byAlias.update({ integrations: { x: { integrationId: id } } });
@@ -487,7 +487,7 @@ describe('a change in the hub', () => {
 
   it('writes nothing to a bot that is up to date', async () => {
     const bot = await newBot();
-    const plugins = { p: { id: shelf.addPlugin('plugver_still', { actions: {} }) } };
+    const plugins = { p: { id: hub.addPlugin('plugver_still', { actions: {} }) } };
     await bot.byAlias.update({ integrations: { x: { integrationId: clock } }, plugins });
     const rows = () =>
       api.sql(
@@ -505,9 +505,9 @@ describe('a change in the hub', () => {
   });
 
   it('fails the installations of an integration that is deleted during or after the installation', async () => {
-    const [racing, later] = [shelf.addIntegration('intver_gone'), shelf.addIntegration('intver_gone_later')];
+    const [racing, later] = [hub.addIntegration('intver_gone'), hub.addIntegration('intver_gone_later')];
     const bot = await newBot();
-    shelf.beforeAnswer = async () => void shelf.integrations.delete(racing);
+    hub.beforeReply = async () => void hub.integrations.delete(racing);
     const failed = (alias: string) =>
       waitFor(
         async () => (await bot.byAlias.get()).integrations[alias]!,

@@ -4,7 +4,7 @@ import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 import { newId } from '@parley/persistence/ids';
 import { type InstallationRow, statusOf, toSummary } from './installation.entity';
 
-export interface WantedIntegration {
+export interface RequestedIntegration {
   /** Key in the request: the alias, or the id of the integration. */
   key: string;
   current?: InstallationRow;
@@ -13,7 +13,7 @@ export interface WantedIntegration {
 }
 
 export interface IntegrationPlan {
-  wanted: WantedIntegration[];
+  requested: RequestedIntegration[];
   removed: string[];
 }
 
@@ -26,7 +26,7 @@ export function planIntegrations(
   changes: Record<string, ChangeInstallation | null>,
   byAlias: boolean,
 ): IntegrationPlan {
-  const plan: IntegrationPlan = { wanted: [], removed: [] };
+  const plan: IntegrationPlan = { requested: [], removed: [] };
   for (const [key, change] of Object.entries(changes)) {
     const current = installed.find((row) => key === (byAlias ? row.alias : row.integration_id));
     if (change === null) plan.removed.push(...(current ? [current.alias] : []));
@@ -37,16 +37,21 @@ export function planIntegrations(
           'InvalidPayload',
           `integrations.${key}.integrationId is missing: no integration is installed under this alias yet.`,
         );
-      plan.wanted.push({ key, current, id, change });
+      plan.requested.push({ key, current, id, change });
     }
   }
   return plan;
 }
 
 /** Without an alias in the request, the alias is the integration's name, with a number when that is taken. */
-export function chooseAlias(wanted: WantedIntegration, name: string, byAlias: boolean, taken: Set<string>): string {
-  if (wanted.current) return wanted.current.alias;
-  if (byAlias) return wanted.key;
+export function chooseAlias(
+  requested: RequestedIntegration,
+  name: string,
+  byAlias: boolean,
+  taken: Set<string>,
+): string {
+  if (requested.current) return requested.current.alias;
+  if (byAlias) return requested.key;
   for (let number = 1; ; number += 1) {
     const alias = number === 1 ? name : `${name}-${number}`;
     if (!taken.has(alias)) return alias;
@@ -58,7 +63,7 @@ export function chooseAlias(wanted: WantedIntegration, name: string, byAlias: bo
  * configuration.
  */
 export function applyChange(
-  { key, current, change }: WantedIntegration,
+  { key, current, change }: RequestedIntegration,
   integration: InstallableIntegration,
   alias: string,
 ): { row: InstallationRow; schema: Record<string, unknown> } {

@@ -5,7 +5,7 @@ import type { InstallablePlugin, PluginToResolve } from '@parley/contracts/hub/r
 import { type InstallationRow, type PluginRow, toPluginDefinition, toSummary } from './installation.entity';
 
 /** Plugin to install or to change, or to resolve again because an installation that it depends on changes. */
-export interface WantedPlugin {
+export interface RequestedPlugin {
   alias: string;
   /** Version id. */
   id: string;
@@ -18,7 +18,7 @@ export interface WantedPlugin {
 }
 
 export interface PluginPlan {
-  wanted: WantedPlugin[];
+  requested: RequestedPlugin[];
   removed: string[];
 }
 
@@ -34,15 +34,15 @@ export function planPlugins(
 ): PluginPlan {
   const removed = installed.map(({ alias }) => alias).filter((alias) => changes[alias] === null);
   const changed = Object.entries(changes).flatMap(([alias, change]) =>
-    change ? [wantedPlugin(alias, change, find(installed, alias), integrations)] : [],
+    change ? [toRequestedPlugin(alias, change, find(installed, alias), integrations)] : [],
   );
   const affected = installed
     .filter((row) => !Object.hasOwn(changes, row.alias) && bindingsOf(row).some((alias) => touched.has(alias)))
-    .map((row) => wantedPlugin(row.alias, { id: row.plugin_id }, row, integrations));
-  return { wanted: [...changed, ...affected], removed };
+    .map((row) => toRequestedPlugin(row.alias, { id: row.plugin_id }, row, integrations));
+  return { requested: [...changed, ...affected], removed };
 }
 
-export function toResolve({ alias, id, interfaces }: WantedPlugin): PluginToResolve {
+export function toResolve({ alias, id, interfaces }: RequestedPlugin): PluginToResolve {
   const bindings = Object.entries(interfaces).map(([name, { integrationId, integrationInterfaceAlias }]) => [
     name,
     { integrationId, ...(integrationInterfaceAlias === undefined ? {} : { integrationInterfaceAlias }) },
@@ -54,20 +54,25 @@ export function toResolve({ alias, id, interfaces }: WantedPlugin): PluginToReso
  * Row without its configuration, which the caller still has to validate and encrypt. Drops bindings that the plugin
  * does not declare. Throws InvalidPayload when a dependency of the plugin has no binding.
  */
-export function toPluginRow(wanted: WantedPlugin, plugin: InstallablePlugin): Omit<PluginRow, 'configuration'> {
-  const { alias } = wanted;
+export function toPluginRow(requested: RequestedPlugin, plugin: InstallablePlugin): Omit<PluginRow, 'configuration'> {
+  const { alias } = requested;
   return {
     alias,
     plugin_id: plugin.id,
-    enabled: wanted.enabled,
-    interfaces: bound(`plugins.${alias}.interfaces`, plugin.interfaces, wanted.interfaces, (binding, interfaceId) => ({
-      ...binding,
-      interfaceId,
-    })),
+    enabled: requested.enabled,
+    interfaces: bound(
+      `plugins.${alias}.interfaces`,
+      plugin.interfaces,
+      requested.interfaces,
+      (binding, interfaceId) => ({
+        ...binding,
+        interfaceId,
+      }),
+    ),
     integrations: bound(
       `plugins.${alias}.integrations`,
       plugin.integrations,
-      wanted.integrations,
+      requested.integrations,
       (binding) => binding,
     ),
     summary: toSummary(plugin),
@@ -94,12 +99,12 @@ function bound<B, R>(
 }
 
 /** Keeps current bindings that the change leaves out, rebound to the version that is then installed under the alias. */
-function wantedPlugin(
+function toRequestedPlugin(
   alias: string,
   change: ChangePlugin,
   current: PluginRow | undefined,
   installed: InstallationRow[],
-): WantedPlugin {
+): RequestedPlugin {
   const path = `plugins.${alias}`;
   const interfaces: Record<string, BindInterface> = change.interfaces ?? byAliasAlone(current?.interfaces);
   const integrations: Record<string, Partial<BindIntegration>> = change.integrations ??
@@ -111,10 +116,12 @@ function wantedPlugin(
     enabled: change.enabled ?? current?.enabled ?? true,
     configuration: change.configuration,
     interfaces: mapEntries(interfaces, ({ integrationInterfaceAlias, ...binding }, name) => ({
-      ...lead(`${path}.interfaces.${name}`, binding, installed),
+      ...resolveBinding(`${path}.interfaces.${name}`, binding, installed),
       ...(integrationInterfaceAlias === undefined ? {} : { integrationInterfaceAlias }),
     })),
-    integrations: mapEntries(integrations, (binding, name) => lead(`${path}.integrations.${name}`, binding, installed)),
+    integrations: mapEntries(integrations, (binding, name) =>
+      resolveBinding(`${path}.integrations.${name}`, binding, installed),
+    ),
   };
 }
 
@@ -123,7 +130,11 @@ function byAliasAlone<T extends BindIntegration>(bindings: Record<string, T> = {
 }
 
 /** Resolves a binding to an installation: by alias, or else the first installation of the integration. */
-function lead(path: string, binding: Partial<BindIntegration>, installed: InstallationRow[]): BindIntegration {
+function resolveBinding(
+  path: string,
+  binding: Partial<BindIntegration>,
+  installed: InstallationRow[],
+): BindIntegration {
   const { integrationId, integrationAlias } = binding;
   const found = installed.find(
     (row) =>

@@ -4,14 +4,14 @@ import { type Account, type PublicApi, startPublicApi } from '@parley/testing/pu
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
-import { HubShelf, HubStandIn } from './test/hub-stand-in';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
 type Update = Omit<Parameters<Client['updateBot']>[0], 'id'>;
 
-const shelf = new HubShelf();
+const hub = new FakeHub();
 const hitl = 'ifver_hitl';
-const desk = shelf.addIntegration('intver_desk', { name: 'desk', interfaces: { hitl } });
-const deskNext = shelf.addIntegration('intver_desk_next', { name: 'desk', interfaces: { hitl } });
+const desk = hub.addIntegration('intver_desk', { name: 'desk', interfaces: { hitl } });
+const deskNext = hub.addIntegration('intver_desk_next', { name: 'desk', interfaces: { hitl } });
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
 const added = {
   states: { queue: { type: 'bot', schema } },
@@ -21,29 +21,29 @@ const added = {
   conversationTags: { ticket: {} },
   messageTags: { origin: {} },
 };
-const handoff = shelf.addPlugin('plugver_handoff', {
+const handoff = hub.addPlugin('plugver_handoff', {
   name: 'handoff',
   ...(added as object),
   interfaces: { helpdesk: hitl },
   configurationSchema: { type: 'object', properties: { greeting: { type: 'string' } } },
 });
-const plain = shelf.addPlugin('plugver_plain', { name: 'plain', ...(added as object) });
-const backed = shelf.addPlugin('plugver_backed', { name: 'backed', integrations: { store: desk } });
+const plain = hub.addPlugin('plugver_plain', { name: 'plain', ...(added as object) });
+const backed = hub.addPlugin('plugver_backed', { name: 'backed', integrations: { store: desk } });
 
 let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
-  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  api = await startPublicApi(GatewayModule, AdminModule, FakeHubModule.of(hub));
   alice = await api.newAccount();
 });
 
 afterAll(() => api?.stop());
 
 beforeEach(() => {
-  shelf.asked = [];
-  shelf.problems.length = 0;
-  shelf.beforeAnswer = () => Promise.resolve();
+  hub.calls = [];
+  hub.problems.length = 0;
+  hub.beforeReply = () => Promise.resolve();
 });
 
 /** Creates a bot for Alice, with the desk installed under the alias `desk` and integrations keyed by alias. */
@@ -55,13 +55,13 @@ async function newBot() {
     'x-multiple-integrations': 'true',
   };
   const send = async (method: string, json?: unknown) => {
-    const answer = await api.send(`${method} /v1/admin/bots/${id}`, { headers, json });
-    if (answer.status !== 200) throw answer.json;
-    return answer.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
+    const response = await api.send(`${method} /v1/admin/bots/${id}`, { headers, json });
+    if (response.status !== 200) throw response.json;
+    return response.json.bot as Awaited<ReturnType<Client['getBot']>>['bot'];
   };
   const update = (changes: Update) => send('PUT', changes);
   await update({ integrations: { desk: { integrationId: desk } } });
-  shelf.asked = [];
+  hub.calls = [];
   return { id, update, get: () => send('GET') };
 }
 
@@ -110,7 +110,7 @@ describe('installing a plugin', () => {
       conversation: { tags: { 'help#ticket': {} } },
       message: { tags: { 'help#origin': {} } },
     });
-    expect(shelf.asked).toEqual([`plugins ${handoff}`]);
+    expect(hub.calls).toEqual([`plugins ${handoff}`]);
     expect(await lastAnnounced(id)).toMatchObject({ revision: 3, plugins: [{ alias: 'help', id: handoff }] });
   });
 
@@ -125,7 +125,7 @@ describe('installing a plugin', () => {
       },
     });
 
-    expect(shelf.asked).toEqual([`integrations ${deskNext}`, `plugins ${plain} ${handoff}`]);
+    expect(hub.calls).toEqual([`integrations ${deskNext}`, `plugins ${plain} ${handoff}`]);
     expect(plugins['b']!.interfaces).toEqual({
       helpdesk: {
         integrationId: deskNext,
@@ -256,7 +256,7 @@ describe('installing a plugin', () => {
 
   it('that the hub cannot resolve returns the reason', async () => {
     const { update } = await newBot();
-    shelf.problems.push({ alias: 'x', problem: 'it does not implement hitl.' });
+    hub.problems.push({ alias: 'x', problem: 'it does not implement hitl.' });
 
     await expect(update({ plugins: { x: { id: plain } } })).rejects.toMatchObject({
       type: 'InvalidPayload',
@@ -285,7 +285,7 @@ describe('changing plugins and what they depend on', () => {
         other: { id: backed, integrations: { store: { integrationId: desk, integrationAlias: 'desk' } } },
       },
     });
-    shelf.asked = [];
+    hub.calls = [];
 
     const { plugins } = await update({ integrations: { desk: { integrationId: deskNext } } });
 
@@ -294,7 +294,7 @@ describe('changing plugins and what they depend on', () => {
       integrationAlias: 'desk',
     });
     expect(plugins['other']!.integrations).toEqual({ store: { integrationId: deskNext, integrationAlias: 'desk' } });
-    expect(shelf.asked).toEqual([`integrations ${deskNext}`, `plugins ${handoff} ${backed}`]);
+    expect(hub.calls).toEqual([`integrations ${deskNext}`, `plugins ${handoff} ${backed}`]);
   });
 
   it('blocks the removal of an integration that a plugin depends on, unless the plugin is removed too', async () => {
@@ -318,7 +318,7 @@ describe('changing plugins and what they depend on', () => {
     await update({ plugins: { help: { id: handoff, configuration, interfaces: bound } } });
     const actionsOf = async () => Object.keys((await get()).actions);
     const change = (name: string) =>
-      shelf.addPlugin(handoff, {
+      hub.addPlugin(handoff, {
         name: 'handoff',
         interfaces: { helpdesk: hitl },
         actions: { [name]: added.actions.start },
@@ -336,9 +336,9 @@ describe('changing plugins and what they depend on', () => {
 
   it('updates the entities of a plugin that changed in the hub during its installation', async () => {
     const { update, get } = await newBot();
-    const racing = shelf.addPlugin('plugver_racing', { actions: { first: added.actions.start } });
-    shelf.beforeAnswer = async () => {
-      shelf.addPlugin(racing, { actions: { second: added.actions.start } });
+    const racing = hub.addPlugin('plugver_racing', { actions: { first: added.actions.start } });
+    hub.beforeReply = async () => {
+      hub.addPlugin(racing, { actions: { second: added.actions.start } });
     };
 
     const { actions } = await update({ plugins: { help: { id: racing } } });

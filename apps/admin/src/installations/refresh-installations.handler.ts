@@ -34,10 +34,10 @@ export class RefreshInstallationsHandler {
   @Consumes(refreshInstallations)
   async handle({ kind, id, isDeleted, workspaceId }: HubEntryChanged, { event }: Delivery): Promise<void> {
     if (isDeleted) return kind === 'integration' ? this.forgetIntegration(id) : undefined;
-    if ((await this.installations.count(id)) === 0) return;
+    if ((await this.installations.countBotsByEntry(id)) === 0) return;
     const caller = systemCaller(event.id);
     if (kind === 'integration')
-      await this.writeIntegrations(await this.findIntegrations(caller, workspaceId ?? '', [id]));
+      await this.refreshIntegrations(await this.findIntegrations(caller, workspaceId ?? '', [id]));
     await this.refreshPlugins(caller, kind, id);
   }
 
@@ -48,33 +48,35 @@ export class RefreshInstallationsHandler {
   @Consumes(refreshInstalled)
   async refreshInstalled({ botId, workspaceId }: InstallationsChanged, { event }: Delivery): Promise<void> {
     const caller = systemCaller(event.id);
-    const shown = await this.installations.listShown(botId);
-    if (shown.length > 0) await this.refreshShown(caller, workspaceId, shown);
-    const plugins = await this.installations.listPlugins(botId);
-    if (plugins.length > 0) await this.refreshPluginsOf(caller, workspaceId, plugins);
+    const stored = await this.installations.listOldestSummaries(botId);
+    if (stored.length > 0) await this.refreshOutdated(caller, workspaceId, stored);
+    const plugins = await this.installations.listPluginsOfBot(botId);
+    if (plugins.length > 0) await this.resolveAndRefreshPlugins(caller, workspaceId, plugins);
   }
 
   private async forgetIntegration(id: string): Promise<void> {
-    await this.installations.markDeleted([id]);
+    await this.installations.updateStatusOfDeleted([id]);
     await this.tokens.deleteOfIntegration(id);
     this.client.broadcast(credentialsChanged, { reason: `integration ${id} was deleted` });
   }
 
-  private async refreshShown(
+  private async refreshOutdated(
     caller: Caller,
     workspaceId: string,
-    shown: { id: string; updatedAt: string }[],
+    stored: { id: string; updatedAt: string }[],
   ): Promise<void> {
     const found = await this.findIntegrations(
       caller,
       workspaceId,
-      shown.map(({ id }) => id),
+      stored.map(({ id }) => id),
     );
     const times = new Map(found.map(({ id, updatedAt }) => [id, updatedAt]));
-    const gone = shown.filter(({ id }) => !times.has(id));
-    if (gone.length > 0) await this.installations.markDeleted(gone.map(({ id }) => id));
-    const isOlder = new Set(shown.filter(({ id, updatedAt }) => updatedAt < (times.get(id) ?? '')).map(({ id }) => id));
-    await this.writeIntegrations(found.filter(({ id }) => isOlder.has(id)));
+    const deleted = stored.filter(({ id }) => !times.has(id));
+    if (deleted.length > 0) await this.installations.updateStatusOfDeleted(deleted.map(({ id }) => id));
+    const isOlder = new Set(
+      stored.filter(({ id, updatedAt }) => updatedAt < (times.get(id) ?? '')).map(({ id }) => id),
+    );
+    await this.refreshIntegrations(found.filter(({ id }) => isOlder.has(id)));
   }
 
   /** Includes installed integrations that are no longer published. */
@@ -83,11 +85,11 @@ export class RefreshInstallationsHandler {
     return (await this.client.call(resolution.integrations, caller, input)).integrations;
   }
 
-  private async writeIntegrations(integrations: InstallableIntegration[]): Promise<void> {
+  private async refreshIntegrations(integrations: InstallableIntegration[]): Promise<void> {
     for (const integration of integrations) {
       const fresh = { summary: toSummary(integration), ...statusOf(true, integration.isCallable) };
       let count: number;
-      do count = await this.installations.refreshIntegrations(fresh, integrationsAtOnce);
+      do count = await this.installations.updateOutdatedIntegrations(fresh, integrationsAtOnce);
       while (count === integrationsAtOnce);
     }
   }
@@ -96,9 +98,9 @@ export class RefreshInstallationsHandler {
     let batch: PluginOfBot[] = [];
     do {
       const last = batch.at(-1) ?? { bot_id: '', alias: '' };
-      batch = await this.installations.listPluginsShowing(kind, id, last, pluginsAtOnce);
+      batch = await this.installations.listPluginsContaining(kind, id, last, pluginsAtOnce);
       for (const workspaceId of new Set(batch.map((row) => row.workspace_id))) {
-        await this.refreshPluginsOf(
+        await this.resolveAndRefreshPlugins(
           caller,
           workspaceId,
           batch.filter((row) => row.workspace_id === workspaceId),
@@ -111,7 +113,7 @@ export class RefreshInstallationsHandler {
    * Keeps a plugin unchanged when it can no longer be resolved. Uses row numbers as aliases, since rows of several bots
    * share aliases.
    */
-  private async refreshPluginsOf(caller: Caller, workspaceId: string, rows: PluginOfBot[]): Promise<void> {
+  private async resolveAndRefreshPlugins(caller: Caller, workspaceId: string, rows: PluginOfBot[]): Promise<void> {
     const { plugins } = await this.client.call(resolution.plugins, caller, {
       workspaceId,
       plugins: rows.map(({ plugin_id, interfaces }, index) => ({
@@ -129,6 +131,6 @@ export class RefreshInstallationsHandler {
       summary: toSummary(plugin),
       definition: toPluginDefinition(plugin),
     }));
-    await this.installations.refreshPlugins(fresh);
+    await this.installations.updateOutdatedPlugins(fresh);
   }
 }

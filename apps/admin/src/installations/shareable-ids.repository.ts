@@ -7,7 +7,7 @@ import { ShareableIdEntity } from './shareable-id.entity';
 export class ShareableIdsRepository {
   constructor(private readonly database: Database) {}
 
-  async findAliases(botId: string, integrationId: string): Promise<string[]> {
+  async listAliasesOfIntegration(botId: string, integrationId: string): Promise<string[]> {
     const rows = await this.database.query<{ alias: string }>(
       'SELECT alias FROM installation WHERE bot_id = $1 AND integration_id = $2 ORDER BY alias',
       [botId, integrationId],
@@ -16,7 +16,7 @@ export class ShareableIdsRepository {
   }
 
   /** Replaces an existing id. Undefined when the installation is gone. */
-  async replace(tx: Transaction, botId: string, alias: string, hours: number): Promise<string | undefined> {
+  async replaceByAlias(tx: Transaction, botId: string, alias: string, hours: number): Promise<string | undefined> {
     const [row] = await tx.query<{ id: string }>(
       `INSERT INTO shareable_id (id, bot_id, alias, expires_at)
        SELECT $1, bot_id, alias, now() + make_interval(hours => $4) FROM installation
@@ -28,7 +28,7 @@ export class ShareableIdsRepository {
     return row?.id;
   }
 
-  async find(botId: string, alias: string): Promise<{ id: string; isExpired: boolean } | undefined> {
+  async findByAlias(botId: string, alias: string): Promise<{ id: string; isExpired: boolean } | undefined> {
     const [row] = await this.database.query<{ id: string; isExpired: boolean }>(
       'SELECT id, expires_at <= now() AS "isExpired" FROM shareable_id WHERE bot_id = $1 AND alias = $2',
       [botId, alias],
@@ -36,7 +36,7 @@ export class ShareableIdsRepository {
     return row;
   }
 
-  async delete(tx: Transaction, botId: string, alias: string): Promise<boolean> {
+  async deleteByAlias(tx: Transaction, botId: string, alias: string): Promise<boolean> {
     const { affected } = await tx.manager.delete(ShareableIdEntity, { bot_id: botId, alias });
     return affected === 1;
   }

@@ -6,8 +6,8 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
-import { BotsRepository } from '../bots/bots.repository';
-import { viewerOf } from '../bots/viewer';
+import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
+import { viewerOf } from '../bot-visibility/viewer';
 import { ShareableIdsRepository } from './shareable-ids.repository';
 
 const lifetimeHours = 24;
@@ -17,7 +17,7 @@ const lifetimeHours = 24;
 export class ShareableIdsService {
   constructor(
     private readonly database: Database,
-    private readonly bots: BotsRepository,
+    private readonly botVisibility: BotVisibilityRepository,
     private readonly shareableIds: ShareableIdsRepository,
     private readonly audit: AuditRepository,
   ) {}
@@ -25,7 +25,7 @@ export class ShareableIdsService {
   async create(caller: WorkspaceCaller, input: InstallationPath): Promise<NewShareableId> {
     const alias = await this.aliasOf(caller, input);
     return this.database.transaction(async (tx) => {
-      const shareableId = await this.shareableIds.replace(tx, input.botId, alias, lifetimeHours);
+      const shareableId = await this.shareableIds.replaceByAlias(tx, input.botId, alias, lifetimeHours);
       if (!shareableId) throw notInstalled(input);
       await this.record(tx, caller, admin.shareableIds.create, input.botId, alias);
       return { shareableId };
@@ -34,7 +34,7 @@ export class ShareableIdsService {
 
   async get(caller: WorkspaceCaller, input: InstallationPath): Promise<ShareableId> {
     const alias = await this.aliasOf(caller, input);
-    const found = await this.shareableIds.find(input.botId, alias);
+    const found = await this.shareableIds.findByAlias(input.botId, alias);
     if (!found) throw noSuchId(alias);
     return { shareableId: found.id, isExpired: found.isExpired };
   }
@@ -42,7 +42,7 @@ export class ShareableIdsService {
   async delete(caller: WorkspaceCaller, input: InstallationPath) {
     const alias = await this.aliasOf(caller, input);
     return this.database.transaction(async (tx) => {
-      if (!(await this.shareableIds.delete(tx, input.botId, alias))) throw noSuchId(alias);
+      if (!(await this.shareableIds.deleteByAlias(tx, input.botId, alias))) throw noSuchId(alias);
       await this.record(tx, caller, admin.shareableIds.delete, input.botId, alias);
       return {};
     });
@@ -51,8 +51,8 @@ export class ShareableIdsService {
   /** Throws ResourceNotFound for a missing installation, InvalidQuery when several match. */
   private async aliasOf(caller: WorkspaceCaller, input: InstallationPath): Promise<string> {
     const { botId, integrationId, integrationInstanceAlias: named } = input;
-    if (!(await this.bots.has(viewerOf(caller), botId))) throw notFound('bot', botId);
-    const aliases = await this.shareableIds.findAliases(botId, integrationId);
+    if (!(await this.botVisibility.isVisible(viewerOf(caller), botId))) throw notFound('bot', botId);
+    const aliases = await this.shareableIds.listAliasesOfIntegration(botId, integrationId);
     const [alias, ...others] = aliases.filter((entry) => named === undefined || entry === named);
     if (alias === undefined) throw notInstalled(input);
     if (others.length === 0) return alias;
@@ -64,7 +64,13 @@ export class ShareableIdsService {
 
   private async record(tx: Transaction, caller: WorkspaceCaller, operation: Operation, botId: string, alias: string) {
     const workspaceId = caller.workspace.id;
-    await this.audit.add(tx, caller, { workspaceId, action: 'UNKNOWN', operation, resourceId: botId, value: alias });
+    await this.audit.insertChange(tx, caller, {
+      workspaceId,
+      action: 'UNKNOWN',
+      operation,
+      resourceId: botId,
+      value: alias,
+    });
   }
 }
 

@@ -2,10 +2,10 @@ import { type Account, type PublicApi, startPublicApi } from '@parley/testing/pu
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
 import { builtInChat } from './built-in-chat';
-import { HubShelf, HubStandIn } from './test/hub-stand-in';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
-const shelf = new HubShelf();
-const slack = shelf.addIntegration('intver_slack', { name: 'slack' });
+const hub = new FakeHub();
+const slack = hub.addIntegration('intver_slack', { name: 'slack' });
 const integrationId = builtInChat.id;
 
 let api: PublicApi;
@@ -13,7 +13,7 @@ let alice: Account;
 let bob: Account;
 
 beforeAll(async () => {
-  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  api = await startPublicApi(GatewayModule, AdminModule, FakeHubModule.of(hub));
   [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
@@ -69,7 +69,7 @@ describe('a shareable id of an installation', () => {
 
   it('belongs to an alias, which is required when there are several', async () => {
     const botId = await newBot();
-    const answer = await api.send(`PUT /v1/admin/bots/${botId}`, {
+    const response = await api.send(`PUT /v1/admin/bots/${botId}`, {
       headers: {
         authorization: `Bearer ${alice.token}`,
         'x-workspace-id': alice.workspaceId,
@@ -77,7 +77,7 @@ describe('a shareable id of an installation', () => {
       },
       json: { integrations: { a: { integrationId: slack }, b: { integrationId: slack } } },
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     const create = (integrationInstanceAlias?: string) =>
       alice.client.createIntegrationShareableId({ botId, integrationId: slack, integrationInstanceAlias });
 

@@ -11,7 +11,7 @@ interface IntrospectedBot {
 export class IntrospectionRepository {
   constructor(private readonly database: Database) {}
 
-  async find(botId: string): Promise<IntrospectedBot | undefined> {
+  async findBotWithCreator(botId: string): Promise<IntrospectedBot | undefined> {
     const [row] = await this.database.query<IntrospectedBot>(
       `SELECT bot.workspace_id, creator.id AS creator_id FROM bot
        LEFT JOIN account creator ON creator.id = bot.created_by

@@ -9,12 +9,12 @@ import { IntrospectionRepository } from './introspection.repository';
 @Injectable()
 export class IntrospectionService {
   constructor(
-    private readonly bots: IntrospectionRepository,
+    private readonly introspection: IntrospectionRepository,
     private readonly identities: IdentityRepository,
   ) {}
 
   async introspect({ account, bot }: Caller, { botId }: Introspect): Promise<Introspection> {
-    const row = await this.bots.find(botId);
+    const row = await this.introspection.findBotWithCreator(botId);
     const member = account && (await this.identities.findRoleInBot(account.id, botId));
     const mayRead = bot ? bot.id === botId : member && hasPermission(member.role, 'read');
     if (!row || !mayRead) throw notFound('bot', botId);

@@ -17,7 +17,8 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import { AccountsRepository } from '../accounts/accounts.repository';
 import { AuditRepository } from '../audit/audit.repository';
 import { QuotasService } from '../usage/quotas.service';
-import { MembersRepository } from '../workspaces/members.repository';
+import { MembersRepository } from './members.repository';
+import { RolesRepository } from '../roles/roles.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { toMember } from './member.entity';
 
@@ -30,6 +31,7 @@ export class MembersService {
   constructor(
     private readonly database: Database,
     private readonly members: MembersRepository,
+    private readonly roles: RolesRepository,
     private readonly workspaces: WorkspacesRepository,
     private readonly accounts: AccountsRepository,
     private readonly quotas: QuotasService,
@@ -38,12 +40,12 @@ export class MembersService {
   ) {}
 
   async list({ workspace }: WorkspaceCaller, query: PageQuery): Promise<WorkspaceMembers> {
-    const { rows, nextToken } = await this.members.list(workspace.id, query);
+    const { rows, nextToken } = await this.members.listNewestOfWorkspace(workspace.id, query);
     return { members: rows.map(toMember), meta: { nextToken } };
   }
 
   async getOwn({ workspace, account }: WorkspaceCaller): Promise<WorkspaceMember> {
-    const row = account && (await this.members.findOfAccount(workspace.id, account.id));
+    const row = account && (await this.members.findByAccount(workspace.id, account.id));
     if (!row) throw notFound('member', 'me');
     return toMember(row);
   }
@@ -61,8 +63,8 @@ export class MembersService {
           `email: no account has "${email}". The operator must create the account first.`,
         );
       await this.quotas.admit(tx, workspace.id, 'workspace_member_count');
-      const id = await this.members.create(tx, workspace.id, account.id, email, role);
-      await this.audit.add(tx, caller, {
+      const id = await this.members.insertMember(tx, workspace.id, account.id, email, role);
+      await this.audit.insertChange(tx, caller, {
         workspaceId: workspace.id,
         action: 'ADD_WORKSPACE_MEMBER',
         operation: admin.members.create,
@@ -70,7 +72,7 @@ export class MembersService {
         resourceName: account.email,
         value: role,
       });
-      return toMember((await this.members.find(tx, workspace.id, id))!);
+      return toMember((await this.members.findById(tx, workspace.id, id))!);
     });
     this.client.broadcast(credentialsChanged, { reason: `${member.id} was added` });
     return member;
@@ -81,13 +83,13 @@ export class MembersService {
     const member = await this.database.transaction(async (tx) => {
       const callerRole = await this.lockAndGetRole(tx, caller);
       requirePermission(callerRole, 'administer');
-      const before = await this.members.find(tx, workspace.id, id);
+      const before = await this.members.findById(tx, workspace.id, id);
       if (!before) throw notFound('member', id);
       if (role === undefined || role === before.role) return before;
       if (role === 'owner' || before.role === 'owner') requireOwner(callerRole);
       await this.members.updateRole(tx, workspace.id, id, role);
-      await this.members.settleOwner(tx, workspace.id);
-      await this.audit.add(tx, caller, {
+      await this.members.ensureOwner(tx, workspace.id);
+      await this.audit.insertChange(tx, caller, {
         workspaceId: workspace.id,
         action: 'UPDATE_WORKSPACE_MEMBER',
         operation: admin.members.update,
@@ -105,14 +107,14 @@ export class MembersService {
     const { workspace, account } = caller;
     await this.database.transaction(async (tx) => {
       const callerRole = await this.lockAndGetRole(tx, caller);
-      const member = await this.members.find(tx, workspace.id, id);
+      const member = await this.members.findById(tx, workspace.id, id);
       if (member?.account_id !== account?.id) requirePermission(callerRole, 'administer');
       if (!member) throw notFound('member', id);
       if (member.role === 'owner') requireOwner(callerRole);
-      await this.members.delete(tx, workspace.id, id);
+      await this.members.deleteById(tx, workspace.id, id);
       await this.quotas.recount(tx, workspace.id, 'workspace_member_count');
-      await this.members.settleOwner(tx, workspace.id);
-      await this.audit.add(tx, caller, {
+      await this.members.ensureOwner(tx, workspace.id);
+      await this.audit.insertChange(tx, caller, {
         workspaceId: workspace.id,
         action: 'REMOVE_WORKSPACE_MEMBER',
         operation: admin.members.delete,
@@ -126,8 +128,8 @@ export class MembersService {
 
   /** Reads the caller's role under the workspace lock, so that it cannot change until the transaction ends. */
   private async lockAndGetRole(tx: Transaction, caller: WorkspaceCaller): Promise<Role> {
-    await this.workspaces.lock(tx, caller.workspace.id);
-    return this.members.requireRole(tx, caller, caller.workspace.id, 'belong');
+    await this.workspaces.lockById(tx, caller.workspace.id);
+    return this.roles.requireRole(tx, caller, caller.workspace.id, 'belong');
   }
 }
 

@@ -18,7 +18,7 @@ export class PreferencesRepository {
   ) {}
 
   /** Value of the preference, which may be null; `value` is absent when nothing is stored. */
-  async find({ kind, id }: PreferenceOwner, key: string): Promise<{ value?: unknown }> {
+  async findValue({ kind, id }: PreferenceOwner, key: string): Promise<{ value?: unknown }> {
     const row =
       kind === 'account'
         ? await this.ofAccounts.findOneBy({ account_id: id, key })
@@ -27,7 +27,7 @@ export class PreferencesRepository {
   }
 
   /** No-op when the owner is gone. */
-  async set(sql: Sql, { kind, id }: PreferenceOwner, key: string, value: unknown): Promise<void> {
+  async upsertValue(sql: Sql, { kind, id }: PreferenceOwner, key: string, value: unknown): Promise<void> {
     await sql.query(
       `INSERT INTO ${kind}_preference (${kind}_id, key, value)
        SELECT id, $2, $3::json FROM ${kind} WHERE id = $1 FOR KEY SHARE
@@ -36,7 +36,7 @@ export class PreferencesRepository {
     );
   }
 
-  async remove(sql: Sql, { kind, id }: PreferenceOwner, key: string): Promise<void> {
+  async deleteValue(sql: Sql, { kind, id }: PreferenceOwner, key: string): Promise<void> {
     if (kind === 'account') await sql.manager.delete(AccountPreferenceEntity, { account_id: id, key });
     else await sql.manager.delete(WorkspacePreferenceEntity, { workspace_id: id, key });
   }

@@ -16,7 +16,7 @@ export class PreferencesService {
   ) {}
 
   getOfAccount({ account }: AccountCaller, { key }: PreferenceKey): Promise<Preference> {
-    return this.preferences.find({ kind: 'account', id: account.id }, key);
+    return this.preferences.findValue({ kind: 'account', id: account.id }, key);
   }
 
   async setOfAccount({ account }: AccountCaller, input: SetPreference) {
@@ -25,14 +25,14 @@ export class PreferencesService {
   }
 
   getOfWorkspace({ workspace }: WorkspaceCaller, { key }: PreferenceKey): Promise<Preference> {
-    return this.preferences.find({ kind: 'workspace', id: workspace.id }, key);
+    return this.preferences.findValue({ kind: 'workspace', id: workspace.id }, key);
   }
 
   async setOfWorkspace(caller: WorkspaceCaller, input: SetPreference) {
     const { id } = caller.workspace;
     await this.database.transaction(async (tx) => {
       await this.set(tx, { kind: 'workspace', id }, input);
-      await this.audit.add(tx, caller, {
+      await this.audit.insertChange(tx, caller, {
         workspaceId: id,
         action: 'UNKNOWN',
         operation: admin.workspacePreferences.set,
@@ -43,7 +43,7 @@ export class PreferencesService {
   }
 
   private async set(sql: Sql, owner: PreferenceOwner, { key, value }: SetPreference): Promise<void> {
-    if (value === undefined) await this.preferences.remove(sql, owner, key);
-    else await this.preferences.set(sql, owner, key, value);
+    if (value === undefined) await this.preferences.deleteValue(sql, owner, key);
+    else await this.preferences.upsertValue(sql, owner, key, value);
   }
 }

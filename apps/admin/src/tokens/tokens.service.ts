@@ -17,8 +17,8 @@ import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newToken } from '@parley/secrets/token';
 import { AuditRepository } from '../audit/audit.repository';
-import { BotsRepository } from '../bots/bots.repository';
-import { viewerOf } from '../bots/viewer';
+import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
+import { viewerOf } from '../bot-visibility/viewer';
 import { toTokenEntry } from './token.entity';
 import { TokensRepository } from './tokens.repository';
 
@@ -27,7 +27,7 @@ export class TokensService {
   constructor(
     private readonly database: Database,
     private readonly tokens: TokensRepository,
-    private readonly bots: BotsRepository,
+    private readonly botVisibility: BotVisibilityRepository,
     private readonly audit: AuditRepository,
     private readonly client: ParleyClient,
   ) {}
@@ -62,7 +62,7 @@ export class TokensService {
   }
 
   async listBotKeys(caller: WorkspaceCaller, { botId }: ListBotApiKeys) {
-    if (!(await this.bots.has(viewerOf(caller), botId))) throw noSuchBot(botId);
+    if (!(await this.botVisibility.isVisible(viewerOf(caller), botId))) throw noSuchBot(botId);
     return { baks: (await this.tokens.listOfBot(botId)).map(toTokenEntry) };
   }
 
@@ -114,7 +114,13 @@ export class TokensService {
 
   private async record(tx: Transaction, caller: WorkspaceCaller, operation: Operation, keyId: string, holder: string) {
     const workspaceId = caller.workspace.id;
-    await this.audit.add(tx, caller, { workspaceId, action: 'UNKNOWN', operation, resourceId: keyId, value: holder });
+    await this.audit.insertChange(tx, caller, {
+      workspaceId,
+      action: 'UNKNOWN',
+      operation,
+      resourceId: keyId,
+      value: holder,
+    });
   }
 
   private revoked(id: string) {

@@ -45,10 +45,10 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     if (when === 'after it') await test.database.query('ANALYZE');
   });
 
-  async function read<T>(ask: () => Promise<T>): Promise<{ answer: T; pages: number }> {
-    let answer: T;
-    const sent = await sentDuring(async () => (answer = await ask()));
-    return { answer: answer!, pages: await pagesOf(test.database, sent) };
+  async function read<T>(ask: () => Promise<T>): Promise<{ result: T; pages: number }> {
+    let result: T;
+    const sent = await sentDuring(async () => (result = await ask()));
+    return { result: result!, pages: await pagesOf(test.database, sent) };
   }
 
   /** Rows that the work writes, which is rolled back, and the pages that it reads, without those of foreign keys. */
@@ -84,9 +84,9 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     const one = await read(() => usage.listAmounts([bot], [type], period));
     const byBot = await read(() => usage.listByBot('w', type, period));
 
-    expect(all.answer).toEqual([{ id: 'w', type, value: bots * ofBot + ofNone }]);
-    expect(one.answer).toEqual([{ id: 'bot_4', type, value: ofBot }]);
-    expect(byBot.answer.map(({ value }) => value)).toEqual(Array.from({ length: ofBot ? bots : 0 }, () => ofBot));
+    expect(all.result).toEqual([{ id: 'w', type, value: bots * ofBot + ofNone }]);
+    expect(one.result).toEqual([{ id: 'bot_4', type, value: ofBot }]);
+    expect(byBot.result.map(({ value }) => value)).toEqual(Array.from({ length: ofBot ? bots : 0 }, () => ofBot));
     expect(all.pages).toBeLessThan((bots + 2) * mostPagesOfBot);
     expect(one.pages).toBeLessThan(mostPagesOfBot);
     expect(byBot.pages).toBeLessThan((bots + 2) * mostPagesOfBot);
@@ -97,23 +97,23 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     const one = await read(() => usage.listHistory(bot, type, '2024-03'));
 
     const now = type === 'storage_count' ? days : 0;
-    expect(one.answer.slice(0, 3)).toEqual([
+    expect(one.result.slice(0, 3)).toEqual([
       { period: '2024-03', value: now },
       { period: '2024-01', value: days },
       { period: '2023-12', value: days - 1 },
     ]);
-    expect(one.answer).toHaveLength(months + 2);
-    expect(all.answer.map(({ period }) => period)).toEqual(one.answer.map(({ period }) => period));
-    expect(all.answer.slice(1).map(({ value }) => value)).toEqual(
-      one.answer.slice(1).map(({ value }) => bots * value + 1),
+    expect(one.result).toHaveLength(months + 2);
+    expect(all.result.map(({ period }) => period)).toEqual(one.result.map(({ period }) => period));
+    expect(all.result.slice(1).map(({ value }) => value)).toEqual(
+      one.result.slice(1).map(({ value }) => bots * value + 1),
     );
     expect(all.pages).toBeLessThan((months + 2) * (bots + 3) * mostPagesOfBot);
     expect(one.pages).toBeLessThan((months + 2) * 2 * mostPagesOfBot);
   });
 
   it('ends with a deleted bot, and moves with a transferred one, by the last day of each type', async () => {
-    const end = await change((tx) => usage.endBot(tx, 'bot_4', 'w'));
-    const move = await change((tx) => usage.moveBot(tx, 'bot_4', 'w', 'x'));
+    const end = await change((tx) => usage.endUsageOfBot(tx, 'bot_4', 'w'));
+    const move = await change((tx) => usage.moveUsageOfBot(tx, 'bot_4', 'w', 'x'));
 
     expect(end.changed).toEqual([{ workspace_id: 'w', type: 'storage_count', value: 0 }]);
     expect(move.changed).toEqual([

@@ -10,7 +10,7 @@ import {
 import { ApiError } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { AdminConfig } from '../config';
-import { MembersRepository } from '../workspaces/members.repository';
+import { RolesRepository } from '../roles/roles.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { type OwnUsageType, quotaOf } from './quota-amounts';
 import { monthOf } from './usage.entity';
@@ -24,17 +24,17 @@ export class QuotasService {
     private readonly config: AdminConfig,
     private readonly database: Database,
     private readonly usage: UsageRepository,
-    private readonly members: MembersRepository,
+    private readonly roles: RolesRepository,
     private readonly workspaces: WorkspacesRepository,
   ) {}
 
   async get(caller: AccountCaller, { id, type, period = thisMonth() }: UsageQuery): Promise<QuotaReply> {
-    await this.members.requireRole(this.database, caller, id, 'belong');
+    await this.roles.requireRole(this.database, caller, id, 'belong');
     return { quota: { period, value: quotaOf(this.config, type), type } };
   }
 
   async list(caller: AccountCaller, { id, period = thisMonth() }: QuotasQuery): Promise<Quotas> {
-    await this.members.requireRole(this.database, caller, id, 'belong');
+    await this.roles.requireRole(this.database, caller, id, 'belong');
     return { quotas: usageTypes.map((type) => ({ period, value: quotaOf(this.config, type), type })) };
   }
 
@@ -43,8 +43,8 @@ export class QuotasService {
    * reached.
    */
   async admit(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
-    await this.workspaces.lock(tx, workspaceId);
-    const count = await this.usage.count(tx, workspaceId, type);
+    await this.workspaces.lockById(tx, workspaceId);
+    const count = await this.usage.countOwn(tx, workspaceId, type);
     const quota = quotaOf(this.config, type);
     if (count >= quota) {
       throw new ApiError(
@@ -52,12 +52,12 @@ export class QuotasService {
         `Quota exceeded: the workspace may have ${quota} ${names[type]} (${type}) and has ${count}.`,
       );
     }
-    await this.usage.recordOwn(tx, workspaceId, type, count + 1);
+    await this.usage.upsertOwn(tx, workspaceId, type, count + 1);
   }
 
   /** Locks workspaces, in the order of their ids. Lock order: before the rows of their bots and members. */
   async lock(tx: Transaction, ...workspaceIds: string[]): Promise<void> {
-    for (const id of workspaceIds.sort()) await this.workspaces.lock(tx, id);
+    for (const id of workspaceIds.sort()) await this.workspaces.lockById(tx, id);
   }
 
   /**
@@ -66,8 +66,8 @@ export class QuotasService {
    */
   async transferBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
     await this.admit(tx, to, 'bot_count');
-    await this.usage.recordOwn(tx, from, 'bot_count', (await this.usage.count(tx, from, 'bot_count')) - 1);
-    await this.usage.moveBot(tx, botId, from, to);
+    await this.usage.upsertOwn(tx, from, 'bot_count', (await this.usage.countOwn(tx, from, 'bot_count')) - 1);
+    await this.usage.moveUsageOfBot(tx, botId, from, to);
   }
 
   /**
@@ -78,7 +78,7 @@ export class QuotasService {
     tx: Transaction,
     { botId, workspaceId, bytes }: { botId: string; workspaceId: string; bytes: number },
   ): Promise<void> {
-    const before = await this.usage.reserve(tx, workspaceId, botId, bytes);
+    const before = await this.usage.reserveRecurringBytes(tx, workspaceId, botId, bytes);
     if (bytes <= before) return;
     const workspace = { id: workspaceId, workspace_id: workspaceId, bot_id: '' };
     const [used] = await this.usage.listAmounts([workspace], ['storage_count'], thisMonth(), tx);
@@ -91,7 +91,7 @@ export class QuotasService {
   }
 
   async recount(tx: Transaction, workspaceId: string, type: OwnUsageType): Promise<void> {
-    await this.usage.recordOwn(tx, workspaceId, type, await this.usage.count(tx, workspaceId, type));
+    await this.usage.upsertOwn(tx, workspaceId, type, await this.usage.countOwn(tx, workspaceId, type));
   }
 }
 

@@ -15,12 +15,12 @@ export class RecordUsageHandler {
   /** Safe to repeat and in any order: keeps the newest amount of a day. */
   @Consumes(recordUsage)
   async record(change: UsageChanged): Promise<void> {
-    await this.usage.record(change);
+    await this.usage.upsertReported(change);
   }
 
   /** Safe to repeat: amounts of zero stay zero. */
   @Consumes(endUsage)
   async end({ botId, workspaceId }: BotDeleted): Promise<void> {
-    await this.database.transaction((tx) => this.usage.endBot(tx, botId, workspaceId));
+    await this.database.transaction((tx) => this.usage.endUsageOfBot(tx, botId, workspaceId));
   }
 }

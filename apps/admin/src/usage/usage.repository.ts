@@ -43,7 +43,7 @@ const held = `(
 ) held`;
 
 /** SQL expressions of a query; `botId` is the empty text for the whole workspace. */
-interface Asked {
+interface LatestValuesQuery {
   workspaceId: string;
   botId: string;
   type: string;
@@ -55,7 +55,7 @@ interface Asked {
  * Skip scan: the last value of each bot until the end of the month. It jumps from bot to bot with a few lookups in the
  * primary key for each, however many days are stored. Bounds as in `held`.
  */
-const latestValues = ({ workspaceId, botId, type, period, monthly }: Asked) => `
+const latestValues = ({ workspaceId, botId, type, period, monthly }: LatestValuesQuery) => `
   WITH RECURSIVE counted AS (
     SELECT CASE ${botId} WHEN '' THEN (
         SELECT bot_id FROM usage WHERE workspace_id = ${workspaceId} AND type >= ${type} AND type <= ${type}
@@ -85,7 +85,7 @@ export class UsageRepository {
    * Keeps the newest amount of a day. Assigns it to the current workspace of the bot, and drops held types of a deleted
    * bot. Adds the storage that admin reserved for recurring events to a reported storage_count.
    */
-  async record({ workspaceId, botId = '', type, value, at }: UsageChanged): Promise<void> {
+  async upsertReported({ workspaceId, botId = '', type, value, at }: UsageChanged): Promise<void> {
     await this.database.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
        SELECT workspace.id, $2, $3, $4,
@@ -98,7 +98,7 @@ export class UsageRepository {
     );
   }
 
-  async count(sql: Sql, workspaceId: string, type: OwnUsageType): Promise<number> {
+  async countOwn(sql: Sql, workspaceId: string, type: OwnUsageType): Promise<number> {
     const [row] = await sql.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM ${countedTables[type]} WHERE workspace_id = $1`,
       [workspaceId],
@@ -107,7 +107,7 @@ export class UsageRepository {
   }
 
   /** Stores a count from admin's own tables. Needs the workspace lock. */
-  async recordOwn(tx: Transaction, workspaceId: string, type: OwnUsageType, value: number): Promise<void> {
+  async upsertOwn(tx: Transaction, workspaceId: string, type: OwnUsageType, value: number): Promise<void> {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
        VALUES ($1, '', $2, ${today}, $3, now()) ${replace}`,
@@ -120,7 +120,7 @@ export class UsageRepository {
    * time lies up to a minute back, so that storage reports of the files service under way, which arrive within seconds,
    * still count.
    */
-  async reserve(tx: Transaction, workspaceId: string, botId: string, bytes: number): Promise<number> {
+  async reserveRecurringBytes(tx: Transaction, workspaceId: string, botId: string, bytes: number): Promise<number> {
     const [before] = await tx.query<{ bytes: string }>(
       `UPDATE bot SET recurring_bytes = $2 FROM (SELECT recurring_bytes FROM bot WHERE id = $1) AS former
        WHERE id = $1 RETURNING former.recurring_bytes AS bytes`,
@@ -142,7 +142,7 @@ export class UsageRepository {
     return Number(before!.bytes);
   }
 
-  async endBot(tx: Transaction, botId: string, workspaceId: string): Promise<void> {
+  async endUsageOfBot(tx: Transaction, botId: string, workspaceId: string): Promise<void> {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
        SELECT workspace.id, $1, held.type, ${today}, 0, now() FROM ${held} JOIN workspace ON workspace.id = $2
@@ -152,13 +152,13 @@ export class UsageRepository {
   }
 
   /** Moves the held amounts of a bot, and its monthly usage of this month, to another workspace. */
-  async moveBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
+  async moveUsageOfBot(tx: Transaction, botId: string, from: string, to: string): Promise<void> {
     await tx.query(
       `INSERT INTO usage (workspace_id, bot_id, type, day, value, changed_at)
        SELECT $4, $1, type, ${today}, value, now() FROM ${held} ${replace}`,
       [botId, from, heldTypes, to],
     );
-    await this.endBot(tx, botId, from);
+    await this.endUsageOfBot(tx, botId, from);
     await tx.query(
       `UPDATE usage SET workspace_id = $4
        WHERE workspace_id = $2 AND bot_id = $1 AND type = ANY($3::text[]) AND day >= left(${today}, 7)`,

@@ -20,7 +20,7 @@ import {
 import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { AdminConfig } from '../config';
-import { MembersRepository } from '../workspaces/members.repository';
+import { RolesRepository } from '../roles/roles.repository';
 import { isUsedUp, quotaOf } from './quota-amounts';
 import { thisMonth } from './quotas.service';
 import { toActivity, toDailyUsage, type UsageSubject } from './usage.entity';
@@ -32,7 +32,7 @@ export class UsageService {
     private readonly config: AdminConfig,
     private readonly database: Database,
     private readonly usage: UsageRepository,
-    private readonly members: MembersRepository,
+    private readonly roles: RolesRepository,
   ) {}
 
   async get(caller: AccountCaller, { id, type, period }: UsageQuery): Promise<UsageReply> {
@@ -41,8 +41,8 @@ export class UsageService {
   }
 
   async getMultiple(caller: AccountCaller, { ids, types, period }: MultipleUsagesQuery): Promise<Usages> {
-    const wanted = usageTypes.filter((type) => types.includes(type));
-    return { usages: await this.usagesOf(await this.subjectsOf(caller, ids), wanted, period) };
+    const requestedTypes = usageTypes.filter((type) => types.includes(type));
+    return { usages: await this.usagesOf(await this.subjectsOf(caller, ids), requestedTypes, period) };
   }
 
   async listOfWorkspace(caller: AccountCaller, { id, type, period }: UsageQuery): Promise<Usages> {
@@ -86,7 +86,7 @@ export class UsageService {
   }
 
   private async workspaceOf(caller: AccountCaller, id: string): Promise<UsageSubject> {
-    await this.members.requireRole(this.database, caller, id, 'belong');
+    await this.roles.requireRole(this.database, caller, id, 'belong');
     return { id, workspace_id: id, bot_id: '' };
   }
 

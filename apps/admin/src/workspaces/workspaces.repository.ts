@@ -48,7 +48,11 @@ export class WorkspacesRepository {
   ) {}
 
   /** Creates a workspace with its owner as first member. Throws Unauthorized when the account is gone. */
-  async create(tx: Sql, ownerId: string, { name, handle, isOperators = false }: NewWorkspace): Promise<string> {
+  async insertWithOwner(
+    tx: Sql,
+    ownerId: string,
+    { name, handle, isOperators = false }: NewWorkspace,
+  ): Promise<string> {
     const id = newId('wkspace');
     const rows = await tx.query(
       `INSERT INTO workspace (id, name, owner_id, handle, is_operators)
@@ -66,7 +70,7 @@ export class WorkspacesRepository {
   }
 
   /** Row lock: blocks changes of the workspace's members and of its counted resources until the transaction ends. */
-  async lock(tx: Transaction, id: string): Promise<void> {
+  async lockById(tx: Transaction, id: string): Promise<void> {
     const rows = await tx.query('SELECT 1 FROM workspace WHERE id = $1 FOR NO KEY UPDATE', [id]);
     if (rows.length === 0) throw notFound('workspace', id);
   }
@@ -82,7 +86,7 @@ export class WorkspacesRepository {
   }
 
   /** Row locks on the account's workspaces, in the order of their ids; returns the ids. */
-  async lockOfMember(tx: Transaction, accountId: string): Promise<string[]> {
+  async lockAllOfMember(tx: Transaction, accountId: string): Promise<string[]> {
     const rows = await tx.query<{ id: string }>(
       `SELECT workspace.id FROM workspace
        JOIN workspace_member member ON member.workspace_id = workspace.id AND member.account_id = $1
@@ -107,7 +111,7 @@ export class WorkspacesRepository {
   }
 
   /** Assigns the account's workspaces to their longest-standing other owner. */
-  async passOn(tx: Transaction, accountId: string): Promise<void> {
+  async reassignOwnedBy(tx: Transaction, accountId: string): Promise<void> {
     await tx.query(
       `UPDATE workspace SET owner_id = (
          SELECT account_id FROM workspace_member
@@ -124,11 +128,11 @@ export class WorkspacesRepository {
   }
 
   /** Cascades to its members and preferences. */
-  async delete(tx: Transaction, id: string): Promise<void> {
+  async deleteById(tx: Transaction, id: string): Promise<void> {
     await tx.manager.delete(WorkspaceEntity, { id });
   }
 
-  async findPublic(id: string): Promise<PublicRow | undefined> {
+  async findPublicById(id: string): Promise<PublicRow | undefined> {
     return (await this.workspaces.findOneBy({ id, is_public: true })) ?? undefined;
   }
 
@@ -153,7 +157,7 @@ export class WorkspacesRepository {
     return this.database.query('SELECT handle, name, is_public FROM workspace WHERE handle = ANY($1)', [handles]);
   }
 
-  async find(id: string): Promise<WorkspaceEntity | undefined> {
+  async findById(id: string): Promise<WorkspaceEntity | undefined> {
     return (await this.workspaces.findOneBy({ id })) ?? undefined;
   }
 
@@ -173,7 +177,7 @@ export class WorkspacesRepository {
   }
 
   /** `updated_at` is strictly increasing. Throws AlreadyExists when another workspace has the handle. */
-  async update(tx: Sql, id: string, change: UpdateWorkspace): Promise<void> {
+  async updateById(tx: Sql, id: string, change: UpdateWorkspace): Promise<void> {
     try {
       await tx.query(
         `UPDATE workspace SET name = coalesce($2, name), handle = coalesce($3, handle), about = coalesce($4, about),

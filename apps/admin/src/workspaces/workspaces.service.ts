@@ -25,8 +25,8 @@ import type { Operation } from '@parley/contracts/operation';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
 import { AuditRepository } from '../audit/audit.repository';
-import { similarHandles } from './handles';
-import { MembersRepository } from './members.repository';
+import { suggestHandles } from './suggest-handles';
+import { RolesRepository } from '../roles/roles.repository';
 import { toLabel, toPublicWorkspace, toWorkspace } from './workspace.entity';
 import { WorkspacesRepository } from './workspaces.repository';
 
@@ -37,7 +37,7 @@ export class WorkspacesService {
   constructor(
     private readonly database: Database,
     private readonly workspaces: WorkspacesRepository,
-    private readonly members: MembersRepository,
+    private readonly roles: RolesRepository,
     private readonly audit: AuditRepository,
     private readonly outbox: Outbox,
     private readonly client: ParleyClient,
@@ -46,8 +46,8 @@ export class WorkspacesService {
   /** Reads the reply before the commit, like `update`: an error then means that nothing was changed. */
   async create(caller: AccountCaller, { name }: CreateWorkspace) {
     const workspace = await this.database.transaction(async (tx) => {
-      const id = await this.workspaces.create(tx, caller.account.id, { name });
-      await this.audit.add(tx, caller, {
+      const id = await this.workspaces.insertWithOwner(tx, caller.account.id, { name });
+      await this.audit.insertChange(tx, caller, {
         workspaceId: id,
         action: 'CREATE_WORKSPACE',
         operation: admin.workspaces.create,
@@ -71,10 +71,10 @@ export class WorkspacesService {
 
   update(caller: AccountCaller, input: UpdateWorkspace) {
     return this.database.transaction(async (tx) => {
-      await this.members.requireRole(tx, caller, input.id, 'administer');
-      await this.workspaces.update(tx, input.id, input);
+      await this.roles.requireRole(tx, caller, input.id, 'administer');
+      await this.workspaces.updateById(tx, input.id, input);
       const { id, ...changes } = input;
-      await this.audit.add(tx, caller, {
+      await this.audit.insertChange(tx, caller, {
         workspaceId: id,
         action: 'UPDATE_WORKSPACE',
         operation: admin.workspaces.update,
@@ -87,8 +87,8 @@ export class WorkspacesService {
 
   async delete(caller: AccountCaller, { id }: WorkspaceId) {
     await this.database.transaction(async (tx) => {
-      await this.workspaces.lock(tx, id);
-      await this.members.requireRole(tx, caller, id, 'own');
+      await this.workspaces.lockById(tx, id);
+      await this.roles.requireRole(tx, caller, id, 'own');
       if (await this.workspaces.hasBots(tx, id)) {
         throw new ApiError(
           'ReferenceConstraint',
@@ -109,19 +109,19 @@ export class WorkspacesService {
     operation: Operation,
     { id, name }: { id: string; name: string },
   ) {
-    await this.audit.add(tx, caller, {
+    await this.audit.insertChange(tx, caller, {
       workspaceId: id,
       action: 'CLOSE_WORKSPACE',
       operation,
       resourceId: id,
       resourceName: name,
     });
-    await this.workspaces.delete(tx, id);
+    await this.workspaces.deleteById(tx, id);
     await this.outbox.add(tx, workspaceDeleted, { workspaceId: id });
   }
 
   async getPublic({ id }: WorkspaceId): Promise<PublicWorkspace> {
-    const row = await this.workspaces.findPublic(id);
+    const row = await this.workspaces.findPublicById(id);
     if (!row) throw notFound('public workspace', id);
     return toPublicWorkspace(row);
   }
@@ -132,7 +132,7 @@ export class WorkspacesService {
   }
 
   async checkHandle({ handle }: CheckHandle): Promise<HandleAvailability> {
-    const similar = similarHandles(handle);
+    const similar = suggestHandles(handle);
     const taken = await this.workspaces.listTakenHandles([handle, ...similar]);
     const user = taken.find((workspace) => workspace.handle === handle);
     if (!user && handleForm.test(handle)) return { available: true, suggestions: [] };
@@ -144,7 +144,7 @@ export class WorkspacesService {
   }
 
   async label({ id }: LabelWorkspace): Promise<WorkspaceLabelReply> {
-    const row = await this.workspaces.find(id);
+    const row = await this.workspaces.findById(id);
     if (!row) throw notFound('workspace', id);
     return { ...toLabel(row), isOperators: row.is_operators };
   }

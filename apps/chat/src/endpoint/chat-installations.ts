@@ -24,7 +24,7 @@ export class ChatInstallations {
 
   constructor(client: ParleyClient) {
     this.answers = new CoalescingCache(maxInstallations, (webhookId) =>
-      client.call(botDefinitions.webhook, systemCaller(newId('req')), { webhookId }),
+      client.call(botDefinitions.findByWebhookId, systemCaller(newId('req')), { webhookId }),
     );
   }
 

@@ -125,7 +125,7 @@ export const botDefinitions = {
     input: GetBotDefinition,
     output: ResolvedBotDefinition,
   }),
-  webhook: operation({
+  findByWebhookId: operation({
     subject: 'admin.botDefinitions.findByWebhookId',
     summary: 'Gets the bot and the installation that a webhook id belongs to.',
     access: service,

@@ -7,7 +7,7 @@ import { type App, nothing } from './app';
 export const chatApp: App = {
   ...nothing,
   answers: chat,
-  asks: [botDefinitions.get, botDefinitions.webhook],
+  asks: [botDefinitions.get, botDefinitions.findByWebhookId],
   consumes: [eraseBotInChat, keepRecurringEvents],
   tells: [signalChannel, signalsMissing],
 };

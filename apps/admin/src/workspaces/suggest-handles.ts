@@ -7,13 +7,13 @@ const numbered = 20;
 const random = 5;
 
 /** Suggestions similar to a handle, best first. The random ones at the end ensure that some are always free. */
-export function similarHandles(wanted: string): string[] {
-  const stem = wanted.replaceAll(/^[-_]+|[-_]+$/g, '').slice(0, maxStemLength) || 'workspace';
+export function suggestHandles(handle: string): string[] {
+  const stem = handle.replaceAll(/^[-_]+|[-_]+$/g, '').slice(0, maxStemLength) || 'workspace';
   const endings = [
     ...Array.from({ length: numbered }, (_, index) => String(index + 2)),
     ...Array.from({ length: random }, () => randomBytes(3).toString('hex')),
   ];
   return [stem, ...endings.map((ending) => `${stem}-${ending}`)].filter(
-    (handle) => handle !== wanted && handleForm.test(handle),
+    (suggestion) => suggestion !== handle && handleForm.test(suggestion),
   );
 }

@@ -13,17 +13,17 @@ import {
 import type { Platform } from '@parley/service/platform';
 import type { ServiceConfig } from '@parley/service/config';
 import { ServiceModule } from '@parley/service/service.module';
-import { builtInChat } from '../built-in-chat';
+import { builtInChat } from '../installations/built-in-chat';
 
-/** Entries that the fake hub knows, and the calls that it received with a request of a user, not from the background. */
-export class HubShelf {
+/** Entries of the fake hub, and the calls that it received with a request of a user, not from the background. */
+export class FakeHub {
   readonly integrations = new Map<string, InstallableIntegration>();
   readonly plugins = new Map<string, Omit<InstallablePlugin, 'alias'>>();
   readonly owners = new Map<string, string>();
   readonly problems: PluginProblem[] = [];
-  asked: string[] = [];
+  calls: string[] = [];
   /** Hook before the reply to such a call. */
-  beforeAnswer: () => Promise<void> = () => Promise.resolve();
+  beforeReply: () => Promise<void> = () => Promise.resolve();
 
   constructor() {
     this.addIntegration(builtInChat.id, {
@@ -78,46 +78,46 @@ function summary(id: string) {
   };
 }
 
-const shelfToken = Symbol('shelf');
+const fakeHubToken = Symbol('fake hub');
 
 @Controller()
 class ResolutionController {
-  constructor(@Inject(shelfToken) private readonly shelf: HubShelf) {}
+  constructor(@Inject(fakeHubToken) private readonly hub: FakeHub) {}
 
   @Handles(resolution.integrations)
   async integrations(caller: Caller, { ids }: ResolveIntegrations) {
-    const integrations = ids.flatMap((id) => this.shelf.integrations.get(id) ?? []);
-    if (caller.account) await this.note(`integrations ${ids.join(' ')}`);
+    const integrations = ids.flatMap((id) => this.hub.integrations.get(id) ?? []);
+    if (caller.account) await this.recordCall(`integrations ${ids.join(' ')}`);
     return { integrations };
   }
 
   @Handles(resolution.plugins)
   async plugins(caller: Caller, { plugins }: ResolvePlugins) {
     const found = plugins.flatMap(({ alias, id }) => {
-      const plugin = this.shelf.plugins.get(id);
+      const plugin = this.hub.plugins.get(id);
       return plugin ? { ...plugin, alias } : [];
     });
-    if (caller.account) await this.note(`plugins ${plugins.map(({ id }) => id).join(' ')}`);
-    return { plugins: found, problems: this.shelf.problems };
+    if (caller.account) await this.recordCall(`plugins ${plugins.map(({ id }) => id).join(' ')}`);
+    return { plugins: found, problems: this.hub.problems };
   }
 
   @Handles(resolution.owner)
   async owner(_caller: Caller, { id }: FindIntegrationOwner) {
-    return { workspaceId: this.shelf.owners.get(id) ?? null };
+    return { workspaceId: this.hub.owners.get(id) ?? null };
   }
 
-  private async note(question: string): Promise<void> {
-    this.shelf.asked.push(question);
-    await this.shelf.beforeAnswer();
+  private async recordCall(call: string): Promise<void> {
+    this.hub.calls.push(call);
+    await this.hub.beforeReply();
   }
 }
 
 @Module({})
-export class HubStandIn {
-  static of(shelf: HubShelf) {
+export class FakeHubModule {
+  static of(hub: FakeHub) {
     return {
       register: (config: ServiceConfig, platform: Platform): DynamicModule => ({
-        module: HubStandIn,
+        module: FakeHubModule,
         imports: [
           ServiceModule.register(
             {
@@ -129,7 +129,7 @@ export class HubStandIn {
           ),
         ],
         controllers: [ResolutionController],
-        providers: [{ provide: shelfToken, useValue: shelf }],
+        providers: [{ provide: fakeHubToken, useValue: hub }],
       }),
     };
   }

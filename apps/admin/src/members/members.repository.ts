@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { type Permission, requirePermission } from '@parley/contracts/access';
-import type { Caller, Role } from '@parley/contracts/caller';
-import { ApiError, notFound } from '@parley/contracts/errors';
+import type { Role } from '@parley/contracts/caller';
+import { ApiError } from '@parley/contracts/errors';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import { MemberEntity, type MemberRow } from '../members/member.entity';
+import { MemberEntity, type MemberRow } from './member.entity';
 
 const columns = `member.id, member.account_id, member.role, member.created_at, account.email, account.profile_picture,
   account.display_name`;
@@ -20,25 +19,8 @@ const newestFirst = new Keyset<MemberRow>([
 export class MembersRepository {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Returns the caller's role in the workspace. Throws ResourceNotFound for an account that is not a member, Forbidden
-   * for a role without the permission.
-   */
-  async requireRole(sql: Sql, { account }: Caller, workspaceId: string, permission: Permission): Promise<Role> {
-    const role = await this.findRole(sql, account?.id, workspaceId);
-    if (!role) throw notFound('workspace', workspaceId);
-    requirePermission(role, permission);
-    return role;
-  }
-
-  async findRole(sql: Sql, accountId: string | undefined, workspaceId: string): Promise<Role | undefined> {
-    if (accountId === undefined) return undefined;
-    const member = await sql.manager.findOneBy(MemberEntity, { workspace_id: workspaceId, account_id: accountId });
-    return member?.role;
-  }
-
   /** Index workspace_member_created. */
-  async list(workspaceId: string, query: PageQuery) {
+  async listNewestOfWorkspace(workspaceId: string, query: PageQuery) {
     const limit = pageSize(query);
     const boundTo = [workspaceId];
     const values: unknown[] = [workspaceId];
@@ -51,7 +33,7 @@ export class MembersRepository {
     return newestFirst.page(rows, limit, boundTo);
   }
 
-  async find(sql: Sql, workspaceId: string, id: string): Promise<MemberRow | undefined> {
+  async findById(sql: Sql, workspaceId: string, id: string): Promise<MemberRow | undefined> {
     const [row] = await sql.query<MemberRow>(
       `SELECT ${columns} FROM ${members} WHERE member.workspace_id = $1 AND member.id = $2`,
       [workspaceId, id],
@@ -59,7 +41,7 @@ export class MembersRepository {
     return row;
   }
 
-  async findOfAccount(workspaceId: string, accountId: string): Promise<MemberRow | undefined> {
+  async findByAccount(workspaceId: string, accountId: string): Promise<MemberRow | undefined> {
     const [row] = await this.database.query<MemberRow>(
       `SELECT ${columns} FROM ${members} WHERE member.workspace_id = $1 AND member.account_id = $2`,
       [workspaceId, accountId],
@@ -68,7 +50,13 @@ export class MembersRepository {
   }
 
   /** Throws AlreadyExists when the account is a member. The caller has to hold a lock on the account's row. */
-  async create(tx: Transaction, workspaceId: string, accountId: string, email: string, role: Role): Promise<string> {
+  async insertMember(
+    tx: Transaction,
+    workspaceId: string,
+    accountId: string,
+    email: string,
+    role: Role,
+  ): Promise<string> {
     const id = newId('member');
     const rows = await tx.query(
       `INSERT INTO workspace_member (id, workspace_id, account_id, role) VALUES ($1, $2, $3, $4)
@@ -84,7 +72,7 @@ export class MembersRepository {
     await tx.manager.update(MemberEntity, { workspace_id: workspaceId, id }, { role });
   }
 
-  async delete(tx: Transaction, workspaceId: string, id: string): Promise<void> {
+  async deleteById(tx: Transaction, workspaceId: string, id: string): Promise<void> {
     await tx.manager.delete(MemberEntity, { workspace_id: workspaceId, id });
   }
 
@@ -92,7 +80,7 @@ export class MembersRepository {
    * Assigns the workspace to its longest-standing owner when its current `owner_id` is no longer an owner. Needs the
    * workspace lock. Throws ReferenceConstraint when no owner is left.
    */
-  async settleOwner(tx: Transaction, workspaceId: string): Promise<void> {
+  async ensureOwner(tx: Transaction, workspaceId: string): Promise<void> {
     const [owners] = await tx.query<{ count: number }>(
       `WITH owner AS (
          SELECT account_id, created_at FROM workspace_member WHERE workspace_id = $1 AND role = 'owner'

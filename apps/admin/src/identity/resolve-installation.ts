@@ -10,7 +10,7 @@ import type { TokenHolder } from './identity.repository';
  *
  * Throws Forbidden for a missing installation, InvalidPayload when several match.
  */
-export function namedInstallation(
+export function resolveInstallation(
   holder: TokenHolder,
   { integrationAlias: alias, integrationId }: Identify,
   role: Role | undefined,
@@ -19,18 +19,18 @@ export function namedInstallation(
   if (alias === undefined && id === undefined) return undefined;
   if (role) requirePermission(role, 'write');
   if (holder.kind === 'iak' && id !== holder.integrationId) throw notInstalled('x-integration-id', id);
-  const meant = holder.installations.filter(
+  const matches = holder.installations.filter(
     (installation) =>
       (alias === undefined || installation.alias === alias) && (id === undefined || installation.id === id),
   );
-  const [installation] = meant;
+  const [installation] = matches;
   if (!installation)
     throw alias === undefined ? notInstalled('x-integration-id', id) : notInstalled('x-integration-alias', alias);
-  if (meant.length === 1) return installation;
-  const aliases = meant.map((entry) => entry.alias).sort();
+  if (matches.length === 1) return installation;
+  const aliases = matches.map((entry) => entry.alias).sort();
   throw new ApiError(
     'InvalidPayload',
-    `x-integration-alias is missing: the bot has the integration "${id}" installed ${meant.length} times. Name one of: ${aliases.join(', ')}.`,
+    `x-integration-alias is missing: the bot has the integration "${id}" installed ${matches.length} times. Name one of: ${aliases.join(', ')}.`,
   );
 }
 

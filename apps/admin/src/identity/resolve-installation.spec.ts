@@ -4,11 +4,11 @@ import { hashToken } from '@parley/secrets/token';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
-import { HubShelf, HubStandIn } from '../installations/test/hub-stand-in';
+import { FakeHub, FakeHubModule } from '../test/fake-hub.module';
 
-const shelf = new HubShelf();
-const slack = shelf.addIntegration('intver_slack', { name: 'slack' });
-const twice = shelf.addIntegration('intver_twice', { name: 'twice' });
+const hub = new FakeHub();
+const slack = hub.addIntegration('intver_slack', { name: 'slack' });
+const twice = hub.addIntegration('intver_twice', { name: 'twice' });
 
 let api: PublicApi;
 let alice: Account;
@@ -16,11 +16,11 @@ let botId: string;
 let integrationKey: string;
 
 beforeAll(async () => {
-  api = await startPublicApi(GatewayModule, AdminModule, HubStandIn.of(shelf));
+  api = await startPublicApi(GatewayModule, AdminModule, FakeHubModule.of(hub));
   alice = await api.newAccount();
-  shelf.owners.set(slack, alice.workspaceId);
+  hub.owners.set(slack, alice.workspaceId);
   botId = (await alice.client.createBot({})).bot.id;
-  const answer = await api.send(`PUT /v1/admin/bots/${botId}`, {
+  const response = await api.send(`PUT /v1/admin/bots/${botId}`, {
     headers: {
       authorization: `Bearer ${alice.token}`,
       'x-workspace-id': alice.workspaceId,
@@ -35,7 +35,7 @@ beforeAll(async () => {
       },
     },
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
   integrationKey = (await alice.client.createIntegrationApiKey({ integrationId: slack })).value;
 });
 
@@ -43,8 +43,8 @@ afterAll(() => api?.stop());
 
 async function identify(token: string, named: { integrationAlias?: string; integrationId?: string }, bot = botId) {
   const kind = token.startsWith('bp_iak_') ? 'iak' : token.startsWith('bp_bak_') ? 'bak' : 'pat';
-  const question = { tokenHash: hashToken(token), kind, botId: bot, ...named } as const;
-  return (await api.call(admin.identity.identify, systemCaller('test'), question)).caller;
+  const input = { tokenHash: hashToken(token), kind, botId: bot, ...named } as const;
+  return (await api.call(admin.identity.identify, systemCaller('test'), input)).caller;
 }
 
 describe('an installation that a caller acts as', () => {
@@ -156,7 +156,7 @@ describe('an installation that a caller acts as', () => {
   });
 
   it('ends when the integration is uninstalled', async () => {
-    const gone = shelf.addIntegration('intver_gone', { name: 'gone' });
+    const gone = hub.addIntegration('intver_gone', { name: 'gone' });
     await alice.client.updateBot({ id: botId, integrations: { [gone]: {} } });
     await identify(alice.token, { integrationAlias: 'gone' });
 

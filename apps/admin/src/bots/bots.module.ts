@@ -1,0 +1,37 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit/audit.module';
+import { BotVisibilityModule } from '../bot-visibility/bot-visibility.module';
+import { InstallationsModule } from '../installations/installations.module';
+import { RolesModule } from '../roles/roles.module';
+import { UsageModule } from '../usage/usage.module';
+import { BotAllowlistController } from './bot-allowlist.controller';
+import { BotAllowlistRepository } from './bot-allowlist.repository';
+import { BotAllowlistService } from './bot-allowlist.service';
+import { BotDeletionService } from './bot-deletion.service';
+import { BotDeploymentService } from './bot-deployment.service';
+import { BotTransferService } from './bot-transfer.service';
+import { BotVersionsController } from './bot-versions.controller';
+import { BotVersionsRepository } from './bot-versions.repository';
+import { BotVersionsService } from './bot-versions.service';
+import { BotsController } from './bots.controller';
+import { BotsRepository } from './bots.repository';
+import { BotsService } from './bots.service';
+import { RecurringEventsService } from './recurring-events.service';
+
+@Module({
+  imports: [AuditModule, BotVisibilityModule, InstallationsModule, RolesModule, UsageModule],
+  controllers: [BotsController, BotAllowlistController, BotVersionsController],
+  providers: [
+    BotsService,
+    BotDeploymentService,
+    BotDeletionService,
+    BotTransferService,
+    RecurringEventsService,
+    BotsRepository,
+    BotAllowlistService,
+    BotAllowlistRepository,
+    BotVersionsService,
+    BotVersionsRepository,
+  ],
+})
+export class BotsModule {}

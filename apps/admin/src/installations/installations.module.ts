@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit/audit.module';
+import { BotVisibilityModule } from '../bot-visibility/bot-visibility.module';
+import { TokensModule } from '../tokens/tokens.module';
+import { InstallationPlannerService } from './installation-planner.service';
+import { InstallationViewsService } from './installation-views.service';
+import { InstallationsController } from './installations.controller';
+import { InstallationsRepository } from './installations.repository';
+import { InstallationsService } from './installations.service';
+import { RefreshInstallationsHandler } from './refresh-installations.handler';
+import { ShareableIdsController } from './shareable-ids.controller';
+import { ShareableIdsRepository } from './shareable-ids.repository';
+import { ShareableIdsService } from './shareable-ids.service';
+
+@Module({
+  imports: [AuditModule, BotVisibilityModule, TokensModule],
+  controllers: [InstallationsController, ShareableIdsController, RefreshInstallationsHandler],
+  providers: [
+    InstallationsService,
+    InstallationPlannerService,
+    InstallationViewsService,
+    InstallationsRepository,
+    ShareableIdsService,
+    ShareableIdsRepository,
+  ],
+  exports: [InstallationsService, InstallationViewsService],
+})
+export class InstallationsModule {}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { RolesModule } from '../roles/roles.module';
+import { WorkspacesModule } from '../workspaces/workspaces.module';
+import { QuotasService } from './quotas.service';
+import { RecordUsageHandler } from './record-usage.handler';
+import { UsageController } from './usage.controller';
+import { UsageRepository } from './usage.repository';
+import { UsageService } from './usage.service';
+
+@Module({
+  imports: [RolesModule, WorkspacesModule],
+  controllers: [UsageController, RecordUsageHandler],
+  providers: [UsageService, QuotasService, UsageRepository],
+  exports: [QuotasService],
+})
+export class UsageModule {}
