@@ -5,13 +5,13 @@ import { filesWorkerApp } from '@parley/contracts/apps/files';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesWorkerConfig } from './config';
-import { IndexFileHandler } from './index-file.handler';
-import { IndexingJobService } from './indexing-job.service';
-import { Indexer } from './indexer';
-import { DocumentAdvisers } from './models/document-advisers';
-import { ModelServer } from './models/model-server';
-import { Summarizer } from './models/summarizer';
-import { DocumentReader } from './reading/document-reader';
+import { IndexFileHandler } from './indexing/index-file.handler';
+import { IndexingJobService } from './indexing/indexing-job.service';
+import { IndexerService } from './indexing/indexer.service';
+import { DocumentAdvisersService } from './models/document-advisers.service';
+import { ModelServerClient } from './models/model-server.client';
+import { SummarizerService } from './models/summarizer.service';
+import { DocumentReaderService } from './indexing/document-reader.service';
 
 /** Indexing worker: turns uploaded content into passages. Scales by its queue, independently of the files service. */
 @Module({})
@@ -35,11 +35,11 @@ export class FilesWorkerModule {
       providers: [
         { provide: FilesWorkerConfig, useValue: config },
         { provide: Completions, useValue: new Completions(config) },
-        ModelServer,
-        DocumentAdvisers,
-        Summarizer,
-        DocumentReader,
-        Indexer,
+        ModelServerClient,
+        DocumentAdvisersService,
+        SummarizerService,
+        DocumentReaderService,
+        IndexerService,
         IndexingJobService,
       ],
     };

@@ -9,30 +9,30 @@ import { SecretKeys } from '@parley/secrets/secret-keys';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesConfig } from './config';
-import { ContentController } from './content.controller';
-import { ContentService } from './content.service';
-import { ContentUrls } from './content-urls';
-import { DeclarationsService } from './declarations.service';
-import { DestinationsService } from './destinations.service';
-import { EraseBotHandler } from './erase-bot.handler';
-import { ErasureService } from './erasure.service';
-import { FilesController } from './files.controller';
-import { FilesService } from './files.service';
-import { IndexingService } from './indexing.service';
+import { ContentController } from './content/content.controller';
+import { ContentService } from './content/content.service';
+import { ContentUrlsService } from './content/content-urls.service';
+import { DeclarationsService } from './files/declarations.service';
+import { DestinationsService } from './files/destinations.service';
+import { EraseBotHandler } from './erasure/erase-bot.handler';
+import { ErasureService } from './erasure/erasure.service';
+import { FilesController } from './files/files.controller';
+import { FilesService } from './files/files.service';
+import { IndexingService } from './indexing-work/indexing.service';
 import { IndexingWorkController } from './indexing-work/indexing-work.controller';
 import { IndexingWorkRepository } from './indexing-work/indexing-work.repository';
 import { IndexingWorkService } from './indexing-work/indexing-work.service';
-import { WorkFiguresService } from './indexing-work/work-figures.service';
+import { IndexingMetricsWorker } from './workers/indexing-metrics.worker';
 import { KnowledgeBasesController } from './knowledge-bases/knowledge-bases.controller';
 import { KnowledgeBasesRepository } from './knowledge-bases/knowledge-bases.repository';
 import { KnowledgeBasesService } from './knowledge-bases/knowledge-bases.service';
-import { MoveBotHandler } from './move-bot.handler';
+import { MoveBotHandler } from './storage/move-bot.handler';
 import { ReindexController } from './reindex/reindex.controller';
 import { ReindexService } from './reindex/reindex.service';
 import { SearchService } from './search/search.service';
-import { StorageController } from './storage.controller';
-import { StorageService } from './storage.service';
-import { SweeperService } from './sweeper.service';
+import { StorageController } from './storage/storage.controller';
+import { StorageService } from './storage/storage.service';
+import { SweeperService } from './workers/sweeper.service';
 
 export { filesDatabase };
 
@@ -63,8 +63,8 @@ export class FilesModule {
       providers: [
         { provide: FilesConfig, useValue: config },
         {
-          provide: ContentUrls,
-          useFactory: () => new ContentUrls(config.contentUrl, new SecretKeys(config)),
+          provide: ContentUrlsService,
+          useFactory: () => new ContentUrlsService(config.contentUrl, new SecretKeys(config)),
         },
         FilesService,
         ContentService,
@@ -78,7 +78,7 @@ export class FilesModule {
         SearchService,
         IndexingWorkRepository,
         IndexingWorkService,
-        WorkFiguresService,
+        IndexingMetricsWorker,
         StorageService,
         SweeperService,
       ],

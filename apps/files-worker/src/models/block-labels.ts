@@ -1,9 +1,9 @@
 import { isRecord } from '@parley/contracts/is-record';
 import type { BlockExcerpt, WindowLabels } from '@parley/documents/adviser';
 import type { BlockType } from '@parley/documents/block';
-import type { ModelQuestion } from './model-server';
+import type { ModelRequest } from './model-server.client';
 
-export interface LabelWishes {
+export interface RequestedLabels {
   types: boolean;
   boilerplate: boolean;
 }
@@ -11,7 +11,7 @@ export interface LabelWishes {
 const types: readonly BlockType[] = ['title', 'subtitle', 'paragraph', 'list', 'table', 'code', 'blockquote'];
 const lowestHeading = 6;
 
-export function labelQuestion(window: BlockExcerpt[], wishes: LabelWishes): ModelQuestion {
+export function labelRequest(window: BlockExcerpt[], wishes: RequestedLabels): ModelRequest {
   const typesAsked =
     '"blocks": [{"number": 1, "type": "title", "level": 1}, …] with those whose type should be another one of ' +
     `${types.join(', ')}; titles and subtitles with the level of the heading, 1 (highest) to ${lowestHeading}`;
@@ -28,7 +28,7 @@ export function labelQuestion(window: BlockExcerpt[], wishes: LabelWishes): Mode
 }
 
 /** Valid labels of the answer; undefined when the answer has not the requested shape. */
-export function readLabels(answer: string, window: BlockExcerpt[], wishes: LabelWishes): WindowLabels | undefined {
+export function readLabels(answer: string, window: BlockExcerpt[], wishes: RequestedLabels): WindowLabels | undefined {
   const given = jsonIn(answer);
   if (!isRecord(given)) return undefined;
   const { blocks, boilerplate } = given;

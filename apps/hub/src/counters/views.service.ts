@@ -29,7 +29,7 @@ export class ViewsService implements OnApplicationBootstrap, BeforeApplicationSh
     this.forgetting = new PollingWorker(
       { name: 'hub.forgetCounters', intervalMs: forgetIntervalMs, logger },
       async () => {
-        await this.counters.forgetBefore(snapshotHours + 1);
+        await this.counters.deleteClosedBefore(snapshotHours + 1);
         return false;
       },
     );

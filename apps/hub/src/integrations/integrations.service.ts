@@ -29,7 +29,7 @@ import { InstallationsService } from '../installations/installations.service';
 import { audit } from '../publishing/audit';
 import { mergeEntries } from '@parley/contracts/entries';
 import { changeLabels, newLabels, withoutFileNames } from '../publishing/labels';
-import { checkName } from '../publishing/names';
+import { checkName } from '../publishing/publication-name';
 import { requirePublisher } from '../publishing/publisher';
 import { checkSize } from '../publishing/size';
 import { checkVersion } from '../publishing/versions';
@@ -37,7 +37,7 @@ import { visibilityAfter } from '../publishing/visibility';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { breakingChanges } from './breaking-changes';
 import { emptyDefinition, mergeDefinition } from './definition';
-import { checkAttributes, checkDefinition, checkInterfaces, checkSecrets } from './definition-problems';
+import { checkAttributes, checkDefinition, checkInterfaces, checkSecrets } from './definition-limits';
 import { type IntegrationRow, toEntry, toIntegration } from './integration.entity';
 import { IntegrationListRepository } from './integration-list.repository';
 import { alreadyExists, type IntegrationValues, IntegrationsRepository } from './integrations.repository';
@@ -78,7 +78,7 @@ export class IntegrationsService {
       await this.integrations.lockName(tx, name);
       const values = await this.valuesOf(tx, caller, input);
       const { workspace } = caller;
-      const created = await this.integrations.create(tx, {
+      const created = await this.integrations.insertIntegration(tx, {
         ...values,
         workspaceId: workspace.id,
         name,
@@ -107,18 +107,18 @@ export class IntegrationsService {
   async update(caller: WorkspaceCaller, input: UpdateIntegration): Promise<IntegrationReply> {
     const label = await this.workspaces.labelToPublish(caller, input);
     const row = await this.database.transaction(async (tx) => {
-      const current = await this.integrations.findToChange(tx, caller.workspace.id, input.id);
+      const current = await this.integrations.findIntegrationForUpdate(tx, caller.workspace.id, input.id);
       if (!current) throw notFound('integration', input.id);
       const values = await this.valuesAfter(tx, caller, current, input, label);
-      await this.integrations.save(tx, current, values);
+      await this.integrations.saveValues(tx, current, values);
       await this.announce(tx, caller, current, hub.integrations.update, values.visibility);
-      return (await this.integrations.find(tx, caller.workspace.id, input.id))!;
+      return (await this.integrations.findIntegrationById(tx, caller.workspace.id, input.id))!;
     });
     return { integration: toIntegration(row) };
   }
 
   async validateUpdate(caller: WorkspaceCaller, input: UpdateIntegration) {
-    const current = await this.integrations.find(this.database, caller.workspace.id, input.id);
+    const current = await this.integrations.findIntegrationById(this.database, caller.workspace.id, input.id);
     if (!current) throw notFound('integration', input.id);
     const label = await this.workspaces.labelToPublish(caller, input);
     await this.valuesAfter(this.database, caller, current, input, label);
@@ -126,15 +126,15 @@ export class IntegrationsService {
   }
 
   async delete(caller: WorkspaceCaller, { id }: IntegrationId) {
-    const found = await this.integrations.find(this.database, caller.workspace.id, id);
+    const found = await this.integrations.findIntegrationById(this.database, caller.workspace.id, id);
     if (!found) throw notFound('integration', id);
     if (isPublished(found)) requirePublisher(caller);
     await this.installations.requireUnused(caller, 'integration', id);
     await this.database.transaction(async (tx) => {
-      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      const current = await this.integrations.findIntegrationForUpdate(tx, caller.workspace.id, id);
       if (!current) throw notFound('integration', id);
       if (isPublished(current)) requirePublisher(caller);
-      await this.integrations.delete(tx, current);
+      await this.integrations.deleteIntegration(tx, current);
       await this.announceUsage(tx, caller.workspace.id);
       await this.announce(tx, caller, current, hub.integrations.delete);
     });
@@ -143,7 +143,7 @@ export class IntegrationsService {
 
   async requestVerification(caller: WorkspaceCaller, { integrationId: id }: IntegrationToVerify) {
     await this.database.transaction(async (tx) => {
-      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      const current = await this.integrations.findIntegrationForUpdate(tx, caller.workspace.id, id);
       if (!current) throw notFound('integration', id);
       const { verification_status: status } = current;
       if (status === 'pending' || status === 'approved') {
@@ -161,7 +161,7 @@ export class IntegrationsService {
   async rotateSigningSecrets(caller: WorkspaceCaller, { id }: IntegrationId): Promise<SigningSecretReply> {
     const secret = newSigningSecret();
     await this.database.transaction(async (tx) => {
-      const current = await this.integrations.findToChange(tx, caller.workspace.id, id);
+      const current = await this.integrations.findIntegrationForUpdate(tx, caller.workspace.id, id);
       if (!current) throw notFound('integration', id);
       await this.integrations.rotateSigningSecret(tx, id, this.box.seal(secret));
       await this.announce(tx, caller, current, hub.integrations.rotateSigningSecrets);
@@ -177,7 +177,7 @@ export class IntegrationsService {
   }
 
   async get({ workspace, integration }: WorkspaceCaller, { id }: IntegrationId): Promise<IntegrationReply> {
-    const row = await this.integrations.find(this.database, workspace.id, id);
+    const row = await this.integrations.findIntegrationById(this.database, workspace.id, id);
     // An integration key may read its own integration only, not others of the workspace.
     if (!row || (integration && integration.id !== id)) throw notFound('integration', id);
     return { integration: toIntegration(row) };
@@ -187,7 +187,7 @@ export class IntegrationsService {
     { workspace }: WorkspaceCaller,
     { name, version }: IntegrationNameAndVersion,
   ): Promise<IntegrationReply> {
-    const row = await this.integrations.findByName(workspace.id, name, version);
+    const row = await this.integrations.findOwnByName(workspace.id, name, version);
     if (!row) throw notFound('integration', `${name} ${version}`);
     return { integration: toIntegration(row) };
   }
@@ -313,7 +313,7 @@ export class IntegrationsService {
     drafts: Record<string, ImplementationDraft | null>,
   ): Promise<Record<string, Implementation | null>> {
     const ids = Object.values(drafts).flatMap((draft) => (draft ? [draft.id] : []));
-    const found = await this.integrations.findInterfaces(sql, workspaceId, ids);
+    const found = await this.integrations.lockImplementableInterfaces(sql, workspaceId, ids);
     const resolved = Object.entries(drafts).map(([alias, draft]): [string, Implementation | null] => {
       if (draft === null) return [alias, null];
       const { id, entities = {}, actions = {}, events = {}, channels = {} } = draft;

@@ -30,7 +30,7 @@ export class PublicIntegrationsService {
   }
 
   async getById({ id }: PublicIntegrationId): Promise<PublicIntegrationReply> {
-    return this.show(await this.integrations.findPublished(id), id);
+    return this.show(await this.integrations.findPublishedById(id), id);
   }
 
   async get({ name, version }: IntegrationNameAndVersion): Promise<PublicIntegrationReply> {

@@ -30,10 +30,10 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { Outbox } from '@parley/events/outbox';
 import { InstallationsService } from '../installations/installations.service';
 import { audit } from '../publishing/audit';
-import { checkDefinition } from '../publishing/definitions';
+import { checkDefinition } from '../publishing/check-definition';
 import { mergeEntries } from '@parley/contracts/entries';
 import { changeLabels, newLabels } from '../publishing/labels';
-import { checkName } from '../publishing/names';
+import { checkName } from '../publishing/publication-name';
 import { PublicationsRepository, type Scope, type Visible } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';
 import { checkSize } from '../publishing/size';
@@ -79,10 +79,10 @@ export class PluginsService {
     checkDefinition(PluginDefinition, values.definition);
     checkSize(values.definition);
     return this.database.transaction(async (tx) => {
-      await this.publications.claim(tx, 'plugin', values);
-      await this.publications.checkRoom(tx, 'plugin', values);
+      await this.publications.claimName(tx, 'plugin', values);
+      await this.publications.requireVersionRoom(tx, 'plugin', values);
       const dependencies = await this.changeDependencies(tx, caller, noDependencies, input.dependencies);
-      const created = await this.plugins.create(tx, { ...values, dependencies }, { sdkVersion, ...code });
+      const created = await this.plugins.insertPlugin(tx, { ...values, dependencies }, { sdkVersion, ...code });
       await audit(this.outbox, tx, caller, { operation: hub.plugins.create, ...summaryOf(created) });
       return { plugin: toPlugin(created) };
     });
@@ -98,10 +98,10 @@ export class PluginsService {
       const definition = changeDefinition(input, old.definition);
       checkDefinition(PluginDefinition, definition);
       checkSize(definition);
-      if (old.visibility === 'private') await this.publications.claim(tx, 'plugin', { ...old, visibility });
+      if (old.visibility === 'private') await this.publications.claimName(tx, 'plugin', { ...old, visibility });
       const dependencies = await this.changeDependencies(tx, caller, old.dependencies, input.dependencies);
       const { sdkVersion, code } = input;
-      const updated = await this.plugins.update(
+      const updated = await this.plugins.updatePlugin(
         tx,
         { ...old, ...changeLabels(input, old), visibility, definition, dependencies },
         { sdkVersion, ...code },
@@ -118,7 +118,7 @@ export class PluginsService {
     await this.installations.requireUnused(caller, 'plugin', id);
     await this.database.transaction(async (tx) => {
       const row = await this.getToChange(tx, caller, { id });
-      await this.plugins.delete(tx, id);
+      await this.plugins.deletePlugin(tx, id);
       await audit(this.outbox, tx, caller, { operation: hub.plugins.delete, id, name: row.name });
       await this.announce(tx, caller, { id, isDeleted: true });
     });
@@ -130,13 +130,13 @@ export class PluginsService {
   }
 
   async getByName(scope: Scope, wanted: PublicationName): Promise<PluginReply> {
-    const found = await this.publications.find(this.database, 'plugin', scope, wanted);
+    const found = await this.publications.findByNameAndVersion(this.database, 'plugin', scope, wanted);
     if (!found) throw notFound('plugin', `${wanted.name} ${wanted.version}`);
     return this.get(scope, found);
   }
 
   async list(scope: Scope, query: ListPublications): Promise<Plugins> {
-    const { rows, nextToken } = await this.publications.list('plugin', scope, query);
+    const { rows, nextToken } = await this.publications.listNewestFirst('plugin', scope, query);
     return { plugins: rows.map(toPluginEntry), meta: { nextToken } };
   }
 
@@ -156,7 +156,7 @@ export class PluginsService {
   }
 
   async getCode(scope: Scope, { id, platform }: PluginPlatform): Promise<PluginCodeReply> {
-    const code = await this.plugins.findCode(this.database, scope, id, platform);
+    const code = await this.plugins.findPluginCode(this.database, scope, id, platform);
     if (code === undefined) throw notFound('code of a plugin', `${id} ${platform}`);
     return { code };
   }
@@ -165,7 +165,7 @@ export class PluginsService {
   async resolve({ workspaceId, plugins, installedIds }: ResolvePlugins): Promise<InstallablePlugins> {
     const scope = { visibleTo: workspaceId, installedIds };
     const bound = plugins.flatMap(({ interfaces }) => Object.values(interfaces));
-    const rows = await this.plugins.findAll(
+    const rows = await this.plugins.findPluginsByIds(
       this.database,
       scope,
       plugins.map(({ id }) => id),
@@ -190,13 +190,13 @@ export class PluginsService {
   }
 
   private async getRow(scope: Scope, id: string): Promise<PluginRow> {
-    const row = await this.plugins.find(this.database, scope, id);
+    const row = await this.plugins.findPluginById(this.database, scope, id);
     if (!row) throw notFound('plugin', id);
     return row;
   }
 
   private async getToChange(tx: Transaction, caller: WorkspaceCaller, { id }: PluginId): Promise<PluginRow> {
-    const row = await this.plugins.findToChange(tx, caller.workspace.id, id);
+    const row = await this.plugins.findPluginForUpdate(tx, caller.workspace.id, id);
     if (!row) throw notFound('plugin', id);
     requireChanger(caller, row);
     return row;
@@ -230,7 +230,7 @@ export class PluginsService {
     drafts: Record<string, DependencyDraft | null>,
   ): Promise<Record<string, Dependency | null>> {
     const wanted = Object.entries(drafts).filter((entry): entry is [string, DependencyDraft] => entry[1] !== null);
-    const found = await this.publications.findWanted(sql, kind, workspaceId, Object.fromEntries(wanted));
+    const found = await this.publications.findReferenced(sql, kind, workspaceId, Object.fromEntries(wanted));
     return Object.fromEntries(
       Object.entries(drafts).map(([alias, draft]) => [
         alias,

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import type { SummarizationOptions } from '@parley/contracts/indexing-options';
+import { type CompletionRequest, Completions } from '@parley/openai/completions';
+import { FilesWorkerConfig } from '../config';
+import type { Lease } from '../indexing/lease';
+import { storable } from '@parley/documents/storable';
+
+export type ModelKind = NonNullable<SummarizationOptions['modelType']> | 'vision';
+
+export type ModelRequest = Omit<CompletionRequest, 'model'> & { model: ModelKind };
+
+const timesAsked = 2;
+
+@Injectable()
+export class ModelServerClient {
+  constructor(
+    private readonly completions: Completions,
+    private readonly config: FilesWorkerConfig,
+  ) {}
+
+  /**
+   * Passes the answer, made storable in Postgres, to `read`. Asks once more when `read` returns undefined.
+   * Backpressure: waits while the server asks to slow down. Throws CompletionsRefused or CompletionsUnavailable.
+   */
+  async ask<Result>(
+    question: ModelRequest,
+    read: (answer: string) => Result | undefined,
+    watch: Lease,
+  ): Promise<Result | undefined> {
+    for (let times = 0; times < timesAsked; times++) {
+      const result = read(storable(await this.complete(question, watch)));
+      if (result !== undefined) return result;
+    }
+    return undefined;
+  }
+
+  private complete(question: ModelRequest, watch: Lease): Promise<string> {
+    const request = { ...question, model: this.nameOf(question.model) };
+    return watch.whenFree(() => this.completions.complete(request, watch.signal));
+  }
+
+  private nameOf(kind: ModelKind): string {
+    const { config } = this;
+    const names: Record<ModelKind, string> = {
+      inexpensive: config.completionsModelInexpensive,
+      balanced: config.completionsModelBalanced,
+      accurate: config.completionsModelAccurate,
+      vision: config.completionsModelVision,
+    };
+    return names[kind];
+  }
+}
