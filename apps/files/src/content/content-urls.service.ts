@@ -1,3 +1,4 @@
+import type { FileEntity } from '@parley/file-store/file.entity';
 import type { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 
@@ -45,6 +46,12 @@ export class ContentUrlsService {
 
   download(fileId: string, version: string, now = Date.now()): string {
     return this.sign('GET', fileId, new Date(now + downloadLifetimeMs), { version });
+  }
+
+  /** Permanent URL for public content, otherwise a signed URL of the current content or its pending upload. */
+  contentUrl(file: FileEntity): string {
+    if (file.access_policies.includes('public_content')) return this.publicDownload(file.id);
+    return this.download(file.id, file.blob_version ?? file.upload_id ?? '');
   }
 
   /** Permanent URL without a signature, valid while the file is public. */

@@ -14,6 +14,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FilesConfig } from '../config';
 import { ContentUrlsService } from './content-urls.service';
 import { ContentService } from './content.service';
+import { UploadsService } from './uploads.service';
 
 const idleTimeoutMs = 60_000;
 const defaultMaxUploads = 400;
@@ -30,20 +31,21 @@ type ContentRequest = FastifyRequest<{ Params: { fileId: string }; Querystring: 
 /** Content endpoint: signed PUT and GET, streamed between the client and the blob store, never through the bus. */
 @Controller()
 export class ContentController implements OnModuleInit {
-  private readonly uploads: ConcurrencyLimiter;
-  private readonly downloads: ConcurrencyLimiter;
+  private readonly uploadLimiter: ConcurrencyLimiter;
+  private readonly downloadLimiter: ConcurrencyLimiter;
 
   constructor(
     private readonly http: HttpAdapterHost,
-    private readonly service: ContentService,
+    private readonly contents: ContentService,
+    private readonly uploads: UploadsService,
     private readonly urls: ContentUrlsService,
     private readonly errors: ApiExceptionFilter,
     { contentMaxUploads: maxUploads = defaultMaxUploads, maxLoopDelayMs }: FilesConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
     const common = { maxLoopDelayMs, metrics: platform.metrics };
-    this.uploads = new ConcurrencyLimiter({ place: 'uploads', max: maxUploads, ...common });
-    this.downloads = new ConcurrencyLimiter({ place: 'downloads', max: maxDownloads, ...common });
+    this.uploadLimiter = new ConcurrencyLimiter({ place: 'uploads', max: maxUploads, ...common });
+    this.downloadLimiter = new ConcurrencyLimiter({ place: 'downloads', max: maxDownloads, ...common });
   }
 
   onModuleInit(): void {
@@ -60,7 +62,7 @@ export class ContentController implements OnModuleInit {
       scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
       scope.setErrorHandler((error, request, reply) => this.errors.answer(error, request, reply));
       scope.addHook('onRequest', (request, reply, done) => {
-        if (request.method !== 'PUT') whenEnded(reply, this.downloads.enter());
+        if (request.method !== 'PUT') whenEnded(reply, this.downloadLimiter.enter());
         done();
       });
       scope.put('/content/:fileId', (request: ContentRequest, reply) => this.put(request, reply));
@@ -82,21 +84,21 @@ export class ContentController implements OnModuleInit {
         'x-amz-tagging must be public=true: the file was declared with publicContentImmediatelyAccessible.',
       );
     }
-    const declared = await this.service.getDeclared(grant);
-    whenEnded(reply, this.uploads.enter(declared.botId));
+    const declared = await this.uploads.getDeclared(grant);
+    whenEnded(reply, this.uploadLimiter.enter(declared.botId));
     if (length !== undefined && Number(length) !== grant.size) {
-      await this.service.refuse(grant, Number(length));
+      await this.uploads.refuse(grant, Number(length));
     }
     cutWhenIdle(request);
-    await this.service.upload(grant, declared, request.raw);
+    await this.uploads.upload(grant, declared, request.raw);
     return reply.code(200).send();
   }
 
   private async get(request: ContentRequest, reply: FastifyReply) {
     const grant = this.urls.readDownload(request.params.fileId, request.query);
     const file = grant
-      ? await this.service.find(grant.fileId, grant.version)
-      : await this.service.findPublic(request.params.fileId);
+      ? await this.contents.find(grant.fileId, grant.version)
+      : await this.contents.findPublic(request.params.fileId);
     const size = Number(file.size);
     describeContent(reply, file, grant ? 'private, max-age=900' : publicCaching(file));
     if (isKnown(request.headers['if-none-match'], String(reply.getHeader('etag')))) return reply.code(304).send();
@@ -107,7 +109,7 @@ export class ContentController implements OnModuleInit {
     reply.header('content-length', range ? range.end - range.start + 1 : size);
     if (request.method === 'HEAD' || size === 0) return reply.send();
     cutWhenIdle(request);
-    return reply.send(await this.service.read(file, range));
+    return reply.send(await this.contents.read(file, range));
   }
 }
 

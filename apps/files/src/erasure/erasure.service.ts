@@ -1,9 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
+import { notFound } from '@parley/contracts/errors';
+import type { CountLeftovers, Leftovers } from '@parley/contracts/files';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
 import { blobStore } from '@parley/file-store/tokens';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
+import { isUUID } from 'class-validator';
 
 /** Erases all data of a deleted bot. Idempotent. */
 @Injectable()
@@ -24,5 +27,15 @@ export class ErasureService {
     if (!(await this.bots.mayRemoveContent())) return;
     await this.blobs.deletePrefix(botId);
     await this.bots.markErased(botId);
+  }
+
+  async countLeftovers({ botId }: CountLeftovers): Promise<Leftovers> {
+    if (!isUUID(botId)) throw notFound('bot', botId);
+    const [rows, blobs, points] = await Promise.all([
+      this.bots.countRows(botId),
+      this.blobs.count(botId),
+      this.index.count(botId),
+    ]);
+    return { ...rows, blobs, points };
   }
 }

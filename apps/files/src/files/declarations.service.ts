@@ -1,23 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import type { BotCaller } from '@parley/contracts/access';
 import type { CallerQuotas } from '@parley/contracts/caller';
 import { ApiError, forbiddenHeader } from '@parley/contracts/errors';
 import { maxIndexedBytes } from '@parley/contracts/files';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { type FileEntity, isExpired } from '@parley/file-store/file.entity';
-import { type FileScope, fileScopeOf, owns } from '@parley/file-store/file-scope';
+import { type FileScope, owns } from '@parley/file-store/file-scope';
 import { type FileDeclaration, FilesRepository, type Room } from '@parley/file-store/files.repository';
 import { type StorageUse, StorageUseRepository } from '@parley/file-store/storage-use.repository';
 import { FilesConfig } from '../config';
 import { ContentUrlsService } from '../content/content-urls.service';
 import { refuseModelFields } from './model-fields';
-
-export interface StorageTarget {
-  scope: FileScope;
-  workspaceId: string;
-  quotas?: CallerQuotas;
-}
+import type { StorageTarget } from './storage-target';
 
 export type Declaration = Omit<FileDeclaration, 'id' | 'workspaceId' | 'uploadExpiresAt'> & { id?: string };
 
@@ -26,7 +20,7 @@ export type Declaration = Omit<FileDeclaration, 'id' | 'workspaceId' | 'uploadEx
  * only a hundred of them at the same moment could use that up.
  */
 const smallPart = 1 / 1000;
-const carefreePart = 0.9;
+const unlockedPart = 0.9;
 
 /**
  * Declares files within the storage quotas of their workspace. Declared bytes are reserved until they are uploaded or
@@ -42,27 +36,23 @@ export class DeclarationsService {
     private readonly config: FilesConfig,
   ) {}
 
-  placeOf(caller: BotCaller): StorageTarget {
-    return { scope: fileScopeOf(caller), workspaceId: caller.workspace.id, quotas: caller.quotas };
-  }
-
   /**
    * Throws InvalidPayload for options that need a model server, LimitExceeded, QuotaExceeded, AlreadyExists for the key
    * of another owner, or Forbidden for a deleted bot.
    */
-  async declare(place: StorageTarget, declaration: Declaration): Promise<FileEntity> {
+  async declare(target: StorageTarget, declaration: Declaration): Promise<FileEntity> {
     this.check(declaration);
-    const row = await this.insert(this.database, place, declaration, carefreeRoom(place, declaration));
-    return row ?? this.database.transaction((tx) => this.declareCarefully(tx, place, declaration));
+    const row = await this.insert(this.database, target, declaration, roomWithoutLock(target, declaration));
+    return row ?? this.database.transaction((tx) => this.declareExclusively(tx, target, declaration));
   }
 
   /** Declares under the exclusive workspace lock: other declarations of the workspace wait until the transaction ends. */
-  async declareCarefully(tx: Transaction, place: StorageTarget, declaration: Declaration): Promise<FileEntity> {
+  async declareExclusively(tx: Transaction, target: StorageTarget, declaration: Declaration): Promise<FileEntity> {
     this.check(declaration);
-    const { scope, workspaceId, quotas } = place;
+    const { scope, workspaceId, quotas } = target;
     await this.use.lockWorkspace(tx, workspaceId);
     const before = await this.use.getUseOfWorkspace(tx, workspaceId);
-    const row = await this.insert(tx, place, declaration, unlimited);
+    const row = await this.insert(tx, target, declaration, unlimited);
     if (!row) throw await this.refusal(tx, scope, declaration);
     // This sum includes the new file, and no longer the one that it replaces.
     if (quotas) checkSums(declaration, quotas, before, await this.use.getUseOfWorkspace(tx, workspaceId));
@@ -73,10 +63,13 @@ export class DeclarationsService {
    * Early check without locks, before expensive work. Returns the file that has the key now; throws most errors of
    * `declare`.
    */
-  async refuseEarly({ scope, workspaceId, quotas }: StorageTarget, declaration: Declaration): Promise<FileEntity | undefined> {
+  async refuseEarly(
+    { scope, workspaceId, quotas }: StorageTarget,
+    declaration: Declaration,
+  ): Promise<FileEntity | undefined> {
     this.check(declaration);
     const former = await this.files.findByKey(this.database, scope, declaration.key);
-    if (former && !mayReplace(scope, former, declaration)) throw taken(scope, former);
+    if (former && !mayReplace(scope, former, declaration)) throw keyTaken(scope, former);
     if (quotas) {
       const used = await this.use.getUseOfWorkspace(this.database, workspaceId);
       const { size, index } = declaration;
@@ -92,13 +85,18 @@ export class DeclarationsService {
 
   private async refusal(tx: Transaction, scope: FileScope, declaration: Declaration): Promise<ApiError> {
     const former = await this.files.findByKey(tx, scope, declaration.key);
-    if (former && !mayReplace(scope, former, declaration)) return taken(scope, former);
+    if (former && !mayReplace(scope, former, declaration)) return keyTaken(scope, former);
     return forbiddenHeader('x-bot-id', scope.botId);
   }
 
   private insert(sql: Sql, { scope, workspaceId }: StorageTarget, declaration: Declaration, room: Room) {
     const uploadExpiresAt = this.urls.uploadExpiry();
-    return this.files.insertOrReplaceDeclared(sql, scope, { id: newId('file'), ...declaration, workspaceId, uploadExpiresAt }, room);
+    return this.files.insertOrReplaceDeclared(
+      sql,
+      scope,
+      { id: newId('file'), ...declaration, workspaceId, uploadExpiresAt },
+      room,
+    );
   }
 
   private check({ size, index, indexing }: Declaration): void {
@@ -113,9 +111,9 @@ export class DeclarationsService {
 
 const unlimited: Room = { fileBytes: null, vectorBytes: null };
 
-function carefreeRoom({ quotas }: StorageTarget, { size }: Declaration): Room {
+function roomWithoutLock({ quotas }: StorageTarget, { size }: Declaration): Room {
   if (!quotas) return unlimited;
-  const room = (quota: number) => (size <= quota * smallPart ? Math.floor(quota * carefreePart) : -1);
+  const room = (quota: number) => (size <= quota * smallPart ? Math.floor(quota * unlockedPart) : -1);
   return { fileBytes: room(quotas.storage_count), vectorBytes: room(quotas.knowledgebase_vector_storage) };
 }
 
@@ -140,7 +138,7 @@ function mayReplace(scope: FileScope, former: FileEntity, { replaces }: Declarat
   return isExpired(former) || (replaces && owns(scope, former));
 }
 
-function taken(scope: FileScope, former: FileEntity): ApiError {
+function keyTaken(scope: FileScope, former: FileEntity): ApiError {
   const advice = owns(scope, former) ? 'Set overwrite to replace it, or choose' : 'It belongs to another owner: choose';
   return new ApiError('AlreadyExists', `A file with the key "${former.key}" already exists. ${advice} another key.`);
 }

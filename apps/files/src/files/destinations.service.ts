@@ -3,20 +3,17 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import { type BotCaller, hasPermission } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { ApiError } from '@parley/contracts/errors';
-import { DeclarationsService, type StorageTarget } from './declarations.service';
+import { type StorageTarget, storageTargetOf } from './storage-target';
 
 @Injectable()
 export class DestinationsService {
-  constructor(
-    private readonly client: ParleyClient,
-    private readonly declarations: DeclarationsService,
-  ) {}
+  constructor(private readonly client: ParleyClient) {}
 
   /**
    * Destination bot: the caller's, or another that the account of a personal access token may write. Throws Forbidden.
    */
   async find(caller: BotCaller, botId: string | undefined): Promise<StorageTarget> {
-    if (botId === undefined || botId === caller.bot.id) return this.declarations.placeOf(caller);
+    if (botId === undefined || botId === caller.bot.id) return storageTargetOf(caller);
     // Bot keys, integrations and users belong to one bot.
     const isFree = caller.account && !caller.user && caller.integration?.alias === undefined;
     if (!isFree) throw forbidden(botId);

@@ -1,10 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { BotCaller } from '@parley/contracts/access';
-import type { Caller } from '@parley/contracts/caller';
 import {
   type CopyFile,
-  type CountLeftovers,
   type FileId,
   files,
   type ListFiles,
@@ -13,16 +11,14 @@ import {
   type UpsertFile,
 } from '@parley/contracts/files';
 import type { PageQuery } from '@parley/contracts/paging';
-import type { SearchFiles } from '@parley/contracts/passage-search';
-import { type ListFilePassages, type SetFilePassages } from '@parley/contracts/passages';
+import { CopiesService } from './copies.service';
 import { FilesService } from './files.service';
-import { SearchService } from '../search/search.service';
 
 @Controller()
 export class FilesController {
   constructor(
     private readonly service: FilesService,
-    private readonly passageSearch: SearchService,
+    private readonly copies: CopiesService,
   ) {}
 
   @Handles(files.upsert)
@@ -52,12 +48,7 @@ export class FilesController {
 
   @Handles(files.copy)
   copy(caller: BotCaller, input: CopyFile) {
-    return this.service.copy(caller, input);
-  }
-
-  @Handles(files.search)
-  search(caller: BotCaller, input: SearchFiles) {
-    return this.passageSearch.search(caller, input);
+    return this.copies.copy(caller, input);
   }
 
   @Handles(files.listTags)
@@ -68,20 +59,5 @@ export class FilesController {
   @Handles(files.listTagValues)
   listTagValues(caller: BotCaller, input: ListFileTagValues) {
     return this.service.listTagValues(caller, input);
-  }
-
-  @Handles(files.setPassages)
-  setPassages(caller: BotCaller, input: SetFilePassages) {
-    return this.service.setPassages(caller, input);
-  }
-
-  @Handles(files.listPassages)
-  listPassages(caller: BotCaller, input: ListFilePassages) {
-    return this.service.listPassages(caller, input);
-  }
-
-  @Handles(files.countLeftovers)
-  countLeftovers(_caller: Caller, input: CountLeftovers) {
-    return this.service.countLeftovers(input);
   }
 }

@@ -95,7 +95,9 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
   ])('files are listed %s by reading few rows, or each row once', async (_which, scope, query, expected, mostRows) => {
     let listed: number[] = [];
 
-    const rows = await rowsFor(async () => (listed = numbersOf(await files.listReadable(scope, { ...query, limit: 5 }))));
+    const rows = await rowsFor(
+      async () => (listed = numbersOf(await files.listReadable(scope, { ...query, limit: 5 }))),
+    );
 
     expect(listed).toEqual(expected);
     expect(rows).toBeLessThan(mostRows);
@@ -107,7 +109,9 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     ['its id, for a user', user, idOf(7)],
     ['its key, for a user', user, '7'],
   ])('a file is found by %s by reading few rows', async (_by, scope, idOrKey) => {
-    const rows = await rowsFor(async () => expect(await files.findReadable(scope, idOrKey)).toMatchObject({ id: idOf(7) }));
+    const rows = await rowsFor(async () =>
+      expect(await files.findReadable(scope, idOrKey)).toMatchObject({ id: idOf(7) }),
+    );
 
     expect(rows).toBeLessThan(20);
   });
@@ -137,7 +141,9 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
 
     const rows = await rowsFor(async () => {
       expect(await found.listVisibleHits(all, hits, { depth: 1, limit: 20 })).toHaveLength(20);
-      expect(await found.listVisibleHits(all, hits, { depth: 1, limit: 20, tags: tagged('all', 'same') })).toHaveLength(20);
+      expect(await found.listVisibleHits(all, hits, { depth: 1, limit: 20, tags: tagged('all', 'same') })).toHaveLength(
+        20,
+      );
       expect(await found.listVisibleHits(user, hits, { depth: 1, limit: 20 })).toHaveLength(0);
     });
 

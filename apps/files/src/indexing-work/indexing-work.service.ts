@@ -57,7 +57,10 @@ export class IndexingWorkService {
 
     const version = { botId: file.bot_id, fileId, contentVersion: newUlid() };
     if (file.are_passages_set) {
-      const passages = await this.passages.listAllOfVersion(tx, { ...version, contentVersion: file.content_version ?? '' });
+      const passages = await this.passages.listAllOfVersion(tx, {
+        ...version,
+        contentVersion: file.content_version ?? '',
+      });
       if (passages.length === 0) return 'The passages that were set are gone: set them again.';
       await this.passages.upsertPassages(version, passages, tx);
     }

@@ -13,7 +13,7 @@ export class IndexingService {
   constructor(
     private readonly files: FilesRepository,
     private readonly jobs: JobsRepository,
-    private readonly untidy: UntidyFilesRepository,
+    private readonly cleanupQueue: UntidyFilesRepository,
     private readonly outbox: Outbox,
   ) {}
 
@@ -25,13 +25,13 @@ export class IndexingService {
 
   async beginSet(tx: Transaction, version: ContentVersion): Promise<void> {
     await this.files.acceptPassages(tx, version.fileId, version.contentVersion);
-    await this.untidy.enqueueFiles(tx, [version]);
+    await this.cleanupQueue.enqueueFiles(tx, [version]);
     await this.begin(tx, version, 'passages');
   }
 
   async beginAnew(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
     await this.files.restartIndexing(tx, version.fileId, version.contentVersion);
-    await this.untidy.enqueueFiles(tx, [version]);
+    await this.cleanupQueue.enqueueFiles(tx, [version]);
     await this.begin(tx, version, source);
   }
 }
