@@ -133,7 +133,11 @@ export class IntegrationsRepository {
   }
 
   /** Replaces all values that can change. Needs the lock on the name. */
-  async saveValues(tx: Transaction, { id, name }: { id: string; name: string }, values: IntegrationValues): Promise<void> {
+  async saveValues(
+    tx: Transaction,
+    { id, name }: { id: string; name: string },
+    values: IntegrationValues,
+  ): Promise<void> {
     const { labels, definition, interfaces, code } = values;
     const { title, description } = labels;
     const text = {
@@ -214,7 +218,11 @@ export class IntegrationsRepository {
   }
 
   /** Locks the name and the row until the transaction ends. */
-  async findIntegrationForUpdate(tx: Transaction, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
+  async findIntegrationForUpdate(
+    tx: Transaction,
+    workspaceId: string,
+    id: string,
+  ): Promise<IntegrationRow | undefined> {
     const [named] = await tx.query<{ name: string }>(
       'SELECT name FROM integration WHERE workspace_id = $1 AND id = $2',
       [workspaceId, id],
@@ -235,8 +243,8 @@ export class IntegrationsRepository {
   }
 
   /** Finds a version that the workspace owns, published or not. Index integration_name. */
-  async findOwnByName(workspaceId: string, name: string, wanted: string): Promise<IntegrationRow | undefined> {
-    return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], wanted);
+  async findOwnByName(workspaceId: string, name: string, versionOrRange: string): Promise<IntegrationRow | undefined> {
+    return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], versionOrRange);
   }
 
   async findPublishedById(id: string): Promise<PublishedRow | undefined> {
@@ -244,9 +252,11 @@ export class IntegrationsRepository {
   }
 
   /** Finds public and unlisted integrations. Index integration_published. */
-  async findPublishedByName(name: string, wanted: string): Promise<PublishedRow | undefined> {
+  async findPublishedByName(name: string, versionOrRange: string): Promise<PublishedRow | undefined> {
     const condition = `integration.name = $1 AND ${isPublished}`;
-    const version = isExact(wanted) ? wanted : await this.pickVersionOf(condition, [name], wanted);
+    const version = isExact(versionOrRange)
+      ? versionOrRange
+      : await this.pickVersionOf(condition, [name], versionOrRange);
     if (version === undefined) return undefined;
     return this.findShown(`${condition} AND version = $2`, [name, version]);
   }
@@ -292,8 +302,14 @@ export class IntegrationsRepository {
   }
 
   /** One query for an exact version; `latest` and ranges first read all versions of the name. */
-  private async findVersion(condition: string, values: unknown[], wanted: string): Promise<IntegrationRow | undefined> {
-    const version = isExact(wanted) ? wanted : await this.pickVersionOf(condition, values, wanted);
+  private async findVersion(
+    condition: string,
+    values: unknown[],
+    versionOrRange: string,
+  ): Promise<IntegrationRow | undefined> {
+    const version = isExact(versionOrRange)
+      ? versionOrRange
+      : await this.pickVersionOf(condition, values, versionOrRange);
     if (version === undefined) return undefined;
     const [row] = await this.database.query<IntegrationRow>(
       `SELECT ${columns} FROM integration WHERE ${condition} AND version = $${values.length + 1}`,
@@ -302,14 +318,18 @@ export class IntegrationsRepository {
     return row;
   }
 
-  private async pickVersionOf(condition: string, values: unknown[], wanted: string): Promise<string | undefined> {
+  private async pickVersionOf(
+    condition: string,
+    values: unknown[],
+    versionOrRange: string,
+  ): Promise<string | undefined> {
     const rows = await this.database.query<{ version: string }>(
       `SELECT version FROM integration WHERE ${condition}`,
       values,
     );
     return pickVersion(
       rows.map(({ version }) => version),
-      wanted,
+      versionOrRange,
     );
   }
 

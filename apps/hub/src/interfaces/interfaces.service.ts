@@ -74,15 +74,17 @@ export class InterfacesService {
    * Falls back from the workspace's interfaces to public ones: command line tools up to 0.8 look up implemented
    * interfaces only here.
    */
-  async getVisibleByName(workspaceId: string, wanted: PublicationName): Promise<InterfaceReply> {
-    const { found } = await this.publications.findReferenced(this.database, 'interface', workspaceId, { found: wanted });
-    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+  async getVisibleByName(workspaceId: string, publication: PublicationName): Promise<InterfaceReply> {
+    const { found } = await this.publications.findReferenced(this.database, 'interface', workspaceId, {
+      found: publication,
+    });
+    if (!found) throw notFound('interface', `${publication.name} ${publication.version}`);
     return this.get({ visibleTo: workspaceId }, found);
   }
 
-  async getPublicByName(wanted: PublicationName): Promise<InterfaceReply> {
-    const found = await this.publications.findByNameAndVersion(this.database, 'interface', 'everybody', wanted);
-    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+  async getPublicByName(publication: PublicationName): Promise<InterfaceReply> {
+    const found = await this.publications.findByNameAndVersion(this.database, 'interface', 'everybody', publication);
+    if (!found) throw notFound('interface', `${publication.name} ${publication.version}`);
     return this.get('everybody', found);
   }
 

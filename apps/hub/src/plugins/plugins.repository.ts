@@ -66,7 +66,11 @@ export class PluginsRepository {
   }
 
   /** Needs the row lock of `findToChange`. */
-  async updatePlugin(tx: Transaction, plugin: PluginRow, { sdkVersion, node, browser }: PluginExtras): Promise<PluginRow> {
+  async updatePlugin(
+    tx: Transaction,
+    plugin: PluginRow,
+    { sdkVersion, node, browser }: PluginExtras,
+  ): Promise<PluginRow> {
     const old = await this.codeOf(tx, plugin.id);
     const programs = [node, browser].filter((program) => program !== undefined);
     const saved = await this.saveCode(tx, programs, [old.node_code, old.browser_code]);

@@ -20,6 +20,7 @@ export interface Visible {
   installedIds?: string[];
 }
 
+/** By id, or else by name and a version, range or `latest`. */
 export interface PublicationFilter {
   id?: string;
   name?: string;
@@ -57,15 +58,15 @@ export class PublicationsRepository {
     sql: Sql,
     kind: Kind,
     scope: Scope,
-    wanted: { name: string; version: string },
+    { name, version }: { name: string; version: string },
   ): Promise<PublicationRef | undefined> {
-    const values: unknown[] = [wanted.name, builtInWorkspace.id];
+    const values: unknown[] = [name, builtInWorkspace.id];
     const rows = await sql.query<PublicationRef & { is_built_in: boolean }>(
       `SELECT id, name, version, workspace_id = $2 AS is_built_in FROM ${kind}
        WHERE name = $1 AND ${inScope(scope, values)}`,
       values,
     );
-    return pickPublished(rows, wanted.version);
+    return pickPublished(rows, version);
   }
 
   /**
@@ -76,9 +77,9 @@ export class PublicationsRepository {
     sql: Sql,
     kind: Kind | 'integration',
     workspaceId: string,
-    wanted: Record<string, PublicationFilter>,
+    filters: Record<string, PublicationFilter>,
   ): Promise<Record<string, PublicationRef | undefined>> {
-    const all = Object.values(wanted);
+    const all = Object.values(filters);
     const rows = await sql.query<PublicationRef & { is_own: boolean; is_built_in: boolean }>(
       `SELECT id, name, version, workspace_id = $1 AS is_own, workspace_id = $4 AS is_built_in FROM ${kind}
        WHERE (id = ANY($2::text[]) OR name = ANY($3::text[])) AND (workspace_id = $1 OR visibility <> 'private')
@@ -91,11 +92,11 @@ export class PublicationsRepository {
       ],
     );
     return Object.fromEntries(
-      Object.entries(wanted).map(([alias, entry]) => {
-        if (entry.id) return [alias, rows.find(({ id }) => id === entry.id)];
-        const named = rows.filter(({ name }) => name === entry.name);
+      Object.entries(filters).map(([alias, filter]) => {
+        if (filter.id) return [alias, rows.find(({ id }) => id === filter.id)];
+        const named = rows.filter(({ name }) => name === filter.name);
         const own = named.filter(({ is_own }) => is_own);
-        return [alias, pick(own, entry.version) ?? pickPublished(named, entry.version)];
+        return [alias, pick(own, filter.version) ?? pickPublished(named, filter.version)];
       }),
     );
   }
@@ -167,8 +168,8 @@ export class PublicationsRepository {
 }
 
 /** SQL condition for a version or a range, or for the highest release of each name for `latest`. */
-function versionFilterCondition(kind: Kind, listed: string, wanted: string, values: unknown[]): string {
-  if (wanted !== 'latest') return versionCondition(wanted, values);
+function versionFilterCondition(kind: Kind, listed: string, version: string, values: unknown[]): string {
+  if (version !== 'latest') return versionCondition(version, values);
   return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND NOT is_prerelease
     ORDER BY name, workspace_id, version_key DESC)`;
 }
@@ -181,15 +182,18 @@ function listedForEverybody(kind: Kind, values: unknown[]): string {
 }
 
 /** Picks a built-in row only when no workspace has published a matching version. */
-function pickPublished(rows: (PublicationRef & { is_built_in: boolean })[], wanted?: string): PublicationRef | undefined {
+function pickPublished(
+  rows: (PublicationRef & { is_built_in: boolean })[],
+  version?: string,
+): PublicationRef | undefined {
   const ofOthers = rows.filter(({ is_built_in }) => !is_built_in);
-  return pick(ofOthers, wanted) ?? pick(rows, wanted);
+  return pick(ofOthers, version) ?? pick(rows, version);
 }
 
-function pick(rows: PublicationRef[], wanted = 'latest'): PublicationRef | undefined {
+function pick(rows: PublicationRef[], filter = 'latest'): PublicationRef | undefined {
   const picked = pickVersion(
     rows.map(({ version }) => version),
-    wanted,
+    filter,
   );
   return rows.find(({ version }) => version === picked);
 }
