@@ -70,7 +70,7 @@ export class DocumentReaderService implements OnApplicationShutdown {
    * reason that the file's owner can act on, ReaderDied, or an error of the content or of the adviser. An abort, or
    * leaving the loop over the batches, kills the child.
    * @param content `task.sizeBytes` bytes
-   * @param adviser answers the questions that the task's advice allows
+   * @param adviser replies to the requests that the task's advice allows
    */
   read(
     task: ReadingTask,
@@ -122,7 +122,7 @@ class Reading {
     this.stopListening = () => signal.removeEventListener('abort', onAbort);
     const child = this.pool.take();
     this.child = child;
-    child.watch((answer) => this.receive(answer));
+    child.watch((message) => this.receive(message));
     void child.ended.then((end) => this.fail(new ReaderDied(end, this.residentMb)));
     child.send({ read: task });
     feed(child, content, task.sizeBytes).catch((error: unknown) => this.fail(error));
@@ -140,34 +140,34 @@ class Reading {
     this.release()?.kill();
   }
 
-  private receive(answer: ChildMessage): void {
-    if (answer === 'started') {
+  private receive(message: ChildMessage): void {
+    if (message === 'started') {
       this.isWorking = true;
       this.countTime();
-    } else if (answer === 'ended') {
+    } else if (message === 'ended') {
       void this.returnChild().then(() => this.controller?.close());
-    } else if ('unreadable' in answer) {
-      void this.returnChild().then(() => this.controller?.error(new UnreadableDocument(answer.unreadable)));
-    } else if ('outOfMemory' in answer) {
+    } else if ('unreadable' in message) {
+      void this.returnChild().then(() => this.controller?.error(new UnreadableDocument(message.unreadable)));
+    } else if ('outOfMemory' in message) {
       this.fail(new ReaderDied({ cause: 'memory' }, this.residentMb));
-    } else if ('failed' in answer) {
-      this.fail(new Error(answer.failed));
-    } else if ('ask' in answer) {
-      void this.reply(answer);
+    } else if ('failed' in message) {
+      this.fail(new Error(message.failed));
+    } else if ('method' in message) {
+      void this.reply(message);
     } else {
       this.isAwaited = false;
       this.timer.stop();
-      this.controller!.enqueue(answer);
+      this.controller!.enqueue(message);
     }
   }
 
-  private async reply(question: AdviceRequest): Promise<void> {
+  private async reply(request: AdviceRequest): Promise<void> {
     this.isWorking = false;
     this.timer.stop();
-    if (question.ask !== 'label') this.timer.extend(drawingTimeoutMs);
+    if (request.method !== 'label') this.timer.extend(drawingTimeoutMs);
     try {
-      if (!this.adviser) throw new Error(`no adviser answers the question "${question.ask}" of a document`);
-      const reply = await replyTo(question, this.adviser);
+      if (!this.adviser) throw new Error(`no adviser answers the request "${request.method}" of a document`);
+      const reply = await replyTo(request, this.adviser);
       this.isWorking = true;
       this.countTime();
       this.child?.send({ reply });
@@ -228,13 +228,13 @@ async function feed(
     throw new Error(`The stored content does not have the ${sizeBytes} bytes that its file declares.`);
 }
 
-function replyTo(question: AdviceRequest, adviser: Adviser): Promise<unknown> {
-  switch (question.ask) {
+function replyTo(request: AdviceRequest, adviser: Adviser): Promise<unknown> {
+  switch (request.method) {
     case 'label':
-      return adviser.label(question.about);
+      return adviser.label(request.argument);
     case 'transcribe':
-      return adviser.transcribe(question.about);
+      return adviser.transcribe(request.argument);
     case 'describe':
-      return adviser.describe(question.about);
+      return adviser.describe(request.argument);
   }
 }

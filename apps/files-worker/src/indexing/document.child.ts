@@ -20,8 +20,10 @@ export interface Batch {
   part: number;
 }
 
-/** Method of the adviser and its argument. The child waits for the reply. */
-export type AdviceRequest = { [Verb in keyof Adviser]: { ask: Verb; about: Parameters<Adviser[Verb]>[0] } }[keyof Adviser];
+/** Request to the parent: method of the adviser and its argument. The child waits for the reply. */
+export type AdviceRequest = {
+  [Verb in keyof Adviser]: { method: Verb; argument: Parameters<Adviser[Verb]>[0] };
+}[keyof Adviser];
 
 /**
  * Message from the child. `started` is sent when all bytes have arrived. Errors are plain data, since IPC loses their
@@ -38,20 +40,20 @@ const memoryErrors = /allocation failed|Invalid (string|array|typed array) lengt
 
 async function main(): Promise<void> {
   endWithParent();
-  const conversation = new ParentConnection();
+  const parent = new ParentConnection();
   const data = new ChildData();
   for (;;) {
-    const task = await conversation.nextTask();
+    const task = await parent.nextTask();
     try {
       const bytes = await data.read(task.sizeBytes);
-      conversation.send('started');
-      for await (const batch of batches(bytes, task, conversation.adviser)) {
-        await conversation.batchRequested();
-        conversation.send(batch);
+      parent.send('started');
+      for await (const batch of batches(bytes, task, parent.adviser)) {
+        await parent.batchRequested();
+        parent.send(batch);
       }
-      conversation.send('ended');
+      parent.send('ended');
     } catch (error) {
-      conversation.send(failureMessage(error));
+      parent.send(failureMessage(error));
     }
   }
 }
@@ -65,9 +67,9 @@ function failureMessage(error: unknown): ChildMessage {
 
 class ParentConnection {
   readonly adviser: Adviser = {
-    label: (about) => this.ask({ ask: 'label', about }) as ReturnType<Adviser['label']>,
-    transcribe: (about) => this.ask({ ask: 'transcribe', about }) as ReturnType<Adviser['transcribe']>,
-    describe: (about) => this.ask({ ask: 'describe', about }) as ReturnType<Adviser['describe']>,
+    label: (argument) => this.request({ method: 'label', argument }) as ReturnType<Adviser['label']>,
+    transcribe: (argument) => this.request({ method: 'transcribe', argument }) as ReturnType<Adviser['transcribe']>,
+    describe: (argument) => this.request({ method: 'describe', argument }) as ReturnType<Adviser['describe']>,
   };
   private requestedBatches = 0;
   private onTask?: (task: ReadingTask) => void;
@@ -75,7 +77,7 @@ class ParentConnection {
   private onReply?: (reply: unknown) => void;
 
   constructor() {
-    process.on('message', (order: ParentMessage) => this.receive(order));
+    process.on('message', (message: ParentMessage) => this.receive(message));
   }
 
   nextTask(): Promise<ReadingTask> {
@@ -83,8 +85,8 @@ class ParentConnection {
     return new Promise((resolve) => (this.onTask = resolve));
   }
 
-  send(answer: ChildMessage): void {
-    process.send!(answer);
+  send(message: ChildMessage): void {
+    process.send!(message);
   }
 
   /** Backpressure: waits until the parent requests one more batch. */
@@ -93,21 +95,21 @@ class ParentConnection {
     this.requestedBatches--;
   }
 
-  private receive(order: ParentMessage): void {
-    if (order === 'more') {
+  private receive(message: ParentMessage): void {
+    if (message === 'more') {
       this.requestedBatches++;
       this.onBatchRequest?.();
-    } else if ('read' in order) {
-      this.onTask?.(order.read);
+    } else if ('read' in message) {
+      this.onTask?.(message.read);
     } else {
-      this.onReply?.(order.reply);
+      this.onReply?.(message.reply);
     }
   }
 
-  private ask(question: AdviceRequest): Promise<unknown> {
+  private request(request: AdviceRequest): Promise<unknown> {
     return new Promise((resolve) => {
       this.onReply = resolve;
-      this.send(question);
+      this.send(request);
     });
   }
 }

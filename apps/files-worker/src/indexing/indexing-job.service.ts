@@ -31,7 +31,7 @@ export class IndexingJobService implements OnModuleInit {
     private readonly database: Database,
     private readonly files: FilesRepository,
     private readonly jobs: JobsRepository,
-    private readonly untidy: UntidyFilesRepository,
+    private readonly cleanupQueue: UntidyFilesRepository,
     private readonly models: IndexModelsRepository,
     private readonly indexer: IndexerService,
     private readonly config: FilesWorkerConfig,
@@ -49,18 +49,18 @@ export class IndexingJobService implements OnModuleInit {
    */
   async run(job: TakenJob, signal: AbortSignal): Promise<void> {
     const { version } = job;
-    const watch = new Lease(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
+    const lease = new Lease(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
     try {
       const traceparent = job.traceparent ?? currentTraceparent();
-      await continueTrace(traceparent, spanOf(job), () => this.index(version, job, watch));
+      await continueTrace(traceparent, spanOf(job), () => this.index(version, job, lease));
     } catch (error) {
       await this.settle(version, job, error, signal);
     } finally {
-      watch.stop();
+      lease.stop();
     }
   }
 
-  private async index(version: ContentVersion, job: TakenJob, watch: Lease): Promise<void> {
+  private async index(version: ContentVersion, job: TakenJob, lease: Lease): Promise<void> {
     const { indexingAttempts } = this.config;
     // Reached only when earlier attempts ended together with their process.
     if (job.attempts > indexingAttempts) {
@@ -68,16 +68,16 @@ export class IndexingJobService implements OnModuleInit {
         outOfAttempts(indexingAttempts, job.lastError ?? 'The worker process died each time.'),
       );
     }
-    const models = await this.indexWithAnyReader(version, job, watch);
-    await watch.advance({ stage: 'switching' });
+    const models = await this.indexWithAnyReader(version, job, lease);
+    await lease.advance({ stage: 'switching' });
     await this.end(version, job, (tx) => this.finish(tx, version, models));
   }
 
   /** Replaces a reader that dies. Throws UnreadableDocument when the document kills that one too. */
-  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, watch: Lease): Promise<string[]> {
+  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, lease: Lease): Promise<string[]> {
     for (let deaths = 1; ; deaths++) {
       try {
-        return await this.indexer.index(version, job, watch);
+        return await this.indexer.index(version, job, lease);
       } catch (error) {
         if (!(error instanceof ReaderDied)) throw error;
         this.platform.logger.warn({ ...version, deaths, err: error }, 'a document reader died');
@@ -137,7 +137,7 @@ export class IndexingJobService implements OnModuleInit {
     return this.database.transaction(async (tx) => {
       const isHolder = await this.jobs.deleteLeasedJob(tx, { botId, fileId, contentVersion }, lease);
       if (isHolder) await decide?.(tx);
-      await this.untidy.enqueueFiles(tx, [{ botId, fileId }]);
+      await this.cleanupQueue.enqueueFiles(tx, [{ botId, fileId }]);
     });
   }
 }

@@ -30,7 +30,7 @@ export class Lease {
   constructor(
     private readonly jobs: JobsRepository,
     private readonly version: ContentVersion,
-    private readonly lease: string,
+    private readonly leaseId: string,
     private readonly platform: Platform,
     heartbeatMs: number,
     stopping: AbortSignal,
@@ -43,7 +43,7 @@ export class Lease {
   async advance(progress: Progress): Promise<void> {
     this.signal.throwIfAborted();
     this.stage = progress.stage;
-    if (await this.jobs.renewLease(this.version, this.lease, progress)) return;
+    if (await this.jobs.renewLease(this.version, this.leaseId, progress)) return;
     this.lose();
     this.signal.throwIfAborted();
   }
@@ -68,7 +68,7 @@ export class Lease {
   }
 
   private renew(): void {
-    this.jobs.renewLease(this.version, this.lease, { stage: this.stage }).then(
+    this.jobs.renewLease(this.version, this.leaseId, { stage: this.stage }).then(
       (alive) => {
         if (!alive) this.lose();
       },

@@ -13,15 +13,15 @@ const blankPage = '[blank]';
 export class DocumentAdvisersService {
   constructor(private readonly models: ModelServerClient) {}
 
-  adviceFor({ parsing, vision }: IndexingConfiguration, watch: Lease): { advice: Advice; adviser: Adviser } {
-    const wishes = { types: parsing?.mode === 'agent', boilerplate: parsing?.smartCleanup ?? false };
+  adviceFor({ parsing, vision }: IndexingConfiguration, lease: Lease): { advice: Advice; adviser: Adviser } {
+    const requested = { types: parsing?.mode === 'agent', boilerplate: parsing?.smartCleanup ?? false };
     return {
-      advice: { labels: wishes.types || wishes.boilerplate, vision },
+      advice: { labels: requested.types || requested.boilerplate, vision },
       adviser: {
         label: (window) =>
-          this.models.ask(labelRequest(window, wishes), (answer) => readLabels(answer, window, wishes), watch),
-        transcribe: (page) => this.see(page, transcription, mostCharactersOfPage, watch),
-        describe: (page) => this.see(page, description, mostCharactersOfDescription, watch),
+          this.models.ask(labelRequest(window, requested), (answer) => readLabels(answer, window, requested), lease),
+        transcribe: (page) => this.see(page, transcription, mostCharactersOfPage, lease),
+        describe: (page) => this.see(page, description, mostCharactersOfDescription, lease),
       },
     };
   }
@@ -30,11 +30,11 @@ export class DocumentAdvisersService {
     { pageNumber, png }: PagePicture,
     system: string,
     mostCharacters: number,
-    watch: Lease,
+    lease: Lease,
   ): Promise<string | undefined> {
-    const question = { model: 'vision', system, prompt: `Page ${pageNumber}.`, image: png } as const;
+    const request = { model: 'vision', system, prompt: `Page ${pageNumber}.`, image: png } as const;
     const fits = (text: string) => (text.trim() !== '' && text.length <= mostCharacters ? text.trim() : undefined);
-    const answer = await this.models.ask(question, fits, watch);
+    const answer = await this.models.ask(request, fits, lease);
     return answer === blankPage ? undefined : answer;
   }
 }

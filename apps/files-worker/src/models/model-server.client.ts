@@ -9,7 +9,7 @@ export type ModelKind = NonNullable<SummarizationOptions['modelType']> | 'vision
 
 export type ModelRequest = Omit<CompletionRequest, 'model'> & { model: ModelKind };
 
-const timesAsked = 2;
+const maxAttempts = 2;
 
 @Injectable()
 export class ModelServerClient {
@@ -23,20 +23,20 @@ export class ModelServerClient {
    * Backpressure: waits while the server asks to slow down. Throws CompletionsRefused or CompletionsUnavailable.
    */
   async ask<Result>(
-    question: ModelRequest,
+    request: ModelRequest,
     read: (answer: string) => Result | undefined,
-    watch: Lease,
+    lease: Lease,
   ): Promise<Result | undefined> {
-    for (let times = 0; times < timesAsked; times++) {
-      const result = read(storable(await this.complete(question, watch)));
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const result = read(storable(await this.complete(request, lease)));
       if (result !== undefined) return result;
     }
     return undefined;
   }
 
-  private complete(question: ModelRequest, watch: Lease): Promise<string> {
-    const request = { ...question, model: this.nameOf(question.model) };
-    return watch.whenFree(() => this.completions.complete(request, watch.signal));
+  private complete(request: ModelRequest, lease: Lease): Promise<string> {
+    const completion = { ...request, model: this.nameOf(request.model) };
+    return lease.whenFree(() => this.completions.complete(completion, lease.signal));
   }
 
   private nameOf(kind: ModelKind): string {
