@@ -49,7 +49,12 @@ export class FilesRepository {
    * Undefined, and nothing done, when the bot was deleted, the quotas have too little room or are locked, or the key is
    * taken: by a file of another owner, or by any file unless `replaces` is set. Index file_key.
    */
-  async insertOrReplaceDeclared(sql: Sql, scope: FileScope, file: FileDeclaration, room: Room): Promise<FileEntity | undefined> {
+  async insertOrReplaceDeclared(
+    sql: Sql,
+    scope: FileScope,
+    file: FileDeclaration,
+    room: Room,
+  ): Promise<FileEntity | undefined> {
     const values: unknown[] = [
       scope.botId,
       scope.namespace,

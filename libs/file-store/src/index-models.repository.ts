@@ -111,7 +111,10 @@ export class IndexModelsRepository {
    * Row lock: tags of the file while this is its active version, which it stays until the transaction ends; otherwise
    * undefined.
    */
-  async lockActiveVersion(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<Record<string, string> | undefined> {
+  async lockActiveVersion(
+    tx: Sql,
+    { fileId, contentVersion }: ContentVersion,
+  ): Promise<Record<string, string> | undefined> {
     const [row] = await tx.query<{ tags: Record<string, string> }>(
       'SELECT tags FROM file WHERE id = $1 AND active_version = $2 FOR SHARE',
       [fileId, contentVersion],

@@ -159,7 +159,12 @@ export class JobsRepository {
     counts: 'attempt' | 'pause',
     pauseMs: number,
   ): Promise<void> {
-    return this.releaseLease(version, lease, { error, attempts: counts === 'attempt' ? 0 : 1, announcements: 0, pauseMs });
+    return this.releaseLease(version, lease, {
+      error,
+      attempts: counts === 'attempt' ? 0 : 1,
+      announcements: 0,
+      pauseMs,
+    });
   }
 
   /** Returns the job together with its event, which another process receives next. Does not count as an attempt. */

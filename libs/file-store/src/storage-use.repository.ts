@@ -81,7 +81,10 @@ export class StorageUseRepository {
   }
 
   /** Recounts the files of the bot; returns the former counters and the actual sums. */
-  async recountUseOfBot(tx: Transaction, botId: string): Promise<{ before: StorageUse; after: StorageUse; wasWrong: boolean }> {
+  async recountUseOfBot(
+    tx: Transaction,
+    botId: string,
+  ): Promise<{ before: StorageUse; after: StorageUse; wasWrong: boolean }> {
     // Creates all counter rows to lock: a change of a file waits for one of them before it becomes visible.
     await tx.query(
       `INSERT INTO storage_use (bot_id, slot, file_bytes, vector_bytes) SELECT $1, slot, 0, 0 FROM generate_series(0, 3) AS slot

@@ -20,7 +20,7 @@ export class UntidyFilesRepository {
     );
   }
 
-  /** Takes due files, which are due again after a minute unless `remove` is called. Index untidy_file_due. */
+  /** Takes due files, which are due again after a minute unless `dequeueFile` is called. Index untidy_file_due. */
   async takeDueFiles(limit: number): Promise<(FileRef & { noted: string })[]> {
     return this.database.query(
       `UPDATE untidy_file SET due_at = now() + interval '1 minute'

@@ -16,7 +16,7 @@ const lookIntervalMs = 500;
 /**
  * Takes indexing jobs, with fairness between bots: events occupy all readers but one. While these are busy, the
  * reserved reader takes jobs of bots without a job under way in this process, so the documents of one bot never keep
- * another bot waiting.
+ * another bot waiting. Owns the polling loop of that reader, because both share the readers of the process.
  */
 @Controller()
 export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicationShutdown {

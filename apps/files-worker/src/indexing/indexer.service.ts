@@ -14,7 +14,7 @@ import { DocumentAdvisersService } from '../models/document-advisers.service';
 import { SummarizerService } from '../models/summarizer.service';
 import type { Batch } from './document.child';
 import { DocumentReaderService } from './document-reader.service';
-import type { Lease } from './lease';
+import type { JobLease } from './job-lease';
 import { type EmbeddedChunks, PointsService } from './points.service';
 
 const storedBatch = 32;
@@ -48,7 +48,7 @@ export class IndexerService {
   }
 
   /** Returns the models that have all points of this version: the active one, and the next one unless it failed. */
-  async index(version: ContentVersion, { file, source }: TakenJob, lease: Lease): Promise<string[]> {
+  async index(version: ContentVersion, { file, source }: TakenJob, lease: JobLease): Promise<string[]> {
     let next = this.points.usableNextModel();
     const batches = source === 'passages' ? this.stored(version) : await this.parsed(version, file, lease);
     let passagesWritten = 0;
@@ -71,7 +71,7 @@ export class IndexerService {
   private async *embedded(
     batches: AsyncIterable<Batch>,
     { indexing }: FileEntity,
-    lease: Lease,
+    lease: JobLease,
     left: AbortSignal,
   ): AsyncGenerator<Batch & EmbeddedChunks> {
     const signal = AbortSignal.any([lease.signal, left]);
@@ -87,7 +87,7 @@ export class IndexerService {
     }
   }
 
-  private async parsed(version: ContentVersion, file: FileEntity, lease: Lease): Promise<AsyncIterable<Batch>> {
+  private async parsed(version: ContentVersion, file: FileEntity, lease: JobLease): Promise<AsyncIterable<Batch>> {
     const { indexing } = file;
     if (asksModels(indexing)) await this.deleteEarlierAttempt(version, file);
     const task = { sizeBytes: Number(file.size), contentType: file.content_type, key: file.key, ...limits(indexing) };

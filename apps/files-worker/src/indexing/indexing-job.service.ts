@@ -13,7 +13,7 @@ import { platformToken } from '@parley/service/tokens';
 import { continueTrace, currentTraceparent, type SpanStart } from '@parley/tracing/tracing';
 import { FilesWorkerConfig } from '../config';
 import { IndexerService } from './indexer.service';
-import { LeaseLost, Lease } from './lease';
+import { JobLost, JobLease } from './job-lease';
 import { UnreadableDocument } from '@parley/documents/block';
 import { ReaderDied } from './document-reader.service';
 
@@ -49,7 +49,7 @@ export class IndexingJobService implements OnModuleInit {
    */
   async run(job: TakenJob, signal: AbortSignal): Promise<void> {
     const { version } = job;
-    const lease = new Lease(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
+    const lease = new JobLease(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
     try {
       const traceparent = job.traceparent ?? currentTraceparent();
       await continueTrace(traceparent, spanOf(job), () => this.index(version, job, lease));
@@ -60,7 +60,7 @@ export class IndexingJobService implements OnModuleInit {
     }
   }
 
-  private async index(version: ContentVersion, job: TakenJob, lease: Lease): Promise<void> {
+  private async index(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<void> {
     const { indexingAttempts } = this.config;
     // Reached only when earlier attempts ended together with their process.
     if (job.attempts > indexingAttempts) {
@@ -74,7 +74,7 @@ export class IndexingJobService implements OnModuleInit {
   }
 
   /** Replaces a reader that dies. Throws UnreadableDocument when the document kills that one too. */
-  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, lease: Lease): Promise<string[]> {
+  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<string[]> {
     for (let deaths = 1; ; deaths++) {
       try {
         return await this.indexer.index(version, job, lease);
@@ -97,7 +97,7 @@ export class IndexingJobService implements OnModuleInit {
   /** Ends the job, or releases it for another attempt. Throws when the event should be redelivered. */
   private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
     const { logger } = this.platform;
-    if (error instanceof LeaseLost) return this.end(version, job);
+    if (error instanceof JobLost) return this.end(version, job);
     if (error instanceof UnreadableDocument || error instanceof ServerRefused)
       return this.fail(version, job, error.message);
 

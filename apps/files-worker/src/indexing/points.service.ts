@@ -16,7 +16,7 @@ type Tags = Record<string, string>;
 export interface EmbeddedChunks {
   chunks: Chunk[];
   texts: string[];
-  /** Of the active model. */
+  /** Vectors of the active model. */
   vectors: Float32Array[];
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import type { Lease } from '../indexing/lease';
+import type { JobLease } from '../indexing/job-lease';
 import type { Advice, Adviser, PagePicture } from '@parley/documents/adviser';
 import { labelRequest, readLabels } from './block-labels';
 import { ModelServerClient } from './model-server.client';
@@ -13,7 +13,7 @@ const blankPage = '[blank]';
 export class DocumentAdvisersService {
   constructor(private readonly models: ModelServerClient) {}
 
-  adviceFor({ parsing, vision }: IndexingConfiguration, lease: Lease): { advice: Advice; adviser: Adviser } {
+  adviceFor({ parsing, vision }: IndexingConfiguration, lease: JobLease): { advice: Advice; adviser: Adviser } {
     const requested = { types: parsing?.mode === 'agent', boilerplate: parsing?.smartCleanup ?? false };
     return {
       advice: { labels: requested.types || requested.boilerplate, vision },
@@ -30,7 +30,7 @@ export class DocumentAdvisersService {
     { pageNumber, png }: PagePicture,
     system: string,
     mostCharacters: number,
-    lease: Lease,
+    lease: JobLease,
   ): Promise<string | undefined> {
     const request = { model: 'vision', system, prompt: `Page ${pageNumber}.`, image: png } as const;
     const fits = (text: string) => (text.trim() !== '' && text.length <= mostCharacters ? text.trim() : undefined);

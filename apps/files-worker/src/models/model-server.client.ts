@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { SummarizationOptions } from '@parley/contracts/indexing-options';
 import { type CompletionRequest, Completions } from '@parley/openai/completions';
 import { FilesWorkerConfig } from '../config';
-import type { Lease } from '../indexing/lease';
+import type { JobLease } from '../indexing/job-lease';
 import { storable } from '@parley/documents/storable';
 
 export type ModelKind = NonNullable<SummarizationOptions['modelType']> | 'vision';
@@ -25,7 +25,7 @@ export class ModelServerClient {
   async ask<Result>(
     request: ModelRequest,
     read: (answer: string) => Result | undefined,
-    lease: Lease,
+    lease: JobLease,
   ): Promise<Result | undefined> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const result = read(storable(await this.complete(request, lease)));
@@ -34,7 +34,7 @@ export class ModelServerClient {
     return undefined;
   }
 
-  private complete(request: ModelRequest, lease: Lease): Promise<string> {
+  private complete(request: ModelRequest, lease: JobLease): Promise<string> {
     const completion = { ...request, model: this.nameOf(request.model) };
     return lease.whenFree(() => this.completions.complete(completion, lease.signal));
   }

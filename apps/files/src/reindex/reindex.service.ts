@@ -91,34 +91,34 @@ export class ReindexService implements OnApplicationBootstrap {
   /** Resumes at the cursor of the last call. A call that reaches the end resets the cursor. */
   private async work(next: NextModelService): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
     const deadline = Date.now() + workMs;
-    let place = await this.models.findCursor(next.model);
+    let cursor = await this.models.findCursor(next.model);
     let refused = 0;
     try {
       for (let written = 0; written < passagesPerCall && Date.now() < deadline;) {
-        const pieces = await this.read(next, place);
+        const pieces = await this.read(next, cursor);
         if (pieces.length === 0) {
-          place = '';
+          cursor = '';
           break;
         }
         refused += await this.write(next, pieces);
         written += pieces.reduce((sum, { passages }) => sum + passages.length, 0);
         const whole = pieces.filter(({ nextPosition }) => nextPosition === null);
-        place = whole.at(-1)?.content.fileId ?? place;
+        cursor = whole.at(-1)?.content.fileId ?? cursor;
       }
     } catch (error) {
       const problem = problemOf(error);
       this.platform.logger.warn({ model: next.model, err: error }, 're-index paused');
       return { refused, problem, pauseMs: error instanceof EmbedderBusy ? error.retryAfterMs : pauseMs };
     } finally {
-      await this.models.saveCursor(next.model, place);
+      await this.models.saveCursor(next.model, cursor);
     }
     return { refused };
   }
 
-  private async read(next: NextModelService, place: string): Promise<Piece[]> {
+  private async read(next: NextModelService, cursor: string): Promise<Piece[]> {
     const pieces: Piece[] = [];
     let room = passagesAtOnce;
-    for (const content of await this.models.listLacking(next.model, place, passagesAtOnce)) {
+    for (const content of await this.models.listLacking(next.model, cursor, passagesAtOnce)) {
       const piece = await this.readPiece(content, room);
       pieces.push(piece);
       room -= piece.passages.length;
@@ -146,10 +146,10 @@ export class ReindexService implements OnApplicationBootstrap {
   private async write(next: NextModelService, pieces: Piece[]): Promise<number> {
     const texts = pieces.flatMap(({ passages }) => passages.map(({ text }) => text));
     const vectors = texts.length > 0 ? await this.embed(next.embedder, texts) : [];
-    if (texts.length > 0) await this.note(next.embedder);
-    let [place, refused] = [0, 0];
+    if (texts.length > 0) await this.register(next.embedder);
+    let [start, refused] = [0, 0];
     for (const piece of pieces) {
-      const own = vectors.slice(place, (place += piece.passages.length));
+      const own = vectors.slice(start, (start += piece.passages.length));
       const missing = own.filter((vector) => !vector).length;
       refused += missing;
       await this.writePiece(next, piece, own);
@@ -189,7 +189,7 @@ export class ReindexService implements OnApplicationBootstrap {
     }
   }
 
-  private async note({ model, dimensions }: Embedder): Promise<void> {
+  private async register({ model, dimensions }: Embedder): Promise<void> {
     if (await this.models.registerModel({ model, dimensions })) return;
     throw new EmbedderUnavailable(
       `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but earlier vectors of this model have another number of dimensions. Configure the earlier model again, or migrate to a model with another name.`,

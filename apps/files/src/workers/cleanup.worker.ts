@@ -13,7 +13,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
 import { FileCleanupService } from './file-cleanup.service';
-import { unlessItFails } from './unless-it-fails';
+import { logFailure } from './log-failure';
 
 const batchSize = 100;
 
@@ -53,7 +53,7 @@ export class CleanupWorker implements OnApplicationBootstrap, OnModuleDestroy, B
         await this.cleanupQueue.requeueFiles(due.slice(index));
         break;
       }
-      await unlessItFails(this.platform.logger, file.fileId, () => this.cleanup.cleanUp(file));
+      await logFailure(this.platform.logger, file.fileId, () => this.cleanup.cleanUp(file));
     }
     return due.length === batchSize;
   }

@@ -65,7 +65,7 @@ export class PluginsRepository {
     return (await this.findPluginById(tx, { of: plugin.workspace_id }, id))!;
   }
 
-  /** Needs the row lock of `findToChange`. */
+  /** Needs the row lock of `findPluginForUpdate`. */
   async updatePlugin(
     tx: Transaction,
     plugin: PluginRow,

@@ -128,7 +128,7 @@ export class PublicationsRepository {
     }
   }
 
-  /** Throws LimitExceeded when the name has the maximum number of versions. Call it after `claim`. */
+  /** Throws LimitExceeded when the name has the maximum number of versions. Call it after `claimName`. */
   async requireVersionRoom(
     tx: Transaction,
     kind: Kind,

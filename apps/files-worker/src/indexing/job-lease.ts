@@ -8,7 +8,7 @@ import type { Platform } from '@parley/service/platform';
 const maxPauseMs = 60_000;
 
 /** Lease lost: the content was replaced or deleted, or another worker has the job. Stop without a trace. */
-export class LeaseLost extends Error {
+export class JobLost extends Error {
   override readonly name = 'JobLost';
 }
 
@@ -21,7 +21,7 @@ export interface Progress {
 }
 
 /** Heartbeat of a job: renews its lease, and aborts the work when the lease is lost. */
-export class Lease {
+export class JobLease {
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
   private stage: IndexingStage = 'taken';
@@ -78,7 +78,7 @@ export class Lease {
   }
 
   private lose(): void {
-    this.lost.abort(new LeaseLost('The lease of this job is lost.'));
+    this.lost.abort(new JobLost('The lease of this job is lost.'));
   }
 }
 
