@@ -1,17 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
-import { Completions } from '@parley/openai/completions';
 import { filesWorkerApp } from '@parley/contracts/apps/files';
+import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
+import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesWorkerConfig } from './config';
-import { IndexFileHandler } from './index-file.handler';
-import { IndexingJobService } from './indexing-job.service';
-import { Indexer } from './indexer';
-import { DocumentAdvisers } from './models/document-advisers';
-import { ModelServer } from './models/model-server';
-import { Summarizer } from './models/summarizer';
-import { DocumentReader } from './reading/document-reader';
+import { IndexingModule } from './indexing/indexing.module';
 
 /** Indexing worker: turns uploaded content into passages. Scales by its queue, independently of the files service. */
 @Module({})
@@ -29,18 +23,9 @@ export class FilesWorkerModule {
           },
           platform,
         ),
+        ConfigModule.register(FilesWorkerConfig, config),
         FileStoreModule.register(config),
-      ],
-      controllers: [IndexFileHandler],
-      providers: [
-        { provide: FilesWorkerConfig, useValue: config },
-        { provide: Completions, useValue: new Completions(config) },
-        ModelServer,
-        DocumentAdvisers,
-        Summarizer,
-        DocumentReader,
-        Indexer,
-        IndexingJobService,
+        IndexingModule,
       ],
     };
   }

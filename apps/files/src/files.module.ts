@@ -1,38 +1,22 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { filesApp } from '@parley/contracts/apps/files';
 import { files } from '@parley/contracts/files';
-import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
-import { KnowledgeBaseEntity } from '@parley/file-store/knowledge-base.entity';
 import { deadLettersController } from '@parley/events/dead-letters';
-import { SecretKeys } from '@parley/secrets/secret-keys';
+import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
+import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { FilesConfig } from './config';
-import { ContentController } from './content.controller';
-import { ContentService } from './content.service';
-import { ContentUrls } from './content-urls';
-import { DeclarationsService } from './declarations.service';
-import { DestinationsService } from './destinations.service';
-import { EraseBotHandler } from './erase-bot.handler';
-import { ErasureService } from './erasure.service';
-import { FilesController } from './files.controller';
-import { FilesService } from './files.service';
-import { IndexingService } from './indexing.service';
-import { IndexingWorkController } from './indexing-work/indexing-work.controller';
-import { IndexingWorkRepository } from './indexing-work/indexing-work.repository';
-import { IndexingWorkService } from './indexing-work/indexing-work.service';
-import { WorkFiguresService } from './indexing-work/work-figures.service';
-import { KnowledgeBasesController } from './knowledge-bases/knowledge-bases.controller';
-import { KnowledgeBasesRepository } from './knowledge-bases/knowledge-bases.repository';
-import { KnowledgeBasesService } from './knowledge-bases/knowledge-bases.service';
-import { MoveBotHandler } from './move-bot.handler';
-import { ReindexController } from './reindex/reindex.controller';
-import { ReindexService } from './reindex/reindex.service';
-import { SearchService } from './search/search.service';
-import { StorageController } from './storage.controller';
-import { StorageService } from './storage.service';
-import { SweeperService } from './sweeper.service';
+import { ContentModule } from './content/content.module';
+import { ErasureModule } from './erasure/erasure.module';
+import { StoredFilesModule } from './files/stored-files.module';
+import { IndexingWorkModule } from './indexing-work/indexing-work.module';
+import { KnowledgeBasesModule } from './knowledge-bases/knowledge-bases.module';
+import { PassagesModule } from './passages/passages.module';
+import { ReindexModule } from './reindex/reindex.module';
+import { SearchModule } from './search/search.module';
+import { StorageModule } from './storage/storage.module';
+import { WorkersModule } from './workers/workers.module';
 
 export { filesDatabase };
 
@@ -46,42 +30,20 @@ export class FilesModule {
           { name: 'files', contract: files, consumers: filesApp.consumes, database: { ...filesDatabase, config } },
           platform,
         ),
+        ConfigModule.register(FilesConfig, config),
         FileStoreModule.register(config),
-        TypeOrmModule.forFeature([KnowledgeBaseEntity]),
+        ContentModule,
+        ErasureModule,
+        IndexingWorkModule,
+        KnowledgeBasesModule,
+        PassagesModule,
+        ReindexModule,
+        SearchModule,
+        StorageModule,
+        StoredFilesModule,
+        WorkersModule,
       ],
-      controllers: [
-        FilesController,
-        KnowledgeBasesController,
-        IndexingWorkController,
-        StorageController,
-        ContentController,
-        ReindexController,
-        deadLettersController(files.deadLetters),
-        EraseBotHandler,
-        MoveBotHandler,
-      ],
-      providers: [
-        { provide: FilesConfig, useValue: config },
-        {
-          provide: ContentUrls,
-          useFactory: () => new ContentUrls(config.contentUrl, new SecretKeys(config)),
-        },
-        FilesService,
-        ContentService,
-        DeclarationsService,
-        DestinationsService,
-        ErasureService,
-        IndexingService,
-        KnowledgeBasesRepository,
-        KnowledgeBasesService,
-        ReindexService,
-        SearchService,
-        IndexingWorkRepository,
-        IndexingWorkService,
-        WorkFiguresService,
-        StorageService,
-        SweeperService,
-      ],
+      controllers: [deadLettersController(files.deadLetters)],
     };
   }
 }

@@ -21,7 +21,7 @@ export class DeletedBotsRepository {
   constructor(private readonly database: Database) {}
 
   /** From now on, all writes for this bot are rejected. */
-  async add(sql: Sql, botId: string): Promise<void> {
+  async insertDeletedBot(sql: Sql, botId: string): Promise<void> {
     await sql.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
   }
 

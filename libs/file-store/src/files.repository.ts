@@ -49,7 +49,12 @@ export class FilesRepository {
    * Undefined, and nothing done, when the bot was deleted, the quotas have too little room or are locked, or the key is
    * taken: by a file of another owner, or by any file unless `replaces` is set. Index file_key.
    */
-  async declare(sql: Sql, scope: FileScope, file: FileDeclaration, room: Room): Promise<FileEntity | undefined> {
+  async insertOrReplaceDeclared(
+    sql: Sql,
+    scope: FileScope,
+    file: FileDeclaration,
+    room: Room,
+  ): Promise<FileEntity | undefined> {
     const values: unknown[] = [
       scope.botId,
       scope.namespace,
@@ -113,7 +118,7 @@ export class FilesRepository {
    * By id or key. Undefined for files that the scope may not read. Two statements, since a disjunction makes Postgres walk
    * all files of the bot while the table has no statistics.
    */
-  async find(scope: FileScope, idOrKey: string): Promise<FileWithJob | undefined> {
+  async findReadable(scope: FileScope, idOrKey: string): Promise<FileWithJob | undefined> {
     const file = idOrKey.startsWith('file_') ? await this.findReadableById(scope, idOrKey) : undefined;
     return file ?? this.findReadableByKey(scope, idOrKey);
   }
@@ -146,7 +151,7 @@ export class FilesRepository {
   }
 
   /** File that has the key in the namespace of the scope, of any owner, expired or not. Index file_key. */
-  async findKey(sql: Sql, { botId, namespace }: FileScope, key: string): Promise<FileEntity | undefined> {
+  async findByKey(sql: Sql, { botId, namespace }: FileScope, key: string): Promise<FileEntity | undefined> {
     const [row] = await sql.query<FileEntity>(
       'SELECT * FROM file WHERE bot_id = $1 AND namespace = $2 AND md5(key) = md5($3) AND key = $3',
       [botId, namespace, key],
@@ -160,7 +165,7 @@ export class FilesRepository {
   }
 
   /** Row lock until the transaction ends. Includes expired files. */
-  async findForUpdate(tx: Sql, fileId: string): Promise<FileEntity | undefined> {
+  async findFileForUpdate(tx: Sql, fileId: string): Promise<FileEntity | undefined> {
     const [row] = await tx.query<FileEntity>('SELECT * FROM file WHERE id = $1 FOR UPDATE', [fileId]);
     return row;
   }
@@ -169,7 +174,7 @@ export class FilesRepository {
    * Few readable or tagged files are looked up by id and sorted. Otherwise the default order walks index file_created,
    * and another order sorts all files of the bot.
    */
-  async list(scope: FileScope, query: ListFiles) {
+  async listReadable(scope: FileScope, query: ListFiles) {
     const { sortField = 'createdAt', sortDirection = 'desc', tags, ids, indexed } = query;
     const keyset = new Keyset<FileWithJob>(
       [sortColumns[sortField], { sql: 'id', type: 'text', of: (row) => row.id }],
@@ -193,7 +198,7 @@ export class FilesRepository {
   }
 
   /** One statement, so that no concurrent change is lost. Undefined when the scope owns no such file. */
-  async update(tx: Sql, scope: FileScope, fileId: string, change: FileChange): Promise<FileEntity | undefined> {
+  async updateFile(tx: Sql, scope: FileScope, fileId: string, change: FileChange): Promise<FileEntity | undefined> {
     const values: unknown[] = [
       fileId,
       JSON.stringify(change.tags ?? {}),
@@ -212,7 +217,7 @@ export class FilesRepository {
     return row;
   }
 
-  async delete(tx: Sql, scope: FileScope, fileId: string): Promise<boolean> {
+  async deleteFile(tx: Sql, scope: FileScope, fileId: string): Promise<boolean> {
     const values: unknown[] = [fileId];
     const rows = await tx.query(`DELETE FROM file WHERE id = $1 AND ${owned(scope, values)} RETURNING 1`, values);
     return rows.length > 0;
@@ -222,7 +227,7 @@ export class FilesRepository {
    * Makes these bytes the newest content. Passages of the previous content stay readable until the new version is
    * active.
    */
-  async accept(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
+  async acceptContent(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET blob_version = $2, content_version = $2, size = declared_size, failed_status_reason = NULL,
          are_passages_set = false, is_active_current = false, updated_at = now(),
@@ -232,7 +237,7 @@ export class FilesRepository {
     );
   }
 
-  async setPassages(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
+  async acceptPassages(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL,
          are_passages_set = true, is_active_current = false, updated_at = now()
@@ -241,7 +246,7 @@ export class FilesRepository {
     );
   }
 
-  async reindex(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
+  async restartIndexing(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL, updated_at = now()
        WHERE id = $1`,
@@ -250,7 +255,7 @@ export class FilesRepository {
   }
 
   /** Records why an upload was rejected. The URL stays usable. */
-  async noteFailedUpload(fileId: string, uploadId: string, reason: string): Promise<void> {
+  async recordFailedUpload(fileId: string, uploadId: string, reason: string): Promise<void> {
     await this.database.query(
       `UPDATE file SET failed_status_reason = $3, updated_at = now()
        WHERE id = $1 AND upload_id = $2 AND status = 'upload_pending'`,

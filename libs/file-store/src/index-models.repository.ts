@@ -39,13 +39,13 @@ export class IndexModelsRepository {
    * Makes this the active model, unless it lacks searchable contents. The first model ever is accepted as it is. Table
    * lock: jobs that end meanwhile wait, and then see the new active model.
    */
-  async activate(model: string): Promise<IncompleteModel | undefined> {
+  async activateModel(model: string): Promise<IncompleteModel | undefined> {
     return this.database.transaction(async (tx) => {
       await tx.query('LOCK TABLE index_model IN SHARE ROW EXCLUSIVE MODE');
       const [active] = await tx.query<{ model: string }>('SELECT model FROM index_model WHERE is_active FOR UPDATE');
       if (active?.model === model) return undefined;
       if (active) {
-        const { lacking } = await this.count(model, tx);
+        const { lacking } = await this.countContents(model, tx);
         if (lacking > 0) return { activeModel: active.model, lacking };
         await tx.manager.update(IndexModelEntity, { model: active.model }, { is_active: false });
       }
@@ -59,7 +59,7 @@ export class IndexModelsRepository {
   }
 
   /** Registers the model before its first point is written. False when its vectors had another length before. */
-  async note({ model, dimensions }: KnownModel): Promise<boolean> {
+  async registerModel({ model, dimensions }: KnownModel): Promise<boolean> {
     const rows = await this.database.query(
       `INSERT INTO index_model AS known (model, dimensions) VALUES ($1, $2)
        ON CONFLICT (model) DO UPDATE SET dimensions = excluded.dimensions
@@ -82,7 +82,7 @@ export class IndexModelsRepository {
     return true;
   }
 
-  async count(model: string, sql: Sql = this.database): Promise<{ total: number; lacking: number }> {
+  async countContents(model: string, sql: Sql = this.database): Promise<{ total: number; lacking: number }> {
     const [row] = await sql.query<{ total: string; lacking: string }>(
       `SELECT count(*) AS total, count(*) FILTER (WHERE ${isLacking}) AS lacking
        FROM ${contents} WHERE file.active_version IS NOT NULL`,
@@ -111,7 +111,10 @@ export class IndexModelsRepository {
    * Row lock: tags of the file while this is its active version, which it stays until the transaction ends; otherwise
    * undefined.
    */
-  async holdActive(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<Record<string, string> | undefined> {
+  async lockActiveVersion(
+    tx: Sql,
+    { fileId, contentVersion }: ContentVersion,
+  ): Promise<Record<string, string> | undefined> {
     const [row] = await tx.query<{ tags: Record<string, string> }>(
       'SELECT tags FROM file WHERE id = $1 AND active_version = $2 FOR SHARE',
       [fileId, contentVersion],
@@ -123,7 +126,7 @@ export class IndexModelsRepository {
    * Records the position up to which the content has its points of the model; null for all of it. Never moves back
    * behind another process.
    */
-  async advance(
+  async saveNextPosition(
     tx: Sql,
     { fileId, contentVersion }: ContentVersion,
     model: string,
@@ -139,23 +142,23 @@ export class IndexModelsRepository {
     );
   }
 
-  async findPlace(model: string): Promise<string> {
+  async findCursor(model: string): Promise<string> {
     const known = await this.models.findOneBy({ model });
     return known?.place ?? '';
   }
 
-  async savePlace(model: string, fileId: string): Promise<void> {
+  async saveCursor(model: string, fileId: string): Promise<void> {
     await this.models.update({ model }, { place: fileId });
   }
 
-  listFormer(kept: string[]): Promise<Pick<IndexModelEntity, 'model' | 'dimensions'>[]> {
+  listFormerModels(kept: string[]): Promise<Pick<IndexModelEntity, 'model' | 'dimensions'>[]> {
     return this.database.query(
       'SELECT model, dimensions FROM index_model WHERE NOT is_active AND model <> ALL($1) ORDER BY model',
       [kept],
     );
   }
 
-  async listBots(after: string, limit: number): Promise<string[]> {
+  async listBotsEverIndexed(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE ${botsWithFiles}
        SELECT bot_id AS "botId" FROM (
@@ -169,12 +172,12 @@ export class IndexModelsRepository {
   }
 
   /** First step of dropping models: from then on, no content counts as having their points. */
-  async forgetContents(models: string[]): Promise<void> {
+  async deleteContentsOfModels(models: string[]): Promise<void> {
     await this.database.query('DELETE FROM indexed_content WHERE model = ANY($1)', [models]);
   }
 
   /** Last step of dropping models. */
-  async forget(models: string[]): Promise<void> {
+  async deleteModels(models: string[]): Promise<void> {
     await this.database.query('DELETE FROM index_model WHERE NOT is_active AND model = ANY($1)', [models]);
   }
 }

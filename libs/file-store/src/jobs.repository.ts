@@ -48,7 +48,7 @@ const isTakeable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <
 export class JobsRepository {
   constructor(private readonly database: Database) {}
 
-  async create(tx: Sql, { botId, fileId, contentVersion }: ContentVersion, source: JobSource): Promise<void> {
+  async insertJob(tx: Sql, { botId, fileId, contentVersion }: ContentVersion, source: JobSource): Promise<void> {
     await tx.query(
       'INSERT INTO indexing_job (file_id, content_version, bot_id, source, traceparent) VALUES ($1, $2, $3, $4, $5)',
       [fileId, contentVersion, botId, source, currentTraceparent() ?? null],
@@ -64,7 +64,7 @@ export class JobsRepository {
     for (;;) {
       const bots = await this.listBotsInTurn(exceptBots);
       for (const botId of bots) {
-        const job = await this.takeOf(botId, worker);
+        const job = await this.takeNextOfBot(botId, worker);
         if (job) return job;
       }
       if (bots.length < botsAtOnce) return undefined;
@@ -93,7 +93,7 @@ export class JobsRepository {
     return rows.map(({ botId }) => botId);
   }
 
-  async takeOf(botId: string, worker: string): Promise<TakenJob | undefined> {
+  async takeNextOfBot(botId: string, worker: string): Promise<TakenJob | undefined> {
     const lease = newUlid();
     const [row] = await this.database.query<FileEntity & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
       `WITH next AS MATERIALIZED (
@@ -123,7 +123,7 @@ export class JobsRepository {
    * Heartbeat: renews the lease and records progress. False when the lease is lost or the content superseded: the
    * worker must stop.
    */
-  async beat(
+  async renewLease(
     { fileId, contentVersion }: ContentVersion,
     lease: string,
     progress: { stage: IndexingStage; passages?: number; passagesWritten?: number; part?: number },
@@ -152,23 +152,28 @@ export class JobsRepository {
    * Releases the job until it is announced again after a pause. `pause`, for backpressure, does not count as an
    * attempt.
    */
-  release(
+  releaseForRetry(
     version: ContentVersion,
     lease: string,
     error: string,
     counts: 'attempt' | 'pause',
     pauseMs: number,
   ): Promise<void> {
-    return this.leave(version, lease, { error, attempts: counts === 'attempt' ? 0 : 1, announcements: 0, pauseMs });
+    return this.releaseLease(version, lease, {
+      error,
+      attempts: counts === 'attempt' ? 0 : 1,
+      announcements: 0,
+      pauseMs,
+    });
   }
 
   /** Returns the job together with its event, which another process receives next. Does not count as an attempt. */
-  giveBack(version: ContentVersion, lease: string, error: string): Promise<void> {
-    return this.leave(version, lease, { error, attempts: 1, announcements: 1, pauseMs: 0 });
+  releaseWithEvent(version: ContentVersion, lease: string, error: string): Promise<void> {
+    return this.releaseLease(version, lease, { error, attempts: 1, announcements: 1, pauseMs: 0 });
   }
 
   /** `attempts` are subtracted, since they do not count. */
-  private async leave(
+  private async releaseLease(
     { fileId, contentVersion }: ContentVersion,
     lease: string,
     back: { error: string; attempts: number; announcements: number; pauseMs: number },
@@ -182,7 +187,7 @@ export class JobsRepository {
     );
   }
 
-  async releaseAllOf(worker: string): Promise<void> {
+  async releaseAllOfWorker(worker: string): Promise<void> {
     await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = NULL, taken_by = NULL, lease = NULL, stage = 'announced',
          announced_at = '-infinity' WHERE taken_by = $1`,
@@ -194,7 +199,7 @@ export class JobsRepository {
    * Deletes the job. False when the lease is lost: then the caller changes no outcome, and the row stays for its
    * holder.
    */
-  async end(tx: Transaction, { fileId, contentVersion }: ContentVersion, lease: string): Promise<boolean> {
+  async deleteLeasedJob(tx: Transaction, { fileId, contentVersion }: ContentVersion, lease: string): Promise<boolean> {
     const rows = await tx.query(
       'DELETE FROM indexing_job WHERE file_id = $1 AND content_version = $2 AND lease = $3 RETURNING 1',
       [fileId, contentVersion, lease],
@@ -233,7 +238,7 @@ export class JobsRepository {
     await this.database.query(`DELETE FROM indexing_turn WHERE taken_at < now() - interval '1 hour'`);
   }
 
-  async count(): Promise<number> {
+  async countJobs(): Promise<number> {
     const [row] = await this.database.query<{ count: string }>('SELECT count(*) FROM indexing_job');
     return Number(row?.count ?? 0);
   }

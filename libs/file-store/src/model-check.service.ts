@@ -13,7 +13,7 @@ export class ModelCheckService implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     const { model } = this.active;
-    const incomplete = await this.models.activate(model);
+    const incomplete = await this.models.activateModel(model);
     if (!incomplete) return;
     const { activeModel, lacking } = incomplete;
     throw new Error(

@@ -42,7 +42,7 @@ export class PassagesRepository {
   ) {}
 
   /** Idempotent. One statement for any number of passages. */
-  async write(
+  async upsertPassages(
     { botId, fileId, contentVersion }: ContentVersion,
     passages: NewPassage[],
     sql: Sql = this.database,
@@ -69,7 +69,7 @@ export class PassagesRepository {
   }
 
   /** Passages of the active version, in document order. Index: the primary key. */
-  async list(
+  async listOfActiveVersion(
     fileId: string,
     activeVersion: string,
     query: ListFilePassages,
@@ -87,7 +87,7 @@ export class PassagesRepository {
     return { passages: rows.map(toPassage), nextToken };
   }
 
-  async count({ fileId, contentVersion }: ContentVersion): Promise<number> {
+  async countOfVersion({ fileId, contentVersion }: ContentVersion): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       'SELECT count(*)::int AS count FROM passage WHERE file_id = $1 AND content_version = $2',
       [fileId, contentVersion],
@@ -96,7 +96,7 @@ export class PassagesRepository {
   }
 
   /** Passages from position `start` on. Index: the primary key. */
-  listFrom({ fileId, contentVersion }: ContentVersion, start: number, limit: number): Promise<NewPassage[]> {
+  listFromPosition({ fileId, contentVersion }: ContentVersion, start: number, limit: number): Promise<NewPassage[]> {
     return this.database.query<NewPassage>(
       `SELECT position, content, type, subtype, page_number AS "pageNumber", breadcrumb FROM passage
        WHERE file_id = $1 AND content_version = $2 AND position >= $3 ORDER BY position LIMIT $4`,
@@ -104,7 +104,7 @@ export class PassagesRepository {
     );
   }
 
-  listAll(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<NewPassage[]> {
+  listAllOfVersion(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<NewPassage[]> {
     return tx.query<NewPassage>(
       `SELECT position, content, type, subtype, page_number AS "pageNumber", breadcrumb FROM passage
        WHERE file_id = $1 AND content_version = $2 ORDER BY position`,
@@ -117,7 +117,7 @@ export class PassagesRepository {
     return affected !== 0;
   }
 
-  async deleteExcept(sql: Sql, fileId: string, keptVersions: string[]): Promise<void> {
+  async deleteOtherVersions(sql: Sql, fileId: string, keptVersions: string[]): Promise<void> {
     await sql.query('DELETE FROM passage WHERE file_id = $1 AND content_version <> ALL($2)', [fileId, keptVersions]);
   }
 }

@@ -38,7 +38,7 @@ export class StorageUseRepository {
   }
 
   /** Usage of the workspace, which no other declaration can raise while it is locked. */
-  async get(sql: Sql, workspaceId: string): Promise<StorageUse> {
+  async getUseOfWorkspace(sql: Sql, workspaceId: string): Promise<StorageUse> {
     const [row] = await sql.query<Record<keyof StorageUse, string>>(
       `SELECT ${sums} FROM bot_home JOIN storage_use USING (bot_id) WHERE workspace_id = $1`,
       [workspaceId],
@@ -61,7 +61,7 @@ export class StorageUseRepository {
    * Takes bots whose usage has changed since the last call, with their current sums. Row locks order concurrent calls
    * for one bot, so that the later one has the later time. Index storage_use_changed.
    */
-  async takeChanged(tx: Transaction, limit: number): Promise<ChangedUse[]> {
+  async takeChangedUse(tx: Transaction, limit: number): Promise<ChangedUse[]> {
     // Same lock order as statements that change files of several bots, which avoids deadlocks.
     const bots = await tx.query<{ botId: string }>(
       `SELECT bot_id AS "botId" FROM storage_use WHERE bot_id IN (
@@ -81,7 +81,10 @@ export class StorageUseRepository {
   }
 
   /** Recounts the files of the bot; returns the former counters and the actual sums. */
-  async recount(tx: Transaction, botId: string): Promise<{ before: StorageUse; after: StorageUse; wasWrong: boolean }> {
+  async recountUseOfBot(
+    tx: Transaction,
+    botId: string,
+  ): Promise<{ before: StorageUse; after: StorageUse; wasWrong: boolean }> {
     // Creates all counter rows to lock: a change of a file waits for one of them before it becomes visible.
     await tx.query(
       `INSERT INTO storage_use (bot_id, slot, file_bytes, vector_bytes) SELECT $1, slot, 0, 0 FROM generate_series(0, 3) AS slot
@@ -111,7 +114,7 @@ export class StorageUseRepository {
     return { before: was, after: is, wasWrong };
   }
 
-  async listBots(after: string, limit: number): Promise<string[]> {
+  async listBotsWithFiles(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE ${botsWithFiles}
        SELECT bot_id AS "botId" FROM (

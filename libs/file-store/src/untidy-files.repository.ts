@@ -10,7 +10,7 @@ import type { FileRef } from './file.entity';
 export class UntidyFilesRepository {
   constructor(private readonly database: Database) {}
 
-  async add(sql: Sql, files: FileRef[]): Promise<void> {
+  async enqueueFiles(sql: Sql, files: FileRef[]): Promise<void> {
     if (files.length === 0) return;
     await sql.query(
       `INSERT INTO untidy_file (bot_id, file_id)
@@ -20,8 +20,8 @@ export class UntidyFilesRepository {
     );
   }
 
-  /** Takes due files, which are due again after a minute unless `remove` is called. Index untidy_file_due. */
-  async take(limit: number): Promise<(FileRef & { noted: string })[]> {
+  /** Takes due files, which are due again after a minute unless `dequeueFile` is called. Index untidy_file_due. */
+  async takeDueFiles(limit: number): Promise<(FileRef & { noted: string })[]> {
     return this.database.query(
       `UPDATE untidy_file SET due_at = now() + interval '1 minute'
        WHERE file_id IN (SELECT file_id FROM untidy_file WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
@@ -30,7 +30,7 @@ export class UntidyFilesRepository {
     );
   }
 
-  async giveBack(files: (FileRef & { noted: string })[]): Promise<void> {
+  async requeueFiles(files: (FileRef & { noted: string })[]): Promise<void> {
     await this.database.query(
       `UPDATE untidy_file SET due_at = now() FROM unnest($1::text[], $2::timestamptz[]) AS taken (file_id, noted)
        WHERE untidy_file.file_id = taken.file_id AND untidy_file.due_at = taken.noted`,
@@ -39,7 +39,7 @@ export class UntidyFilesRepository {
   }
 
   /** Keeps the entry when the file was queued again since it was taken. */
-  async remove(sql: Sql, { fileId, noted }: FileRef & { noted: string }): Promise<void> {
+  async dequeueFile(sql: Sql, { fileId, noted }: FileRef & { noted: string }): Promise<void> {
     await sql.query('DELETE FROM untidy_file WHERE file_id = $1 AND due_at = $2::timestamptz', [fileId, noted]);
   }
 }

@@ -15,7 +15,7 @@ export class UploadsRepository {
     @InjectRepository(UploadEntity) private readonly uploads: Repository<UploadEntity>,
   ) {}
 
-  async begin(file: FileRef, contentVersion: string): Promise<void> {
+  async insertUpload(file: FileRef, contentVersion: string): Promise<void> {
     await this.uploads.insert({ content_version: contentVersion, bot_id: file.botId, file_id: file.fileId });
   }
 
@@ -23,7 +23,7 @@ export class UploadsRepository {
    * Heartbeat. False when the content can no longer be accepted: abandoned, or its file declared again or deleted. A
    * copy has no declaration yet (`uploadId` null), so only the first is checked.
    */
-  async touch(contentVersion: string, uploadId: string | null): Promise<boolean> {
+  async renewUpload(contentVersion: string, uploadId: string | null): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE upload SET touched_at = now() WHERE content_version = $1
          AND ($2::text IS NULL OR EXISTS (SELECT FROM file WHERE file.id = upload.file_id AND file.upload_id = $2))
@@ -34,12 +34,12 @@ export class UploadsRepository {
   }
 
   /** False when the sweeper removed the upload as abandoned: its blob may be gone. */
-  async end(sql: Sql, contentVersion: string): Promise<boolean> {
+  async deleteUpload(sql: Sql, contentVersion: string): Promise<boolean> {
     const { affected } = await sql.manager.delete(UploadEntity, { content_version: contentVersion });
     return affected === 1;
   }
 
-  async versionsOf(sql: Sql, fileId: string): Promise<string[]> {
+  async listVersionsOfFile(sql: Sql, fileId: string): Promise<string[]> {
     const rows = await sql.query<{ version: string }>(
       'SELECT content_version AS version FROM upload WHERE file_id = $1',
       [fileId],
@@ -47,7 +47,7 @@ export class UploadsRepository {
     return rows.map(({ version }) => version);
   }
 
-  async deleteAbandoned(tx: Sql): Promise<FileRef[]> {
+  async deleteAbandonedUploads(tx: Sql): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM upload WHERE touched_at < now() - make_interval(secs => $1)
        RETURNING bot_id AS "botId", file_id AS "fileId"`,

@@ -18,7 +18,7 @@ interface JobRow extends IndexingJobEntity {
 
 type FailedRow = Pick<FileEntity, 'id' | 'bot_id' | 'key' | 'failed_status_reason' | 'updated_at'>;
 
-export interface WorkFigures {
+export interface IndexingWorkMetrics {
   jobs: { stage: IndexingStage; count: number }[];
   oldestWaitingSeconds: number;
   mostAttempts: number;
@@ -49,7 +49,7 @@ export class IndexingWorkRepository {
    * Jobs that are old, were retried, or were released with an error. Index indexing_job_created, then the primary key
    * of file.
    */
-  async listStuck(query: ListStuckFiles): Promise<{ files: StuckFile[]; nextToken?: string }> {
+  async listStuckFiles(query: ListStuckFiles): Promise<{ files: StuckFile[]; nextToken?: string }> {
     const minutes = query.olderThanMinutes ?? defaultMinutes;
     const limit = pageSize(query);
     const values: unknown[] = [minutes];
@@ -68,7 +68,7 @@ export class IndexingWorkRepository {
   }
 
   /** Index file_failed. */
-  async listFailed(query: ListFailedFiles): Promise<{ files: FailedFile[]; nextToken?: string }> {
+  async listFailedFiles(query: ListFailedFiles): Promise<{ files: FailedFile[]; nextToken?: string }> {
     const limit = pageSize(query);
     const values: unknown[] = [query.botId ?? null];
     const rows = await this.database.query<FailedRow>(
@@ -83,7 +83,7 @@ export class IndexingWorkRepository {
   }
 
   /** Reads only small tables, and one end of the index file_failed. */
-  async measure(): Promise<WorkFigures> {
+  async measureIndexingWork(): Promise<IndexingWorkMetrics> {
     const jobs = await this.database.query<{
       stage: IndexingStage;
       count: number;

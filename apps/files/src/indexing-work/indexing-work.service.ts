@@ -13,7 +13,7 @@ import { newUlid } from '@parley/persistence/ids';
 import { isExpired } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
-import { IndexingService } from '../indexing.service';
+import { IndexingService } from './indexing.service';
 import { IndexingWorkRepository } from './indexing-work.repository';
 
 @Injectable()
@@ -27,12 +27,12 @@ export class IndexingWorkService {
   ) {}
 
   async listStuck(query: ListStuckFiles): Promise<StuckFiles> {
-    const { files, nextToken } = await this.work.listStuck(query);
+    const { files, nextToken } = await this.work.listStuckFiles(query);
     return { files, meta: { nextToken } };
   }
 
   async listFailed(query: ListFailedFiles): Promise<FailedFiles> {
-    const { files, nextToken } = await this.work.listFailed(query);
+    const { files, nextToken } = await this.work.listFailedFiles(query);
     return { files, meta: { nextToken } };
   }
 
@@ -49,7 +49,7 @@ export class IndexingWorkService {
   }
 
   private async retryOne(tx: Transaction, fileId: string): Promise<string | undefined> {
-    const file = await this.files.findForUpdate(tx, fileId);
+    const file = await this.files.findFileForUpdate(tx, fileId);
     if (!file || isExpired(file)) return 'File not found.';
     if (!file.index) return 'The file is not indexed: it was declared without index: true.';
     if (file.blob_version === null) return 'The file has no content yet.';
@@ -57,9 +57,12 @@ export class IndexingWorkService {
 
     const version = { botId: file.bot_id, fileId, contentVersion: newUlid() };
     if (file.are_passages_set) {
-      const passages = await this.passages.listAll(tx, { ...version, contentVersion: file.content_version ?? '' });
+      const passages = await this.passages.listAllOfVersion(tx, {
+        ...version,
+        contentVersion: file.content_version ?? '',
+      });
       if (passages.length === 0) return 'The passages that were set are gone: set them again.';
-      await this.passages.write(version, passages, tx);
+      await this.passages.upsertPassages(version, passages, tx);
     }
     await this.indexing.beginAnew(tx, version, file.are_passages_set ? 'passages' : 'content');
     return undefined;

@@ -21,7 +21,7 @@ export class KnowledgeBasesRepository {
   ) {}
 
   /** Undefined when the bot was deleted. */
-  async insert(
+  async insertKnowledgeBase(
     sql: Sql,
     botId: string,
     { name, tags = {} }: CreateKnowledgeBase,
@@ -35,7 +35,7 @@ export class KnowledgeBasesRepository {
   }
 
   /** Index knowledge_base_created. */
-  async list(botId: string, query: ListKnowledgeBases) {
+  async listByTags(botId: string, query: ListKnowledgeBases) {
     const limit = pageSize(query);
     const boundTo = [botId, query.tags];
     const values: unknown[] = [botId];
@@ -49,7 +49,7 @@ export class KnowledgeBasesRepository {
     return newestFirst.page(rows, limit, boundTo);
   }
 
-  async update(
+  async updateKnowledgeBase(
     sql: Sql,
     botId: string,
     id: string,
@@ -63,7 +63,7 @@ export class KnowledgeBasesRepository {
     return row;
   }
 
-  async delete(botId: string, id: string): Promise<boolean> {
+  async deleteKnowledgeBase(botId: string, id: string): Promise<boolean> {
     const { affected } = await this.bases.delete({ id, bot_id: botId });
     return affected === 1;
   }

@@ -27,14 +27,14 @@ export class KnowledgeBasesService {
   async create(caller: BotCaller, input: CreateKnowledgeBase): Promise<KnowledgeBaseReply> {
     refuseUsers(caller);
     return this.idempotency.runStatement(caller, operations.create, input, async (sql) => {
-      const row = await this.bases.insert(sql, caller.bot.id, input);
+      const row = await this.bases.insertKnowledgeBase(sql, caller.bot.id, input);
       if (!row) throw forbiddenHeader('x-bot-id', caller.bot.id);
       return { knowledgeBase: toKnowledgeBase(row) };
     });
   }
 
   async list({ bot }: BotCaller, query: ListKnowledgeBases): Promise<KnowledgeBases> {
-    const { rows, nextToken } = await this.bases.list(bot.id, query);
+    const { rows, nextToken } = await this.bases.listByTags(bot.id, query);
     return { knowledgeBases: rows.map(toListedKnowledgeBase), meta: { nextToken } };
   }
 
@@ -42,7 +42,7 @@ export class KnowledgeBasesService {
     refuseUsers(caller);
     const { bot } = caller;
     const row = await this.database.transaction(async (tx) => {
-      const updated = await this.bases.update(tx, bot.id, id, name, tags);
+      const updated = await this.bases.updateKnowledgeBase(tx, bot.id, id, name, tags);
       if (!updated) throw notFound('knowledge base', id);
       if (Object.keys(updated.tags).length > maxKnowledgeBaseTags) {
         throw new ApiError(
@@ -57,7 +57,7 @@ export class KnowledgeBasesService {
 
   async delete(caller: BotCaller, { id }: KnowledgeBaseId): Promise<object> {
     refuseUsers(caller);
-    if (!(await this.bases.delete(caller.bot.id, id))) throw notFound('knowledge base', id);
+    if (!(await this.bases.deleteKnowledgeBase(caller.bot.id, id))) throw notFound('knowledge base', id);
     return {};
   }
 }

@@ -48,10 +48,10 @@ export class ReindexService implements OnApplicationBootstrap {
     const { next, models } = this;
     const { logger, metrics } = this.platform;
     metrics.gauge('parley_reindex_contents_left', 'Indexed contents that the next embedding model lacks.', async () =>
-      next ? (await models.count(next.model)).lacking : 0,
+      next ? (await models.countContents(next.model)).lacking : 0,
     );
     if (!next) return;
-    const { lacking } = await models.count(next.model);
+    const { lacking } = await models.countContents(next.model);
     if (lacking === 0) return;
     logger.warn(
       { model: next.model, lacking },
@@ -62,21 +62,21 @@ export class ReindexService implements OnApplicationBootstrap {
   async advance(): Promise<ReindexProgress> {
     const { next } = this;
     if (!next) {
-      const { total } = await this.models.count(this.active.model);
+      const { total } = await this.models.countContents(this.active.model);
       return { total, left: 0, isComplete: false, refused: 0 };
     }
     const done = await this.work(next);
-    const { total, lacking } = await this.models.count(next.model);
+    const { total, lacking } = await this.models.countContents(next.model);
     return { model: next.model, total, left: lacking, isComplete: lacking === 0, ...done };
   }
 
   async dropFormer({ after = '' }: DropFormerModels): Promise<DroppedModels> {
-    const former = await this.models.listFormer([this.active.model, ...(this.next ? [this.next.model] : [])]);
+    const former = await this.models.listFormerModels([this.active.model, ...(this.next ? [this.next.model] : [])]);
     const models = former.map(({ model }) => model);
     if (models.length === 0) return { models };
-    if (after === '') await this.models.forgetContents(models);
+    if (after === '') await this.models.deleteContentsOfModels(models);
     const deadline = Date.now() + workMs;
-    const bots = await this.models.listBots(after, botsAtOnce);
+    const bots = await this.models.listBotsEverIndexed(after, botsAtOnce);
     for (const botId of bots) {
       for (const { model, dimensions } of former) {
         if (dimensions !== null) await this.index.dropModel(botId, { model, dimensions });
@@ -84,41 +84,41 @@ export class ReindexService implements OnApplicationBootstrap {
       if (Date.now() > deadline) return { models, after: botId };
     }
     if (bots.length === botsAtOnce) return { models, after: bots.at(-1) };
-    await this.models.forget(models);
+    await this.models.deleteModels(models);
     return { models };
   }
 
   /** Resumes at the cursor of the last call. A call that reaches the end resets the cursor. */
   private async work(next: NextModelService): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
     const deadline = Date.now() + workMs;
-    let place = await this.models.findPlace(next.model);
+    let cursor = await this.models.findCursor(next.model);
     let refused = 0;
     try {
       for (let written = 0; written < passagesPerCall && Date.now() < deadline;) {
-        const pieces = await this.read(next, place);
+        const pieces = await this.read(next, cursor);
         if (pieces.length === 0) {
-          place = '';
+          cursor = '';
           break;
         }
         refused += await this.write(next, pieces);
         written += pieces.reduce((sum, { passages }) => sum + passages.length, 0);
         const whole = pieces.filter(({ nextPosition }) => nextPosition === null);
-        place = whole.at(-1)?.content.fileId ?? place;
+        cursor = whole.at(-1)?.content.fileId ?? cursor;
       }
     } catch (error) {
       const problem = problemOf(error);
       this.platform.logger.warn({ model: next.model, err: error }, 're-index paused');
       return { refused, problem, pauseMs: error instanceof EmbedderBusy ? error.retryAfterMs : pauseMs };
     } finally {
-      await this.models.savePlace(next.model, place);
+      await this.models.saveCursor(next.model, cursor);
     }
     return { refused };
   }
 
-  private async read(next: NextModelService, place: string): Promise<Piece[]> {
+  private async read(next: NextModelService, cursor: string): Promise<Piece[]> {
     const pieces: Piece[] = [];
     let room = passagesAtOnce;
-    for (const content of await this.models.listLacking(next.model, place, passagesAtOnce)) {
+    for (const content of await this.models.listLacking(next.model, cursor, passagesAtOnce)) {
       const piece = await this.readPiece(content, room);
       pieces.push(piece);
       room -= piece.passages.length;
@@ -132,7 +132,7 @@ export class ReindexService implements OnApplicationBootstrap {
     const levels = contextLevels(indexing);
     const first = Math.max(0, start - levels);
     // One row more than needed, to know whether the content continues.
-    const stored = await this.passages.listFrom(content, first, start - first + room + levels + 1);
+    const stored = await this.passages.listFromPosition(content, first, start - first + room + levels + 1);
     const own = stored.filter(({ position }) => position >= start).slice(0, room);
     const [before, after] = [stored.slice(0, start - first), stored.slice(start - first + own.length)];
     const texts = embeddedTexts(own, before, after, indexing);
@@ -146,10 +146,10 @@ export class ReindexService implements OnApplicationBootstrap {
   private async write(next: NextModelService, pieces: Piece[]): Promise<number> {
     const texts = pieces.flatMap(({ passages }) => passages.map(({ text }) => text));
     const vectors = texts.length > 0 ? await this.embed(next.embedder, texts) : [];
-    if (texts.length > 0) await this.note(next.embedder);
-    let [place, refused] = [0, 0];
+    if (texts.length > 0) await this.register(next.embedder);
+    let [start, refused] = [0, 0];
     for (const piece of pieces) {
-      const own = vectors.slice(place, (place += piece.passages.length));
+      const own = vectors.slice(start, (start += piece.passages.length));
       const missing = own.filter((vector) => !vector).length;
       refused += missing;
       await this.writePiece(next, piece, own);
@@ -168,14 +168,14 @@ export class ReindexService implements OnApplicationBootstrap {
     vectors: (Float32Array | undefined)[],
   ): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const tags = await this.models.holdActive(tx, content);
+      const tags = await this.models.lockActiveVersion(tx, content);
       if (!tags) return;
       const points = passages.flatMap((passage, i) => {
         const vector = vectors[i];
         return vector ? [toPoint(content, tags, { ...passage, vector })] : [];
       });
       await next.index.write(content.botId, points, tx);
-      await this.models.advance(tx, content, next.model, nextPosition);
+      await this.models.saveNextPosition(tx, content, next.model, nextPosition);
     });
   }
 
@@ -189,8 +189,8 @@ export class ReindexService implements OnApplicationBootstrap {
     }
   }
 
-  private async note({ model, dimensions }: Embedder): Promise<void> {
-    if (await this.models.note({ model, dimensions })) return;
+  private async register({ model, dimensions }: Embedder): Promise<void> {
+    if (await this.models.registerModel({ model, dimensions })) return;
     throw new EmbedderUnavailable(
       `The embedding model "${model}" returned vectors of ${dimensions} dimensions, but earlier vectors of this model have another number of dimensions. Configure the earlier model again, or migrate to a model with another name.`,
     );

@@ -11,7 +11,7 @@ export function consolidated(rows: FoundRow[], { includeBreadcrumb }: SearchFile
   return [...files.values()].map((found) => {
     const best = found[0]!;
     const parts = inOrder(found);
-    const text = parts.map(({ content }, place) => separator(parts, place) + content).join('');
+    const text = parts.map(({ content }, index) => separator(parts, index) + content).join('');
     const first = found.reduce((least, row) => (row.position < least.position ? row : least));
     return {
       content: includeBreadcrumb ? withBreadcrumb(first.breadcrumb, text) : text,
@@ -33,7 +33,7 @@ function inOrder(found: FoundRow[]): Neighbour[] {
   return [...byPosition.values()].sort((a, b) => a.position - b.position);
 }
 
-function separator(parts: Neighbour[], place: number): string {
-  if (place === 0) return '';
-  return parts[place]!.position === parts[place - 1]!.position + 1 ? '\n\n' : gap;
+function separator(parts: Neighbour[], index: number): string {
+  if (index === 0) return '';
+  return parts[index]!.position === parts[index - 1]!.position + 1 ? '\n\n' : gap;
 }

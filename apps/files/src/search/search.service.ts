@@ -54,7 +54,7 @@ export class SearchService {
       const asked = Math.min(candidates, mostCandidates);
       const hits = await this.index.search(scope.botId, { vector, terms, tags, fileIds, limit: asked, signal });
       if (hits.length === 0) await this.checkEmpty(scope, query);
-      const found = await this.passages.list(scope, hits.map(inUnits), { tags, depth, limit });
+      const found = await this.passages.listVisibleHits(scope, hits.map(inUnits), { tags, depth, limit });
       if (found.length === limit || hits.length < asked || asked === mostCandidates) return found;
     }
   }

@@ -75,7 +75,7 @@ async function store(bot: BotFiles, key: string, texts: string[], { breadcrumb =
   const vectors = isSame
     ? texts.map(() => vector!)
     : await service.apps[0]!.get<Embedder>(embedder, { strict: false }).embed(texts);
-  await service.apps[0]!.get(PassagesRepository, { strict: false }).write(
+  await service.apps[0]!.get(PassagesRepository, { strict: false }).upsertPassages(
     version,
     texts.map((content, position) => ({ position, content, subtype: 'paragraph', breadcrumb })),
   );

@@ -20,7 +20,7 @@ export function joinCounterAt(time: string): string {
     AND counter.valid_from <= ${time} AND counter.valid_to > ${time}`;
 }
 
-export interface Counted {
+export interface CountChange {
   integrationId: string;
   installs?: number;
   views?: number;
@@ -34,7 +34,7 @@ export class CountersRepository {
    * Versioned counters: closes the current rows, which lists being paged still read, and inserts new ones. Skips
    * deleted versions.
    */
-  async add(tx: Transaction, counted: Counted[]): Promise<void> {
+  async addCounts(tx: Transaction, counted: CountChange[]): Promise<void> {
     if (counted.length === 0) return;
     const [clock] = await tx.query<{ time: string }>('UPDATE counter_clock SET time = time + 1 RETURNING time');
     await tx.query(
@@ -61,11 +61,11 @@ export class CountersRepository {
 
   async addViews(views: ReadonlyMap<string, number>): Promise<void> {
     const counted = [...views].map(([integrationId, count]) => ({ integrationId, views: count }));
-    await this.database.transaction((tx) => this.add(tx, counted));
+    await this.database.transaction((tx) => this.addCounts(tx, counted));
   }
 
   /** Deletes closed rows that no pagination needs any more. */
-  async forgetBefore(hours: number): Promise<void> {
+  async deleteClosedBefore(hours: number): Promise<void> {
     await this.database.query("DELETE FROM integration_counter WHERE closed_at < now() - $1 * interval '1 hour'", [
       hours,
     ]);

@@ -3,20 +3,17 @@ import { PollingWorker } from '@parley/background/polling-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { CountersRepository } from './counters.repository';
-import { snapshotHours } from './snapshot';
 
 const writeIntervalMs = 2_000;
-const forgetIntervalMs = 600_000;
 
 /**
  * Write-behind counter: adds up views in memory and writes them every two seconds, so that reads cause no write. A
- * killed process loses the views of up to two seconds, a stopped one none.
+ * killed process loses the views of up to two seconds, a stopped one none. Owns its loop, which writes this state.
  */
 @Injectable()
 export class ViewsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private seen = new Map<string, number>();
   private readonly writing: PollingWorker;
-  private readonly forgetting: PollingWorker;
 
   constructor(
     private readonly counters: CountersRepository,
@@ -25,23 +22,14 @@ export class ViewsService implements OnApplicationBootstrap, BeforeApplicationSh
     this.writing = new PollingWorker({ name: 'hub.writeViews', intervalMs: writeIntervalMs, logger }, () =>
       this.write(),
     );
-    // Keeps one hour more than pagination may take, to allow for clock skew.
-    this.forgetting = new PollingWorker(
-      { name: 'hub.forgetCounters', intervalMs: forgetIntervalMs, logger },
-      async () => {
-        await this.counters.forgetBefore(snapshotHours + 1);
-        return false;
-      },
-    );
   }
 
   onApplicationBootstrap(): void {
     this.writing.start();
-    this.forgetting.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.writing.stop(), this.forgetting.stop()]);
+    await this.writing.stop();
     await this.write();
   }
 

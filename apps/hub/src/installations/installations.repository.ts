@@ -5,7 +5,7 @@ import type { Transaction } from '@parley/persistence/database';
 @Injectable()
 export class InstallationsRepository {
   /** Locks the bot's report. False for a revision that is not newer than the stored one. */
-  async isNews(tx: Transaction, { botId, revision }: InstallationsChanged): Promise<boolean> {
+  async saveNewerReport(tx: Transaction, { botId, revision }: InstallationsChanged): Promise<boolean> {
     const rows = await tx.query(
       `INSERT INTO installation_report (bot_id, revision) VALUES ($1, $2)
        ON CONFLICT (bot_id) DO UPDATE SET revision = excluded.revision
@@ -16,7 +16,7 @@ export class InstallationsRepository {
   }
 
   /** Replaces the bot's installations; returns the ids of its former integrations. */
-  async replace(tx: Transaction, { botId, integrations, plugins }: InstallationsChanged): Promise<string[]> {
+  async replaceOfBot(tx: Transaction, { botId, integrations, plugins }: InstallationsChanged): Promise<string[]> {
     const before = await tx.query<{ kind: string; entry_id: string }>(
       'DELETE FROM installation WHERE bot_id = $1 RETURNING kind, entry_id',
       [botId],

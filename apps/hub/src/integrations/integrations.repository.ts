@@ -90,7 +90,7 @@ export class IntegrationsRepository {
   }
 
   /** Finds interfaces that the workspace may implement, and locks them against deletion until the transaction ends. */
-  async findInterfaces(
+  async lockImplementableInterfaces(
     sql: Sql,
     workspaceId: string,
     ids: string[],
@@ -104,7 +104,7 @@ export class IntegrationsRepository {
   }
 
   /** Throws AlreadyExists when the workspace has this version of the name. */
-  async create(tx: Transaction, integration: NewIntegration): Promise<IntegrationRow> {
+  async insertIntegration(tx: Transaction, integration: NewIntegration): Promise<IntegrationRow> {
     const id = newId('intver');
     const { workspaceId, name, version, dev } = integration;
     await tx.manager
@@ -128,12 +128,16 @@ export class IntegrationsRepository {
         if (isUniqueViolation(error, 'integration_name')) throw alreadyExists(name, version);
         throw error;
       });
-    await this.save(tx, { id, name }, integration);
-    return (await this.find(tx, workspaceId, id))!;
+    await this.saveValues(tx, { id, name }, integration);
+    return (await this.findIntegrationById(tx, workspaceId, id))!;
   }
 
   /** Replaces all values that can change. Needs the lock on the name. */
-  async save(tx: Transaction, { id, name }: { id: string; name: string }, values: IntegrationValues): Promise<void> {
+  async saveValues(
+    tx: Transaction,
+    { id, name }: { id: string; name: string },
+    values: IntegrationValues,
+  ): Promise<void> {
     const { labels, definition, interfaces, code } = values;
     const { title, description } = labels;
     const text = {
@@ -170,7 +174,7 @@ export class IntegrationsRepository {
     );
     await this.saveInterfaces(tx, id, interfaces);
     if (code !== undefined) await this.saveCode(tx, id, code);
-    await this.list(tx, name);
+    await this.updateListed(tx, name);
   }
 
   /**
@@ -202,7 +206,7 @@ export class IntegrationsRepository {
   }
 
   /** Throws ReferenceConstraint when a plugin depends on the integration. */
-  async delete(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
+  async deleteIntegration(tx: Transaction, { id, name }: { id: string; name: string }): Promise<void> {
     await tx.manager.delete(IntegrationEntity, { id }).catch((error: unknown) => {
       if (!isForeignKeyViolation(error)) throw error;
       throw new ApiError(
@@ -210,11 +214,15 @@ export class IntegrationsRepository {
         `Cannot delete integration "${id}": plugins depend on it. Remove it from their dependencies first.`,
       );
     });
-    await this.list(tx, name);
+    await this.updateListed(tx, name);
   }
 
   /** Locks the name and the row until the transaction ends. */
-  async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
+  async findIntegrationForUpdate(
+    tx: Transaction,
+    workspaceId: string,
+    id: string,
+  ): Promise<IntegrationRow | undefined> {
     const [named] = await tx.query<{ name: string }>(
       'SELECT name FROM integration WHERE workspace_id = $1 AND id = $2',
       [workspaceId, id],
@@ -223,10 +231,10 @@ export class IntegrationsRepository {
     await this.lockName(tx, named.name);
     // Row lock too: the deletion of a workspace deletes its integrations without the lock on the name.
     await tx.query('SELECT FROM integration WHERE id = $1 FOR NO KEY UPDATE', [id]);
-    return this.find(tx, workspaceId, id);
+    return this.findIntegrationById(tx, workspaceId, id);
   }
 
-  async find(sql: Sql, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
+  async findIntegrationById(sql: Sql, workspaceId: string, id: string): Promise<IntegrationRow | undefined> {
     const [row] = await sql.query<IntegrationRow>(
       `SELECT ${columns} FROM integration WHERE workspace_id = $1 AND id = $2`,
       [workspaceId, id],
@@ -235,18 +243,20 @@ export class IntegrationsRepository {
   }
 
   /** Finds a version that the workspace owns, published or not. Index integration_name. */
-  async findByName(workspaceId: string, name: string, wanted: string): Promise<IntegrationRow | undefined> {
-    return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], wanted);
+  async findOwnByName(workspaceId: string, name: string, versionOrRange: string): Promise<IntegrationRow | undefined> {
+    return this.findVersion('workspace_id = $1 AND name = $2 AND NOT dev', [workspaceId, name], versionOrRange);
   }
 
-  async findPublished(id: string): Promise<PublishedRow | undefined> {
+  async findPublishedById(id: string): Promise<PublishedRow | undefined> {
     return this.findShown(`integration.id = $1 AND ${isPublished}`, [id]);
   }
 
   /** Finds public and unlisted integrations. Index integration_published. */
-  async findPublishedByName(name: string, wanted: string): Promise<PublishedRow | undefined> {
+  async findPublishedByName(name: string, versionOrRange: string): Promise<PublishedRow | undefined> {
     const condition = `integration.name = $1 AND ${isPublished}`;
-    const version = isExact(wanted) ? wanted : await this.pick(condition, [name], wanted);
+    const version = isExact(versionOrRange)
+      ? versionOrRange
+      : await this.pickVersionOf(condition, [name], versionOrRange);
     if (version === undefined) return undefined;
     return this.findShown(`${condition} AND version = $2`, [name, version]);
   }
@@ -292,8 +302,14 @@ export class IntegrationsRepository {
   }
 
   /** One query for an exact version; `latest` and ranges first read all versions of the name. */
-  private async findVersion(condition: string, values: unknown[], wanted: string): Promise<IntegrationRow | undefined> {
-    const version = isExact(wanted) ? wanted : await this.pick(condition, values, wanted);
+  private async findVersion(
+    condition: string,
+    values: unknown[],
+    versionOrRange: string,
+  ): Promise<IntegrationRow | undefined> {
+    const version = isExact(versionOrRange)
+      ? versionOrRange
+      : await this.pickVersionOf(condition, values, versionOrRange);
     if (version === undefined) return undefined;
     const [row] = await this.database.query<IntegrationRow>(
       `SELECT ${columns} FROM integration WHERE ${condition} AND version = $${values.length + 1}`,
@@ -302,14 +318,18 @@ export class IntegrationsRepository {
     return row;
   }
 
-  private async pick(condition: string, values: unknown[], wanted: string): Promise<string | undefined> {
+  private async pickVersionOf(
+    condition: string,
+    values: unknown[],
+    versionOrRange: string,
+  ): Promise<string | undefined> {
     const rows = await this.database.query<{ version: string }>(
       `SELECT version FROM integration WHERE ${condition}`,
       values,
     );
     return pickVersion(
       rows.map(({ version }) => version),
-      wanted,
+      versionOrRange,
     );
   }
 
@@ -338,7 +358,7 @@ export class IntegrationsRepository {
   }
 
   /** Marks the highest public release of the name as the one in the hub's list. Needs the lock on the name. */
-  private async list(tx: Transaction, name: string): Promise<void> {
+  private async updateListed(tx: Transaction, name: string): Promise<void> {
     await tx.query('UPDATE integration SET is_listed = false WHERE name = $1 AND is_listed', [name]);
     await tx.query(
       `UPDATE integration SET is_listed = true WHERE id = (

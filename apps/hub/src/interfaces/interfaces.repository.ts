@@ -13,7 +13,7 @@ export type InterfaceValues = Omit<InterfaceRow, 'id' | 'created_at' | 'updated_
 
 @Injectable()
 export class InterfacesRepository {
-  async create(tx: Transaction, row: InterfaceValues, sdkVersion: string | undefined): Promise<InterfaceRow> {
+  async insertInterface(tx: Transaction, row: InterfaceValues, sdkVersion: string | undefined): Promise<InterfaceRow> {
     try {
       const [created] = await tx.query<InterfaceRow>(
         `INSERT INTO interface (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url,
@@ -42,7 +42,7 @@ export class InterfacesRepository {
     }
   }
 
-  async find(sql: Sql, scope: Scope, id: string): Promise<InterfaceRow | undefined> {
+  async findInterfaceById(sql: Sql, scope: Scope, id: string): Promise<InterfaceRow | undefined> {
     const values: unknown[] = [id];
     const [row] = await sql.query<InterfaceRow>(
       `SELECT ${columns} FROM interface WHERE id = $1 AND ${inScope(scope, values)}`,
@@ -52,7 +52,7 @@ export class InterfacesRepository {
   }
 
   /** Row lock: blocks other changes of the interface until the transaction ends. */
-  async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<InterfaceRow | undefined> {
+  async findInterfaceForUpdate(tx: Transaction, workspaceId: string, id: string): Promise<InterfaceRow | undefined> {
     const [row] = await tx.query<InterfaceRow>(
       `SELECT ${columns} FROM interface WHERE id = $1 AND workspace_id = $2 FOR UPDATE`,
       [id, workspaceId],
@@ -60,7 +60,7 @@ export class InterfacesRepository {
     return row;
   }
 
-  async update(tx: Transaction, row: InterfaceRow, sdkVersion: string | undefined): Promise<InterfaceRow> {
+  async updateInterface(tx: Transaction, row: InterfaceRow, sdkVersion: string | undefined): Promise<InterfaceRow> {
     const [updated] = await tx.query<InterfaceRow>(
       `UPDATE interface SET visibility = $2, title = $3, description = $4, icon_url = $5, readme_url = $6,
          definition = $7, sdk_version = coalesce($8, sdk_version), updated_at = now()
@@ -80,7 +80,7 @@ export class InterfacesRepository {
   }
 
   /** Throws ReferenceConstraint when an integration or plugin refers to the interface. */
-  async delete(tx: Transaction, { id, name, version }: InterfaceRow): Promise<void> {
+  async deleteInterface(tx: Transaction, { id, name, version }: InterfaceRow): Promise<void> {
     try {
       await tx.manager.delete(InterfaceEntity, { id });
     } catch (error) {

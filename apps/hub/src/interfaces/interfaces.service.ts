@@ -14,9 +14,9 @@ import type { ListPublications, PublicationName } from '@parley/contracts/hub/pu
 import { Database } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
 import { audit } from '../publishing/audit';
-import { checkDefinition } from '../publishing/definitions';
+import { checkDefinition } from '../publishing/check-definition';
 import { changeLabels, newLabels } from '../publishing/labels';
-import { checkName } from '../publishing/names';
+import { checkName } from '../publishing/publication-name';
 import { PublicationsRepository, type Scope } from '../publishing/publications.repository';
 import { requirePublisher } from '../publishing/publisher';
 import { checkSize } from '../publishing/size';
@@ -51,9 +51,9 @@ export class InterfacesService {
     checkDefinition(InterfaceDefinition, row.definition);
     checkSize(row.definition);
     return this.database.transaction(async (tx) => {
-      await this.publications.claim(tx, 'interface', row, { isOperators });
-      await this.publications.checkRoom(tx, 'interface', row);
-      const created = await this.interfaces.create(tx, row, input.sdkVersion);
+      await this.publications.claimName(tx, 'interface', row, { isOperators });
+      await this.publications.requireVersionRoom(tx, 'interface', row);
+      const created = await this.interfaces.insertInterface(tx, row, input.sdkVersion);
       await audit(this.outbox, tx, caller, {
         operation: hub.interfaces.create,
         id: created.id,
@@ -65,7 +65,7 @@ export class InterfacesService {
   }
 
   async get(scope: Scope, { id }: InterfaceId): Promise<InterfaceReply> {
-    const row = await this.interfaces.find(this.database, scope, id);
+    const row = await this.interfaces.findInterfaceById(this.database, scope, id);
     if (!row) throw notFound('interface', id);
     return { interface: toInterface(row) };
   }
@@ -74,27 +74,29 @@ export class InterfacesService {
    * Falls back from the workspace's interfaces to public ones: command line tools up to 0.8 look up implemented
    * interfaces only here.
    */
-  async getVisibleByName(workspaceId: string, wanted: PublicationName): Promise<InterfaceReply> {
-    const { found } = await this.publications.findWanted(this.database, 'interface', workspaceId, { found: wanted });
-    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+  async getVisibleByName(workspaceId: string, publication: PublicationName): Promise<InterfaceReply> {
+    const { found } = await this.publications.findReferenced(this.database, 'interface', workspaceId, {
+      found: publication,
+    });
+    if (!found) throw notFound('interface', `${publication.name} ${publication.version}`);
     return this.get({ visibleTo: workspaceId }, found);
   }
 
-  async getPublicByName(wanted: PublicationName): Promise<InterfaceReply> {
-    const found = await this.publications.find(this.database, 'interface', 'everybody', wanted);
-    if (!found) throw notFound('interface', `${wanted.name} ${wanted.version}`);
+  async getPublicByName(publication: PublicationName): Promise<InterfaceReply> {
+    const found = await this.publications.findByNameAndVersion(this.database, 'interface', 'everybody', publication);
+    if (!found) throw notFound('interface', `${publication.name} ${publication.version}`);
     return this.get('everybody', found);
   }
 
   async list(scope: Scope, query: ListPublications): Promise<Interfaces> {
-    const { rows, nextToken } = await this.publications.list('interface', scope, query);
+    const { rows, nextToken } = await this.publications.listNewestFirst('interface', scope, query);
     return { interfaces: rows.map(toInterfaceEntry), meta: { nextToken } };
   }
 
   async update(caller: WorkspaceCaller, input: UpdateInterface): Promise<InterfaceReply> {
     const label = await this.workspaces.labelToPublish(caller, input);
     return this.database.transaction(async (tx) => {
-      const old = await this.interfaces.findToChange(tx, caller.workspace.id, input.id);
+      const old = await this.interfaces.findInterfaceForUpdate(tx, caller.workspace.id, input.id);
       if (!old) throw notFound('interface', input.id);
       const row: InterfaceRow = {
         ...old,
@@ -106,8 +108,8 @@ export class InterfacesService {
       if (old.visibility === 'private' && label) checkName(row.name, label.handle);
       checkDefinition(InterfaceDefinition, row.definition);
       checkSize(row.definition);
-      if (old.visibility === 'private') await this.publications.claim(tx, 'interface', row, { ...label });
-      const updated = await this.interfaces.update(tx, row, input.sdkVersion);
+      if (old.visibility === 'private') await this.publications.claimName(tx, 'interface', row, { ...label });
+      const updated = await this.interfaces.updateInterface(tx, row, input.sdkVersion);
       await audit(this.outbox, tx, caller, {
         operation: hub.interfaces.update,
         id: updated.id,
@@ -120,10 +122,10 @@ export class InterfacesService {
 
   async delete(caller: WorkspaceCaller, { id }: InterfaceId) {
     await this.database.transaction(async (tx) => {
-      const row = await this.interfaces.findToChange(tx, caller.workspace.id, id);
+      const row = await this.interfaces.findInterfaceForUpdate(tx, caller.workspace.id, id);
       if (!row) throw notFound('interface', id);
       if (row.visibility !== 'private') requirePublisher(caller);
-      await this.interfaces.delete(tx, row);
+      await this.interfaces.deleteInterface(tx, row);
       await audit(this.outbox, tx, caller, { operation: hub.interfaces.delete, id, name: row.name });
     });
     return {};

@@ -3,7 +3,7 @@ import { type Account, type PublicApi, startPublicApi } from '@parley/testing/pu
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../hub.module';
-import { checkDefinition } from '../publishing/definitions';
+import { checkDefinition } from '../publishing/check-definition';
 import { builtInInterfaces } from './built-in-interfaces';
 
 let api: PublicApi;

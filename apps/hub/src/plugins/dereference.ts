@@ -34,9 +34,9 @@ export function dereference<T extends Parts>(
   implementers: Map<string, Implementer>,
 ): T {
   const bound = new Map(
-    Object.entries(interfaces).map(([alias, wanted]) => {
+    Object.entries(interfaces).map(([alias, dependency]) => {
       const binding = Object.hasOwn(bindings, alias) ? bindings[alias] : undefined;
-      return [alias, bind(alias, wanted, binding, implementers)];
+      return [alias, bind(alias, dependency, binding, implementers)];
     }),
   );
   const replace = replacer((alias, entity) => {
@@ -63,7 +63,7 @@ type Schema = Record<string, unknown>;
 
 function bind(
   alias: string,
-  wanted: Dependency,
+  dependency: Dependency,
   binding: InterfaceBinding | undefined,
   implementers: Map<string, Implementer>,
 ): (entity: string) => Schema {
@@ -75,7 +75,7 @@ function bind(
   const integration = implementers.get(binding.integrationId);
   if (!integration) throw missing(`interfaces.${alias}: integration "${binding.integrationId}" not found`);
   const label = `integration ${integration.name} ${integration.version}`;
-  const implementation = pick(alias, wanted, binding, integration);
+  const implementation = pick(alias, dependency, binding, integration);
   return (entity) => {
     const name = ownEntry(implementation.entities, entity)?.name;
     const schema = name === undefined ? undefined : ownEntry(integration.entities, name)?.schema;
@@ -90,7 +90,7 @@ function bind(
  */
 function pick(
   alias: string,
-  wanted: Dependency,
+  dependency: Dependency,
   { integrationInterfaceAlias }: InterfaceBinding,
   integration: Implementer,
 ) {
@@ -98,16 +98,16 @@ function pick(
   const all = Object.entries(integration.interfaces).filter(
     ([own]) => integrationInterfaceAlias === undefined || own === integrationInterfaceAlias,
   );
-  const same = all.filter(([, { id }]) => id === wanted.id);
-  const candidates = same.length > 0 ? same : all.filter(([, { name }]) => name === wanted.name);
+  const same = all.filter(([, { id }]) => id === dependency.id);
+  const candidates = same.length > 0 ? same : all.filter(([, { name }]) => name === dependency.name);
   const [first, second] = candidates;
   if (!first) {
     const where = integrationInterfaceAlias === undefined ? '' : ` as "${integrationInterfaceAlias}"`;
-    throw missing(`interfaces.${alias}: ${label} does not implement ${wanted.name}${where}`);
+    throw missing(`interfaces.${alias}: ${label} does not implement ${dependency.name}${where}`);
   }
   if (second) {
     const aliases = candidates.map(([own]) => `"${own}"`).join(' and ');
-    throw missing(`interfaces.${alias}: ${label} implements ${wanted.name} more than once, as ${aliases}`);
+    throw missing(`interfaces.${alias}: ${label} implements ${dependency.name} more than once, as ${aliases}`);
   }
   return first[1];
 }

@@ -12,25 +12,29 @@ import type {
 } from '@parley/contracts/hub/plugins';
 import type { ListPublications, PublicationName } from '@parley/contracts/hub/publication';
 import type { ResolvePlugins } from '@parley/contracts/hub/resolution';
+import { PluginPublishingService } from './plugin-publishing.service';
 import { PluginsService } from './plugins.service';
 
 @Controller()
 export class PluginsController {
-  constructor(private readonly service: PluginsService) {}
+  constructor(
+    private readonly service: PluginsService,
+    private readonly publishing: PluginPublishingService,
+  ) {}
 
   @Handles(hub.plugins.create)
   create(caller: WorkspaceCaller, input: CreatePlugin) {
-    return this.service.create(caller, input);
+    return this.publishing.create(caller, input);
   }
 
   @Handles(hub.plugins.update)
   update(caller: WorkspaceCaller, input: UpdatePlugin) {
-    return this.service.update(caller, input);
+    return this.publishing.update(caller, input);
   }
 
   @Handles(hub.plugins.delete)
   delete(caller: WorkspaceCaller, input: PluginId) {
-    return this.service.delete(caller, input);
+    return this.publishing.delete(caller, input);
   }
 
   @Handles(hub.plugins.get)

@@ -24,7 +24,7 @@ export interface PluginExtras {
 
 @Injectable()
 export class PluginsRepository {
-  async create(
+  async insertPlugin(
     tx: Transaction,
     plugin: PluginValues,
     { sdkVersion, node, browser }: PluginExtras & { node: string; browser: string },
@@ -62,11 +62,15 @@ export class PluginsRepository {
       );
     }
     await this.saveDependencies(tx, id, plugin.dependencies);
-    return (await this.find(tx, { of: plugin.workspace_id }, id))!;
+    return (await this.findPluginById(tx, { of: plugin.workspace_id }, id))!;
   }
 
-  /** Needs the row lock of `findToChange`. */
-  async update(tx: Transaction, plugin: PluginRow, { sdkVersion, node, browser }: PluginExtras): Promise<PluginRow> {
+  /** Needs the row lock of `findPluginForUpdate`. */
+  async updatePlugin(
+    tx: Transaction,
+    plugin: PluginRow,
+    { sdkVersion, node, browser }: PluginExtras,
+  ): Promise<PluginRow> {
     const old = await this.codeOf(tx, plugin.id);
     const programs = [node, browser].filter((program) => program !== undefined);
     const saved = await this.saveCode(tx, programs, [old.node_code, old.browser_code]);
@@ -91,15 +95,15 @@ export class PluginsRepository {
     );
     await this.dropUnusedCode(tx, [old.node_code, old.browser_code]);
     await this.saveDependencies(tx, plugin.id, plugin.dependencies);
-    return (await this.find(tx, { of: plugin.workspace_id }, plugin.id))!;
+    return (await this.findPluginById(tx, { of: plugin.workspace_id }, plugin.id))!;
   }
 
-  async find(sql: Sql, scope: Scope, id: string): Promise<PluginRow | undefined> {
-    const [row] = await this.findAll(sql, scope, [id]);
+  async findPluginById(sql: Sql, scope: Scope, id: string): Promise<PluginRow | undefined> {
+    const [row] = await this.findPluginsByIds(sql, scope, [id]);
     return row;
   }
 
-  async findAll(sql: Sql, scope: Scope, ids: string[]): Promise<PluginRow[]> {
+  async findPluginsByIds(sql: Sql, scope: Scope, ids: string[]): Promise<PluginRow[]> {
     const values: unknown[] = [ids];
     return sql.query<PluginRow>(
       `SELECT ${columns} FROM plugin WHERE id = ANY($1::text[]) AND ${inScope(scope, values)}`,
@@ -108,12 +112,12 @@ export class PluginsRepository {
   }
 
   /** Row lock: blocks other changes of the plugin until the transaction ends. */
-  async findToChange(tx: Transaction, workspaceId: string, id: string): Promise<PluginRow | undefined> {
+  async findPluginForUpdate(tx: Transaction, workspaceId: string, id: string): Promise<PluginRow | undefined> {
     await tx.query('SELECT FROM plugin WHERE id = $1 AND workspace_id = $2 FOR UPDATE', [id, workspaceId]);
-    return this.find(tx, { of: workspaceId }, id);
+    return this.findPluginById(tx, { of: workspaceId }, id);
   }
 
-  async findCode(sql: Sql, scope: Scope, id: string, platform: string): Promise<string | undefined> {
+  async findPluginCode(sql: Sql, scope: Scope, id: string, platform: string): Promise<string | undefined> {
     const values: unknown[] = [id, platform];
     const [row] = await sql.query<{ content: string }>(
       `SELECT content FROM plugin JOIN plugin_code
@@ -124,7 +128,7 @@ export class PluginsRepository {
     return row?.content;
   }
 
-  async delete(tx: Transaction, id: string): Promise<void> {
+  async deletePlugin(tx: Transaction, id: string): Promise<void> {
     const { node_code, browser_code } = await this.codeOf(tx, id);
     await tx.manager.delete(PluginEntity, { id });
     await this.dropUnusedCode(tx, [node_code, browser_code]);

@@ -20,13 +20,14 @@ export interface Visible {
   installedIds?: string[];
 }
 
-export interface Wanted {
+/** By id, or else by name and a version, range or `latest`. */
+export interface PublicationFilter {
   id?: string;
   name?: string;
   version?: string;
 }
 
-export interface Found {
+export interface PublicationRef {
   id: string;
   name: string;
   version: string;
@@ -53,33 +54,33 @@ export class PublicationsRepository {
   constructor(private readonly database: Database) {}
 
   /** Finds an exact version, the highest in a range, or `latest`. Built-in ones come last. */
-  async find(
+  async findByNameAndVersion(
     sql: Sql,
     kind: Kind,
     scope: Scope,
-    wanted: { name: string; version: string },
-  ): Promise<Found | undefined> {
-    const values: unknown[] = [wanted.name, builtInWorkspace.id];
-    const rows = await sql.query<Found & { is_built_in: boolean }>(
+    { name, version }: { name: string; version: string },
+  ): Promise<PublicationRef | undefined> {
+    const values: unknown[] = [name, builtInWorkspace.id];
+    const rows = await sql.query<PublicationRef & { is_built_in: boolean }>(
       `SELECT id, name, version, workspace_id = $2 AS is_built_in FROM ${kind}
        WHERE name = $1 AND ${inScope(scope, values)}`,
       values,
     );
-    return pickPublished(rows, wanted.version);
+    return pickPublished(rows, version);
   }
 
   /**
    * Resolves each alias among the rows that the workspace may refer to: by id, or else by name, where the workspace's
    * own come first and built-in ones last. Undefined when nothing matches.
    */
-  async findWanted(
+  async findReferenced(
     sql: Sql,
     kind: Kind | 'integration',
     workspaceId: string,
-    wanted: Record<string, Wanted>,
-  ): Promise<Record<string, Found | undefined>> {
-    const all = Object.values(wanted);
-    const rows = await sql.query<Found & { is_own: boolean; is_built_in: boolean }>(
+    filters: Record<string, PublicationFilter>,
+  ): Promise<Record<string, PublicationRef | undefined>> {
+    const all = Object.values(filters);
+    const rows = await sql.query<PublicationRef & { is_own: boolean; is_built_in: boolean }>(
       `SELECT id, name, version, workspace_id = $1 AS is_own, workspace_id = $4 AS is_built_in FROM ${kind}
        WHERE (id = ANY($2::text[]) OR name = ANY($3::text[])) AND (workspace_id = $1 OR visibility <> 'private')
        ${kind === 'integration' ? 'AND NOT dev' : ''}`,
@@ -91,11 +92,11 @@ export class PublicationsRepository {
       ],
     );
     return Object.fromEntries(
-      Object.entries(wanted).map(([alias, entry]) => {
-        if (entry.id) return [alias, rows.find(({ id }) => id === entry.id)];
-        const named = rows.filter(({ name }) => name === entry.name);
+      Object.entries(filters).map(([alias, filter]) => {
+        if (filter.id) return [alias, rows.find(({ id }) => id === filter.id)];
+        const named = rows.filter(({ name }) => name === filter.name);
         const own = named.filter(({ is_own }) => is_own);
-        return [alias, pick(own, entry.version) ?? pickPublished(named, entry.version)];
+        return [alias, pick(own, filter.version) ?? pickPublished(named, filter.version)];
       }),
     );
   }
@@ -104,7 +105,7 @@ export class PublicationsRepository {
    * Advisory lock per name: serialises its changes until the transaction ends. Throws AlreadyExists for a publication
    * under a name that another workspace has published. The operator's workspace may use the names of built-in ones.
    */
-  async claim(
+  async claimName(
     tx: Transaction,
     kind: Kind,
     { workspace_id, name, visibility }: Pick<PublicationRow, 'workspace_id' | 'name' | 'visibility'>,
@@ -127,8 +128,8 @@ export class PublicationsRepository {
     }
   }
 
-  /** Throws LimitExceeded when the name has the maximum number of versions. Call it after `claim`. */
-  async checkRoom(
+  /** Throws LimitExceeded when the name has the maximum number of versions. Call it after `claimName`. */
+  async requireVersionRoom(
     tx: Transaction,
     kind: Kind,
     { workspace_id, name }: Pick<PublicationRow, 'workspace_id' | 'name'>,
@@ -145,7 +146,7 @@ export class PublicationsRepository {
   }
 
   /** Newest first; on one page when filtered by name. Index <kind>_of_workspace or <kind>_public. */
-  async list(kind: Kind, scope: Scope, query: PublicationQuery) {
+  async listNewestFirst(kind: Kind, scope: Scope, query: PublicationQuery) {
     const { name, version, nextToken } = query;
     const limit = name === undefined ? pageSize(query) : maxVersions;
     const boundTo = [kind, scope, name, version];
@@ -154,7 +155,7 @@ export class PublicationsRepository {
     const conditions = [
       listed,
       ...(name === undefined ? [] : [`name = $${values.push(name)}`]),
-      ...(version === undefined ? [] : [wantedVersion(kind, listed, version, values)]),
+      ...(version === undefined ? [] : [versionFilterCondition(kind, listed, version, values)]),
       newestFirst.after(nextToken, boundTo, values),
     ];
     const rows = await this.database.query<PublicationRow>(
@@ -167,8 +168,8 @@ export class PublicationsRepository {
 }
 
 /** SQL condition for a version or a range, or for the highest release of each name for `latest`. */
-function wantedVersion(kind: Kind, listed: string, wanted: string, values: unknown[]): string {
-  if (wanted !== 'latest') return versionCondition(wanted, values);
+function versionFilterCondition(kind: Kind, listed: string, version: string, values: unknown[]): string {
+  if (version !== 'latest') return versionCondition(version, values);
   return `id IN (SELECT DISTINCT ON (name, workspace_id) id FROM ${kind} WHERE ${listed} AND NOT is_prerelease
     ORDER BY name, workspace_id, version_key DESC)`;
 }
@@ -181,15 +182,18 @@ function listedForEverybody(kind: Kind, values: unknown[]): string {
 }
 
 /** Picks a built-in row only when no workspace has published a matching version. */
-function pickPublished(rows: (Found & { is_built_in: boolean })[], wanted?: string): Found | undefined {
+function pickPublished(
+  rows: (PublicationRef & { is_built_in: boolean })[],
+  version?: string,
+): PublicationRef | undefined {
   const ofOthers = rows.filter(({ is_built_in }) => !is_built_in);
-  return pick(ofOthers, wanted) ?? pick(rows, wanted);
+  return pick(ofOthers, version) ?? pick(rows, version);
 }
 
-function pick(rows: Found[], wanted = 'latest'): Found | undefined {
+function pick(rows: PublicationRef[], filter = 'latest'): PublicationRef | undefined {
   const picked = pickVersion(
     rows.map(({ version }) => version),
-    wanted,
+    filter,
   );
   return rows.find(({ version }) => version === picked);
 }

@@ -1,4 +1,4 @@
-import { checkName } from './names';
+import { checkName } from './publication-name';
 import { checkVersion, pickVersion } from './versions';
 
 describe('the name of a publication', () => {

@@ -6,15 +6,15 @@ import { versionKey } from './version-key';
  * SQL condition on `version_key` and `is_prerelease` for a version or a semver range; appends its parameters to
  * `values`. Throws InvalidQuery for anything else.
  */
-export function versionCondition(wanted: string, values: unknown[]): string {
-  if (valid(wanted) === wanted) return `version_key = $${values.push(versionKey(wanted))}`;
-  if (validRange(wanted) === null) {
+export function versionCondition(versionOrRange: string, values: unknown[]): string {
+  if (valid(versionOrRange) === versionOrRange) return `version_key = $${values.push(versionKey(versionOrRange))}`;
+  if (validRange(versionOrRange) === null) {
     throw new ApiError(
       'InvalidQuery',
       'version must be a semver version, a range such as ">=1.0.0 <2.0.0", or latest.',
     );
   }
-  const alternatives = new Range(wanted).set.map((comparators) => allOf(comparators, values));
+  const alternatives = new Range(versionOrRange).set.map((comparators) => allOf(comparators, values));
   return `(${alternatives.join(' OR ')})`;
 }
 

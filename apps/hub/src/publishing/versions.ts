@@ -9,16 +9,16 @@ export function checkVersion(version: string): void {
 }
 
 /** True for a single version: neither `latest` nor a range. */
-export function isExact(wanted: string): boolean {
-  return valid(wanted) === wanted;
+export function isExact(versionOrRange: string): boolean {
+  return valid(versionOrRange) === versionOrRange;
 }
 
 /**
  * Finds the highest match for `latest`, a range such as `>=1.0.0 <2.0.0`, or an exact version; undefined without a
  * match. `latest` excludes pre-releases.
  */
-export function pickVersion(versions: string[], wanted: string): string | undefined {
-  if (wanted !== 'latest' && versions.includes(wanted)) return wanted;
-  if (wanted === 'latest') return maxSatisfying(versions, '*') ?? undefined;
-  return validRange(wanted) === null ? undefined : (maxSatisfying(versions, wanted) ?? undefined);
+export function pickVersion(versions: string[], versionOrRange: string): string | undefined {
+  if (versionOrRange !== 'latest' && versions.includes(versionOrRange)) return versionOrRange;
+  if (versionOrRange === 'latest') return maxSatisfying(versions, '*') ?? undefined;
+  return validRange(versionOrRange) === null ? undefined : (maxSatisfying(versions, versionOrRange) ?? undefined);
 }

@@ -19,11 +19,11 @@ export class CopyWorkspacesHandler {
 
   @Consumes(labelWorkspace)
   async label(label: WorkspaceLabel): Promise<void> {
-    await this.workspaces.save(label);
+    await this.workspaces.saveLabel(label);
   }
 
   @Consumes(dropWorkspace)
   async drop({ workspaceId }: WorkspaceDeleted): Promise<void> {
-    await this.database.transaction((tx) => this.workspaces.drop(tx, workspaceId));
+    await this.database.transaction((tx) => this.workspaces.deletePrivateEntries(tx, workspaceId));
   }
 }

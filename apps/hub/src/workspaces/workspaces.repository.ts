@@ -7,7 +7,7 @@ export class WorkspacesRepository {
   constructor(private readonly database: Database) {}
 
   /** Safe in any order: keeps the newest label. */
-  async save({ id, name, handle, updatedAt }: WorkspaceLabel): Promise<void> {
+  async saveLabel({ id, name, handle, updatedAt }: WorkspaceLabel): Promise<void> {
     await this.database.query(
       `INSERT INTO workspace (id, name, handle, updated_at) VALUES ($1, $2, $3, $4)
        ON CONFLICT (id) DO UPDATE SET name = excluded.name, handle = excluded.handle, updated_at = excluded.updated_at
@@ -20,7 +20,7 @@ export class WorkspacesRepository {
    * Deletes the private entries of a workspace. Keeps entries that are published, installed or referred to, and the
    * label of the workspace while it owns any.
    */
-  async drop(tx: Transaction, id: string): Promise<void> {
+  async deletePrivateEntries(tx: Transaction, id: string): Promise<void> {
     await tx.query(
       `DELETE FROM plugin WHERE workspace_id = $1 AND visibility = 'private' AND NOT EXISTS (
          SELECT FROM installation WHERE entry_id = plugin.id)`,

@@ -23,7 +23,7 @@ export class WorkspacesService {
    */
   async labelOf(caller: WorkspaceCaller): Promise<WorkspaceLabelReply> {
     const label = await this.client.call(admin.workspaces.label, caller, { id: caller.workspace.id });
-    await this.workspaces.save(label);
+    await this.workspaces.saveLabel(label);
     const { operatorWorkspaceId } = this.config;
     return operatorWorkspaceId ? { ...label, isOperators: label.id === operatorWorkspaceId } : label;
   }

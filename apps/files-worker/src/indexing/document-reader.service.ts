@@ -1,0 +1,240 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { totalmem } from 'node:os';
+import { ReadableStream } from 'node:stream/web';
+import { memoryLimitBytes } from '@parley/background/memory-limit';
+import { workerFile } from '@parley/background/worker-file';
+import { ChildPool } from '@parley/child-processes/child-pool';
+import type { ChildEnd, SupervisedChild } from '@parley/child-processes/supervised-child';
+import { WorkTimer } from '@parley/child-processes/work-timer';
+import type { Adviser } from '@parley/documents/adviser';
+import { UnreadableDocument } from '@parley/documents/block';
+import { drawingTimeoutMs, readingTimeoutMs } from '@parley/documents/limits';
+import type { ChildMessage, Batch, ParentMessage, AdviceRequest, ReadingTask } from './document.child';
+
+const idleMs = 30_000;
+const keptResidentMb = 160;
+const batchesAhead = 2;
+/** MiB of the worker itself with the bundled model, and of Postgres when it runs in the same container. */
+const ownMb = 512;
+/** MiB that V8 and the program need beside the heap. */
+const besideHeapMb = 64;
+
+export interface ReaderLimits {
+  readers: number;
+  residentMb: number;
+}
+
+export function readerLimits(memoryBytes: number): ReaderLimits {
+  const memoryMb = memoryBytes / 2 ** 20;
+  const readers = memoryMb >= 2048 ? 3 : 2;
+  const share = Math.floor((memoryMb - ownMb) / readers);
+  return { readers, residentMb: Math.min(2048, Math.max(192, share)) };
+}
+
+/** A reader process ended, by its memory limit or a crash. Another reader may succeed. */
+export class ReaderDied extends Error {
+  override readonly name = 'ReaderDied';
+
+  constructor(end: ChildEnd, residentMb: number) {
+    const isMemory = end.cause === 'memory';
+    super(
+      isMemory
+        ? `The document takes more than ${residentMb} MB of memory to read. Split it into smaller files.`
+        : 'The document crashed its reader: save it again with another program, and upload the new file.',
+      { cause: isMemory ? undefined : end.detail },
+    );
+  }
+}
+
+/**
+ * Turns documents into chunks in child processes with limits of time and memory, so that a bad document affects nothing
+ * else.
+ */
+@Injectable()
+export class DocumentReaderService implements OnApplicationShutdown {
+  private readonly limits = readerLimits(Math.min(memoryLimitBytes(), totalmem()));
+  private readonly pool = new ChildPool<ParentMessage, ChildMessage>({
+    program: workerFile(__dirname, 'document.child'),
+    heapMb: this.limits.residentMb - besideHeapMb,
+    residentMb: this.limits.residentMb,
+    idleMs,
+    keptResidentMb,
+  });
+
+  get readers(): number {
+    return this.limits.readers;
+  }
+
+  /**
+   * Batches in order, with backpressure: reads no faster than they are consumed. Throws UnreadableDocument with a
+   * reason that the file's owner can act on, ReaderDied, or an error of the content or of the adviser. An abort, or
+   * leaving the loop over the batches, kills the child.
+   * @param content `task.sizeBytes` bytes
+   * @param adviser replies to the requests that the task's advice allows
+   */
+  read(
+    task: ReadingTask,
+    content: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+    { adviser, timeoutMs = readingTimeoutMs(task.sizeBytes) }: { adviser?: Adviser; timeoutMs?: number } = {},
+  ): ReadableStream<Batch> {
+    const reading = new Reading(this.pool, adviser, timeoutMs, this.limits.residentMb);
+    return new ReadableStream<Batch>(
+      {
+        start: (controller) => reading.start(task, content, signal, controller),
+        pull: () => reading.pull(),
+        cancel: () => reading.cancel(),
+      },
+      { highWaterMark: batchesAhead },
+    );
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.pool.close();
+  }
+}
+
+type Controller = Parameters<NonNullable<ConstructorParameters<typeof ReadableStream<Batch>>[0]>['start'] & {}>[0];
+
+class Reading {
+  private readonly timer: WorkTimer;
+  private child?: SupervisedChild<ParentMessage, ChildMessage>;
+  private controller?: Controller;
+  private stopListening?: () => void;
+  /** True when the child has all input that it needs to continue. */
+  private isWorking = false;
+  private isAwaited = false;
+
+  constructor(
+    private readonly pool: ChildPool<ParentMessage, ChildMessage>,
+    private readonly adviser: Adviser | undefined,
+    private readonly timeoutMs: number,
+    private readonly residentMb: number,
+  ) {
+    this.timer = new WorkTimer(timeoutMs, () => this.fail(this.timeoutProblem()));
+  }
+
+  start(task: ReadingTask, content: AsyncIterable<Uint8Array>, signal: AbortSignal, controller: Controller): void {
+    this.controller = controller;
+    if (signal.aborted) return controller.error(signal.reason);
+    const onAbort = () => this.fail(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.stopListening = () => signal.removeEventListener('abort', onAbort);
+    const child = this.pool.take();
+    this.child = child;
+    child.watch((message) => this.receive(message));
+    void child.ended.then((end) => this.fail(new ReaderDied(end, this.residentMb)));
+    child.send({ read: task });
+    feed(child, content, task.sizeBytes).catch((error: unknown) => this.fail(error));
+  }
+
+  pull(): void {
+    this.isAwaited = true;
+    this.countTime();
+    this.child?.send('more');
+  }
+
+  cancel(): void {
+    // Later messages of the child must not reach a stream that has ended.
+    this.controller = undefined;
+    this.release()?.kill();
+  }
+
+  private receive(message: ChildMessage): void {
+    if (message === 'started') {
+      this.isWorking = true;
+      this.countTime();
+    } else if (message === 'ended') {
+      void this.returnChild().then(() => this.controller?.close());
+    } else if ('unreadable' in message) {
+      void this.returnChild().then(() => this.controller?.error(new UnreadableDocument(message.unreadable)));
+    } else if ('outOfMemory' in message) {
+      this.fail(new ReaderDied({ cause: 'memory' }, this.residentMb));
+    } else if ('failed' in message) {
+      this.fail(new Error(message.failed));
+    } else if ('method' in message) {
+      void this.reply(message);
+    } else {
+      this.isAwaited = false;
+      this.timer.stop();
+      this.controller!.enqueue(message);
+    }
+  }
+
+  private async reply(request: AdviceRequest): Promise<void> {
+    this.isWorking = false;
+    this.timer.stop();
+    if (request.method !== 'label') this.timer.extend(drawingTimeoutMs);
+    try {
+      if (!this.adviser) throw new Error(`no adviser answers the request "${request.method}" of a document`);
+      const reply = await replyTo(request, this.adviser);
+      this.isWorking = true;
+      this.countTime();
+      this.child?.send({ reply });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Timeout: counts while the consumer waits for the child, not while the child waits. */
+  private countTime(): void {
+    if (this.child && this.isWorking && this.isAwaited) this.timer.start();
+  }
+
+  private timeoutProblem(): UnreadableDocument {
+    return new UnreadableDocument(
+      `The document takes longer than ${this.timeoutMs / 1000} s to read. Split it into smaller files.`,
+    );
+  }
+
+  private fail(error: unknown): void {
+    const child = this.release();
+    if (!child) return;
+    child.kill();
+    this.controller?.error(error);
+  }
+
+  private async returnChild(): Promise<void> {
+    const child = this.release();
+    if (child) await this.pool.giveBack(child);
+  }
+
+  private release(): SupervisedChild<ParentMessage, ChildMessage> | undefined {
+    const { child } = this;
+    this.child = undefined;
+    this.timer.stop();
+    this.stopListening?.();
+    child?.unwatch();
+    return child;
+  }
+}
+
+/** Streams the bytes with backpressure. Throws errors of the content; the end of the child is reported by `child.ended`. */
+async function feed(
+  child: SupervisedChild<ParentMessage, ChildMessage>,
+  content: AsyncIterable<Uint8Array>,
+  sizeBytes: number,
+): Promise<void> {
+  let sent = 0;
+  for await (const part of content) {
+    if (!child.isAlive) return;
+    sent += part.length;
+    if (sent > sizeBytes) break;
+    if (!child.data.write(part)) {
+      await Promise.race([new Promise((resolve) => child.data.once('drain', resolve)), child.ended]);
+    }
+  }
+  if (sent !== sizeBytes)
+    throw new Error(`The stored content does not have the ${sizeBytes} bytes that its file declares.`);
+}
+
+function replyTo(request: AdviceRequest, adviser: Adviser): Promise<unknown> {
+  switch (request.method) {
+    case 'label':
+      return adviser.label(request.argument);
+    case 'transcribe':
+      return adviser.transcribe(request.argument);
+    case 'describe':
+      return adviser.describe(request.argument);
+  }
+}

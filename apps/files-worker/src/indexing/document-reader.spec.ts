@@ -1,0 +1,222 @@
+import { Readable } from 'node:stream';
+import { fakeClock, realClock } from '@parley/testing/fake-clock';
+import { waitFor } from '@parley/testing/wait-for';
+import { UnreadableDocument } from '@parley/documents/block';
+import { DocumentReaderService, ReaderDied, readerLimits } from './document-reader.service';
+import type { Batch, ReadingTask } from './document.child';
+
+const sentence = 'Each of these words is read once and in its order. ';
+interface Document {
+  task: ReadingTask;
+  content: () => AsyncIterable<Uint8Array>;
+}
+
+const document = (text: string, contentType = 'text/plain', options: Partial<ReadingTask> = {}): Document => {
+  const bytes = Buffer.from(text);
+  return {
+    task: { sizeBytes: bytes.length, contentType, key: 'a', maximumLength: 1000, ...options },
+    content: () => Readable.from([bytes]),
+  };
+};
+const never = new AbortController().signal;
+const reader = new DocumentReaderService();
+afterAll(() => reader.onApplicationShutdown());
+
+async function readAll({ task, content }: Document, by = reader): Promise<Batch[]> {
+  const batches: Batch[] = [];
+  for await (const batch of by.read(task, content(), never)) batches.push(batch);
+  return batches;
+}
+
+it('yields the chunks in batches, in order, with the progress', async () => {
+  const batches = await readAll(document(`${sentence.repeat(60)}\n\n`.repeat(1000)));
+
+  const chunks = batches.flatMap((batch) => batch.chunks);
+  expect(batches.length).toBeGreaterThan(10);
+  expect(batches.slice(0, -1).every((batch) => batch.chunks.length === 32)).toBe(true);
+  expect(chunks.map(({ position }) => position)).toEqual(chunks.map((_, i) => i));
+  expect(
+    chunks
+      .map(({ content }) => content)
+      .join(' ')
+      .match(/Each/g),
+  ).toHaveLength(60_000);
+  const parts = batches.map(({ part }) => part);
+  expect(parts).toEqual(parts.toSorted((a, b) => a - b));
+  expect(parts[0]).toBeLessThan(0.5);
+  expect(parts.at(-1)).toBe(1);
+});
+
+it('reports the problem of an unreadable document', async () => {
+  await expect(readAll(document(' '))).rejects.toThrow(UnreadableDocument);
+});
+
+describe('the reading timeout', () => {
+  const timeoutMs = 60_000;
+  let own: DocumentReaderService;
+
+  beforeEach(() => {
+    own = new DocumentReaderService();
+    fakeClock('performance', 'setTimeout', 'clearTimeout');
+  });
+  afterEach(async () => {
+    realClock();
+    await own.onApplicationShutdown();
+  });
+
+  const untilUncounted = () => waitFor(() => jest.getTimerCount() === 0 || poolOf(own).idle.length > 0);
+
+  it('excludes the time of the adviser and the time without a request after its answer', async () => {
+    const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(400), 'text/plain', {
+      advice: { labels: true },
+    });
+    let windows = 0;
+    const unasked = () => Promise.reject(new Error('not asked for'));
+    const label = async () => {
+      windows++;
+      jest.advanceTimersByTime(timeoutMs);
+      return undefined;
+    };
+
+    const adviser = { label, transcribe: unasked, describe: unasked };
+    for await (const batch of own.read(task, content(), never, { adviser, timeoutMs })) {
+      void batch;
+      await untilUncounted();
+      jest.advanceTimersByTime(timeoutMs);
+    }
+
+    expect(windows).toBe(10);
+  });
+
+  it('excludes the time without a request, in which reading pauses', async () => {
+    const parts: number[] = [];
+
+    const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(3_000));
+    for await (const { part } of own.read(task, content(), never, { timeoutMs })) {
+      parts.push(part);
+      await untilUncounted();
+      jest.advanceTimersByTime(timeoutMs);
+    }
+
+    expect(parts[0]).toBeLessThan(0.5);
+    expect(parts.at(-1)).toBe(1);
+  });
+});
+
+it('fails with the error of the adviser', async () => {
+  const { task, content } = document('One.\n\nTwo.', 'text/plain', { advice: { labels: true } });
+  const fail = () => Promise.reject(new Error('the model is gone'));
+
+  const read = reader.read(task, content(), never, { adviser: { label: fail, transcribe: fail, describe: fail } });
+
+  await expect(read.getReader().read()).rejects.toThrow('the model is gone');
+});
+
+it('kills a reader that exceeds the timeout', async () => {
+  const read = async () => {
+    const { task, content } = document('<p>'.repeat(1_000_000), 'text/html');
+    for await (const batch of reader.read(task, content(), never, { timeoutMs: 100 })) void batch;
+  };
+
+  await expect(read()).rejects.toThrow(/longer than 0.1 s.*Split it/);
+});
+
+it.each([
+  [24 * 2 ** 30, 3, 2048],
+  [2 * 2 ** 30, 3, 512],
+  [2 ** 30, 2, 256],
+  [100 * 2 ** 20, 2, 192],
+])('%d bytes of memory allow %d readers of %d MiB each', (memoryBytes, readers, residentMb) => {
+  expect(readerLimits(memoryBytes)).toEqual({ readers, residentMb });
+});
+
+describe('in a container of 1 GiB', () => {
+  let small: DocumentReaderService;
+
+  beforeEach(() => {
+    jest.spyOn(process, 'constrainedMemory').mockReturnValue(2 ** 30);
+    small = new DocumentReaderService();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await small.onApplicationShutdown();
+  });
+
+  it.each([
+    ['fills its heap', document('<p>a'.repeat(2_000_000), 'text/html')],
+    ['becomes one large string', document(`{"a": "${'Ж'.repeat(40_000_000)}"}`, 'application/json')],
+  ])('ends a reader whose document %s, and reads the next document', async (_how, large) => {
+    const read = readAll(large, small);
+    await expect(read).rejects.toThrow(ReaderDied);
+    await expect(read).rejects.toThrow('The document takes more than 256 MB of memory to read');
+
+    expect((await readAll(document('<p>Fits.', 'text/html'), small))[0]!.chunks[0]!.content).toBe('Fits.');
+  });
+});
+
+it('fails with the error of the content stream', async () => {
+  const { task } = document('Never comes.');
+  // eslint-disable-next-line require-yield
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    await Promise.resolve();
+    throw new Error('the blob store is away');
+  }
+
+  await expect(reader.read(task, broken(), never).getReader().read()).rejects.toThrow('the blob store is away');
+});
+
+it.each(['short', 'longer than it should be'])('rejects content of the wrong length: %s', async (what) => {
+  const { task } = document('Twelve bytes');
+
+  const read = reader
+    .read(task, Readable.from([Buffer.from(what)]), never)
+    .getReader()
+    .read();
+
+  await expect(read).rejects.toThrow('does not have the 12 bytes');
+});
+
+it('stops with the reason when it is aborted', async () => {
+  const stop = new AbortController();
+  const read = async () => {
+    const { task, content } = document(sentence.repeat(20_000));
+    for await (const batch of reader.read(task, content(), stop.signal)) {
+      void batch;
+      stop.abort(new Error('replaced'));
+    }
+  };
+
+  await expect(read()).rejects.toThrow('replaced');
+});
+
+it('reads one document after another in the same child, and ends it when its consumer leaves', async () => {
+  const one = new DocumentReaderService();
+  try {
+    await readAll(document('First.'), one);
+    const [first] = childrenOf(one);
+    expect((await readAll(document('Second.'), one))[0]!.chunks[0]!.content).toBe('Second.');
+    expect(childrenOf(one)).toEqual([first]);
+
+    const { task, content } = document(sentence.repeat(20_000));
+    for await (const batch of one.read(task, content(), never)) {
+      void batch;
+      break;
+    }
+    await waitFor(
+      () => Promise.resolve(childrenOf(one)),
+      (pids) => !pids.includes(first),
+    );
+
+    expect((await readAll(document('Still there.'), one))[0]!.chunks[0]!.content).toBe('Still there.');
+  } finally {
+    await one.onApplicationShutdown();
+  }
+});
+
+function childrenOf(by: DocumentReaderService): (number | undefined)[] {
+  return Array.from(poolOf(by).all, ({ pid }) => pid);
+}
+
+function poolOf(by: DocumentReaderService): { all: Set<{ pid?: number }>; idle: unknown[] } {
+  return (by as unknown as { pool: ReturnType<typeof poolOf> }).pool;
+}

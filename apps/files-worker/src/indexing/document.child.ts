@@ -1,0 +1,160 @@
+import { ChildData, endWithParent } from '@parley/child-processes/in-child';
+import type { Advice, Adviser } from '@parley/documents/adviser';
+import { type Block, type Source, UnreadableDocument } from '@parley/documents/block';
+import { chooseFormat } from '@parley/documents/choose-format';
+import { labelledBlocks } from '@parley/documents/labelled-blocks';
+import { parseDocument } from '@parley/documents/parse-document';
+import { SeenPages } from '@parley/documents/seen-pages';
+import { type Chunk, type ChunkOptions, chunkStream } from './chunker';
+
+export interface ReadingTask extends ChunkOptions {
+  sizeBytes: number;
+  contentType: string;
+  key: string;
+  advice?: Advice;
+}
+
+export interface Batch {
+  chunks: Chunk[];
+  /** Fraction of the document that is read, from 0 to 1. */
+  part: number;
+}
+
+/** Request to the parent: method of the adviser and its argument. The child waits for the reply. */
+export type AdviceRequest = {
+  [Verb in keyof Adviser]: { method: Verb; argument: Parameters<Adviser[Verb]>[0] };
+}[keyof Adviser];
+
+/**
+ * Message from the child. `started` is sent when all bytes have arrived. Errors are plain data, since IPC loses their
+ * class.
+ */
+export type ChildMessage =
+  'started' | 'ended' | Batch | AdviceRequest | { unreadable: string } | { outOfMemory: true } | { failed: string };
+
+export type ParentMessage = { read: ReadingTask } | 'more' | { reply: unknown };
+
+const chunksInBatch = 32;
+/** V8 throws these at its limits of memory and string length, before it aborts the process. */
+const memoryErrors = /allocation failed|Invalid (string|array|typed array) length|string longer than/i;
+
+async function main(): Promise<void> {
+  endWithParent();
+  const parent = new ParentConnection();
+  const data = new ChildData();
+  for (;;) {
+    const task = await parent.nextTask();
+    try {
+      const bytes = await data.read(task.sizeBytes);
+      parent.send('started');
+      for await (const batch of batches(bytes, task, parent.adviser)) {
+        await parent.batchRequested();
+        parent.send(batch);
+      }
+      parent.send('ended');
+    } catch (error) {
+      parent.send(failureMessage(error));
+    }
+  }
+}
+
+function failureMessage(error: unknown): ChildMessage {
+  if (error instanceof UnreadableDocument) return { unreadable: error.message };
+  const { message, stack } = error as Error;
+  if (error instanceof RangeError && memoryErrors.test(message)) return { outOfMemory: true };
+  return { failed: stack ?? message };
+}
+
+class ParentConnection {
+  readonly adviser: Adviser = {
+    label: (argument) => this.request({ method: 'label', argument }) as ReturnType<Adviser['label']>,
+    transcribe: (argument) => this.request({ method: 'transcribe', argument }) as ReturnType<Adviser['transcribe']>,
+    describe: (argument) => this.request({ method: 'describe', argument }) as ReturnType<Adviser['describe']>,
+  };
+  private requestedBatches = 0;
+  private onTask?: (task: ReadingTask) => void;
+  private onBatchRequest?: () => void;
+  private onReply?: (reply: unknown) => void;
+
+  constructor() {
+    process.on('message', (message: ParentMessage) => this.receive(message));
+  }
+
+  nextTask(): Promise<ReadingTask> {
+    this.requestedBatches = 0;
+    return new Promise((resolve) => (this.onTask = resolve));
+  }
+
+  send(message: ChildMessage): void {
+    process.send!(message);
+  }
+
+  /** Backpressure: waits until the parent requests one more batch. */
+  async batchRequested(): Promise<void> {
+    if (this.requestedBatches === 0) await new Promise<void>((resolve) => (this.onBatchRequest = resolve));
+    this.requestedBatches--;
+  }
+
+  private receive(message: ParentMessage): void {
+    if (message === 'more') {
+      this.requestedBatches++;
+      this.onBatchRequest?.();
+    } else if ('read' in message) {
+      this.onTask?.(message.read);
+    } else {
+      this.onReply?.(message.reply);
+    }
+  }
+
+  private request(request: AdviceRequest): Promise<unknown> {
+    return new Promise((resolve) => {
+      this.onReply = resolve;
+      this.send(request);
+    });
+  }
+}
+
+async function* batches(
+  bytes: Buffer,
+  { contentType, key, advice, maximumLength, minimumParagraphLength }: ReadingTask,
+  adviser: Adviser,
+): AsyncGenerator<Batch> {
+  let part = 0;
+  const source = { bytes, contentType, key, onProgress: (now: number) => (part = now) };
+  let chunks: Chunk[] = [];
+  for await (const chunk of allChunks(source, { maximumLength, minimumParagraphLength, advice }, adviser)) {
+    chunks.push(chunk);
+    if (chunks.length < chunksInBatch) continue;
+    yield { chunks, part };
+    chunks = [];
+  }
+  if (chunks.length > 0) yield { chunks, part: 1 };
+}
+
+async function* allChunks(
+  source: Source,
+  { advice = {}, ...options }: ChunkOptions & { advice?: Advice },
+  adviser: Adviser,
+): AsyncGenerator<Chunk> {
+  const { transcribePages = false, indexPages = false } = advice.vision ?? {};
+  const hasPages = (transcribePages || indexPages) && (await chooseFormat(source)).name === 'PDF';
+  const pages = hasPages ? await SeenPages.open(source.bytes, adviser) : undefined;
+  try {
+    let blocks: AsyncIterable<Block> = parseDocument(source);
+    if (pages) blocks = pages.transcribed(blocks, transcribePages);
+    if (advice.labels) blocks = labelledBlocks(blocks, adviser);
+    let position = 0;
+    for await (const chunk of chunkStream(blocks, options)) {
+      yield chunk;
+      position = chunk.position + 1;
+    }
+    if (!pages) return;
+    for await (const { pageNumber, text } of pages.described(indexPages)) {
+      yield { type: 'image', subtype: 'page', content: text, pageNumber, position: position++, breadcrumb: [] };
+    }
+  } finally {
+    await pages?.close();
+  }
+}
+
+void main();

@@ -1,0 +1,82 @@
+import { type BeforeApplicationShutdown, Inject, Controller, type OnApplicationBootstrap } from '@nestjs/common';
+import { PollingWorker } from '@parley/background/polling-worker';
+import { Semaphore } from '@parley/background/semaphore';
+import type { Delivery } from '@parley/transport/event-stream';
+import { Consumes } from '@parley/transport/handles';
+import { indexFile } from '@parley/contracts/files';
+import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
+import type { ContentVersion } from '@parley/file-store/passages.repository';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { IndexingJobService } from './indexing-job.service';
+import { DocumentReaderService } from './document-reader.service';
+
+const lookIntervalMs = 500;
+
+/**
+ * Takes indexing jobs, with fairness between bots: events occupy all readers but one. While these are busy, the
+ * reserved reader takes jobs of bots without a job under way in this process, so the documents of one bot never keep
+ * another bot waiting. Owns the polling loop of that reader, because both share the readers of the process.
+ */
+@Controller()
+export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly readers: Semaphore;
+  private readonly reservedReader: PollingWorker;
+  private readonly stopping = new AbortController();
+  private readonly busyBots: string[] = [];
+
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly indexing: IndexingJobService,
+    private readonly documents: DocumentReaderService,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {
+    this.readers = new Semaphore(documents.readers - 1);
+    this.reservedReader = new PollingWorker(
+      { name: 'files-worker.reserved', intervalMs: lookIntervalMs, logger: platform.logger },
+      () => this.takeForOtherBots(),
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    this.reservedReader.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort(new Error('This process stops.'));
+    await this.reservedReader.stop();
+  }
+
+  /**
+   * Takes one job per event: the next in turn, not necessarily the announced job. Safe to repeat: does nothing without
+   * a job, because then the job was done or superseded, or the sweeper announces it again.
+   */
+  @Consumes(indexFile)
+  handle(_announced: ContentVersion, { signal }: Delivery): Promise<void> {
+    return this.readers.run(async () => {
+      const job = await this.jobs.takeNext(this.platform.instance);
+      if (job) await this.run(job, signal);
+    }, signal);
+  }
+
+  private async takeForOtherBots(): Promise<boolean> {
+    if (this.busyBots.length < this.documents.readers - 1) return false;
+    const job = await this.jobs.takeNext(this.platform.instance, this.busyBots);
+    if (!job) return false;
+    const { signal } = this.stopping;
+    await this.run(job, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    return true;
+  }
+
+  private async run(job: TakenJob, signal: AbortSignal): Promise<void> {
+    const { botId } = job.version;
+    this.busyBots.push(botId);
+    try {
+      await this.indexing.run(job, signal);
+    } finally {
+      this.busyBots.splice(this.busyBots.indexOf(botId), 1);
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { BlobStore } from '@parley/blobs/blob-store';
+import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
+import { embeddedTexts } from '@parley/file-store/embedded-texts';
+import { blobOf, type FileEntity } from '@parley/file-store/file.entity';
+import type { TakenJob } from '@parley/file-store/jobs.repository';
+import { type ContentVersion, PassagesRepository } from '@parley/file-store/passages.repository';
+import { blobStore } from '@parley/file-store/tokens';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { inSpan, type SpanStart, stepsInSpans } from '@parley/tracing/tracing';
+import type { Chunk } from './chunker';
+import { DocumentAdvisersService } from '../models/document-advisers.service';
+import { SummarizerService } from '../models/summarizer.service';
+import type { Batch } from './document.child';
+import { DocumentReaderService } from './document-reader.service';
+import type { JobLease } from './job-lease';
+import { type EmbeddedChunks, PointsService } from './points.service';
+
+const storedBatch = 32;
+
+const stage = (name: string): SpanStart => ({ name: `index ${name}`, kind: 'internal', attributes: {} });
+const stages = {
+  reading: stage('reading'),
+  chunking: stage('chunking'),
+  embedding: stage('embedding'),
+  writing: stage('writing'),
+};
+
+/** Turns a content into the passages and vectors of its version. Idempotent. */
+@Injectable()
+export class IndexerService {
+  private readonly countPassages: (by: number) => void;
+
+  constructor(
+    private readonly documents: DocumentReaderService,
+    private readonly advisers: DocumentAdvisersService,
+    private readonly summarizer: SummarizerService,
+    private readonly passages: PassagesRepository,
+    @Inject(blobStore) private readonly blobs: BlobStore,
+    private readonly points: PointsService,
+    @Inject(platformToken) platform: Platform,
+  ) {
+    this.countPassages = platform.metrics.counter(
+      'parley_files_passages_indexed_total',
+      'Passages embedded and written to the index.',
+    );
+  }
+
+  /** Returns the models that have all points of this version: the active one, and the next one unless it failed. */
+  async index(version: ContentVersion, { file, source }: TakenJob, lease: JobLease): Promise<string[]> {
+    let next = this.points.usableNextModel();
+    const batches = source === 'passages' ? this.stored(version) : await this.parsed(version, file, lease);
+    let passagesWritten = 0;
+    for await (const batch of oneAhead((left) => this.embedded(batches, file, lease, left))) {
+      const { chunks, part } = batch;
+      await lease.advance({ stage: 'embedding' });
+      await inSpan(stages.writing, async () => {
+        if (source === 'content') await this.passages.upsertPassages(version, chunks);
+        await this.points.writeActive(version, file.tags, batch);
+      });
+      if (next && !(await this.points.writeNext(next, version, file.tags, batch, lease.signal))) next = null;
+      passagesWritten += chunks.length;
+      this.countPassages(chunks.length);
+      await lease.advance({ stage: 'embedding', passagesWritten, part });
+    }
+    await lease.advance({ stage: 'written', passages: passagesWritten, part: 1 });
+    return [this.points.activeModel, ...(next ? [next.model] : [])];
+  }
+
+  private async *embedded(
+    batches: AsyncIterable<Batch>,
+    { indexing }: FileEntity,
+    lease: JobLease,
+    left: AbortSignal,
+  ): AsyncGenerator<Batch & EmbeddedChunks> {
+    const signal = AbortSignal.any([lease.signal, left]);
+    let isFirst = true;
+    for await (const { before, after, ...batch } of withNeighbours(stepsInSpans(stages.chunking, batches))) {
+      if (isFirst) await lease.advance({ stage: 'parsed' });
+      isFirst = false;
+      const texts = embeddedTexts(batch.chunks, before, after, indexing);
+      const vectors = await inSpan(stages.embedding, () =>
+        lease.whenFree(() => this.points.embed(texts, signal), signal),
+      );
+      yield { ...batch, texts, vectors };
+    }
+  }
+
+  private async parsed(version: ContentVersion, file: FileEntity, lease: JobLease): Promise<AsyncIterable<Batch>> {
+    const { indexing } = file;
+    if (asksModels(indexing)) await this.deleteEarlierAttempt(version, file);
+    const task = { sizeBytes: Number(file.size), contentType: file.content_type, key: file.key, ...limits(indexing) };
+    const content = await inSpan(stages.reading, () => this.blobs.read(blobOf(file)));
+    const { advice, adviser } = this.advisers.adviceFor(indexing, lease);
+    const batches = this.documents.read({ ...task, advice }, content, lease.signal, { adviser });
+    const { summarization } = indexing;
+    return summarization?.enable ? this.summarizer.withSummaries(batches, summarization, lease) : batches;
+  }
+
+  /** Answers of models vary: an earlier attempt may have written more passages than this one will. */
+  private async deleteEarlierAttempt(version: ContentVersion, file: FileEntity): Promise<void> {
+    if (!(await this.passages.deleteVersion(version))) return;
+    await this.points.removeOtherVersions(version, file.active_version);
+  }
+
+  private async *stored(version: ContentVersion): AsyncGenerator<Batch> {
+    const count = await this.passages.countOfVersion(version);
+    for (let start = 0; start < count; start += storedBatch) {
+      const chunks = await this.passages.listFromPosition(version, start, storedBatch);
+      yield { chunks, part: Math.min(1, (start + chunks.length) / count) };
+    }
+  }
+}
+
+function asksModels({ parsing, summarization, vision }: IndexingConfiguration): boolean {
+  const { transcribePages, indexPages } = vision ?? {};
+  return [parsing?.mode === 'agent', parsing?.smartCleanup, summarization?.enable, transcribePages, indexPages].some(
+    Boolean,
+  );
+}
+
+function limits({ parsing, chunking }: IndexingConfiguration) {
+  return {
+    maximumLength: chunking?.maximumChunkLength ?? 1000,
+    minimumParagraphLength: parsing?.minimumParagraphLength,
+  };
+}
+
+interface Neighbourhood extends Batch {
+  before: Chunk[];
+  after: Chunk[];
+}
+
+async function* withNeighbours(batches: AsyncIterable<Batch>): AsyncGenerator<Neighbourhood> {
+  let before: Chunk[] = [];
+  let current: Batch | undefined;
+  for await (const next of batches) {
+    if (current) {
+      yield { ...current, before, after: next.chunks };
+      before = current.chunks;
+    }
+    current = next;
+  }
+  if (current) yield { ...current, before, after: [] };
+}
+
+/** Prefetches one item while the previous one is processed. Leaving the loop aborts the generator. */
+async function* oneAhead<Item>(make: (left: AbortSignal) => AsyncGenerator<Item>): AsyncGenerator<Item> {
+  const left = new AbortController();
+  const items = make(left.signal);
+  let next = items.next();
+  try {
+    for (;;) {
+      const made = await next;
+      if (made.done) return;
+      next = items.next();
+      // Prevents an unhandled rejection: the error is thrown when the item is awaited.
+      next.catch(() => undefined);
+      yield made.value;
+    }
+  } finally {
+    left.abort();
+    await items.return(undefined);
+  }
+}

@@ -1,0 +1,158 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { redeliveryDelayMs } from '@parley/transport/event-stream';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
+import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
+import type { ContentVersion } from '@parley/file-store/passages.repository';
+import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { continueTrace, currentTraceparent, type SpanStart } from '@parley/tracing/tracing';
+import { FilesWorkerConfig } from '../config';
+import { IndexerService } from './indexer.service';
+import { JobLost, JobLease } from './job-lease';
+import { UnreadableDocument } from '@parley/documents/block';
+import { ReaderDied } from './document-reader.service';
+
+const maxLoggedReason = 120;
+
+/** Pause after a failure that does not count as an attempt: backpressure or an ApiError. */
+const oursPauseMs = 2_000;
+
+/** Readers that may die of one document, in one attempt, before the document counts as unreadable. */
+const mostReaderDeaths = 2;
+
+@Injectable()
+export class IndexingJobService implements OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly files: FilesRepository,
+    private readonly jobs: JobsRepository,
+    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly models: IndexModelsRepository,
+    private readonly indexer: IndexerService,
+    private readonly config: FilesWorkerConfig,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
+
+  /** Releases the jobs that a dead process of the same name still holds. */
+  onModuleInit(): Promise<void> {
+    return this.jobs.releaseAllOfWorker(this.platform.instance);
+  }
+
+  /**
+   * Safe to repeat: one worker at a time holds the lease of a job, and each step checks that the content is still the
+   * newest. Rejects with the signal's reason when it aborts, after giving the job back.
+   */
+  async run(job: TakenJob, signal: AbortSignal): Promise<void> {
+    const { version } = job;
+    const lease = new JobLease(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
+    try {
+      const traceparent = job.traceparent ?? currentTraceparent();
+      await continueTrace(traceparent, spanOf(job), () => this.index(version, job, lease));
+    } catch (error) {
+      await this.settle(version, job, error, signal);
+    } finally {
+      lease.stop();
+    }
+  }
+
+  private async index(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<void> {
+    const { indexingAttempts } = this.config;
+    // Reached only when earlier attempts ended together with their process.
+    if (job.attempts > indexingAttempts) {
+      throw new UnreadableDocument(
+        outOfAttempts(indexingAttempts, job.lastError ?? 'The worker process died each time.'),
+      );
+    }
+    const models = await this.indexWithAnyReader(version, job, lease);
+    await lease.advance({ stage: 'switching' });
+    await this.end(version, job, (tx) => this.finish(tx, version, models));
+  }
+
+  /** Replaces a reader that dies. Throws UnreadableDocument when the document kills that one too. */
+  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<string[]> {
+    for (let deaths = 1; ; deaths++) {
+      try {
+        return await this.indexer.index(version, job, lease);
+      } catch (error) {
+        if (!(error instanceof ReaderDied)) throw error;
+        this.platform.logger.warn({ ...version, deaths, err: error }, 'a document reader died');
+        if (deaths === mostReaderDeaths) throw new UnreadableDocument(error.message);
+      }
+    }
+  }
+
+  private async finish(tx: Transaction, version: ContentVersion, models: string[]): Promise<void> {
+    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion))) return;
+    if (await this.models.markWhole(tx, version, models)) return;
+    throw unavailable(
+      'The active embedding model has changed: restart this worker with the configuration of the new model.',
+    );
+  }
+
+  /** Ends the job, or releases it for another attempt. Throws when the event should be redelivered. */
+  private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
+    const { logger } = this.platform;
+    if (error instanceof JobLost) return this.end(version, job);
+    if (error instanceof UnreadableDocument || error instanceof ServerRefused)
+      return this.fail(version, job, error.message);
+
+    const isOurs = signal.aborted || error instanceof ServerBusy || error instanceof ApiError;
+    const reason = publicReason(error);
+    if (signal.aborted) logger.info(version, 'shutting down, the file is left to another worker');
+    else logger.warn({ ...version, attempt: job.attempts, err: error }, 'an attempt to index a file failed');
+    if (!isOurs && job.attempts >= this.config.indexingAttempts) {
+      return this.fail(version, job, outOfAttempts(job.attempts, reason));
+    }
+    if (signal.aborted) {
+      await this.jobs.releaseWithEvent(version, job.lease, reason);
+      // Redelivery: another process gets the event, and with it the job, at once.
+      throw error;
+    }
+    // The sweeper announces the job when it is due.
+    const pauseMs = isOurs ? oursPauseMs : redeliveryDelayMs(job.attempts);
+    await this.jobs.releaseForRetry(version, job.lease, reason, isOurs ? 'pause' : 'attempt', pauseMs);
+  }
+
+  private fail(version: ContentVersion, job: TakenJob, reason: string): Promise<void> {
+    // The rest is advice, which is stored with the file.
+    const logged = reason.slice(0, maxLoggedReason);
+    this.platform.logger.warn({ ...version, reason: logged }, 'a file cannot be indexed');
+    return this.end(version, job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
+  }
+
+  /**
+   * Ends the job, records its outcome and queues a cleanup, in one transaction. A worker that lost its lease changes no
+   * outcome, but the data that it wrote is cleaned up.
+   */
+  private end(
+    { botId, fileId, contentVersion }: ContentVersion,
+    { lease }: TakenJob,
+    decide?: (tx: Transaction) => Promise<unknown>,
+  ): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const isHolder = await this.jobs.deleteLeasedJob(tx, { botId, fileId, contentVersion }, lease);
+      if (isHolder) await decide?.(tx);
+      await this.cleanupQueue.enqueueFiles(tx, [{ botId, fileId }]);
+    });
+  }
+}
+
+function spanOf({ version: { botId, fileId }, attempts }: TakenJob): SpanStart {
+  const attributes = { 'parley.bot.id': botId, 'parley.file.id': fileId, 'parley.attempt': attempts };
+  return { name: 'index file', kind: 'consumer', attributes };
+}
+
+function outOfAttempts(attempts: number, reason: string): string {
+  return `Indexing was tried ${attempts} times. ${reason}`;
+}
+
+/** Reason for the file's owner. Errors of unknown origin are replaced, since they could expose internals. */
+function publicReason(error: unknown): string {
+  const isPublic = error instanceof ServerUnavailable || error instanceof ServerBusy || error instanceof ApiError;
+  return isPublic ? error.message : 'Internal error: upload the file again later.';
+}

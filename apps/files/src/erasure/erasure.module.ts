@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { EraseBotHandler } from './erase-bot.handler';
+import { ErasureController } from './erasure.controller';
+import { ErasureService } from './erasure.service';
+
+@Module({
+  controllers: [EraseBotHandler, ErasureController],
+  providers: [ErasureService],
+  exports: [ErasureService],
+})
+export class ErasureModule {}

@@ -1,0 +1,41 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { BlobStore } from '@parley/blobs/blob-store';
+import { notFound } from '@parley/contracts/errors';
+import type { CountLeftovers, Leftovers } from '@parley/contracts/files';
+import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
+import { blobStore } from '@parley/file-store/tokens';
+import type { PassageIndex } from '@parley/passages/passage-index';
+import { passageIndex } from '@parley/passages/tokens';
+import { isUUID } from 'class-validator';
+
+/** Erases all data of a deleted bot. Idempotent. */
+@Injectable()
+export class ErasureService {
+  constructor(
+    private readonly bots: DeletedBotsRepository,
+    @Inject(blobStore) private readonly blobs: BlobStore,
+    @Inject(passageIndex) private readonly index: PassageIndex,
+  ) {}
+
+  /**
+   * Rows first: content without a row is out of reach at once. While a backup copies contents, the sweeper erases them
+   * later.
+   */
+  async erase(botId: string): Promise<void> {
+    await this.bots.eraseRows(botId);
+    await this.index.dropTenant(botId);
+    if (!(await this.bots.mayRemoveContent())) return;
+    await this.blobs.deletePrefix(botId);
+    await this.bots.markErased(botId);
+  }
+
+  async countLeftovers({ botId }: CountLeftovers): Promise<Leftovers> {
+    if (!isUUID(botId)) throw notFound('bot', botId);
+    const [rows, blobs, points] = await Promise.all([
+      this.bots.countRows(botId),
+      this.blobs.count(botId),
+      this.index.count(botId),
+    ]);
+    return { ...rows, blobs, points };
+  }
+}

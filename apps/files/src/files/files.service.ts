@@ -1,0 +1,167 @@
+import { extname } from 'node:path';
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import {
+  type FileId,
+  type FileReply,
+  type Files,
+  type FileTags,
+  type FileTagValues,
+  type ListFiles,
+  type ListFileTagValues,
+  maxMetadataBytes,
+  maxTags,
+  tagName,
+  type UpdateFile,
+  type UpsertedFile,
+  type UpsertFile,
+} from '@parley/contracts/files';
+import type { PageQuery } from '@parley/contracts/paging';
+import { Database } from '@parley/persistence/database';
+import { type FileEntity, type FileWithJob, toFile } from '@parley/file-store/file.entity';
+import { fileScopeOf } from '@parley/file-store/file-scope';
+import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { lookup } from 'mime-types';
+import { ContentUrlsService } from '../content/content-urls.service';
+import { DeclarationsService } from './declarations.service';
+import { FileLookupService } from './file-lookup.service';
+import { storageTargetOf } from './storage-target';
+
+const maxLifetimeDays = 90;
+const dayMs = 24 * 3_600_000;
+
+@Injectable()
+export class FilesService {
+  constructor(
+    private readonly database: Database,
+    private readonly files: FilesRepository,
+    private readonly tags: FileTagsRepository,
+    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly lookup: FileLookupService,
+    private readonly declarations: DeclarationsService,
+    private readonly urls: ContentUrlsService,
+  ) {}
+
+  async upsert(caller: BotCaller, input: UpsertFile): Promise<UpsertedFile> {
+    const row = await this.declarations.declare(storageTargetOf(caller), {
+      key: input.key,
+      size: input.size,
+      contentType: input.contentType ?? contentTypeOf(input.key),
+      tags: input.tags ?? {},
+      metadata: input.metadata ?? {},
+      accessPolicies: input.accessPolicies ?? [],
+      index: input.index ?? false,
+      indexing: input.indexing?.configuration ?? {},
+      immediatelyPublic: input.publicContentImmediatelyAccessible ?? false,
+      expiresAt: input.expiresAt === undefined ? null : readExpiry(input.expiresAt),
+      replaces: true,
+    });
+    return { file: { ...this.toFile(row), uploadUrl: this.uploadUrl(row) } };
+  }
+
+  async get(caller: BotCaller, { id }: FileId): Promise<FileReply> {
+    return { file: this.toFile(await this.lookup.getReadable(fileScopeOf(caller), id)) };
+  }
+
+  async list(caller: BotCaller, query: ListFiles): Promise<Files> {
+    const { rows, nextToken } = await this.files.listReadable(fileScopeOf(caller), query);
+    return { files: rows.map((row) => this.toFile(row)), meta: { nextToken } };
+  }
+
+  async update(caller: BotCaller, { id, expiresAt, ...change }: UpdateFile): Promise<FileReply> {
+    const scope = fileScopeOf(caller);
+    checkNewNames(change);
+    const { id: fileId } = await this.lookup.getOwn(scope, id);
+    const row = await this.database.transaction(async (tx) => {
+      const updated = await this.files.updateFile(tx, scope, fileId, {
+        ...change,
+        expiresAt: typeof expiresAt === 'string' ? readExpiry(expiresAt) : expiresAt,
+      });
+      if (!updated) throw notFound('file', id);
+      checkMerged(updated);
+      // Its points still carry the old tags; the sweeper updates them soon after.
+      if (change.tags && updated.index) await this.cleanupQueue.enqueueFiles(tx, [{ botId: scope.botId, fileId }]);
+      return updated;
+    });
+    return { file: this.toFile(row) };
+  }
+
+  async delete(caller: BotCaller, { id }: FileId) {
+    const scope = fileScopeOf(caller);
+    const { id: fileId } = await this.lookup.getOwn(scope, id);
+    await this.database.transaction(async (tx) => {
+      if (!(await this.files.deleteFile(tx, scope, fileId))) throw notFound('file', id);
+      await this.cleanupQueue.enqueueFiles(tx, [{ botId: scope.botId, fileId }]);
+    });
+    return {};
+  }
+
+  async listTags(caller: BotCaller, query: PageQuery): Promise<FileTags> {
+    const { names, nextToken } = await this.tags.listNames(fileScopeOf(caller), query);
+    return { tags: names, meta: { nextToken } };
+  }
+
+  async listTagValues(caller: BotCaller, { tag, ...query }: ListFileTagValues): Promise<FileTagValues> {
+    const { values, nextToken } = await this.tags.listValues(fileScopeOf(caller), tag, query);
+    return { values, meta: { nextToken } };
+  }
+
+  private toFile(row: FileEntity & Partial<FileWithJob>) {
+    return toFile(row, this.urls.contentUrl(row));
+  }
+
+  private uploadUrl(row: FileEntity): string {
+    const grant = {
+      fileId: row.id,
+      uploadId: row.upload_id,
+      size: Number(row.declared_size),
+      contentType: row.content_type,
+      tagged: row.immediately_public,
+    };
+    return this.urls.upload(grant, row.upload_expires_at);
+  }
+}
+
+/** From the extension alone: a key such as `html` has none. */
+function contentTypeOf(key: string): string {
+  const extension = extname(key);
+  if (extension.toLowerCase() === '.jsonl') return 'application/jsonl';
+  return lookup(extension) || 'application/octet-stream';
+}
+
+/** Tag names over 200 characters, stored before that limit existed, can only be removed. */
+function checkNewNames({ tags = {} }: Pick<UpdateFile, 'tags'>): void {
+  const wrong = Object.keys(tags).find((name) => tags[name] !== null && !tagName.test(name));
+  if (wrong !== undefined) {
+    throw new ApiError('InvalidPayload', `tags: the name "${wrong.slice(0, 50)}…" must be at most 200 characters.`);
+  }
+}
+
+/** Limits of the merged result: a small change may exceed them together with the stored entries. */
+function checkMerged({ tags, metadata }: FileEntity): void {
+  if (Object.keys(tags).length > maxTags) {
+    throw new ApiError('InvalidPayload', `tags must have at most ${maxTags} entries, including stored ones.`);
+  }
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
+    throw new ApiError(
+      'InvalidPayload',
+      `metadata must be at most ${maxMetadataBytes} bytes of JSON, including stored entries.`,
+    );
+  }
+}
+
+/** Rounds down to the minute; must then be in the future and at most 90 days ahead. UTC when no time zone is given. */
+function readExpiry(text: string): Date {
+  const isLocal = /T[^Z+-]*$/i.test(text);
+  const minute = Math.floor(Date.parse(isLocal ? `${text}Z` : text) / 60_000) * 60_000;
+  if (!(minute > Date.now() && minute <= Date.now() + maxLifetimeDays * dayMs)) {
+    throw new ApiError(
+      'InvalidPayload',
+      `expiresAt must be in the future and at most ${maxLifetimeDays} days from now, rounded down to the minute.`,
+    );
+  }
+  return new Date(minute);
+}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { ContentModule } from '../content/content.module';
+import { CopiesService } from './copies.service';
+import { DeclarationsService } from './declarations.service';
+import { DestinationsService } from './destinations.service';
+import { FileLookupService } from './file-lookup.service';
+import { FilesController } from './files.controller';
+import { FilesService } from './files.service';
+
+@Module({
+  imports: [ContentModule],
+  controllers: [FilesController],
+  providers: [CopiesService, DeclarationsService, DestinationsService, FileLookupService, FilesService],
+  exports: [FileLookupService],
+})
+export class StoredFilesModule {}

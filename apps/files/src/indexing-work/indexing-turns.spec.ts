@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Database } from '@parley/persistence/database';
+import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { BotFiles } from '@parley/testing/bot-files';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { waitFor } from '@parley/testing/wait-for';
+import { FilesConfig } from '../config';
+import { FilesModule } from '../files.module';
+
+let service: RunningService;
+let blobsDir: string;
+let sql: Database;
+let jobs: JobsRepository;
+
+async function start(sweepIntervalMs: number): Promise<void> {
+  blobsDir = await mkdtemp(join(tmpdir(), 'parley-turns-'));
+  service = await startService((databaseUrl, platform, contentUrl) =>
+    FilesModule.register(
+      Object.assign(new FilesConfig(), {
+        databaseUrl,
+        databasePoolSize: 5,
+        blobsDir,
+        contentUrl,
+        secretKey: 's'.repeat(32),
+        sweepIntervalMs,
+      }),
+      platform,
+    ),
+  );
+  sql = service.apps[0]!.get(Database, { strict: false });
+  jobs = service.apps[0]!.get(JobsRepository, { strict: false });
+}
+
+async function stop(): Promise<void> {
+  await service.stop();
+  await rm(blobsDir, { recursive: true, force: true });
+}
+
+beforeEach(() => start(50));
+afterEach(stop);
+
+async function botWithJobs(count: number): Promise<BotFiles> {
+  const bot = new BotFiles(service);
+  for (let number = 0; number < count; number += 1) await bot.upload(`file ${number}`, 'text', { index: true });
+  return bot;
+}
+
+async function take(count: number, names: Map<string, string>): Promise<(string | undefined)[]> {
+  const taken: (string | undefined)[] = [];
+  for (let turn = 0; turn < count; turn += 1) {
+    const job = await jobs.takeNext('worker');
+    taken.push(job && `${names.get(job.version.botId)} ${job.file.key}`);
+  }
+  return taken;
+}
+
+it('takes one job of each bot in turn, oldest first, so that no bot waits for all files of another', async () => {
+  const [large, small] = [await botWithJobs(5), await botWithJobs(2)];
+  const names = new Map([
+    [large.id, 'large'],
+    [small.id, 'small'],
+  ]);
+
+  const begun = await take(3, names);
+  const late = await botWithJobs(1);
+  const rest = await take(6, names.set(late.id, 'late'));
+
+  expect(begun.toSorted()).toEqual(expect.arrayContaining(['large file 0', 'small file 0']));
+  expect([...begun, ...rest].filter((job) => job?.startsWith('large'))).toEqual(
+    [0, 1, 2, 3, 4].map((number) => `large file ${number}`),
+  );
+  expect(rest[0]).toBe('late file 0');
+  expect([...begun, ...rest].indexOf('small file 1')).toBeLessThan(5);
+  expect(rest.at(-1)).toBeUndefined();
+});
+
+it('gives each job to one worker, however many take jobs at once', async () => {
+  await botWithJobs(6);
+  await botWithJobs(6);
+
+  const taken = await Promise.all(Array.from({ length: 16 }, (_, number) => jobs.takeNext(`worker ${number}`)));
+
+  const ids = taken.flatMap((job) => (job ? [job.version.fileId] : []));
+  expect(new Set(ids).size).toBe(12);
+  expect(ids).toHaveLength(12);
+});
+
+it('does not take a job before its pause is over, and announces it again then', async () => {
+  const bot = await botWithJobs(1);
+  const announced = async () =>
+    (await sql.query("SELECT 1 FROM outbox WHERE subject = 'files.uploaded' AND data->>'botId' = $1", [bot.id])).length;
+  const { version, lease } = (await jobs.takeNext('worker'))!;
+
+  await jobs.releaseForRetry(version, lease, 'not now', 'attempt', 60_000);
+
+  expect(await jobs.takeNext('worker')).toBeUndefined();
+  expect(await announced()).toBe(1);
+  await sql.query("UPDATE indexing_job SET due_at = now() - interval '1 second'");
+  await waitFor(announced, (times) => times === 2);
+  expect(await jobs.takeNext('worker')).toMatchObject({ version, attempts: 2, lastError: 'not now' });
+});
+
+it('leaves a job whose pause is over to its own event, so that it uses up no other', async () => {
+  await stop();
+  await start(3_600_000);
+  await botWithJobs(1);
+  const paused = (await jobs.takeNext('worker'))!;
+  await jobs.releaseForRetry(paused.version, paused.lease, 'not now', 'attempt', 60_000);
+  await sql.query("UPDATE indexing_job SET due_at = now() - interval '1 second'");
+  const bot = await botWithJobs(1);
+
+  expect(await jobs.takeNext('worker')).toMatchObject({ version: { botId: bot.id } });
+  expect(await jobs.takeNext('worker')).toBeUndefined();
+  await sql.transaction((tx) => jobs.takeStalled(tx));
+  expect(await jobs.takeNext('worker')).toMatchObject({ version: paused.version });
+});

@@ -1,0 +1,60 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { PollingWorker } from '@parley/background/polling-worker';
+import { mayRemoveContent } from '@parley/persistence/content-hold';
+import { Database } from '@parley/persistence/database';
+import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { FilesConfig } from '../config';
+import { FileCleanupService } from './file-cleanup.service';
+import { logFailure } from './log-failure';
+
+const batchSize = 100;
+
+/** Processes the cleanup queue, except while a backup copies contents. */
+@Injectable()
+export class CleanupWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly loop: PollingWorker;
+  private isStopping = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly cleanup: FileCleanupService,
+    @Inject(platformToken) private readonly platform: Platform,
+    { sweepIntervalMs: intervalMs }: FilesConfig,
+  ) {
+    this.loop = new PollingWorker({ name: 'files.tidy', intervalMs, logger: platform.logger }, () => this.tidy());
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  private async tidy(): Promise<boolean> {
+    if (!(await mayRemoveContent(this.database))) return false;
+    const due = await this.cleanupQueue.takeDueFiles(batchSize);
+    for (const [index, file] of due.entries()) {
+      if (this.isStopping) {
+        await this.cleanupQueue.requeueFiles(due.slice(index));
+        break;
+      }
+      await logFailure(this.platform.logger, file.fileId, () => this.cleanup.cleanUp(file));
+    }
+    return due.length === batchSize;
+  }
+}

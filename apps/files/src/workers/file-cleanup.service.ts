@@ -1,0 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { BlobStore } from '@parley/blobs/blob-store';
+import { blobFolder, blobKey, type FileRef } from '@parley/file-store/file.entity';
+import { FilesRepository } from '@parley/file-store/files.repository';
+import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { blobStore } from '@parley/file-store/tokens';
+import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { UploadsRepository } from '@parley/file-store/uploads.repository';
+import type { PassageIndex } from '@parley/passages/passage-index';
+import { passageIndex } from '@parley/passages/tokens';
+import { mayRemoveContent } from '@parley/persistence/content-hold';
+import { Database } from '@parley/persistence/database';
+
+@Injectable()
+export class FileCleanupService {
+  constructor(
+    private readonly database: Database,
+    private readonly files: FilesRepository,
+    private readonly passages: PassagesRepository,
+    private readonly uploads: UploadsRepository,
+    private readonly cleanupQueue: UntidyFilesRepository,
+    @Inject(blobStore) private readonly blobs: BlobStore,
+    @Inject(passageIndex) private readonly index: PassageIndex,
+  ) {}
+
+  /**
+   * Removes blobs, passages and points that the file no longer needs, and updates the tags of the other points.
+   * Idempotent.
+   */
+  async cleanUp(file: FileRef & { noted: string }): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      // Row lock: keeps new content from being accepted, and so from being indexed, while its points could be mistaken
+      // for those of an older version.
+      const row = await this.files.findFileForUpdate(tx, file.fileId);
+      if (!(await mayRemoveContent(tx))) return;
+      // A version that is being indexed has passages and points that are not active yet; the end of its job queues the
+      // file again.
+      const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
+      // Passages that were set are the only source from which their file can be indexed again.
+      const source = row?.are_passages_set ? row.content_version : null;
+      const kept = [row?.active_version, indexing, source].filter((version) => version != null);
+      await this.passages.deleteOtherVersions(tx, file.fileId, kept);
+      // Lists the blobs before the uploads: a blob that is placed after the query of the uploads would look like
+      // garbage.
+      const stored = await this.blobs.list(blobFolder(file));
+      const arriving = await this.uploads.listVersionsOfFile(tx, file.fileId);
+      for (const version of stored) {
+        if (![row?.blob_version, ...arriving].includes(version)) await this.blobs.delete(blobKey(file, version));
+      }
+      // Last, since a local index blocks writes of points of this bot until the commit.
+      if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null, tx);
+      // A worker writes the tags that it read at its start; the cleanup at the end of its job corrects them.
+      if (row && (row.active_version ?? indexing)) await this.index.retag(file.botId, file.fileId, row.tags, tx);
+      await this.cleanupQueue.dequeueFile(tx, file);
+    });
+  }
+}
