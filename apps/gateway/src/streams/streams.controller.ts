@@ -7,7 +7,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { newErrorId, toApiError } from '@parley/service/error-body';
 import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import type { Platform } from '@parley/service/platform';
-import { rawAnswer } from '@parley/service/raw-answer';
+import { rawErrorResponse } from '@parley/service/raw-error-response';
 import { logRequest, requestId } from '@parley/service/request-log';
 import { type TracedRequest, traceparentOf } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
@@ -142,7 +142,7 @@ export class StreamsController implements OnModuleInit {
     const known = toApiError(error);
     const errorId = newErrorId();
     this.platform.logger.info({ route: `GET ${listenRoute}`, status: known.code, errorId, requestId: id }, 'request');
-    socket.end(rawAnswer(known, errorId, headers), () => socket.destroy());
+    socket.end(rawErrorResponse(known, errorId, headers), () => socket.destroy());
     return known;
   }
 }

@@ -154,8 +154,8 @@ export function edgesOf(field: Field, rule: Rule): Edges {
   const { accepted = [], rejected = [] } = edges;
   const wrap = (value: unknown) => (rule.each ? [value] : value);
   return {
-    accepted.map(wrap),
-    rejected.map(([value, words]) => [wrap(value), words && (rule.message ?? words)]),
+    accepted: accepted.map(wrap),
+    rejected: rejected.map(([value, words]) => [wrap(value), words && (rule.message ?? words)]),
   };
 }
 

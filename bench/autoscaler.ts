@@ -22,7 +22,7 @@ export interface Decision extends Lag {
  * Simulates KEDA and the horizontal pod autoscaler: replicas at each poll are the lag divided by the threshold, rounded
  * up, within the bounds. Scales down only to the maximum of the stabilisation window.
  */
-export function wantedReplicas(lags: Lag[], scaling: Scaling): Decision[] {
+export function simulateAutoscaler(lags: Lag[], scaling: Scaling): Decision[] {
   const { lagThreshold, min, max, pollingSeconds, scaleDownAfterSeconds } = scaling;
   const decisions: Decision[] = [];
   const wishes: { atSeconds: number; wish: number }[] = [];

@@ -2,7 +2,7 @@ const maxMessageLength = 300;
 const defaultRetryAfterMs = 5_000;
 const maxRetryAfterMs = 60_000;
 
-export class AnswerTooLong extends Error {}
+export class ResponseTooLarge extends Error {}
 
 /** Reads the body as a stream, so that an endless one ends with AnswerTooLong. */
 export async function readBounded(response: Response, maxBytes: number): Promise<string> {
@@ -10,20 +10,20 @@ export async function readBounded(response: Response, maxBytes: number): Promise
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > maxBytes) throw new AnswerTooLong();
+    if (size > maxBytes) throw new ResponseTooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
 /**
- * Error message of an answer, shortened: OpenAI sends `error.message`, TEI `error`, vLLM `message`, others `detail` or
+ * Error message of a response, shortened: OpenAI sends `error.message`, TEI `error`, vLLM `message`, others `detail` or
  * plain text. Masks the API key, which some servers repeat.
  */
 export function messageOf(body: string, apiKey?: string): string {
-  const answer = parseJson(body) as { error?: unknown; message?: unknown; detail?: unknown } | null;
-  const nested = (answer?.error as { message?: unknown } | undefined)?.message;
-  const given = [nested, answer?.error, answer?.message, answer?.detail].find((text) => typeof text === 'string');
+  const response = parseJson(body) as { error?: unknown; message?: unknown; detail?: unknown } | null;
+  const nested = (response?.error as { message?: unknown } | undefined)?.message;
+  const given = [nested, response?.error, response?.message, response?.detail].find((text) => typeof text === 'string');
   const message = typeof given === 'string' ? given : body;
   const clean = (apiKey ? message.replaceAll(apiKey, '***') : message).replace(/\s+/g, ' ').trim();
   if (!clean) return 'no message';
@@ -40,8 +40,8 @@ export function parseJson(body: string): unknown {
 
 /** Retry-After in seconds or as an HTTP date, RFC 9110 section 10.2.3. */
 export function retryAfterMs(header: string | null): number {
-  const wanted = /^\s*\d+\s*$/.test(header ?? '') ? Number(header) * 1000 : Date.parse(header ?? '') - Date.now();
-  return Number.isNaN(wanted) ? defaultRetryAfterMs : Math.min(Math.max(0, wanted), maxRetryAfterMs);
+  const delayMs = /^\s*\d+\s*$/.test(header ?? '') ? Number(header) * 1000 : Date.parse(header ?? '') - Date.now();
+  return Number.isNaN(delayMs) ? defaultRetryAfterMs : Math.min(Math.max(0, delayMs), maxRetryAfterMs);
 }
 
 /** Error code of a failed `fetch`, such as ` (ECONNREFUSED)`. */

@@ -1,5 +1,5 @@
 /** Top-k selection: keeps the `limit` items with the highest scores, best first. */
-export class Best<Item> {
+export class TopK<Item> {
   private entries: { item: Item; score: number }[] = [];
   private threshold = -Infinity;
 

@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 const pageSize = 1_000;
 
 /** Contents that the database refers to. */
-export class NamedContentsRepository {
+export class ReferencedContentsRepository {
   constructor(private readonly client: Client) {}
 
   /** Keys of contents that are missing in the folder. The folder must not change meanwhile. */

@@ -4,7 +4,7 @@ import { toErrorBody } from './error-body';
 import { securityHeaders } from './security-headers';
 
 /** An error as a raw HTTP response, for a connection without a server response. The caller closes the connection. */
-export function rawAnswer(error: ApiError, id: string, headers: Record<string, string> = {}): string {
+export function rawErrorResponse(error: ApiError, id: string, headers: Record<string, string> = {}): string {
   const body = JSON.stringify(toErrorBody(error, id));
   const head = [
     `HTTP/1.1 ${error.code} ${STATUS_CODES[error.code]}`,

@@ -1,7 +1,7 @@
-import { Best } from './best';
+import { TopK } from './top-k';
 
 it('keeps the highest scores, best first', () => {
-  const best = new Best<number>(3);
+  const best = new TopK<number>(3);
 
   for (let i = 0; i < 1000; i++) best.offer((i * 379) % 1000, (i * 379) % 1000);
 
@@ -9,7 +9,7 @@ it('keeps the highest scores, best first', () => {
 });
 
 it('keeps all items below the limit', () => {
-  const best = new Best<string>(3);
+  const best = new TopK<string>(3);
 
   best.offer('low', -1);
   best.offer('high', 1);
