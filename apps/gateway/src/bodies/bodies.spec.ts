@@ -25,15 +25,15 @@ function incoming() {
 
 describe('large bodies of one tenant', () => {
   it('take no slot for clients that have gone during their authentication', async () => {
-    const reader = new BodiesService(new BodyMemoryLimiter(10));
+    const bodies = new BodiesService(new BodyMemoryLimiter(10));
     for (let count = 0; count < 3; count += 1) {
       const { stream, request } = incoming();
       stream.destroy();
-      await expect(reader.read(request)).rejects.toMatchObject({ type: 'InvalidPayload' });
+      await expect(bodies.read(request)).rejects.toMatchObject({ type: 'InvalidPayload' });
     }
 
     const { stream, request } = incoming();
-    const read = reader.read(request);
+    const read = bodies.read(request);
     stream.end(text);
 
     await expect(read).resolves.toBeInstanceOf(LargeBody);

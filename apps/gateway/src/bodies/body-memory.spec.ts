@@ -74,8 +74,8 @@ describe('The limit for incomplete bodies', () => {
   it('counts a body no longer when it is complete, or when its request has ended', () => {
     const memory = new BodyMemoryLimiter(2);
 
-    for (let turn = 0; turn < 10; turn += 1) memory.open(of('first'), neverCut).complete();
-    for (let turn = 0; turn < 10; turn += 1) memory.open(of('first'), neverCut).end();
+    for (let round = 0; round < 10; round += 1) memory.open(of('first'), neverCut).complete();
+    for (let round = 0; round < 10; round += 1) memory.open(of('first'), neverCut).end();
     const last = memory.open(of('first'), neverCut);
     last.complete();
     last.end();

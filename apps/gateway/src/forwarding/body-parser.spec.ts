@@ -18,11 +18,11 @@ beforeEach(async () => {
   fakeClock('setTimeout', 'clearTimeout');
   server = fastify();
   leaveBodiesUnread(server);
-  const reader = new BodiesService(new BodyMemoryLimiter(10));
+  const bodies = new BodiesService(new BodyMemoryLimiter(10));
   server.post('/slow', async (incoming) => {
     limitBodyTime(incoming, limitMs);
     begun();
-    await reader.read({ raw: incoming.raw, operation: slow, sender: { tenant: 'somebody', isAuthenticated: true } });
+    await bodies.read({ raw: incoming.raw, operation: slow, sender: { tenant: 'somebody', isAuthenticated: true } });
     jest.advanceTimersByTime(2 * limitMs);
     return { done: true };
   });

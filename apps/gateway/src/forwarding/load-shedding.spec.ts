@@ -25,14 +25,14 @@ const atGateway = 30;
 /** Less than the limit of the service. */
 const fewAtGateway = 3;
 const inService = 10;
-const lanes = 2;
+const slotCount = 2;
 
 let held: Promise<void>;
 let release: () => void;
 
 @Controller()
 class SlowController {
-  private readonly slots = new Semaphore(lanes);
+  private readonly slots = new Semaphore(slotCount);
 
   @Handles(files.get)
   get(_caller: BotCaller, { id }: FileId): Promise<FileReply> {
