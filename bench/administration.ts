@@ -1,10 +1,10 @@
 import { Client } from '@botpress/client';
 import { startDistributed } from '@parley/testing/running-platform';
 import { BareSql, openPool, type Recording } from './bare-sql';
-import { httpRequest, type LoadResult, runLanes, runLoad } from './load';
+import { httpRequest, type LoadResult, runConcurrently, runLoad } from './load';
 import { PostgresTap } from './postgres-tap';
 import type { Result } from './result';
-import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
 import { newLogFile, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 
@@ -18,7 +18,7 @@ const installedIntegrations = 20;
 const codeBytes = 2_000_000;
 const hubIntegrations = 5_000;
 /** Concurrent requests during setup. */
-const lanes = 8;
+const concurrency = 8;
 const warmUpSeconds = 1;
 
 /**
@@ -58,12 +58,12 @@ async function benchBot(
     };
   };
   const sides = [await side('2 MB of code', 'x'.repeat(codeBytes)), await side('no code')];
-  const turns = await measure(bench, sides);
+  const measured = await measure(bench, sides);
   return [
     {
       title: `${mode}: GET /v1/admin/bots/{id} with ${installedIntegrations} integrations; ${options.connections} connections, ${options.rounds} rounds of ${options.seconds} s`,
-      ...report(sides, turns),
-      aims: compareSpeed({ name: 'with code / without', atLeast: 0.9 }, turns[0]!, turns[1]!),
+      ...report(sides, measured),
+      aims: compareSpeed({ name: 'with code / without', atLeast: 0.9 }, measured[0]!, measured[1]!),
       notes: [],
     },
   ];
@@ -81,15 +81,15 @@ export async function benchHub(bench: Workbench): Promise<Result[]> {
   session.keep({ stop: () => pool.end() });
 
   const sides = [searchSide(bench, platform), sqlSide(bench, pool, recording)];
-  const turns = await measure(bench, sides);
-  const p99Ms = Math.max(...turns[0]!.map((round) => round.p99Ms));
+  const measured = await measure(bench, sides);
+  const p99Ms = Math.max(...measured[0]!.map((round) => round.p99Ms));
   return [
     {
       title: `Embedded mode: GET /v1/admin/hub/integrations with a search among ${hubIntegrations.toLocaleString('en-US')}; one at a time, ${options.rounds} rounds of ${options.seconds} s`,
-      ...report(sides, turns),
+      ...report(sides, measured),
       aims: [
         { name: 'p99 of the slowest round', value: p99Ms, unit: ' ms', below: 50 },
-        ...compareSpeed({ name: 'search / its SQL alone' }, turns[0]!, turns[1]!),
+        ...compareSpeed({ name: 'search / its SQL alone' }, measured[0]!, measured[1]!),
       ],
       notes: ['The SQL is what a tap between product and Postgres recorded; the generator runs it with `pg`.'],
     },
@@ -114,8 +114,8 @@ async function recordSearch(bench: Workbench, databaseUrl: string): Promise<Reco
 }
 
 function searchSide(bench: Workbench, platform: Platform): Candidate {
-  let asked = 0;
-  const next = () => httpRequest(`GET /v1/admin/hub/integrations?search=${searchedWord(++asked)}`, headersOf(platform));
+  let sent = 0;
+  const next = () => httpRequest(`GET /v1/admin/hub/integrations?search=${searchedWord(++sent)}`, headersOf(platform));
   return {
     name: 'Parley, embedded',
     url: platform.url,
@@ -127,32 +127,32 @@ function searchSide(bench: Workbench, platform: Platform): Candidate {
 
 function sqlSide(bench: Workbench, pool: ReturnType<typeof openPool>, recording: Recording): Candidate {
   const sql = new BareSql(pool, recording);
-  let asked = 0;
+  let sent = 0;
   return {
     name: 'its SQL alone',
     url: '',
     layers: { postgres: [bench.postgresPid] },
     processes: {},
-    run: (seconds) => runLanes([async () => void (await sql.run(searchedWord(++asked)))], seconds),
+    run: (seconds) => runConcurrently([async () => void (await sql.run(searchedWord(++sent)))], seconds),
   };
 }
 
 function measure({ session, options }: Workbench, sides: Candidate[]): Promise<LoadRound[][]> {
-  return takeTurns(session, sides, options.rounds, async (side, isWarmUp) => {
+  return alternate(session, sides, options.rounds, async (side, isWarmUp) => {
     await side.run(warmUpSeconds);
     return timed(side, () => side.run(isWarmUp ? warmUpSeconds : options.seconds));
   });
 }
 
-function report(sides: Candidate[], turns: LoadRound[][]): Pick<Result, 'rows' | 'errors' | 'rounds'> {
+function report(sides: Candidate[], measured: LoadRound[][]): Pick<Result, 'rows' | 'errors' | 'rounds'> {
   return {
     rows: sides.map((side, i) =>
-      toRow(side, turns[i]!, 'request', { 'p50 ms': ({ p50Ms }) => p50Ms, 'p99 ms': ({ p99Ms }) => p99Ms }),
+      toRow(side, measured[i]!, 'request', { 'p50 ms': ({ p50Ms }) => p50Ms, 'p99 ms': ({ p99Ms }) => p99Ms }),
     ),
     errors: sides.flatMap(({ name }, i) =>
-      turns[i]!.flatMap(({ firstError }) => (firstError ? [`${name}: ${firstError}`] : [])),
+      measured[i]!.flatMap(({ firstError }) => (firstError ? [`${name}: ${firstError}`] : [])),
     ),
-    rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+    rounds: Object.fromEntries(sides.map(({ name }, i) => [name, measured[i]!])),
   };
 }
 
@@ -203,9 +203,9 @@ async function publish(client: Client, count: number): Promise<string[]> {
     ids[i] = integration.id;
   };
   const waiting = Array.from({ length: count }, (_, i) => i).values();
-  const lane = async () => {
+  const worker = async () => {
     for (const i of waiting) await one(i);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   return ids;
 }

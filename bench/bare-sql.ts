@@ -21,10 +21,10 @@ export interface BareOperations extends BareOptions<string> {
   schema: string;
 }
 
-type Fill = (ids: Map<string, string>) => string | null;
+type ParameterValue = (ids: Map<string, string>) => string | null;
 interface Step {
   query: { name?: string; text: string };
-  fills: Fill[];
+  fills: ParameterValue[];
 }
 
 const madeId = /\b(file|upload|msg|evt)_[0-9A-Z]{26}\b/g;
@@ -88,7 +88,7 @@ function toStep({ name, text, values }: Statement, ids: string[]): Step {
   return { query: { ...(name ? { name } : {}), text }, fills: values.map((value) => toFill(value, ids)) };
 }
 
-function toFill(value: string | null, ids: string[]): Fill {
+function toFill(value: string | null, ids: string[]): ParameterValue {
   if (value === null) return () => null;
   const [id, ...others] = ids.filter((candidate) => value.includes(candidate));
   if (id === undefined) return () => value;

@@ -5,7 +5,7 @@ import { openBot, type openEmbedded, poolSize } from './workbench';
 type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 
 /** Concurrent requests during setup. */
-const lanes = 8;
+const concurrency = 8;
 
 /** Bot with a chat user and conversations in which the user takes part. */
 export interface Conversations {
@@ -58,7 +58,7 @@ export async function openConversations(platform: Platform, count: number): Prom
   const { user, key } = await post<{ user: { id: string }; key: string }>(platform.url, `${path}/users`);
   const userHeaders = { 'x-user-key': key };
   const ids: string[] = [];
-  const lane = async () => {
+  const worker = async () => {
     while (ids.length < count) {
       const { conversation } = await post<{ conversation: { id: string } }>(
         platform.url,
@@ -68,7 +68,7 @@ export async function openConversations(platform: Platform, count: number): Prom
       ids.push(conversation.id);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   return { botId, userId: user.id, path, headers, userHeaders, ids: ids.slice(0, count) };
 }
 
@@ -101,7 +101,12 @@ export async function fillConversation(
 }
 
 /** Raw HTTP request that posts a message of the conversation's user by the chat endpoint. */
-export function saying(path: string, headers: Record<string, string>, conversationId: string, text: string): string {
+export function messageRequest(
+  path: string,
+  headers: Record<string, string>,
+  conversationId: string,
+  text: string,
+): string {
   const body = JSON.stringify({ conversationId, payload: { type: 'text', text } });
   return httpRequest(`POST ${path}/messages`, headers, body);
 }

@@ -45,7 +45,7 @@ async function statusOf(outgoing: ClientRequest): Promise<string> {
 async function sendBodies(disturbance: Disturbance & { kind: 'bodies' }): Promise<void> {
   const body = await readFile(disturbance.bodyFile);
   const headers = { ...disturbance.headers, 'content-type': 'application/json', 'content-length': body.length };
-  const lane = async () => {
+  const worker = async () => {
     while (!isStopping) {
       const outgoing = request({ ...targetOf(disturbance), headers });
       const answered = statusOf(outgoing);
@@ -53,7 +53,7 @@ async function sendBodies(disturbance: Disturbance & { kind: 'bodies' }): Promis
       count(await answered);
     }
   };
-  await Promise.all(Array.from({ length: disturbance.connections }, lane));
+  await Promise.all(Array.from({ length: disturbance.connections }, worker));
 }
 
 /** Sends one byte of a chunked body on each socket, stays silent, and reconnects after being disconnected. */
@@ -62,7 +62,7 @@ async function holdSockets({ url, line, headers, sockets }: Disturbance & { kind
   const all = { ...headers, 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   const head = `${line} HTTP/1.1\r\nhost: bench\r\n${lines.join('\r\n')}\r\n\r\n1\r\n{\r\n`;
-  const lane = async () => {
+  const worker = async () => {
     while (!isStopping) {
       const socket = connect(Number(port), hostname);
       socket.on('error', () => undefined);
@@ -75,7 +75,7 @@ async function holdSockets({ url, line, headers, sockets }: Disturbance & { kind
       count('closed');
     }
   };
-  await Promise.all(Array.from({ length: sockets }, lane));
+  await Promise.all(Array.from({ length: sockets }, worker));
 }
 
 const disturbance = JSON.parse(process.env['DISTURBANCE'] ?? 'null') as Disturbance;

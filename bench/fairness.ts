@@ -85,9 +85,9 @@ function report(
   });
   const p99 = (rounds: LoadResult[]) => rounds.map(({ p99Ms }) => p99Ms);
   const ratio = pairedRatio(p99(beside), p99(alone));
-  const asked = probe === 'read' ? 'GET /v1/files/{id}' : 'PUT /v1/files';
+  const request = probe === 'read' ? 'GET /v1/files/{id}' : 'PUT /v1/files';
   return {
-    title: `${title}; others send ${asked} by ${probeConnections} connections, ${alone.length} rounds of ${seconds} s`,
+    title: `${title}; others send ${request} by ${probeConnections} connections, ${alone.length} rounds of ${seconds} s`,
     rows: [row('alone', alone), row('beside it', beside)],
     aims: [
       { name: 'p99 beside it / alone', value: ratio.median, spread: [ratio.lowest, ratio.highest], below: ambition },

@@ -9,7 +9,7 @@ import { markdown } from './corpus';
 import type { LoopBlock } from './loop-watch';
 import { peaks, residentMb } from './memory';
 import type { Result } from './result';
-import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
 import type { Session } from './session';
 import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
 
@@ -46,17 +46,17 @@ export async function benchIndexing(bench: Workbench, threads: number): Promise<
   // The model truncates longer texts.
   const windows = texts.flatMap((text) => textWindows(text, windowCharacters));
   const sides = [await startProduct(bench, document, threads), await startModel(bench, windows, threads)];
-  const turns = await takeTurns(session, sides, options.rounds, (side) => measure(side, texts.length));
+  const measured = await alternate(session, sides, options.rounds, (side) => measure(side, texts.length));
   return [
     {
       title: `Embedded mode: indexing of Markdown, embedding threads: ${threads}; ${options.rounds} rounds of ${texts.length} chunks`,
-      rows: sides.map((side, i) => toRow(side, turns[i]!, 'chunk')),
-      aims: compareSpeed({ name: 'indexing / bare model', atLeast: 0.9 }, turns[0]!, turns[1]!),
+      rows: sides.map((side, i) => toRow(side, measured[i]!, 'chunk')),
+      aims: compareSpeed({ name: 'indexing / bare model', atLeast: 0.9 }, measured[0]!, measured[1]!),
       notes: [
         `The model receives each chunk in windows within its input limit: ${windows.length} for ${texts.length} chunks.`,
       ],
       errors: [],
-      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, measured[i]!])),
     },
   ];
 }

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDistributed } from '@parley/testing/running-platform';
-import { type Conversations, openConversations, openListeners, saying } from './conversations';
+import { type Conversations, openConversations, openListeners, messageRequest } from './conversations';
 import { residentMb } from './memory';
 import { newDatabase, productSide, type Recordings, recordOperations, startBare } from './operations';
 import { PostgresTap } from './postgres-tap';
 import type { Result, Row } from './result';
-import { type Round, type Side, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, alternate, timed, toRow } from './rounds';
 import { SseConnection, markOf } from './sse-connection';
 import { median, pairedRatio } from './statistics';
-import { type Heard, SteadyLoader } from './steady-load';
+import { type FrameLatencies, SteadyLoader } from './steady-load';
 import { newLogFile, openEmbedded, productEnv, type Workbench } from './workbench';
 
 type Mode = 'Embedded' | 'Distributed';
 type Platform = Awaited<ReturnType<typeof openEmbedded>> & { nats?: { pid: number } };
-type HeardRound = Heard & Round;
+type FrameRound = FrameLatencies & Round;
 
 const idleStreams = 2_000;
 /** A bot may have 5 % of all streams. */
@@ -87,14 +87,15 @@ async function compare(
       const names = ids.slice(0, conversations);
       const heard = names.flatMap((id) => Array<string>(listeners).fill(id));
       const listenerOf = await listenersOf(url, scene, heard);
-      const streams = await openStreams(url, path, listenerOf, heard, loader.heard);
-      const request = (number: number) => saying(path, userHeaders, names[number % names.length]!, markOf(number));
+      const streams = await openStreams(url, path, listenerOf, heard, loader.onFrame);
+      const request = (number: number) =>
+        messageRequest(path, userHeaders, names[number % names.length]!, markOf(number));
       const run = (duration: number) =>
         loader.run({ url, connections, seconds: duration, perSecond, request, listeners });
       return { streams, run };
     }),
   );
-  const turns = await takeTurns(session, sides, rounds, async (side): Promise<HeardRound> => {
+  const measured = await alternate(session, sides, rounds, async (side): Promise<FrameRound> => {
     const { run } = ready[sides.indexOf(side)]!;
     await run(warmUpSeconds);
     return timed(side, () => run(seconds));
@@ -102,13 +103,13 @@ async function compare(
   ready.forEach(({ streams }) => streams.forEach((stream) => stream.close()));
   await sleep(settleMs);
 
-  const p95 = turns.map((side) => side.map(({ p95Ms }) => p95Ms)) as [number[], number[]];
+  const p95 = measured.map((side) => side.map(({ p95Ms }) => p95Ms)) as [number[], number[]];
   const ratio = pairedRatio(...p95);
   const name = mode.toLowerCase();
   return {
     title: `${mode} mode: from a message to its listeners, ${title}; ${perSecond} messages a second, ${rounds} rounds of ${seconds} s`,
     rows: sides.map((side, i) =>
-      toRow(side, turns[i]!, 'frame', {
+      toRow(side, measured[i]!, 'frame', {
         'p50 ms': ({ p50Ms }) => p50Ms,
         'p95 ms': ({ p95Ms }) => p95Ms,
         'p99 ms': ({ p99Ms }) => p99Ms,
@@ -131,9 +132,9 @@ async function compare(
       'Bare: one process that runs the same SQL and writes the frame to its own listeners, without a bus.',
     ],
     errors: sides.flatMap((side, i) =>
-      turns[i]!.flatMap(({ firstError }) => (firstError ? [`${side.name}: ${firstError}`] : [])),
+      measured[i]!.flatMap(({ firstError }) => (firstError ? [`${side.name}: ${firstError}`] : [])),
     ),
-    rounds: Object.fromEntries(sides.map((side, i) => [side.name, turns[i]!])),
+    rounds: Object.fromEntries(sides.map((side, i) => [side.name, measured[i]!])),
   };
 }
 
@@ -153,13 +154,13 @@ async function openStreams(
 ): Promise<SseConnection[]> {
   const streams: SseConnection[] = [];
   const waiting = ids.entries();
-  const lane = async () => {
+  const worker = async () => {
     for (const [stream, id] of waiting) {
       const listen = `${path}/conversations/${id}/listen`;
       streams.push(await SseConnection.open(url, listen, listenerOf(stream), onMark));
     }
   };
-  await Promise.all(Array.from({ length: openersAtOnce }, lane));
+  await Promise.all(Array.from({ length: openersAtOnce }, worker));
   return streams;
 }
 

@@ -1,7 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { HttpConnection } from './http-connection';
 
-export interface Load {
+export interface LoadOptions {
   url: string;
   connections: number;
   seconds: number;
@@ -20,20 +20,20 @@ export interface LoadResult {
 }
 
 /** Closed-loop load: each connection sends its next request after the previous answer. */
-export async function runLoad({ url, connections, seconds, next }: Load): Promise<LoadResult> {
+export async function runLoad({ url, connections, seconds, next }: LoadOptions): Promise<LoadResult> {
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(url)));
-  const lanes = open.map((connection) => async () => {
+  const senders = open.map((connection) => async () => {
     const status = await connection.send(next());
     return status < 200 || status > 299 ? `answered ${status}` : undefined;
   });
-  const result = await runLanes(lanes, seconds);
+  const result = await runConcurrently(senders, seconds);
   open.forEach((connection) => connection.close());
   return { ...result, bodyBytes: open.reduce((total, connection) => total + connection.bodyBytes, 0) };
 }
 
-/** Runs each lane in a loop, concurrently. A lane returns a problem to count, or throws to end the run. */
-export async function runLanes(
-  lanes: (() => Promise<string | undefined | void>)[],
+/** Runs each task in a loop, concurrently. A task returns a problem to count, or throws to end the run. */
+export async function runConcurrently(
+  tasks: (() => Promise<string | undefined | void>)[],
   seconds: number,
 ): Promise<LoadResult> {
   const latenciesUs = createHistogram();
@@ -54,7 +54,7 @@ export async function runLanes(
       if (problem) note(problem);
     }
   };
-  await Promise.all(lanes.map((work) => repeat(work).catch((error: Error) => note(error.message))));
+  await Promise.all(tasks.map((work) => repeat(work).catch((error: Error) => note(error.message))));
   const elapsedMs = performance.now() - start;
   const count = Number(latenciesUs.count);
   return {

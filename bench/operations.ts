@@ -7,7 +7,7 @@ import type { Layers } from './cpu';
 import { httpRequest, type LoadResult, runLoad } from './load';
 import type { PostgresTap } from './postgres-tap';
 import type { Aim, Result } from './result';
-import { type Round, type Side, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, alternate, timed, toRow } from './rounds';
 import { openBare, poolSize, type Workbench } from './workbench';
 
 /** Request template that is sent repeatedly, each time with another `given`. All givens have the same length. */
@@ -48,12 +48,12 @@ export async function compareOperation<C extends Candidate>(
 ): Promise<Result> {
   const { name, title, rows = 1, connections } = operation;
   const warmUpSeconds = Math.min(longestWarmUp, seconds / 2);
-  const turns = await takeTurns(session, sides, rounds, async (side, isWarmUp) => {
+  const measured = await alternate(session, sides, rounds, async (side, isWarmUp) => {
     await prepare?.(side);
     await side.run(name, warmUpSeconds);
     return timed(side, async () => inRows(rows, await side.run(name, isWarmUp ? warmUpSeconds : seconds)));
   });
-  const of = (side: C) => turns[sides.indexOf(side)]!;
+  const of = (side: C) => measured[sides.indexOf(side)]!;
   return {
     title: `${mode} mode: ${title}; ${connections} connections, ${rounds} rounds of ${seconds} s`,
     rows: sides.map((side) =>
@@ -143,13 +143,13 @@ export function httpLoad(url: string, operations: Operation[]): Candidate['run']
 
 export async function recordOperations(tap: PostgresTap, url: string, operations: Operation[]): Promise<Recordings> {
   const recordings: Recordings = {};
-  let asked = 0;
+  let sent = 0;
   for (const operation of operations) {
     const { name, given } = operation;
     // Warm-up: the first request fills the caches of the service.
-    await ask(url, operation, given(++asked));
+    await ask(url, operation, given(++sent));
     tap.clear();
-    const seen = given(++asked);
+    const seen = given(++sent);
     const answer = await ask(url, operation, seen);
     const units = tap.unitsWith(seen);
     if (units.length === 0) throw new Error(`The Postgres tap recorded no statements for ${name}.`);

@@ -75,11 +75,11 @@ export function readOptions(args: string[], now = new Date()): Options {
 
 function readParts(text: string | undefined): Part[] {
   if (text === undefined) return [...parts];
-  const wanted = text.split(',').map((name) => name.trim());
-  const unknown = wanted.filter((name) => !parts.some((part) => part === name));
+  const requested = text.split(',').map((name) => name.trim());
+  const unknown = requested.filter((name) => !parts.some((part) => part === name));
   if (unknown.length > 0)
     throw new Error(`--only: unknown part ${unknown.join(', ')}. Known parts: ${parts.join(', ')}.`);
-  return parts.filter((part) => wanted.includes(part));
+  return parts.filter((part) => requested.includes(part));
 }
 
 function readNumber(name: string, text: string | undefined, fallback: number): number {

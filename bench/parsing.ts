@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type DrawnText, pageHeight, pdfOf } from '@parley/testing/pdf';
 import { markdown } from './corpus';
 import type { Result } from './result';
-import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
 import { openBare, type Workbench } from './workbench';
 
 const linesOnPage = 46;
@@ -22,15 +22,15 @@ export async function benchParsing(bench: Workbench): Promise<Result[]> {
     await startReader(bench, 'Parley’s parser', { FILE: file, READER: 'product' }),
     await startReader(bench, 'bare pdfjs-dist', { FILE: file, READER: 'bare' }),
   ];
-  const turns = await takeTurns(session, sides, options.rounds, (side) => measure(side, pages.length));
+  const measured = await alternate(session, sides, options.rounds, (side) => measure(side, pages.length));
   return [
     {
       title: `Parsing of a PDF; ${options.rounds} rounds of ${pages.length} pages`,
-      rows: sides.map((side, i) => toRow(side, turns[i]!, 'page')),
-      aims: compareSpeed({ name: 'parsing / bare pdfjs-dist', atLeast: 0.8 }, turns[0]!, turns[1]!),
+      rows: sides.map((side, i) => toRow(side, measured[i]!, 'page')),
+      aims: compareSpeed({ name: 'parsing / bare pdfjs-dist', atLeast: 0.8 }, measured[0]!, measured[1]!),
       notes: ['Bare: getTextContent() of each page without further processing.'],
       errors: [],
-      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, measured[i]!])),
     },
   ];
 }

@@ -118,27 +118,27 @@ class MessageReader {
 }
 
 class Fields {
-  private place = 0;
+  private offset = 0;
 
   constructor(private readonly body: Buffer) {}
 
   text(): string {
-    const end = this.body.indexOf(0, this.place);
-    const text = this.body.toString('utf8', this.place, end);
-    this.place = end + 1;
+    const end = this.body.indexOf(0, this.offset);
+    const text = this.body.toString('utf8', this.offset, end);
+    this.offset = end + 1;
     return text;
   }
 
   int16(): number {
-    this.place += 2;
-    return this.body.readInt16BE(this.place - 2);
+    this.offset += 2;
+    return this.body.readInt16BE(this.offset - 2);
   }
 
   value(): string | null {
-    const length = this.body.readInt32BE(this.place);
-    this.place += 4;
+    const length = this.body.readInt32BE(this.offset);
+    this.offset += 4;
     if (length < 0) return null;
-    this.place += length;
-    return this.body.toString('utf8', this.place - length, this.place);
+    this.offset += length;
+    return this.body.toString('utf8', this.offset - length, this.offset);
   }
 }

@@ -74,8 +74,8 @@ interface Recovery {
   failures: number;
 }
 
-async function killOnce(fleet: Fleet, name: AppName, place: number, ask: () => Promise<boolean>): Promise<Recovery> {
-  const replica = fleet.replicas(name)[place]!;
+async function killOnce(fleet: Fleet, name: AppName, index: number, ask: () => Promise<boolean>): Promise<Recovery> {
+  const replica = fleet.replicas(name)[index]!;
   const probes: Probe[] = [];
   const underWay = new Set<Promise<void>>();
   let isOver = false;
@@ -132,12 +132,12 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     files: get(`/v1/files/${file.id}`),
     tables: get('/v1/tables'),
     chat: get(`/v1/chat/users/${user.id}`),
-    'files-worker': oneAtATime(index),
+    'files-worker': shareRunningCall(index),
   };
 }
 
 /** Serialises calls: concurrent indexing would measure throughput instead of recovery. */
-function oneAtATime(work: () => Promise<boolean>): () => Promise<boolean> {
+function shareRunningCall(work: () => Promise<boolean>): () => Promise<boolean> {
   let last: Promise<boolean> = Promise.resolve(true);
   let waiting = 0;
   return () => {

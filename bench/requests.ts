@@ -6,7 +6,7 @@ import { httpRequest, type LoadResult, runLoad } from './load';
 import type { Options } from './options';
 import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
-import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
 import { newLogFile, openBare, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 
 const seededFiles = 100;
@@ -56,10 +56,10 @@ async function compare(
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const operation of (['read', 'write'] as const).filter((part) => options.only.includes(part))) {
-    const turns = await takeTurns(session, sides, options.rounds, (side, isWarmUp) =>
+    const measured = await alternate(session, sides, options.rounds, (side, isWarmUp) =>
       measure(side, operation, options, isWarmUp),
     );
-    const of = (side: Candidate) => turns[sides.indexOf(side)]!;
+    const of = (side: Candidate) => measured[sides.indexOf(side)]!;
     results.push({
       title: `${mode}: ${titles[operation]}; ${options.connections} connections, ${options.rounds} rounds of ${options.seconds} s`,
       rows: sides.map((side) =>

@@ -10,7 +10,7 @@ export const kinds = ['wording', 'paraphrase', 'identifier', 'keyword', 'typo', 
 /** Search may be tuned with `tune` only; `held-out` is for the last measurement. */
 export const splits = ['tune', 'held-out'] as const;
 
-export interface Question {
+export interface RetrievalQuery {
   id: string;
   question: string;
   answers: string[];
@@ -19,7 +19,7 @@ export interface Question {
 }
 
 /** Reads the test set described in bench/retrieval/README.md. */
-export async function readRetrievalSet(): Promise<{ passages: Passage[]; questions: Question[] }> {
+export async function readRetrievalSet(): Promise<{ passages: Passage[]; questions: RetrievalQuery[] }> {
   const read = async (name: string) => JSON.parse(await readFile(`bench/retrieval/${name}.json`, 'utf8')) as unknown;
-  return { passages: (await read('passages')) as Passage[], questions: (await read('questions')) as Question[] };
+  return { passages: (await read('passages')) as Passage[], questions: (await read('questions')) as RetrievalQuery[] };
 }

@@ -5,14 +5,14 @@ import { documentTerms, queryTerms } from '@parley/passages/lexicon';
 import type { PassageHit, PassageQuery } from '@parley/passages/passage-index';
 import { PointBlock } from '@parley/passages/point-block';
 import type { Result, Row } from './result';
-import { kinds, type Passage, type Question, readRetrievalSet } from './retrieval-set';
+import { kinds, type Passage, type RetrievalQuery, readRetrievalSet } from './retrieval-set';
 import type { Session } from './session';
 import type { Workbench } from './workbench';
 
-type Finding = string[];
-interface Asked {
-  question: Question;
-  found: Record<'dense' | 'lexical' | 'hybrid', Finding>;
+type PassageIds = string[];
+interface SearchedQuery {
+  question: RetrievalQuery;
+  found: Record<'dense' | 'lexical' | 'hybrid', PassageIds>;
 }
 
 const batchSize = 32;
@@ -28,12 +28,12 @@ export async function benchRetrieval({ session, options }: Workbench): Promise<R
   session.keep({ stop: () => embedder.close() });
   const points = toPoints(passages, await embedAll(session, embedder, texts(passages)));
   const vectors = await embedAll(session, embedder, texts(chosen));
-  const asked: Asked[] = [];
+  const searched: SearchedQuery[] = [];
   for (const [i, question] of chosen.entries()) {
-    asked.push({ question, found: await search(points, question.question, vectors[i]!) });
+    searched.push({ question, found: await search(points, question.question, vectors[i]!) });
   }
 
-  const rows = (['dense', 'lexical', 'hybrid'] as const).map((way) => toRow(way, asked));
+  const rows = (['dense', 'lexical', 'hybrid'] as const).map((way) => toRow(way, searched));
   const [dense, lexical, hybrid] = rows.map(({ figures }) => figures[recallName]!) as [number, number, number];
   return [
     {
@@ -55,7 +55,7 @@ export async function benchRetrieval({ session, options }: Workbench): Promise<R
 
 const recallName = `recall@${recallAmong}`;
 
-function texts(items: (Passage | Question)[]): string[] {
+function texts(items: (Passage | RetrievalQuery)[]): string[] {
   return items.map((item) => ('text' in item ? item.text : item.question));
 }
 
@@ -77,7 +77,7 @@ function toPoints(passages: Passage[], vectors: Float32Array[]): PointBlock {
   return PointBlock.of(points);
 }
 
-async function search(points: PointBlock, text: string, vector: Float32Array): Promise<Asked['found']> {
+async function search(points: PointBlock, text: string, vector: Float32Array): Promise<SearchedQuery['found']> {
   const terms = queryTerms(text);
   return {
     dense: (await rank(points, { vector, limit: mostHits })).map(({ id }) => id),
@@ -93,7 +93,7 @@ function rank(points: PointBlock, query: PassageQuery): Promise<PassageHit[]> {
 }
 
 /** HybridRanking has no lexical-only mode: the lexical rank is the fused score without the dense part. */
-async function rankByWords(points: PointBlock, query: PassageQuery): Promise<Finding> {
+async function rankByWords(points: PointBlock, query: PassageQuery): Promise<PassageIds> {
   const dense = await rank(points, { ...query, terms: undefined });
   const ofDense = new Map(dense.map(({ id }, position) => [id, 1 / (rankConstant + position + 1)]));
   const fused = await rank(points, query);
@@ -104,20 +104,22 @@ async function rankByWords(points: PointBlock, query: PassageQuery): Promise<Fin
     .map(({ id }) => id);
 }
 
-function toRow(way: keyof Asked['found'], asked: Asked[]): Row {
-  const recall = (of: Asked[]) => mean(of.map(({ question, found }) => recallOf(question, found[way])));
-  const ofKinds = kinds.map((kind) => [kind, recall(asked.filter(({ question }) => question.kind === kind))] as const);
-  const reciprocalRank = mean(asked.map(({ question, found }) => reciprocalRankOf(question, found[way])));
-  const figures = { [recallName]: recall(asked), [`MRR@${mostHits}`]: reciprocalRank };
+function toRow(way: keyof SearchedQuery['found'], searched: SearchedQuery[]): Row {
+  const recall = (of: SearchedQuery[]) => mean(of.map(({ question, found }) => recallOf(question, found[way])));
+  const ofKinds = kinds.map(
+    (kind) => [kind, recall(searched.filter(({ question }) => question.kind === kind))] as const,
+  );
+  const reciprocalRank = mean(searched.map(({ question, found }) => reciprocalRankOf(question, found[way])));
+  const figures = { [recallName]: recall(searched), [`MRR@${mostHits}`]: reciprocalRank };
   return { name: way, figures: { ...figures, ...Object.fromEntries(ofKinds) } };
 }
 
-function recallOf({ answers }: Question, found: Finding): number {
+function recallOf({ answers }: RetrievalQuery, found: PassageIds): number {
   const first = found.slice(0, recallAmong);
   return answers.filter((answer) => first.includes(answer)).length / answers.length;
 }
 
-function reciprocalRankOf({ answers }: Question, found: Finding): number {
+function reciprocalRankOf({ answers }: RetrievalQuery, found: PassageIds): number {
   const position = found.findIndex((id) => answers.includes(id));
   return position < 0 ? 0 : 1 / (position + 1);
 }

@@ -26,7 +26,7 @@ const settleMs = 200;
  * Runs the sides alternately, forward and backward, so that noise of the machine affects all. The first round is a
  * warm-up and not counted. Returns the rounds of each side, in the order of the sides.
  */
-export async function takeTurns<S extends Side, R>(
+export async function alternate<S extends Side, R>(
   session: Session,
   sides: S[],
   rounds: number,

@@ -4,7 +4,7 @@ import { Fleet } from '../test/faults/fleet';
 import { markdown } from './corpus';
 import { httpRequest, type LoadResult, runLoad } from './load';
 import type { Result, Row } from './result';
-import { type Decision, type Lag, type Scaling, wantedReplicas } from './wanted-replicas';
+import { type Decision, type Lag, type Scaling, simulateAutoscaler } from './autoscaler';
 import type { Workbench } from './workbench';
 
 /** One thread, so that a second worker has the second core. */
@@ -34,7 +34,7 @@ export async function benchScale(bench: Workbench): Promise<Result[]> {
     const { filesPerSecond, lags } = await indexAll(fleet, files);
     await fleet.stop();
     workers.push({ name: `${count} of the worker`, figures: { 'files a second': filesPerSecond } });
-    if (count === 1) decisions = wantedReplicas(lags, scaling);
+    if (count === 1) decisions = simulateAutoscaler(lags, scaling);
   }
   for (const count of [1, 2]) {
     session.checkpoint();

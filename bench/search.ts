@@ -7,7 +7,7 @@ import type { PassagePoint } from '@parley/passages/passage-index';
 import { toUnit } from '@parley/passages/vectors';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { createEmptyDatabase } from '@parley/testing/test-database';
-import { httpRequest, runLanes, runLoad } from './load';
+import { httpRequest, runConcurrently, runLoad } from './load';
 import { residentMb } from './memory';
 import type { Result, Row } from './result';
 import { openBot, openEmbedded, type Workbench } from './workbench';
@@ -119,17 +119,17 @@ async function scanned(count: number, vector: Float32Array, seconds: number): Pr
     }
     return best;
   };
-  const { p50Ms } = await runLanes([() => Promise.resolve(scan() > 1e9 ? 'too near' : undefined)], seconds);
+  const { p50Ms } = await runConcurrently([() => Promise.resolve(scan() > 1e9 ? 'too near' : undefined)], seconds);
   return p50Ms;
 }
 
 async function fill(files: Database, botId: string, passages: number): Promise<void> {
   const points = new LocalIndexRepository(files);
   const batches = Array.from({ length: passages / passagesInFile }, (_, number) => number).values();
-  const lane = async () => {
+  const worker = async () => {
     for (const number of batches) await writeFile(files, points, botId, number);
   };
-  await Promise.all([lane(), lane(), lane()]);
+  await Promise.all([worker(), worker(), worker()]);
 }
 
 async function writeFile(files: Database, points: LocalIndexRepository, botId: string, number: number): Promise<void> {
@@ -149,7 +149,7 @@ async function writeFile(files: Database, points: LocalIndexRepository, botId: s
      FROM unnest($4::uuid[], $5::text[]) WITH ORDINALITY AS passage (id, content, place)`,
     [fileId, version, botId, ids, texts],
   );
-  await points.write(
+  await points.upsertPoints(
     botId,
     model,
     texts.map((text, i): PassagePoint => {

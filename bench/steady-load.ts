@@ -12,7 +12,7 @@ export interface SteadyLoad {
   listeners: number;
 }
 
-export interface Heard {
+export interface FrameLatencies {
   count: number;
   perSecond: number;
   /** Latency from the due time of a request until a listener receives its frame. */
@@ -34,12 +34,12 @@ export class SteadyLoader {
   constructor(private readonly patienceMs = 5_000) {}
 
   /** Callback for each received frame, by request number. Late frames of earlier rounds are ignored. */
-  readonly heard = (number: number): void => {
+  readonly onFrame = (number: number): void => {
     const dueAt = this.dueAt[number - this.first];
     if (dueAt !== undefined) this.latenciesUs.record(microseconds(performance.now() - dueAt));
   };
 
-  async run({ url, connections, seconds, perSecond, request, listeners }: SteadyLoad): Promise<Heard> {
+  async run({ url, connections, seconds, perSecond, request, listeners }: SteadyLoad): Promise<FrameLatencies> {
     const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(url)));
     const latenessUs = createHistogram();
     const idle = [...open];

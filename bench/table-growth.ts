@@ -2,7 +2,7 @@ import { createEmptyDatabase } from '@parley/testing/test-database';
 import { openPool } from './bare-sql';
 import { httpRequest, type LoadResult, runLoad } from './load';
 import type { Aim, Result, Row } from './result';
-import { type Side, takeTurns } from './rounds';
+import { type Side, alternate } from './rounds';
 import { median, pairedRatio } from './statistics';
 import { blockName, cityName, columns, fillTable, firstNewBlock, rowsInBlock, rowsOf } from './table-rows';
 import { openBot, openEmbedded, poolSize, type Workbench } from './workbench';
@@ -19,7 +19,7 @@ interface GrowthQuery {
   aim: number;
   isInsert?: boolean;
   /** Path suffix and body for a table of the given number of rows. */
-  ask: (rows: number) => { path: string; body?: object };
+  request: (rows: number) => { path: string; body?: object };
 }
 
 const find = (filter?: object) => ({ path: '/rows/find', body: { filter } });
@@ -27,27 +27,27 @@ const anyOf = (count: number) => Math.floor(Math.random() * count);
 const anyBlock = (rows: number) => blockName(anyOf(rows / rowsInBlock));
 let inserted = 0;
 
-const questions: GrowthQuery[] = [
+const queries: GrowthQuery[] = [
   {
     name: `insert of ${rowsInBlock} rows`,
     aim: 1.5,
     isInsert: true,
-    ask: () => ({ path: '/rows', body: { rows: rowsOf(blockName(firstNewBlock + ++inserted)) } }),
+    request: () => ({ path: '/rows', body: { rows: rowsOf(blockName(firstNewBlock + ++inserted)) } }),
   },
-  { name: 'get by id', aim: 1.5, ask: (rows) => ({ path: `/row?id=${1 + anyOf(rows)}` }) },
-  { name: 'find by key column', aim: 1.5, ask: (rows) => find({ key: `${anyBlock(rows)}/${anyOf(rowsInBlock)}` }) },
-  { name: 'first page', aim: 1.5, ask: () => find() },
+  { name: 'get by id', aim: 1.5, request: (rows) => ({ path: `/row?id=${1 + anyOf(rows)}` }) },
+  { name: 'find by key column', aim: 1.5, request: (rows) => find({ key: `${anyBlock(rows)}/${anyOf(rowsInBlock)}` }) },
+  { name: 'first page', aim: 1.5, request: () => find() },
   {
     name: 'equality that one row has',
     aim: 3,
-    ask: (rows) => find({ name: `Customer ${anyBlock(rows)} number ${anyOf(rowsInBlock)}` }),
+    request: (rows) => find({ name: `Customer ${anyBlock(rows)} number ${anyOf(rowsInBlock)}` }),
   },
-  { name: 'equality that 1 row in 100 has', aim: 3, ask: () => find({ city: cityName(anyOf(100)) }) },
-  { name: 'equality that 1 row in 2 has', aim: 3, ask: () => find({ isActive: true }) },
+  { name: 'equality that 1 row in 100 has', aim: 3, request: () => find({ city: cityName(anyOf(100)) }) },
+  { name: 'equality that 1 row in 2 has', aim: 3, request: () => find({ isActive: true }) },
 ];
 
 interface Candidate extends Side {
-  question: GrowthQuery;
+  query: GrowthQuery;
   rows: number;
 }
 
@@ -66,25 +66,25 @@ export async function benchTableGrowth(bench: Workbench): Promise<Result[]> {
   const pool = openPool({ databaseUrl: database.url, poolSize }, 'tables');
   session.keep({ stop: () => pool.end() });
 
-  const sides = questions.flatMap((question) =>
+  const sides = queries.flatMap((query) =>
     sizes.map((rows): Candidate => ({
-      name: `${question.name}, ${formatted(rows)} rows`,
+      name: `${query.name}, ${formatted(rows)} rows`,
       url: platform.url,
       layers: {},
       processes: platform.pids,
-      question,
+      query,
       rows,
     })),
   );
-  const turns = await takeTurns(session, sides, options.rounds, async ({ url, question, rows }) => {
+  const measured = await alternate(session, sides, options.rounds, async ({ url, query, rows }) => {
     const next = () => {
-      const { path, body } = question.ask(rows);
+      const { path, body } = query.request(rows);
       const line = `${body ? 'POST' : 'GET'} /v1/tables/${tableOf(rows)}${path}`;
       return httpRequest(line, headers, body && JSON.stringify(body));
     };
-    const seconds = question.isInsert ? secondsOfInserts : Math.min(secondsOfReads, options.seconds);
+    const seconds = query.isInsert ? secondsOfInserts : Math.min(secondsOfReads, options.seconds);
     const result = await runLoad({ url, next, connections: 1, seconds });
-    if (question.isInsert) {
+    if (query.isInsert) {
       const number = 'SELECT number FROM "table" WHERE name = $1';
       await pool.query(`DELETE FROM row WHERE table_number = (${number}) AND id > $2`, [tableOf(rows), rows]);
       await pool.query('VACUUM row');
@@ -92,27 +92,27 @@ export async function benchTableGrowth(bench: Workbench): Promise<Result[]> {
     return result;
   });
 
-  const msOf = (question: GrowthQuery, rows: number) => {
-    const place = sides.findIndex((side) => side.question === question && side.rows === rows);
-    return turns[place]!.map(({ perSecond }: LoadResult) => 1000 / perSecond);
+  const msOf = (query: GrowthQuery, rows: number) => {
+    const index = sides.findIndex((side) => side.query === query && side.rows === rows);
+    return measured[index]!.map(({ perSecond }: LoadResult) => 1000 / perSecond);
   };
   return [
     {
       title: `Embedded mode: requests to tables of ten columns by their size; one at a time, ${options.rounds} rounds`,
-      rows: questions.map((question): Row => ({
-        name: question.name,
-        figures: Object.fromEntries(sizes.map((rows) => [`ms, ${formatted(rows)} rows`, median(msOf(question, rows))])),
+      rows: queries.map((query): Row => ({
+        name: query.name,
+        figures: Object.fromEntries(sizes.map((rows) => [`ms, ${formatted(rows)} rows`, median(msOf(query, rows))])),
       })),
-      aims: questions.map((question): Aim => {
-        const ratio = pairedRatio(msOf(question, sizes.at(-1)!), msOf(question, sizes[0]!));
+      aims: queries.map((query): Aim => {
+        const ratio = pairedRatio(msOf(query, sizes.at(-1)!), msOf(query, sizes[0]!));
         const { median: value, lowest, highest } = ratio;
-        return { name: `${question.name}, largest / smallest`, value, spread: [lowest, highest], below: question.aim };
+        return { name: `${query.name}, largest / smallest`, value, spread: [lowest, highest], below: query.aim };
       }),
       notes: [],
       errors: sides.flatMap(({ name }, i) =>
-        turns[i]!.flatMap(({ firstError }) => (firstError ? [`${name}: ${firstError}`] : [])),
+        measured[i]!.flatMap(({ firstError }) => (firstError ? [`${name}: ${firstError}`] : [])),
       ),
-      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, measured[i]!])),
     },
   ];
 }

@@ -49,18 +49,18 @@ export function rowsOf(block: string, count = rowsInBlock) {
 
 /** Fills an empty table with whole blocks from number 0, by the product's own insert statement. */
 export async function fillTable(databaseUrl: string, botId: string, name: string, rowCount: number): Promise<void> {
-  const lanes = 4;
-  const database = await Database.open({ url: databaseUrl, schema: 'tables', migrations: [], poolSize: lanes });
+  const concurrency = 4;
+  const database = await Database.open({ url: databaseUrl, schema: 'tables', migrations: [], poolSize: concurrency });
   try {
     const table = await new TableCatalog(new TablesRepository(database)).current(botId, name);
     const keyed = (row: object) =>
       Object.fromEntries(Object.entries(row).map(([column, value]) => [table.columns.get(column)!.key, value]));
     const rows = new RowsRepository();
     const blocks = Array.from({ length: rowCount / rowsInBlock }, (_, number) => blockName(number)).values();
-    const lane = async () => {
+    const worker = async () => {
       for (const block of blocks) await rows.insert(database, table, rowsOf(block).map(keyed));
     };
-    await Promise.all(Array.from({ length: lanes }, lane));
+    await Promise.all(Array.from({ length: concurrency }, worker));
     await database.query('VACUUM ANALYZE row');
   } finally {
     await database.close();

@@ -34,12 +34,12 @@ function cpuLine({ per, us }: CpuShare): string {
 function aimLine(aim: Aim): string {
   const { name, value, spread, unit = '', atLeast, below, ambition } = aim;
   const range = spread ? ` (${spread.map(formatted).join(' to ')})` : '';
-  const wanted = [
+  const clauses = [
     atLeast === undefined ? '' : `at least ${atLeast}${unit}`,
     below === undefined ? '' : `below ${below}${unit}`,
     ambition === undefined ? '' : `ambition ${ambition}${unit}`,
   ];
-  const aimed = wanted.filter(Boolean);
+  const aimed = clauses.filter(Boolean);
   const verdict = aimed.length > 0 ? `  aim: ${aimed.join(', ')}: ${isMet(aim) ? 'met' : 'MISSED'}` : '';
   return `  ${name}  ${formatted(value)}${unit}${range}${verdict}`;
 }

@@ -1,7 +1,7 @@
 import { startDistributed } from '@parley/testing/running-platform';
 import { copyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { BareSql, openPool } from './bare-sql';
-import { runLanes } from './load';
+import { runConcurrently } from './load';
 import {
   type Candidate as AnyCandidate,
   compareOperation,
@@ -39,7 +39,7 @@ const newBlock = (index: number) => blockName(firstNewBlock + index);
 
 function operationsOf({ options: { connections } }: Workbench, headers: Record<string, string> = {}): TableOperation[] {
   const line = (path: string) => () => `POST /v1/tables/${tableName}${path}`;
-  const insert = (name: string, rows: number, lanes: number): TableOperation => ({
+  const insert = (name: string, rows: number, connections: number): TableOperation => ({
     name,
     title: `POST /v1/tables/{table}/rows with ${rows === 1 ? 'one row' : `${rows} rows`} of ten columns`,
     line: line('/rows'),
@@ -47,7 +47,7 @@ function operationsOf({ options: { connections } }: Workbench, headers: Record<s
     given: newBlock,
     body: (block) => ({ rows: rowsOf(block, rows) }),
     rows,
-    connections: lanes,
+    connections,
     isFilling: true,
   });
   return [
@@ -179,8 +179,8 @@ function sqlSide(bench: Workbench, name: string, database: EmptyDatabase, record
     run: (operation, seconds) => {
       const { given, connections } = operations.find((one) => one.name === operation)!;
       const sql = new BareSql(pool, recordings[operation]!);
-      const lane = async () => void (await sql.run(given(++sent)));
-      return runLanes(Array<typeof lane>(connections).fill(lane), seconds);
+      const worker = async () => void (await sql.run(given(++sent)));
+      return runConcurrently(Array<typeof worker>(connections).fill(worker), seconds);
     },
   };
 }

@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import type { Result } from './result';
-import { type Round, type Side, compareSpeed, takeTurns, timed, toRow } from './rounds';
+import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
 import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
 
 const filesAtOnce = 4;
@@ -31,17 +31,17 @@ export async function benchUpload(bench: Workbench): Promise<Result[]> {
   const { session, options } = bench;
   const fileMb = Math.min(largestFileMb, 16 * options.seconds);
   const sides = [await startProduct(bench), await startBare(bench)];
-  const turns = await takeTurns(session, sides, options.rounds, (side) => measure(side, fileMb));
+  const measured = await alternate(session, sides, options.rounds, (side) => measure(side, fileMb));
   return [
     {
       title: `Embedded mode: uploads, ${filesAtOnce} at once of ${fileMb} MB; ${options.rounds} rounds`,
-      rows: sides.map((side, i) => toRow(side, turns[i]!, 'MB')),
-      aims: compareSpeed({ name: 'embedded / bare', atLeast: 0.7 }, turns[0]!, turns[1]!),
+      rows: sides.map((side, i) => toRow(side, measured[i]!, 'MB')),
+      aims: compareSpeed({ name: 'embedded / bare', atLeast: 0.7 }, measured[0]!, measured[1]!),
       notes: [],
       errors: sides.flatMap(({ name }, i) =>
-        turns[i]!.flatMap(({ errors }) => errors.map((error) => `${name}: ${error}`)),
+        measured[i]!.flatMap(({ errors }) => errors.map((error) => `${name}: ${error}`)),
       ),
-      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, turns[i]!])),
+      rounds: Object.fromEntries(sides.map(({ name }, i) => [name, measured[i]!])),
     },
   ];
 }
@@ -88,13 +88,13 @@ async function measure(side: Candidate, fileMb: number): Promise<UploadRound> {
     const start = performance.now();
     const waiting = urls.values();
     const errors: string[] = [];
-    const lane = async () => {
+    const worker = async () => {
       for (const url of waiting) {
         const status = await put(agent, url, sizeBytes);
         if (status !== 200) errors.push(`upload answered with status ${status}`);
       }
     };
-    await Promise.all(Array.from({ length: filesAtOnce }, lane));
+    await Promise.all(Array.from({ length: filesAtOnce }, worker));
     const count = fileMb * urls.length;
     return { count, perSecond: (1000 * count) / (performance.now() - start), errors };
   });

@@ -3,8 +3,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@botpress/client';
 import { lookup } from 'mime-types';
-import { endWithReader } from './closed-output';
-import { CommandFailed } from './command-failed';
+import { CommandFailed, endWithReader } from './output';
 import { readKeptFile } from './kept-file';
 
 const botName = 'demo';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CommandFailed } from './command-failed';
+import { CommandFailed } from './output';
 
 /** Data folder of the embedded mode. */
 export function dataFolder(): string {

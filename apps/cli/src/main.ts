@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { endWithReader } from './closed-output';
+import { endWithReader } from './output';
 import { runCommand } from './program';
 
 endWithReader();

@@ -2,7 +2,7 @@ import type { ErrorBody } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { parseKeyFile } from '@parley/secrets/key-file';
 import { operatorToken } from '@parley/secrets/token';
-import { CommandFailed } from './command-failed';
+import { CommandFailed } from './output';
 import { readKeptFile } from './kept-file';
 
 const setBoth = 'set PARLEY_URL and PARLEY_SECRET_KEY';

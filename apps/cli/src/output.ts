@@ -8,3 +8,14 @@ export interface Output {
 export function printResult({ out }: Output, result: unknown): void {
   out(`${typeof result === 'string' ? result : JSON.stringify(result, null, 2)}\n`);
 }
+
+/** Exits when the reader of standard output has closed the pipe, as in `… | head`. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+}
+
+/** A command that cannot succeed. Its message is printed without a stack trace, and the exit code is 1. */
+export class CommandFailed extends Error {}

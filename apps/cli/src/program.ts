@@ -1,6 +1,6 @@
 import tab from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
-import { CommandFailed } from './command-failed';
+import { CommandFailed } from './output';
 import { addAccountCommands } from './commands/accounts';
 import { addBackupCommands } from './commands/backup';
 import { addDeadLetterCommands } from './commands/dead-letters';

@@ -1,13 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { allOperations, missingRoutes } from '@parley/contracts/contracts';
+import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
-import type { GatewayConfig } from './config';
-import { DocsController } from './docs.controller';
+import { GatewayConfig } from './config';
+import { DocsModule } from './docs/docs.module';
 import { ForwardingModule } from './forwarding/forwarding.module';
-import { ListenController } from './listen.controller';
-import { Streams } from './listening/streams';
-import { RateLimitsModule } from './rate-limits.module';
+import { StreamsModule } from './streams/streams.module';
 
 /**
  * API gateway, the only public entry point: authenticates callers, validates input and forwards it to the owning
@@ -20,11 +19,11 @@ export class GatewayModule {
       module: GatewayModule,
       imports: [
         TransportModule.register({ name: 'gateway' }, config, platform),
-        RateLimitsModule.register(config),
+        ConfigModule.register(GatewayConfig, config),
         ForwardingModule.register(allOperations, missingRoutes),
+        DocsModule,
+        StreamsModule,
       ],
-      controllers: [DocsController, ListenController],
-      providers: [Streams],
     };
   }
 }

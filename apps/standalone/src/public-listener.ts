@@ -5,7 +5,7 @@ import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Connections } from '@parley/service/connections';
 import { newErrorId, toErrorBody } from '@parley/service/error-body';
 import { configureServer } from '@parley/service/http-app';
-import { rawAnswer } from '@parley/service/raw-answer';
+import { rawErrorResponse } from '@parley/service/raw-error-response';
 import { securityHeaders } from '@parley/service/security-headers';
 import { onWebSocket } from '@parley/service/web-sockets';
 
@@ -81,5 +81,5 @@ function refuse(request: IncomingMessage, response: ServerResponse): void {
 
 function refuseUpgrade(request: IncomingMessage, socket: Duplex): void {
   socket.on('error', () => undefined);
-  socket.end(rawAnswer(refusal(request), newErrorId()), () => socket.destroy());
+  socket.end(rawErrorResponse(refusal(request), newErrorId()), () => socket.destroy());
 }

@@ -17,8 +17,8 @@ export class FairSemaphore {
   private count = 0;
   private readonly countOf = new Map<string, number>();
   private readonly queues = new Map<string, (() => void)[]>();
-  private turns = 0;
-  private readonly turnOf = new Map<string, number>();
+  private starts = 0;
+  private readonly lastStartOf = new Map<string, number>();
 
   constructor(private readonly options: FairSemaphoreOptions) {}
 
@@ -39,7 +39,7 @@ export class FairSemaphore {
   /** Resolves with the release function, which is idempotent. Rejects like `run`. */
   async enter(tenant: string, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
-    if (this.hasPlaceFor(tenant) && !this.queues.has(tenant)) this.add(tenant, 1);
+    if (this.hasSlotFor(tenant) && !this.queues.has(tenant)) this.add(tenant, 1);
     else await this.wait(tenant, signal);
     let isIn = true;
     return () => {
@@ -50,7 +50,7 @@ export class FairSemaphore {
     };
   }
 
-  private hasPlaceFor(tenant: string): boolean {
+  private hasSlotFor(tenant: string): boolean {
     const { size, maxEach } = this.options;
     return this.count < size && (this.countOf.get(tenant) ?? 0) < maxEach;
   }
@@ -77,7 +77,7 @@ export class FairSemaphore {
   private admitNext(): void {
     let next: string | undefined;
     for (const tenant of this.queues.keys()) {
-      if (this.hasPlaceFor(tenant) && (next === undefined || this.isBefore(tenant, next))) next = tenant;
+      if (this.hasSlotFor(tenant) && (next === undefined || this.isBefore(tenant, next))) next = tenant;
     }
     if (next === undefined) return;
     const queue = this.queues.get(next)!;
@@ -89,7 +89,7 @@ export class FairSemaphore {
 
   private isBefore(one: string, other: string): boolean {
     const fewer = this.runningOf(one) - this.runningOf(other);
-    return fewer !== 0 ? fewer < 0 : (this.turnOf.get(one) ?? 0) < (this.turnOf.get(other) ?? 0);
+    return fewer !== 0 ? fewer < 0 : (this.lastStartOf.get(one) ?? 0) < (this.lastStartOf.get(other) ?? 0);
   }
 
   private runningOf(tenant: string): number {
@@ -99,7 +99,7 @@ export class FairSemaphore {
   private add(tenant: string, change: 1 | -1): void {
     this.count += change;
     const count = this.runningOf(tenant) + change;
-    if (change > 0) this.turnOf.set(tenant, (this.turns += 1));
+    if (change > 0) this.lastStartOf.set(tenant, (this.starts += 1));
     if (count > 0) this.countOf.set(tenant, count);
     else this.countOf.delete(tenant);
     this.forget(tenant);
@@ -111,6 +111,6 @@ export class FairSemaphore {
   }
 
   private forget(tenant: string): void {
-    if (!this.countOf.has(tenant) && !this.queues.has(tenant)) this.turnOf.delete(tenant);
+    if (!this.countOf.has(tenant) && !this.queues.has(tenant)) this.lastStartOf.delete(tenant);
   }
 }

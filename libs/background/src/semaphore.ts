@@ -23,14 +23,14 @@ export class Semaphore {
     const results: Result[] = [];
     const entries = items.entries();
     let failed = false;
-    const lane = async (): Promise<void> => {
+    const worker = async (): Promise<void> => {
       for (const [position, item] of entries) {
         if (failed) return;
         results[position] = await this.run(() => work(item), signal);
       }
     };
-    const lanes = Array.from({ length: Math.min(this.size, items.length) }, lane);
-    await Promise.all(lanes).catch((error: unknown) => {
+    const workers = Array.from({ length: Math.min(this.size, items.length) }, worker);
+    await Promise.all(workers).catch((error: unknown) => {
       failed = true;
       throw error;
     });

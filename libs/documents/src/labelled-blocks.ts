@@ -15,17 +15,17 @@ export async function* labelledBlocks(blocks: AsyncIterable<Block>, adviser: Adv
   if (window.length > 0) yield* relabel(window, await adviser.label(window.map(excerpt)));
 }
 
-function excerpt({ type, level, text }: Block, place: number): BlockExcerpt {
+function excerpt({ type, level, text }: Block, index: number): BlockExcerpt {
   const isWhole = text.length <= excerptCharacters;
-  return { number: place + 1, type, level, text: text.slice(0, excerptCharacters), isWhole };
+  return { number: index + 1, type, level, text: text.slice(0, excerptCharacters), isWhole };
 }
 
 function* relabel(window: Block[], advice?: WindowLabels): Generator<Block> {
   const labels = new Map(advice?.labels.map((label) => [label.number, label]));
   const boilerplate = new Set(advice?.boilerplate);
-  for (const [place, block] of window.entries()) {
-    if (boilerplate.has(place + 1)) continue;
-    const label = labels.get(place + 1);
+  for (const [index, block] of window.entries()) {
+    if (boilerplate.has(index + 1)) continue;
+    const label = labels.get(index + 1);
     const { text, pageNumber, headerLines } = block;
     if (!label) yield block;
     else

@@ -32,10 +32,10 @@ export async function* parseDocument(source: Source): AsyncGenerator<Block> {
 }
 
 function withProgress(blocks: Blocks, { onProgress }: Source): Blocks {
-  return Array.isArray(blocks) && onProgress ? tell(blocks as Block[], onProgress) : blocks;
+  return Array.isArray(blocks) && onProgress ? reportingProgress(blocks as Block[], onProgress) : blocks;
 }
 
-function* tell(blocks: Block[], onProgress: (part: number) => void): Generator<Block> {
+function* reportingProgress(blocks: Block[], onProgress: (part: number) => void): Generator<Block> {
   for (const [i, block] of blocks.entries()) {
     onProgress((i + 1) / blocks.length);
     yield block;

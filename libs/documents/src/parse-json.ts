@@ -12,19 +12,19 @@ const longestBlock = 100_000;
 export function* parseJson(text: string, onProgress?: (part: number) => void): Generator<Block> {
   let record: string[] = [];
   let length = 0;
-  let before: { root: number; place?: string | number } | undefined;
+  let before: { root: number; key?: string | number } | undefined;
   for (const value of readJson(text)) {
     const [first] = value.path;
     // Scalars of the outermost object are one record, each array element is a record of its own.
-    const place = value.path.length === 1 && typeof first === 'string' ? undefined : first;
-    const continues = before?.root === value.root && before.place === place;
+    const key = value.path.length === 1 && typeof first === 'string' ? undefined : first;
+    const continues = before?.root === value.root && before.key === key;
     if (record.length > 0 && (!continues || length > longestBlock)) {
       onProgress?.(value.end / text.length);
       yield { type: 'paragraph', text: record.join('\n') };
       record = [];
       length = 0;
     }
-    before = { root: value.root, place };
+    before = { root: value.root, key };
     const line = lineOf(value, typeof first === 'number' ? 1 : 0);
     record.push(line);
     length += line.length + 1;

@@ -95,12 +95,12 @@ export function* readJson(text: string): Generator<JsonValue> {
     }
     for (;;) {
       skip();
-      const place = path.at(-1);
-      if (place === undefined) {
+      const key = path.at(-1);
+      if (key === undefined) {
         root++;
         break;
       }
-      const closing = typeof place === 'number' ? ']' : '}';
+      const closing = typeof key === 'number' ? ']' : '}';
       const isParted = text[at] === ',';
       if (isParted) {
         at++;
@@ -112,7 +112,7 @@ export function* readJson(text: string): Generator<JsonValue> {
         continue;
       }
       if (!isParted) fail(`a comma or "${closing}"`);
-      if (typeof place === 'number') path[path.length - 1] = place + 1;
+      if (typeof key === 'number') path[path.length - 1] = key + 1;
       else yield* takeName();
       break;
     }

@@ -3,8 +3,8 @@ import { BlockWriter } from './block-writer';
 import { mostCells, mostTextCharacters } from './limits';
 
 /** Sparse tables: above this number of cells, with less than 5 % filled, empty cells are omitted. */
-const mostPlaces = 1_000_000;
-const mostPlacesForEachCell = 20;
+const maxPositions = 1_000_000;
+const maxPositionsPerCell = 20;
 
 interface Sheet {
   name: string;
@@ -55,8 +55,8 @@ export class Sheets {
 
 function rowsOf({ rows, columns }: Sheet): string[][] {
   const filled = rows.reduce((sum, row) => sum + row.size, 0);
-  const places = rows.length * columns.size;
-  if (places > mostPlaces && places > filled * mostPlacesForEachCell) return rows.map((row) => [...row.values()]);
+  const positions = rows.length * columns.size;
+  if (positions > maxPositions && positions > filled * maxPositionsPerCell) return rows.map((row) => [...row.values()]);
   const inOrder = [...columns].toSorted((a, b) => a - b);
   return rows.map((row) => inOrder.map((column) => row.get(column) ?? ''));
 }

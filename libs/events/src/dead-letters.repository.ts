@@ -13,7 +13,7 @@ export class DeadLettersRepository {
   constructor(private readonly database: Database) {}
 
   /** Idempotent: one dead letter per consumer and event. */
-  async add(consumer: string, event: EventMessage, attempts: number, reason: string): Promise<void> {
+  async insertDeadLetter(consumer: string, event: EventMessage, attempts: number, reason: string): Promise<void> {
     await this.database.query(
       `INSERT INTO dead_letter (id, consumer, event_id, subject, data, attempts, reason)
        VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -30,12 +30,12 @@ export class DeadLettersRepository {
     );
   }
 
-  async count(): Promise<number> {
+  async countDeadLetters(): Promise<number> {
     const [row] = await this.database.query<{ count: number }>('SELECT count(*)::int AS count FROM dead_letter');
     return row!.count;
   }
 
-  async list(limit: number): Promise<DeadLetter[]> {
+  async listNewest(limit: number): Promise<DeadLetter[]> {
     const rows = await this.database.query<DeadLetterRow>(
       `SELECT id, consumer, subject, reason, attempts, created_at AS "createdAt"
        FROM dead_letter ORDER BY id DESC LIMIT $1`,
@@ -45,7 +45,7 @@ export class DeadLettersRepository {
   }
 
   /** Deletes dead letters and passes their events on, in one transaction. */
-  async replay(
+  async deleteForReplay(
     id: string | undefined,
     handOn: (tx: Transaction, letters: { consumer: string; event: EventMessage }[]) => Promise<void>,
   ): Promise<number> {

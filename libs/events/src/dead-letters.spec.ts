@@ -158,11 +158,11 @@ describe('A dead letter', () => {
   it('is stored once however often its event is given up', async () => {
     const event = { id: 'event-1', subject: happened.subject, data: { number: 1 } };
 
-    await letters.add('first', event, 10, 'one reason');
-    await letters.add('first', event, 11, 'another reason');
-    await letters.add('second', event, 10, 'one reason');
+    await letters.insertDeadLetter('first', event, 10, 'one reason');
+    await letters.insertDeadLetter('first', event, 11, 'another reason');
+    await letters.insertDeadLetter('second', event, 10, 'one reason');
 
-    const kept = await letters.list(10);
+    const kept = await letters.listNewest(10);
     expect(kept.map(({ consumer, attempts, reason }) => [consumer, attempts, reason])).toEqual([
       ['second', 10, 'one reason'],
       ['first', 11, 'another reason'],
@@ -177,9 +177,9 @@ describe('A dead letter', () => {
   ])('can be stored when its data contain %s, which Postgres rejects', async (what, data) => {
     const event = { id: `garbage ${what}`, subject: happened.subject, data };
 
-    await letters.add('first', event, 1, `a reason with \u0000 and ${'x'.repeat(5000)}`);
+    await letters.insertDeadLetter('first', event, 1, `a reason with \u0000 and ${'x'.repeat(5000)}`);
 
-    const [kept] = (await letters.list(100)).filter(({ reason }) => reason.startsWith('a reason'));
+    const [kept] = (await letters.listNewest(100)).filter(({ reason }) => reason.startsWith('a reason'));
     expect(kept!.reason).toHaveLength(2000);
   });
 });

@@ -23,12 +23,12 @@ export function deadLettersController(operations: ReturnType<typeof deadLetterOp
 
     @Handles(operations.list)
     async list(_caller: Caller, { limit }: ListDeadLetters): Promise<DeadLetters> {
-      return { deadLetters: await this.letters.list(limit ?? 100) };
+      return { deadLetters: await this.letters.listNewest(limit ?? 100) };
     }
 
     @Handles(operations.replay)
     async replay(_caller: Caller, { id }: ReplayDeadLetters): Promise<Replayed> {
-      const replayed = await this.letters.replay(id, (tx, letters) => this.outbox.repeat(tx, letters));
+      const replayed = await this.letters.deleteForReplay(id, (tx, letters) => this.outbox.repeat(tx, letters));
       if (id && replayed === 0) throw notFound('dead letter', id);
       return { replayed };
     }

@@ -2,7 +2,7 @@ import type { EventMessage } from '@parley/transport/event-stream';
 import type { Database } from '@parley/persistence/database';
 import { toText } from '@parley/persistence/storable';
 
-export interface TakenDelivery extends EventMessage {
+export interface LeasedDelivery extends EventMessage {
   /** Delivery attempts, including this one. */
   attempts: number;
 }
@@ -11,7 +11,7 @@ export class DeliveriesRepository {
   constructor(private readonly database: Database) {}
 
   /** Inserts one row for each event and consumer of its subject. Existing rows stay unchanged. */
-  async add(events: EventMessage[], consumers: { name: string; subject: string }[]): Promise<void> {
+  async insertForConsumers(events: EventMessage[], consumers: { name: string; subject: string }[]): Promise<void> {
     await this.database.query(
       `INSERT INTO delivery (consumer, event_id, subject, data, traceparent)
        SELECT consumer.name, event.id, event.subject, event.data, event.traceparent
@@ -30,7 +30,7 @@ export class DeliveriesRepository {
   }
 
   /** Replays an event to this consumer. An existing row restarts at attempt 0, so that `finish` keeps it. */
-  async addAgain({ id, subject, data, traceparent }: EventMessage, consumer: string): Promise<void> {
+  async insertOrRestart({ id, subject, data, traceparent }: EventMessage, consumer: string): Promise<void> {
     await this.database.query(
       `INSERT INTO delivery (consumer, event_id, subject, data, traceparent) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (consumer, event_id) DO UPDATE SET attempts = 0, due_at = now(), traceparent = $5`,
@@ -39,8 +39,8 @@ export class DeliveriesRepository {
   }
 
   /** Leases the delivery that has been due longest. Index delivery_due. */
-  async take(consumer: string, leaseMs: number): Promise<TakenDelivery | undefined> {
-    const [row] = await this.database.query<TakenDelivery & { traceparent: string | null }>(
+  async leaseNextDue(consumer: string, leaseMs: number): Promise<LeasedDelivery | undefined> {
+    const [row] = await this.database.query<LeasedDelivery & { traceparent: string | null }>(
       `UPDATE delivery SET due_at = now() + make_interval(secs => $2::float8 / 1000), attempts = attempts + 1
        WHERE consumer = $1 AND event_id = (
          SELECT event_id FROM delivery WHERE consumer = $1 AND due_at <= now()
@@ -52,7 +52,7 @@ export class DeliveriesRepository {
   }
 
   /** Deletes the delivery, unless it was replayed or taken again meanwhile. */
-  async finish(consumer: string, { id, attempts }: TakenDelivery): Promise<void> {
+  async deleteFinished(consumer: string, { id, attempts }: LeasedDelivery): Promise<void> {
     await this.database.query('DELETE FROM delivery WHERE consumer = $1 AND event_id = $2 AND attempts = $3', [
       consumer,
       id,
@@ -69,14 +69,14 @@ export class DeliveriesRepository {
   }
 
   /** Gives a delivery back without counting the attempt. */
-  async release(consumer: string, eventId: string): Promise<void> {
+  async releaseLease(consumer: string, eventId: string): Promise<void> {
     await this.database.query(
       'UPDATE delivery SET due_at = now(), attempts = greatest(attempts - 1, 0) WHERE consumer = $1 AND event_id = $2',
       [consumer, eventId],
     );
   }
 
-  async extend(consumer: string, eventId: string, leaseMs: number): Promise<void> {
+  async extendLease(consumer: string, eventId: string, leaseMs: number): Promise<void> {
     await this.database.query(
       'UPDATE delivery SET due_at = now() + make_interval(secs => $3::float8 / 1000) WHERE consumer = $1 AND event_id = $2',
       [consumer, eventId, leaseMs],

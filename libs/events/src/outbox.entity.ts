@@ -36,7 +36,7 @@ export class OutboxEntity {
 /** Position in the stream of the last published event. One row. */
 @Entity('outbox_place')
 @Check('outbox_place_singleton_check', 'singleton')
-export class OutboxPlaceEntity {
+export class OutboxPositionEntity {
   @PrimaryColumn('boolean')
   singleton!: true;
 

@@ -11,7 +11,7 @@ interface OutboxRow {
   traceparent: string | null;
 }
 
-const placeLock = `hashtextextended(current_schema() || ':stream', 0)`;
+const positionLock = `hashtextextended(current_schema() || ':stream', 0)`;
 
 /** Rows per statement: those of three days would exceed the statement timeout. */
 const maxChangedRows = 10_000;
@@ -24,7 +24,7 @@ export class OutboxRepository {
   }
 
   /** Locks the oldest unpublished rows that no other relay holds, until the transaction ends. Index outbox_unpublished. */
-  async takeUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
+  async lockUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
     const rows = await tx.query<OutboxRow>(
       `SELECT id, subject, data, repeats, consumer, traceparent FROM outbox WHERE published_at IS NULL
        ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`,
@@ -38,7 +38,7 @@ export class OutboxRepository {
   }
 
   /** Marks all rows as unpublished. In order of id, so that no batch reads the rows of earlier ones again. Primary key. */
-  async publishAgain(tx: Sql): Promise<number> {
+  async markAllUnpublished(tx: Sql): Promise<number> {
     let changed = 0;
     for (let last: string | null = ''; last !== null;) {
       const [batch]: { count: string; last: string | null }[] = await tx.query(
@@ -65,7 +65,7 @@ export class OutboxRepository {
     await deleteOlder(this.database, 'inbox', 'received_at', hours);
   }
 
-  async findPlace(sql: Sql = this.database): Promise<StreamPosition | undefined> {
+  async findStreamPosition(sql: Sql = this.database): Promise<StreamPosition | undefined> {
     const [row] = await sql.query<{ sequence: string; messageId: string }>(
       'SELECT sequence, message_id AS "messageId" FROM outbox_place',
     );
@@ -73,19 +73,19 @@ export class OutboxRepository {
   }
 
   /** Shared advisory lock until the transaction ends: no relay can declare the stream lost before this batch is marked. */
-  async sharePlace(tx: Sql): Promise<StreamPosition | undefined> {
-    await tx.query(`SELECT pg_advisory_xact_lock_shared(${placeLock})`);
-    return this.findPlace(tx);
+  async lockStreamPositionShared(tx: Sql): Promise<StreamPosition | undefined> {
+    await tx.query(`SELECT pg_advisory_xact_lock_shared(${positionLock})`);
+    return this.findStreamPosition(tx);
   }
 
   /** Exclusive advisory lock: waits until no relay is publishing. */
-  async lockPlace(tx: Sql): Promise<StreamPosition | undefined> {
-    await tx.query(`SELECT pg_advisory_xact_lock(${placeLock})`);
-    return this.findPlace(tx);
+  async lockStreamPosition(tx: Sql): Promise<StreamPosition | undefined> {
+    await tx.query(`SELECT pg_advisory_xact_lock(${positionLock})`);
+    return this.findStreamPosition(tx);
   }
 
   /** Keeps the later position: relays may save in another order than they have published. */
-  async savePlace(tx: Sql, { sequence, messageId }: StreamPosition): Promise<void> {
+  async saveStreamPosition(tx: Sql, { sequence, messageId }: StreamPosition): Promise<void> {
     await tx.query(
       `INSERT INTO outbox_place (singleton, sequence, message_id) VALUES (true, $1, $2)
        ON CONFLICT (singleton) DO UPDATE SET sequence = $1, message_id = $2 WHERE outbox_place.sequence < $1`,
@@ -93,12 +93,12 @@ export class OutboxRepository {
     );
   }
 
-  async forgetPlace(tx: Sql): Promise<void> {
+  async deleteStreamPosition(tx: Sql): Promise<void> {
     await tx.query('DELETE FROM outbox_place');
   }
 
   /** Backlog: number of unpublished events and age of the oldest. Index outbox_unpublished. */
-  async measure(): Promise<{ count: number; oldestSeconds: number }> {
+  async measureBacklog(): Promise<{ count: number; oldestSeconds: number }> {
     const [row] = await this.database.query<{ count: number; oldestSeconds: number }>(
       `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS "oldestSeconds"
        FROM outbox WHERE published_at IS NULL`,

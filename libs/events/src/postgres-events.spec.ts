@@ -209,8 +209,8 @@ describe('The event stream in Postgres', () => {
   it('takes over the leases of the previous process at once', async () => {
     const consumers = [{ name: 'heir', subject: happened.subject }];
     const repository = new DeliveriesRepository(database.events);
-    await repository.add(eventsOf(2), consumers);
-    await repository.take('heir', 3_600_000);
+    await repository.insertForConsumers(eventsOf(2), consumers);
+    await repository.leaseNextDue('heir', 3_600_000);
     const heir = consumerOf('heir');
     const events = newStream();
     await events.consume(heir.consumer);
@@ -223,8 +223,8 @@ describe('The event stream in Postgres', () => {
 
   it('gives up an event that has ended its process at every delivery, without another attempt', async () => {
     const repository = new DeliveriesRepository(database.events);
-    await repository.add(eventsOf(1), [{ name: 'deadly', subject: happened.subject }]);
-    for (const lease of [0, 0, 0]) await repository.take('deadly', lease);
+    await repository.insertForConsumers(eventsOf(1), [{ name: 'deadly', subject: happened.subject }]);
+    for (const lease of [0, 0, 0]) await repository.leaseNextDue('deadly', lease);
     const deadly = consumerOf('deadly', { maxDeliveries: 3 });
     const events = newStream();
     await events.consume(deadly.consumer);

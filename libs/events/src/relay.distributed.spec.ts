@@ -126,16 +126,16 @@ suite('The outbox relay over JetStream', () => {
         if (!works) throw new Error('Not yet.');
         await inbox.once('probe.frail', event.id, async () => void (effects += 1));
       },
-      deadLetter: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
+      deadLetter: (event, attempts, reason) => letters.insertDeadLetter('probe.frail', event, attempts, reason),
     });
     await events.consume(frail.consumer);
     relay.start();
     await announce(database.service, [1]);
     relay.wake();
-    await waitFor(async () => (await letters.list(1)).length === 1);
+    await waitFor(async () => (await letters.listNewest(1)).length === 1);
     works = true;
 
-    await letters.replay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
+    await letters.deleteForReplay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
     await waitFor(() => effects === 1);
     await waitFor(async () => (await unpublished(database.service)) === 0);
     await server.kill();
@@ -159,7 +159,7 @@ suite('The outbox relay over JetStream', () => {
         if (!works) throw new Error('Not yet.');
         effects.push(numberOf({ event }));
       },
-      deadLetter: (event, attempts, reason) => letters.add('probe.frail', event, attempts, reason),
+      deadLetter: (event, attempts, reason) => letters.insertDeadLetter('probe.frail', event, attempts, reason),
     });
     await events.consume(frail.consumer);
     relay.start();
@@ -167,10 +167,10 @@ suite('The outbox relay over JetStream', () => {
     link.connection.publish(`events.${happened.subject}`, Buffer.alloc(7_000_000, 0x01));
     await announce(database.service, [1]);
     relay.wake();
-    await waitFor(async () => (await letters.list(2)).length === 2);
+    await waitFor(async () => (await letters.listNewest(2)).length === 2);
     works = true;
 
-    const count = await letters.replay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
+    const count = await letters.deleteForReplay(undefined, (tx, replayed) => outbox.repeat(tx, replayed));
 
     expect(count).toBe(2);
     await waitFor(() => effects.includes(1));

@@ -233,7 +233,7 @@ describe('The outbox relay', () => {
     const fill = `SELECT 'event_' || number, 'probe.happened', '{}', now() - interval '73 hours' FROM generate_series(1, 20001) AS number`;
     await database.service.query(`INSERT INTO outbox (id, subject, data, published_at) ${fill}`);
 
-    const again = await database.service.transaction((tx) => outbox.publishAgain(tx));
+    const again = await database.service.transaction((tx) => outbox.markAllUnpublished(tx));
     const waiting = await unpublished(database.service);
     await database.service.query(`UPDATE outbox SET published_at = created_at - interval '73 hours'`);
     await outbox.deletePublished(72);

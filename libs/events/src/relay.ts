@@ -37,9 +37,9 @@ export class Relay {
   async publish(): Promise<boolean> {
     if (!this.events.isOpen) return false;
     return this.outbox.transaction(async (tx) => {
-      const events = await this.outbox.takeUnpublished(tx, batchSize);
+      const events = await this.outbox.lockUnpublished(tx, batchSize);
       if (events.length === 0) return false;
-      const before = await this.outbox.sharePlace(tx);
+      const before = await this.outbox.lockStreamPositionShared(tx);
       const last = await this.events.publish(events);
       // Checked after publishing: a loss is detected whether it happened before these events or with them.
       if (!(await this.isKept(before))) {
@@ -47,19 +47,19 @@ export class Relay {
         return false;
       }
       await this.outbox.markPublished(tx, events);
-      if (last) await this.outbox.savePlace(tx, last);
+      if (last) await this.outbox.saveStreamPosition(tx, last);
       return events.length === batchSize;
     });
   }
 
   /** Loss detection: republishes all retained events when the stream no longer has the last published one. */
   async watch(): Promise<boolean> {
-    if (await this.isKept(await this.outbox.findPlace())) return false;
+    if (await this.isKept(await this.outbox.findStreamPosition())) return false;
     const again = await this.outbox.transaction(async (tx) => {
       // Another relay may have republished meanwhile.
-      if (await this.isKept(await this.outbox.lockPlace(tx))) return undefined;
-      await this.outbox.forgetPlace(tx);
-      return this.outbox.publishAgain(tx);
+      if (await this.isKept(await this.outbox.lockStreamPosition(tx))) return undefined;
+      await this.outbox.deleteStreamPosition(tx);
+      return this.outbox.markAllUnpublished(tx);
     });
     if (again === undefined) return false;
     this.logger.warn({ events: again }, 'the event stream has lost events, publishing all retained ones again');
@@ -67,7 +67,7 @@ export class Relay {
     return false;
   }
 
-  private async isKept(place: StreamPosition | undefined): Promise<boolean> {
-    return !place || this.events.keeps(place);
+  private async isKept(position: StreamPosition | undefined): Promise<boolean> {
+    return !position || this.events.keeps(position);
   }
 }

@@ -1,4 +1,4 @@
-import { type CompletionAnswer, CompletionServer, imagesOf, textOf } from '@parley/testing/completion-server';
+import { type CompletionResponse, CompletionServer, imagesOf, textOf } from '@parley/testing/completion-server';
 import type { CompletionsConfig } from './config';
 import { Completions } from './completions';
 
@@ -58,7 +58,7 @@ it.each([429, 503])('is busy when the server answers %d, for as long as the serv
   });
 });
 
-it.each<[string, CompletionAnswer]>([
+it.each<[string, CompletionResponse]>([
   ['500: broken', { status: 500, message: 'broken' }],
   ['something that is not a completion', 'garbage'],
   ['no answer within 200 ms', 'never'],

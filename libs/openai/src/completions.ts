@@ -1,9 +1,9 @@
-import { parseJson } from './answer';
+import { parseJson } from './response';
 import type { CompletionsConfig } from './config';
 import { type OpenAiServer, post } from './post';
 import { ServerBusy, ServerRefused, ServerUnavailable } from './server-errors';
 
-const maxAnswerBytes = 1024 * 1024;
+const maxResponseBytes = 1024 * 1024;
 
 export class CompletionsBusy extends ServerBusy {
   override readonly name = 'CompletionsBusy';
@@ -52,7 +52,7 @@ export class Completions {
         'No completion server is configured: set COMPLETIONS_URL to an OpenAI-compatible server.',
       );
     const errors = { Busy: CompletionsBusy, Refused: CompletionsRefused, Unavailable: CompletionsUnavailable };
-    return { name: 'completion server', url, apiKey, timeoutMs, maxAnswerBytes, errors };
+    return { name: 'completion server', url, apiKey, timeoutMs, maxResponseBytes: maxResponseBytes, errors };
   }
 }
 

@@ -1,5 +1,5 @@
 import { inSpan, isTraced } from '@parley/tracing/tracing';
-import { AnswerTooLong, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from './answer';
+import { ResponseTooLarge, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from './response';
 import type { ServerBusy, ServerRefused, ServerUnavailable } from './server-errors';
 
 /** Statuses that the text itself causes. All others depend on the state of the server, which an operator may fix. */
@@ -12,7 +12,7 @@ export interface OpenAiServer {
   url: string;
   apiKey?: string;
   timeoutMs: number;
-  maxAnswerBytes: number;
+  maxResponseBytes: number;
   errors: {
     Busy: new (message: string, retryAfterMs: number) => ServerBusy;
     Refused: new (message: string) => ServerRefused;
@@ -35,7 +35,7 @@ export function post(server: OpenAiServer, path: string, input: object, signal?:
 }
 
 async function send(server: OpenAiServer, path: string, input: object, signal?: AbortSignal): Promise<string> {
-  const { name, url, apiKey, timeoutMs, maxAnswerBytes, errors } = server;
+  const { name, url, apiKey, timeoutMs, maxResponseBytes: maxAnswerBytes, errors } = server;
   const timeout = AbortSignal.timeout(timeoutMs);
   let response: Response;
   let body: string;
@@ -54,15 +54,19 @@ async function send(server: OpenAiServer, path: string, input: object, signal?: 
     body = await readBounded(response, maxAnswerBytes);
   } catch (error) {
     signal?.throwIfAborted();
-    throw new errors.Unavailable(`The ${name} ${whatFailed(error, timeout.aborted, server)}.`, { cause: error });
+    throw new errors.Unavailable(`The ${name} ${failureText(error, timeout.aborted, server)}.`, { cause: error });
   }
   if (response.ok) return body;
   throw errorOf(server, response, body);
 }
 
-function whatFailed(error: unknown, isLate: boolean, { timeoutMs, maxAnswerBytes }: OpenAiServer): string {
+function failureText(
+  error: unknown,
+  isLate: boolean,
+  { timeoutMs, maxResponseBytes: maxAnswerBytes }: OpenAiServer,
+): string {
   if (isLate) return `gave no answer within ${timeoutMs} ms`;
-  if (error instanceof AnswerTooLong) return `answered with more than ${maxAnswerBytes} bytes`;
+  if (error instanceof ResponseTooLarge) return `answered with more than ${maxAnswerBytes} bytes`;
   return `cannot be reached${codeOf(error)}`;
 }
 

@@ -1,5 +1,5 @@
 import type { TagQuery } from '@parley/contracts/query-fields';
-import { Best } from './best';
+import { TopK } from './top-k';
 import { candidatesPerSide, fuse } from './fusion';
 import type { PassageHit, PassageQuery, SparseTerms } from './passage-index';
 import type { PointBlock, Postings } from './point-block';
@@ -19,7 +19,7 @@ interface Matches {
  * but the dead.
  */
 export class HybridRanking {
-  private readonly nearest: Best<Item>;
+  private readonly nearest: TopK<Item>;
   private readonly matches: Matches[] = [];
   private readonly terms: SparseTerms;
   private readonly documentFrequencies: number[];
@@ -27,7 +27,7 @@ export class HybridRanking {
   private considered = 0;
 
   constructor(private readonly query: PassageQuery) {
-    this.nearest = new Best(candidatesPerSide(query.limit));
+    this.nearest = new TopK(candidatesPerSide(query.limit));
     this.terms = query.terms ?? { indices: [], values: [] };
     this.documentFrequencies = this.terms.indices.map(() => 0);
     this.fileIds = query.fileIds && new Set(query.fileIds);
@@ -53,7 +53,7 @@ export class HybridRanking {
   }
 
   private async fused(pause?: () => Promise<void>): Promise<{ item: Item; score: number }[]> {
-    const best = new Best<Item>(candidatesPerSide(this.query.limit));
+    const best = new TopK<Item>(candidatesPerSide(this.query.limit));
     const weights = this.documentFrequencies.map((frequency, i) => this.terms.values[i]! * this.idf(frequency));
     for (const { block, isWanted, postings } of this.matches) {
       const scores = scoresOf(block, postings, weights);

@@ -15,7 +15,7 @@ const removedAtOnce = 5_000;
 export class LocalIndexRepository {
   constructor(private readonly database: Database) {}
 
-  async findState(botId: string): Promise<TenantState | null> {
+  async findTenantState(botId: string): Promise<TenantState | null> {
     const [row] = await this.database.query<{ revision: string; removed_revision: string }>(
       'SELECT revision, removed_revision FROM local_index_tenant WHERE bot_id = $1',
       [botId],
@@ -24,7 +24,7 @@ export class LocalIndexRepository {
   }
 
   /** One statement, so the ids of the points must be unique. */
-  async write(botId: string, model: string, points: PassagePoint[], sql: Sql = this.database): Promise<void> {
+  async upsertPoints(botId: string, model: string, points: PassagePoint[], sql: Sql = this.database): Promise<void> {
     await sql.query(
       `WITH tenant AS (
          INSERT INTO local_index_tenant (bot_id, revision, removed_revision)
@@ -61,7 +61,7 @@ export class LocalIndexRepository {
    * missing. The next page is fetched while the current one is processed. Base64, because the driver reads only text
    * and base64 is the shortest and fastest encoding of Postgres.
    */
-  async readSince(
+  async readPointsSince(
     botId: string,
     model: string,
     revision: number,
@@ -85,7 +85,7 @@ export class LocalIndexRepository {
     });
   }
 
-  async listIds(botId: string, model: string): Promise<string[]> {
+  async listPointIds(botId: string, model: string): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(
       'SELECT id FROM local_index_point WHERE bot_id = $1 AND model = $2',
       [botId, model],
@@ -94,27 +94,27 @@ export class LocalIndexRepository {
   }
 
   /** Updates only points whose tags differ, so that caches reload only these. */
-  async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
-    if (!within) return this.database.transaction((tx) => this.retag(botId, fileId, tags, tx));
-    const revision = await nextRevision(within, botId);
+  async updateTagsOfFile(botId: string, fileId: string, tags: Record<string, string>, sql?: Sql): Promise<void> {
+    if (!sql) return this.database.transaction((tx) => this.updateTagsOfFile(botId, fileId, tags, tx));
+    const revision = await nextRevision(sql, botId);
     if (!revision) return;
-    await within.query(
+    await sql.query(
       `UPDATE local_index_point SET tags = $3, revision = $4 WHERE bot_id = $1 AND file_id = $2 AND tags <> $3`,
       [botId, fileId, JSON.stringify(tags), revision],
     );
   }
 
-  async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
-    if (!within) return this.database.transaction((tx) => this.removeFile(botId, fileId, exceptVersion, tx));
+  async deletePointsOfFile(botId: string, fileId: string, exceptVersion: string | null, sql?: Sql): Promise<void> {
+    if (!sql) return this.database.transaction((tx) => this.deletePointsOfFile(botId, fileId, exceptVersion, tx));
     const condition = 'file_id = $2 AND content_version IS DISTINCT FROM $3';
-    await remove(within, botId, condition, [fileId, exceptVersion]);
+    await remove(sql, botId, condition, [fileId, exceptVersion]);
   }
 
-  async removeFiles(botId: string, fileIds: string[]): Promise<void> {
+  async deletePointsOfFiles(botId: string, fileIds: string[]): Promise<void> {
     await this.database.transaction((tx) => remove(tx, botId, 'file_id = ANY ($2)', [fileIds]));
   }
 
-  async removeAll(botId: string): Promise<void> {
+  async deletePointsOfBot(botId: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await lock(tx, botId);
       await tx.query('DELETE FROM local_index_point WHERE bot_id = $1', [botId]);
@@ -123,14 +123,14 @@ export class LocalIndexRepository {
   }
 
   /** Deletes in batches of 5,000: the bot's row is locked during each, which blocks writes. */
-  async removeModel(botId: string, model: string): Promise<void> {
+  async deletePointsOfModel(botId: string, model: string): Promise<void> {
     const condition = `ctid IN (SELECT ctid FROM local_index_point WHERE bot_id = $1 AND model = $2 LIMIT $3)`;
     for (let removed = removedAtOnce; removed === removedAtOnce;) {
       removed = await this.database.transaction((tx) => remove(tx, botId, condition, [model, removedAtOnce]));
     }
   }
 
-  async count(botId: string): Promise<number> {
+  async countPointsOfBot(botId: string): Promise<number> {
     const [row] = await this.database.query<{ count: string }>(
       'SELECT count(*) FROM local_index_point WHERE bot_id = $1',
       [botId],
@@ -198,7 +198,7 @@ function toPoints(rows: Row[]): StoredPoint[] {
   const bytes = Buffer.from(buffer);
   const tagsByText = new Map<string, Record<string, string>>();
   let start = 0;
-  return rows.map((row, place) => {
+  return rows.map((row, index) => {
     bytes.write(row.numbers, start, 'base64');
     const [termStart, valueStart] = [start + row.vector_bytes, start + row.vector_bytes + row.term_bytes];
     const tags = tagsByText.get(row.tags) ?? (JSON.parse(row.tags) as Record<string, string>);
@@ -212,7 +212,7 @@ function toPoints(rows: Row[]): StoredPoint[] {
       termValues: new Float32Array(buffer, valueStart, row.term_bytes / 4),
       tags,
     };
-    start += sizes[place]!;
+    start += sizes[index]!;
     return point;
   });
 }

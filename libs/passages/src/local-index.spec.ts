@@ -50,8 +50,8 @@ it('aborts a search of more points than fit into memory, and runs one such searc
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   let [underWay, most] = [0, 0];
-  const readSince = repository.readSince.bind(repository);
-  repository.readSince = async (...args) => {
+  const readSince = repository.readPointsSince.bind(repository);
+  repository.readPointsSince = async (...args) => {
     most = Math.max(most, ++underWay);
     await readSince(...args).finally(() => underWay--);
   };
@@ -91,13 +91,13 @@ it('keeps the revision after a removal without matches, so that no process reloa
   const repository = new LocalIndexRepository(test.database);
   const index = openIndex();
   await index.write(bot, [point({ contentVersion: 'v2' })]);
-  const state = await repository.findState(bot);
+  const state = await repository.findTenantState(bot);
 
   await index.removeFile(bot, 'file_a', 'v2');
   await index.removeFiles(bot, ['file_unknown']);
   await index.dropModel(bot, { model: 'former', dimensions: 3 });
 
-  expect(await repository.findState(bot)).toEqual(state);
+  expect(await repository.findTenantState(bot)).toEqual(state);
 });
 
 it.each<[string, (index: LocalIndex, bot: string) => Promise<void>]>([
@@ -121,13 +121,13 @@ it('reads only the changes since its last search', async () => {
   const repository = new LocalIndexRepository(test.database);
   const index = new LocalIndex({ repository, embedder: testEmbedder });
   await index.write(bot, [point(), point()]);
-  const { revision } = (await repository.findState(bot))!;
+  const { revision } = (await repository.findTenantState(bot))!;
   const late = point();
 
   await index.write(bot, [late]);
 
   const changed: string[] = [];
-  await repository.readSince(bot, testEmbedder.model, revision, async (points) => {
+  await repository.readPointsSince(bot, testEmbedder.model, revision, async (points) => {
     changed.push(...points.map(({ id }) => id));
     return true;
   });
@@ -138,8 +138,8 @@ it('reads a bot once for concurrent first searches, even when all callers have a
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
   let reads = 0;
-  const readSince = repository.readSince.bind(repository);
-  repository.readSince = async (...args) => {
+  const readSince = repository.readPointsSince.bind(repository);
+  repository.readPointsSince = async (...args) => {
     reads++;
     await readSince(...args);
   };
@@ -260,7 +260,7 @@ it('gives a removal that waited for a write a higher revision than the write', a
   });
   await removal;
 
-  const { revision, removedRevision } = (await repository.findState(bot))!;
+  const { revision, removedRevision } = (await repository.findTenantState(bot))!;
   expect(removedRevision).toBeGreaterThan(written);
   expect(revision).toBe(removedRevision);
 });
@@ -336,8 +336,8 @@ it('yields to the event loop while it searches a large bot', async () => {
 
   // The points are cached: once their state is read, the search waits only in its own pauses.
   let turns = 0;
-  const findState = repository.findState.bind(repository);
-  repository.findState = async (botId) => {
+  const findState = repository.findTenantState.bind(repository);
+  repository.findTenantState = async (botId) => {
     const state = await findState(botId);
     turns = 0;
     return state;

@@ -34,32 +34,37 @@ export class LocalIndex implements PassageIndex {
   }
 
   async ready(): Promise<void> {
-    await this.repository.findState('');
+    await this.repository.findTenantState('');
   }
 
   async write(botId: string, points: PassagePoint[], within?: Sql): Promise<void> {
     points.forEach(({ vector }) => checkDimensions(vector, this.embedder.dimensions));
     const unique = [...new Map(points.map((point) => [point.id, point])).values()];
     for (let start = 0; start < unique.length; start += pointsPerWrite) {
-      await this.repository.write(botId, this.embedder.model, unique.slice(start, start + pointsPerWrite), within);
+      await this.repository.upsertPoints(
+        botId,
+        this.embedder.model,
+        unique.slice(start, start + pointsPerWrite),
+        within,
+      );
     }
   }
 
   async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {
-    await this.repository.retag(botId, fileId, tags, within);
+    await this.repository.updateTagsOfFile(botId, fileId, tags, within);
   }
 
   async removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void> {
-    await this.repository.removeFile(botId, fileId, exceptVersion, within);
+    await this.repository.deletePointsOfFile(botId, fileId, exceptVersion, within);
   }
 
   async removeFiles(botId: string, fileIds: string[]): Promise<void> {
-    await this.repository.removeFiles(botId, fileIds);
+    await this.repository.deletePointsOfFiles(botId, fileIds);
   }
 
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(query.vector, this.embedder.dimensions);
-    const state = await this.repository.findState(botId);
+    const state = await this.repository.findTenantState(botId);
     if (!state) return [];
 
     const ranking = new HybridRanking(query);
@@ -68,16 +73,16 @@ export class LocalIndex implements PassageIndex {
   }
 
   async dropTenant(botId: string): Promise<void> {
-    await this.repository.removeAll(botId);
+    await this.repository.deletePointsOfBot(botId);
     this.tenants.delete(botId);
   }
 
   async dropModel(botId: string, { model }: KnownModel): Promise<void> {
-    await this.repository.removeModel(botId, model);
+    await this.repository.deletePointsOfModel(botId, model);
   }
 
   async count(botId: string): Promise<number> {
-    return this.repository.count(botId);
+    return this.repository.countPointsOfBot(botId);
   }
 
   /** Reads the points from the cache, at least as new as `state`, or from the database when they exceed the cache. */
@@ -89,14 +94,14 @@ export class LocalIndex implements PassageIndex {
   ): Promise<void> {
     const tenant = this.tenants.get(botId) ?? new Tenant();
     this.tenants.set(botId, tenant);
-    const cached = await tenant.inTurn(async () => {
+    const cached = await tenant.serialize(async () => {
       await this.refresh(botId, tenant, state);
       // Snapshot, because the next refresh may run while a search iterates over the parts.
       return tenant.tooLarge ? null : tenant.snapshot();
     });
     this.tenants.set(botId, tenant);
     if (cached) await considerAll(ranking, cached);
-    else await tenant.inTurn(() => this.considerStored(ranking, botId, signal));
+    else await tenant.serialize(() => this.considerStored(ranking, botId, signal));
   }
 
   private async refresh(botId: string, tenant: Tenant, state: TenantState): Promise<void> {
@@ -106,8 +111,9 @@ export class LocalIndex implements PassageIndex {
     if (tenant.tooLarge) tenant.reset();
 
     // Removals first, so that removed points do not count against the cache limit.
-    if (mayHoldRemoved && tenant.size > 0) tenant.keepOnly(await this.repository.listIds(botId, this.embedder.model));
-    await this.repository.readSince(botId, this.embedder.model, tenant.revision, async (points) => {
+    if (mayHoldRemoved && tenant.size > 0)
+      tenant.keepOnly(await this.repository.listPointIds(botId, this.embedder.model));
+    await this.repository.readPointsSince(botId, this.embedder.model, tenant.revision, async (points) => {
       tenant.add(points);
       return tenant.bytes <= this.cacheBytes;
     });
@@ -117,7 +123,7 @@ export class LocalIndex implements PassageIndex {
 
   private async considerStored(ranking: HybridRanking, botId: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    await this.repository.readSince(botId, this.embedder.model, 0, async (points) => {
+    await this.repository.readPointsSince(botId, this.embedder.model, 0, async (points) => {
       signal?.throwIfAborted();
       await considerAll(ranking, [{ block: PointBlock.of(points) }]);
       return true;
@@ -138,16 +144,16 @@ class Tenant {
   private readonly parts = new Set<PointBlock>();
   private readonly deadRows = new Map<PointBlock, Uint8Array>();
   private readonly blockOf = new Map<string, PointBlock>();
-  private turn: Promise<unknown> = Promise.resolve();
+  private lastTask: Promise<unknown> = Promise.resolve();
 
   get size(): number {
     return this.blockOf.size;
   }
 
   /** Mutex: one refresh at a time, and one search that reads from the database. */
-  async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.turn.then(work);
-    this.turn = mine.catch(() => undefined);
+  async serialize<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.lastTask.then(work);
+    this.lastTask = mine.catch(() => undefined);
     return mine;
   }
 

@@ -1,6 +1,6 @@
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from './embedder';
 import { Semaphore } from '@parley/background/semaphore';
-import { parseJson } from '@parley/openai/answer';
+import { parseJson } from '@parley/openai/response';
 import { type OpenAiServer, post } from '@parley/openai/post';
 import { toUnit } from './vectors';
 
@@ -35,7 +35,7 @@ export class OpenAiEmbedder implements Embedder {
       url: options.url,
       apiKey: options.apiKey,
       timeoutMs: options.timeoutMs ?? 30_000,
-      maxAnswerBytes,
+      maxResponseBytes: maxAnswerBytes,
       errors: { Busy: EmbedderBusy, Refused: EmbedderRefused, Unavailable: EmbedderUnavailable },
     };
     this.batchSize = options.batchSize ?? 32;

@@ -71,15 +71,15 @@ export class PointBlock {
   }
 
   postingsOf(term: number): Postings | undefined {
-    const place = find(this.terms, term);
-    return place < 0 ? undefined : { from: this.starts[place]!, to: this.starts[place + 1]! };
+    const index = find(this.terms, term);
+    return index < 0 ? undefined : { from: this.starts[index]!, to: this.starts[index + 1]! };
   }
 
   points(dead?: Uint8Array): StoredPoint[] {
     const dimensions = this.vectors.length / this.size;
     const termsOfRows = this.ids.map((): { indices: number[]; values: number[] } => ({ indices: [], values: [] }));
-    this.terms.forEach((term, place) => {
-      for (let posting = this.starts[place]!; posting < this.starts[place + 1]!; posting++) {
+    this.terms.forEach((term, index) => {
+      for (let posting = this.starts[index]!; posting < this.starts[index + 1]!; posting++) {
         const { indices, values } = termsOfRows[this.postingRows[posting]!]!;
         indices.push(term);
         values.push(this.postingValues[posting]!);
@@ -99,17 +99,17 @@ export class PointBlock {
 }
 
 function sourcesOf(points: StoredPoint[]): [PointSource[], Uint16Array] {
-  const places = new Map<string, number>();
+  const indices = new Map<string, number>();
   const sources: PointSource[] = [];
-  let last: { point: StoredPoint; place: number } | undefined;
+  let last: { point: StoredPoint; index: number } | undefined;
   const sourceOf = Uint16Array.from(points, (point) => {
-    if (last && isOfSameSource(last.point, point)) return last.place;
+    if (last && isOfSameSource(last.point, point)) return last.index;
     const { fileId, contentVersion, tags } = point;
     const key = JSON.stringify([fileId, contentVersion, tags]);
-    const place = places.get(key) ?? sources.push({ fileId, contentVersion, tags }) - 1;
-    places.set(key, place);
-    last = { point, place };
-    return place;
+    const index = indices.get(key) ?? sources.push({ fileId, contentVersion, tags }) - 1;
+    indices.set(key, index);
+    last = { point, index };
+    return index;
   });
   return [sources, sourceOf];
 }
@@ -154,8 +154,8 @@ function ascending(values: Uint32Array): Uint32Array {
     for (let i = 0; i < values.length; i++) next[((values[i]! >>> shift) & (digits - 1)) + 1]!++;
     for (let digit = 0; digit < digits; digit++) next[digit + 1]! += next[digit]!;
     for (let i = 0; i < order.length; i++) {
-      const place = order[i]!;
-      sorted[next[(values[place]! >>> shift) & (digits - 1)]!++] = place;
+      const index = order[i]!;
+      sorted[next[(values[index]! >>> shift) & (digits - 1)]!++] = index;
     }
     [order, sorted] = [sorted, order];
   }

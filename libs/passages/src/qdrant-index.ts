@@ -31,7 +31,7 @@ interface Payload {
 }
 
 /** Request to one collection. `init` carries the deadline and must be passed to the client's call. */
-type Ask<T> = (collection_name: string, init: RequestInit) => Promise<T>;
+type QdrantCall<T> = (collection_name: string, init: RequestInit) => Promise<T>;
 
 const pointsPerRequest = 256;
 /** At about 20 characters per number, a request stays below a third of Qdrant's 32 MB limit. */
@@ -189,7 +189,7 @@ export class QdrantIndex implements PassageIndex {
    */
   private async checkNearest(
     botId: string,
-    { nearest, worded, candidates, filter, signal }: Sides & Pick<PassageQuery, 'signal'>,
+    { nearest, worded, candidates, filter, signal }: HybridCandidates & Pick<PassageQuery, 'signal'>,
   ): Promise<void> {
     if (!this.health || nearest.length >= candidates) return;
     const ids = new Set(nearest.map(({ id }) => id));
@@ -200,7 +200,7 @@ export class QdrantIndex implements PassageIndex {
   }
 
   /** Runs a request in the collection of each known model. A missing collection counts as empty, except the current one. */
-  private async inEach<T>(operation: string, ask: Ask<T>, within?: Sql): Promise<(T | undefined)[]> {
+  private async inEach<T>(operation: string, ask: QdrantCall<T>, within?: Sql): Promise<(T | undefined)[]> {
     const known = (await this.knownModels(within))
       .map(collectionOf)
       .filter((collection) => collection !== this.collection);
@@ -211,7 +211,7 @@ export class QdrantIndex implements PassageIndex {
   }
 
   /** Recreates the collection when it is missing (the server was emptied or replaced), then repeats the request. */
-  private async inOwn<T>(operation: string, ask: Ask<T>, signal?: AbortSignal): Promise<T> {
+  private async inOwn<T>(operation: string, ask: QdrantCall<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await this.request(operation, this.collection, ask, signal);
     } catch (error) {
@@ -222,7 +222,7 @@ export class QdrantIndex implements PassageIndex {
     }
   }
 
-  private async unlessMissing<T>(operation: string, collection: string, ask: Ask<T>): Promise<T | undefined> {
+  private async unlessMissing<T>(operation: string, collection: string, ask: QdrantCall<T>): Promise<T | undefined> {
     try {
       return await this.request(operation, collection, ask);
     } catch (error) {
@@ -283,11 +283,11 @@ export class QdrantIndex implements PassageIndex {
     throw unavailable('The version of the passage index is too old. The operator of this platform has to update it.');
   }
 
-  private removing(filter: Schemas['Filter']): Ask<unknown> {
+  private removing(filter: Schemas['Filter']): QdrantCall<unknown> {
     return (collection_name, init) => this.api.deletePoints({ collection_name, filter, wait: true }, init);
   }
 
-  private counting(filter: Schemas['Filter']): Ask<number> {
+  private counting(filter: Schemas['Filter']): QdrantCall<number> {
     return async (collection_name, init) =>
       resultOf(await this.api.countPoints({ collection_name, filter, exact: true }, init)).count;
   }
@@ -296,7 +296,12 @@ export class QdrantIndex implements PassageIndex {
    * Throws QdrantRefused for an invalid request, the signal's reason when aborted, otherwise a retryable 503. All
    * requests are idempotent, so a request without an answer is repeated once.
    */
-  private async request<T>(operation: string, collection: string, ask: Ask<T>, signal?: AbortSignal): Promise<T> {
+  private async request<T>(
+    operation: string,
+    collection: string,
+    ask: QdrantCall<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const init = this.initFor(signal);
     const attributes = { 'db.system.name': 'qdrant', 'db.operation.name': operation };
     try {
@@ -343,7 +348,7 @@ export class QdrantIndex implements PassageIndex {
   }
 }
 
-interface Sides {
+interface HybridCandidates {
   nearest: PassageHit[];
   worded: PassageHit[];
   candidates: number;

@@ -34,7 +34,7 @@ function operationOf(subject: string): Operation<Thing, Thing> {
 }
 
 /** Caller with an idempotency key that no other test uses. */
-function asker(changes: Partial<IdempotencyScope> = {}): IdempotencyScope {
+function callerWith(changes: Partial<IdempotencyScope> = {}): IdempotencyScope {
   keys += 1;
   return { idempotencyKey: `key ${keys}`, credential: 'bak', bot: { id: 'bot-1', workspaceId: 'ws-1' }, ...changes };
 }
@@ -64,7 +64,7 @@ function held() {
 
 describe('A request without a key', () => {
   it('takes effect each time and stores no answer', async () => {
-    const nobody = asker({ idempotencyKey: undefined, credential: 'none', bot: undefined });
+    const nobody = callerWith({ idempotencyKey: undefined, credential: 'none', bot: undefined });
 
     await idempotency.run(nobody, createThing, input, insert);
     await idempotency.run(nobody, createThing, input, insert);
@@ -74,7 +74,7 @@ describe('A request without a key', () => {
   });
 
   it('is completed after its commit', async () => {
-    const nobody = asker({ idempotencyKey: undefined });
+    const nobody = callerWith({ idempotencyKey: undefined });
 
     const answer = await idempotency.run(nobody, createThing, input, insert, async (made) => ({
       ...made,
@@ -87,7 +87,7 @@ describe('A request without a key', () => {
 
 describe('A request with a key', () => {
   it('takes effect once and gets the same answer each time, marked as replayed', async () => {
-    const who = asker();
+    const who = callerWith();
 
     const first = await idempotency.run(who, createThing, input, insert);
     const repeats = [
@@ -101,7 +101,7 @@ describe('A request with a key', () => {
   });
 
   it('is stored with its bot, if any', async () => {
-    const [ofBot, ofNone] = [asker(), asker({ bot: undefined })];
+    const [ofBot, ofNone] = [callerWith(), callerWith({ bot: undefined })];
 
     for (const who of [ofBot, ofNone]) await idempotency.run(who, createThing, input, insert);
 
@@ -113,7 +113,7 @@ describe('A request with a key', () => {
   });
 
   it('gets the same answer byte for byte, with the order of its fields and any characters', async () => {
-    const who = asker();
+    const who = callerWith();
     const strange = { z: 1, a: { y: 'NUL \u0000, half \ud83d, 🦜 "\\', b: [null, 1e21, 0.1] }, '10': true, '9': [] };
     const withProto = { ...strange, list: JSON.parse('[{"__proto__":{"x":1}}]') as unknown };
 
@@ -125,7 +125,7 @@ describe('A request with a key', () => {
   });
 
   it('may have an answer of many megabytes', async () => {
-    const who = asker();
+    const who = callerWith();
     const large = { rows: Array.from({ length: 1_000 }, (_, id) => ({ id, text: `${Math.random()}`.repeat(400) })) };
 
     await idempotency.run(who, createThing, input, async () => large);
@@ -137,7 +137,7 @@ describe('A request with a key', () => {
   });
 
   it('is rejected with InvalidPayload when the input differs', async () => {
-    const who = asker();
+    const who = callerWith();
     const first = await idempotency.run(who, createThing, input, insert);
 
     const other = idempotency.run(who, createThing, { name: 'another lamp' }, insert);
@@ -152,7 +152,7 @@ describe('A request with a key', () => {
   });
 
   it('is locked until its transaction ends, and replayed afterwards', async () => {
-    const who = asker();
+    const who = callerWith();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
     await reached;
@@ -168,7 +168,7 @@ describe('A request with a key', () => {
   });
 
   it('is locked for other processes too', async () => {
-    const who = asker();
+    const who = callerWith();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
     await reached;
@@ -183,7 +183,7 @@ describe('A request with a key', () => {
   });
 
   it('takes effect once when sent thirty times at once', async () => {
-    const who = asker();
+    const who = callerWith();
 
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, () => idempotency.run(who, createThing, input, insert)),
@@ -198,7 +198,7 @@ describe('A request with a key', () => {
   });
 
   it('stores no answer when its work throws, and runs again on a retry', async () => {
-    const who = asker();
+    const who = callerWith();
     const reason = new Error('No.');
     const failed = idempotency.run(who, createThing, input, async (tx) => {
       await insert(tx);
@@ -213,7 +213,7 @@ describe('A request with a key', () => {
   });
 
   it('stores no answer when its process ends between effect and answer', async () => {
-    const who = asker();
+    const who = callerWith();
     const stopped = idempotency.run(who, createThing, input, async (tx) => {
       const answer = await insert(tx);
       const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -229,7 +229,7 @@ describe('A request with a key', () => {
   });
 
   it('stores no answer when its work had no effect', async () => {
-    const who = asker();
+    const who = callerWith();
 
     const nothing = await idempotency.run<Thing | undefined>(who, createThing, input, async () => undefined);
     const answer = await idempotency.run(who, createThing, { name: 'other' }, insert);
@@ -239,7 +239,7 @@ describe('A request with a key', () => {
   });
 
   it('runs afterCommit actions for the first request only', async () => {
-    const who = asker();
+    const who = callerWith();
     let announced = 0;
     const work = async (tx: Transaction) => {
       tx.afterCommit(() => (announced += 1));
@@ -255,7 +255,7 @@ describe('A request with a key', () => {
   it.each(['none', 'user'] as const)(
     'needs an identified caller: with the credential %s, a user',
     async (credential) => {
-      const nobody = asker({ credential });
+      const nobody = callerWith({ credential });
 
       await expect(idempotency.run(nobody, createThing, input, insert)).rejects.toThrow('An anonymous request');
       await expect(countThings()).resolves.toBe(0);
@@ -276,7 +276,7 @@ describe('The same key', () => {
     ['of another user', chat, { ...chat, user: { id: 'user-2' } }],
     ['of another workspace', { bot: undefined, workspace: { id: 'ws-1' } }, { bot: undefined, workspace: { id: 'b' } }],
   ])('%s is a different request', async (_name, one, other) => {
-    const first = asker(one);
+    const first = callerWith(one);
     const second = { ...first, ...other };
 
     await idempotency.run(first, createThing, input, insert);
@@ -287,7 +287,7 @@ describe('The same key', () => {
   });
 
   it('of another operation is a different request', async () => {
-    const who = asker();
+    const who = callerWith();
 
     await idempotency.run(who, createThing, input, insert);
     const answer = await idempotency.run(who, createOther, input, insert);
@@ -296,7 +296,7 @@ describe('The same key', () => {
   });
 
   it('of another caller does not block', async () => {
-    const who = asker();
+    const who = callerWith();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
     await reached;
@@ -318,7 +318,7 @@ describe('Work of a single statement', () => {
   };
 
   it('runs each time without a key', async () => {
-    const nobody = asker({ idempotencyKey: undefined });
+    const nobody = callerWith({ idempotencyKey: undefined });
 
     for (let times = 0; times < 2; times++) await idempotency.runStatement(nobody, createThing, input, statement);
 
@@ -326,7 +326,7 @@ describe('Work of a single statement', () => {
   });
 
   it('runs once with a key', async () => {
-    const who = asker();
+    const who = callerWith();
 
     const first = await idempotency.runStatement(who, createThing, input, statement);
     const again = await idempotency.runStatement(who, createThing, input, statement);
@@ -339,7 +339,7 @@ describe('Work of a single statement', () => {
 
 describe('The stored answer of a key', () => {
   it('is found and marked as replayed, and is undefined before', async () => {
-    const who = asker();
+    const who = callerWith();
 
     const before = await idempotency.find(who, createThing, input);
     const first = await idempotency.run(who, createThing, input, insert);
@@ -351,13 +351,13 @@ describe('The stored answer of a key', () => {
   });
 
   it('is undefined without a key', async () => {
-    const nobody = asker({ idempotencyKey: undefined, credential: 'none' });
+    const nobody = callerWith({ idempotencyKey: undefined, credential: 'none' });
 
     await expect(idempotency.find(nobody, createThing, input)).resolves.toBeUndefined();
   });
 
   it('is found for the same input only', async () => {
-    const who = asker();
+    const who = callerWith();
     await idempotency.run(who, createThing, input, insert);
 
     const other = idempotency.find(who, createThing, { name: 'another lamp' });
@@ -366,7 +366,7 @@ describe('The stored answer of a key', () => {
   });
 
   it('is undefined until it is complete', async () => {
-    const who = asker();
+    const who = callerWith();
     const stopped = idempotency.run(who, createThing, input, insert, () => Promise.reject(new Error('Stopped.')));
     await expect(stopped).rejects.toThrow('Stopped.');
 
@@ -383,7 +383,7 @@ describe('An expired key', () => {
   }
 
   it('is replayed for 24 hours, and runs again afterwards', async () => {
-    const who = asker();
+    const who = callerWith();
     const first = await idempotency.run(who, createThing, input, insert);
     await age(who, '23 hours 59 minutes');
     await expect(idempotency.run(who, createThing, input, insert)).resolves.toEqual(first);
@@ -399,7 +399,7 @@ describe('An expired key', () => {
   });
 
   it('is deleted, and others are not', async () => {
-    const [old, young] = [asker(), asker()];
+    const [old, young] = [callerWith(), callerWith()];
     for (const who of [old, young]) await idempotency.run(who, createThing, input, insert);
     await age(old, '24 hours 1 minute');
     await age(young, '23 hours 59 minutes');
@@ -413,7 +413,7 @@ describe('An expired key', () => {
   });
 
   it('does not delay the deletion of others while it is used again', async () => {
-    const [used, old] = [asker(), asker()];
+    const [used, old] = [callerWith(), callerWith()];
     for (const who of [used, old]) await idempotency.run(who, createThing, input, insert);
     for (const who of [used, old]) await age(who, '25 hours');
     const { work, reached, release } = held();
@@ -432,7 +432,7 @@ describe('An answer that is completed after the commit', () => {
   const number = (answer: { number: number }) => answer.number;
 
   it('is replayed unchanged, and not completed again', async () => {
-    const who = asker();
+    const who = callerWith();
     let completions = 0;
     const complete = async (made: { name: string; number: number }) => ({ ...made, number: (completions += 1) });
 
@@ -445,7 +445,7 @@ describe('An answer that is completed after the commit', () => {
   });
 
   it('is completed by the retry when the first process ended before', async () => {
-    const who = asker();
+    const who = callerWith();
     const stopped = idempotency.run(who, createThing, input, insert, () => Promise.reject(new Error('Stopped.')));
     await expect(stopped).rejects.toThrow('Stopped.');
 
@@ -457,7 +457,7 @@ describe('An answer that is completed after the commit', () => {
   });
 
   it('results in OperationTimeout when the database is down at that moment, and the retry gets it', async () => {
-    const who = asker();
+    const who = callerWith();
     const link = await BreakableLink.to(test.url);
     const database = await Database.open({ url: link.url, schema: 'things', migrations: [], poolSize: 1 });
     const first = new Idempotency(database).run(who, createThing, input, insert, async (made) => {
@@ -477,7 +477,7 @@ describe('An answer that is completed after the commit', () => {
   });
 
   it('is that of the request that ends first, for both', async () => {
-    const who = asker();
+    const who = callerWith();
     let release = () => undefined as void;
     let reach = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));

@@ -15,15 +15,15 @@ export type IdempotencyScope = Pick<
   'idempotencyKey' | 'credential' | 'account' | 'workspace' | 'bot' | 'integration' | 'user'
 >;
 
-type Name = [scope: string, operation: string, key: string];
+type RowKey = [scope: string, operation: string, key: string];
 
-interface Kept<T> {
+interface StoredAnswer<T> {
   answer: T;
   isFinal: boolean;
   isReplayed: boolean;
 }
 
-const named = 'scope = $1 AND operation = $2 AND key = $3';
+const whereKey = 'scope = $1 AND operation = $2 AND key = $3';
 
 /** Idempotency keys: a request with a key takes effect once, however often it is sent within 24 hours. */
 export class Idempotency {
@@ -41,49 +41,53 @@ export class Idempotency {
    * result counts for all.
    */
   async run<T extends object | undefined>(
-    asker: IdempotencyScope,
+    caller: IdempotencyScope,
     { subject }: Operation,
     input: object,
     work: (tx: Transaction) => Promise<T>,
     complete?: (answer: T & object) => Promise<T & object>,
   ): Promise<T> {
-    const { idempotencyKey } = asker;
+    const { idempotencyKey } = caller;
     if (idempotencyKey === undefined) {
       const answer = await this.database.transaction(work);
       return answer && complete ? complete(answer) : answer;
     }
-    const name: Name = [scopeOf(asker), subject, idempotencyKey];
+    const rowKey: RowKey = [scopeOf(caller), subject, idempotencyKey];
     const bodyHash = hashOf(input);
-    const kept = await this.database.transaction(async (tx): Promise<Kept<T>> => {
-      if (!(await claim(tx, name, asker, bodyHash))) return (await find<T>(tx, name, bodyHash))!;
+    const stored = await this.database.transaction(async (tx): Promise<StoredAnswer<T>> => {
+      if (!(await claimKey(tx, rowKey, caller, bodyHash))) return (await findAnswer<T>(tx, rowKey, bodyHash))!;
       const answer = await work(tx);
-      await keep(tx, name, answer, !complete);
+      await storeAnswer(tx, rowKey, answer, !complete);
       return { answer, isFinal: !complete, isReplayed: false };
     });
-    if (!kept.answer) return kept.answer;
-    const answer = kept.isFinal || !complete ? kept.answer : await this.complete(name, kept.answer, complete);
-    return kept.isReplayed ? markReplayed(answer) : answer;
+    if (!stored.answer) return stored.answer;
+    const answer = stored.isFinal || !complete ? stored.answer : await this.complete(rowKey, stored.answer, complete);
+    return stored.isReplayed ? markReplayed(answer) : answer;
   }
 
   /** Variant of `run` for a single statement, which needs no explicit transaction without a key. */
   async runStatement<T extends object>(
-    asker: IdempotencyScope,
+    caller: IdempotencyScope,
     operation: Operation,
     input: object,
     work: (sql: Sql) => Promise<T>,
   ): Promise<T> {
-    return asker.idempotencyKey === undefined ? work(this.database) : this.run(asker, operation, input, work);
+    return caller.idempotencyKey === undefined ? work(this.database) : this.run(caller, operation, input, work);
   }
 
   /**
    * Stored answer of the caller's key, for work that another service must do first. Undefined without a key and for a
    * first request. Throws InvalidPayload as `run` does.
    */
-  async find<T extends object>(asker: IdempotencyScope, { subject }: Operation, input: object): Promise<T | undefined> {
-    const { idempotencyKey } = asker;
+  async find<T extends object>(
+    caller: IdempotencyScope,
+    { subject }: Operation,
+    input: object,
+  ): Promise<T | undefined> {
+    const { idempotencyKey } = caller;
     if (idempotencyKey === undefined) return undefined;
-    const kept = await find<T>(this.database, [scopeOf(asker), subject, idempotencyKey], hashOf(input));
-    return kept?.isFinal ? markReplayed(kept.answer) : undefined;
+    const stored = await findAnswer<T>(this.database, [scopeOf(caller), subject, idempotencyKey], hashOf(input));
+    return stored?.isFinal ? markReplayed(stored.answer) : undefined;
   }
 
   /** Deletes expired answers. Index idempotency_key_created. */
@@ -92,9 +96,9 @@ export class Idempotency {
   }
 
   /** Completes the answer after the commit: an error here must not look like a request that was not processed. */
-  private async complete<T extends object>(name: Name, draft: T, complete: (answer: T) => Promise<T>): Promise<T> {
+  private async complete<T extends object>(rowKey: RowKey, draft: T, complete: (answer: T) => Promise<T>): Promise<T> {
     try {
-      return await this.finish(name, await complete(draft));
+      return await this.finish(rowKey, await complete(draft));
     } catch (error) {
       if (!isUnsettled(error)) throw error;
       throw new ApiError(
@@ -106,22 +110,22 @@ export class Idempotency {
   }
 
   /** Stores and returns the final answer: this one, unless another process was first. */
-  private async finish<T>(name: Name, answer: T): Promise<T> {
+  private async finish<T>(rowKey: RowKey, answer: T): Promise<T> {
     const rows = await this.database.query(
-      `UPDATE idempotency_key SET answer = $4, is_final = true WHERE ${named} AND NOT is_final RETURNING 1`,
-      [...name, JSON.stringify(answer)],
+      `UPDATE idempotency_key SET answer = $4, is_final = true WHERE ${whereKey} AND NOT is_final RETURNING 1`,
+      [...rowKey, JSON.stringify(answer)],
     );
     if (rows.length > 0) return answer;
     const [row] = await this.database.query<{ answer: string }>(
-      `SELECT answer FROM idempotency_key WHERE ${named} AND is_final`,
-      name,
+      `SELECT answer FROM idempotency_key WHERE ${whereKey} AND is_final`,
+      rowKey,
     );
     return row ? (JSON.parse(row.answer) as T) : answer;
   }
 }
 
-/** True for the first request of this name. An advisory lock keeps the name until the transaction ends. */
-async function claim(tx: Transaction, name: Name, { bot }: IdempotencyScope, bodyHash: Buffer): Promise<boolean> {
+/** True for the first request with this key. An advisory lock keeps the key until the transaction ends. */
+async function claimKey(tx: Transaction, rowKey: RowKey, { bot }: IdempotencyScope, bodyHash: Buffer): Promise<boolean> {
   const [found] = await tx.query<{ isFree: boolean; isFirst: boolean }>(
     `WITH lock AS MATERIALIZED (
        SELECT pg_try_advisory_xact_lock(hashtextextended(
@@ -134,7 +138,7 @@ async function claim(tx: Transaction, name: Name, { bot }: IdempotencyScope, bod
        WHERE idempotency_key.created_at < now() - make_interval(hours => $5)
        RETURNING 1)
      SELECT is_free AS "isFree", EXISTS (SELECT FROM claimed) AS "isFirst" FROM lock`,
-    [...name, bodyHash, keptHours, bot?.id ?? null],
+    [...rowKey, bodyHash, keptHours, bot?.id ?? null],
   );
   if (!found!.isFree)
     throw new ApiError(
@@ -145,11 +149,11 @@ async function claim(tx: Transaction, name: Name, { bot }: IdempotencyScope, bod
   return found!.isFirst;
 }
 
-async function find<T>(sql: Sql, name: Name, bodyHash: Buffer): Promise<Kept<T> | undefined> {
+async function findAnswer<T>(sql: Sql, rowKey: RowKey, bodyHash: Buffer): Promise<StoredAnswer<T> | undefined> {
   const [row] = await sql.query<{ body_hash: Buffer; answer: string; is_final: boolean }>(
     `SELECT body_hash, answer, is_final FROM idempotency_key
-     WHERE ${named} AND created_at >= now() - make_interval(hours => $4)`,
-    [...name, keptHours],
+     WHERE ${whereKey} AND created_at >= now() - make_interval(hours => $4)`,
+    [...rowKey, keptHours],
   );
   if (!row) return undefined;
   if (!row.body_hash.equals(bodyHash))
@@ -164,14 +168,14 @@ function hashOf(input: object): Buffer {
   return createHash('sha256').update(JSON.stringify(input)).digest();
 }
 
-/** A request without effect frees its name. */
-async function keep(tx: Transaction, name: Name, answer: object | undefined, isFinal: boolean): Promise<void> {
+/** A request without effect frees its key. */
+async function storeAnswer(tx: Transaction, rowKey: RowKey, answer: object | undefined, isFinal: boolean): Promise<void> {
   if (!answer) {
-    await tx.query(`DELETE FROM idempotency_key WHERE ${named}`, name);
+    await tx.query(`DELETE FROM idempotency_key WHERE ${whereKey}`, rowKey);
     return;
   }
-  await tx.query(`UPDATE idempotency_key SET answer = $4, is_final = $5 WHERE ${named}`, [
-    ...name,
+  await tx.query(`UPDATE idempotency_key SET answer = $4, is_final = $5 WHERE ${whereKey}`, [
+    ...rowKey,
     JSON.stringify(answer),
     isFinal,
   ]);
@@ -181,7 +185,7 @@ async function keep(tx: Transaction, name: Name, answer: object | undefined, isF
 function scopeOf({ credential, account, workspace, bot, integration, user }: IdempotencyScope): string {
   if ((credential === 'none' || credential === 'user') && !user)
     throw new Error('An anonymous request cannot have an idempotency key: exclude its operation from idempotency.');
-  const place = bot?.id ?? workspace?.id;
-  const parts = [credential, account?.id, place, integration?.alias ?? integration?.id, user?.id];
+  const ownerId = bot?.id ?? workspace?.id;
+  const parts = [credential, account?.id, ownerId, integration?.alias ?? integration?.id, user?.id];
   return JSON.stringify(parts.map((part) => part ?? null));
 }

@@ -2,10 +2,10 @@ import type { TagQuery } from '@parley/contracts/query-fields';
 
 /** SQL condition for rows whose `jsonb` tags match the filter; appends to `values`. */
 export function tagConditions(column: string, filter: TagQuery | undefined, values: unknown[]): string {
-  const conditions = Object.entries(filter ?? {}).flatMap(([name, { in: wanted, notIn }]) => {
+  const conditions = Object.entries(filter ?? {}).flatMap(([name, { in: accepted, notIn }]) => {
     const tag = `${column} ->> $${values.push(name)}`;
     return [
-      ...(wanted.length > 0 ? [`${tag} = ANY($${values.push(wanted)}::text[])`] : []),
+      ...(accepted.length > 0 ? [`${tag} = ANY($${values.push(accepted)}::text[])`] : []),
       // Rows without the tag pass an exclusion.
       ...(notIn.length > 0 ? [`coalesce(${tag} <> ALL($${values.push(notIn)}::text[]), true)`] : []),
     ];

@@ -3,32 +3,32 @@ import { join } from 'node:path';
 import { readSecretFile, writeSecretFile } from './secret-file';
 
 /** Secret keys of the embedded mode: the current one, and former ones from newest to oldest. */
-export interface KeptKeys {
+export interface SecretKeySet {
   secretKey: string;
   formerSecretKeys: string[];
 }
 
 /** Reads the keys of a data folder. Creates one when there is none. */
-export async function openKeyFile(folder: string): Promise<KeptKeys> {
+export async function openKeyFile(folder: string): Promise<SecretKeySet> {
   const path = pathIn(folder);
-  const kept = parseKeyFile((await readSecretFile(path)) ?? '');
-  return kept ?? save(path, []);
+  const keys = parseKeyFile((await readSecretFile(path)) ?? '');
+  return keys ?? save(path, []);
 }
 
 /** Key rotation: adds a new current key, atomically. The previous one becomes a former key. */
-export async function addKey(folder: string): Promise<KeptKeys> {
+export async function addKey(folder: string): Promise<SecretKeySet> {
   const path = pathIn(folder);
-  const kept = parseKeyFile((await readSecretFile(path)) ?? '');
-  return save(path, kept ? [kept.secretKey, ...kept.formerSecretKeys] : []);
+  const keys = parseKeyFile((await readSecretFile(path)) ?? '');
+  return save(path, keys ? [keys.secretKey, ...keys.formerSecretKeys] : []);
 }
 
 /** One key per line, the current one first. Undefined when there is no key. */
-export function parseKeyFile(text: string): KeptKeys | undefined {
+export function parseKeyFile(text: string): SecretKeySet | undefined {
   const [secretKey, ...formerSecretKeys] = text.split('\n').flatMap((line) => line.trim() || []);
   return secretKey ? { secretKey, formerSecretKeys } : undefined;
 }
 
-async function save(path: string, formerSecretKeys: string[]): Promise<KeptKeys> {
+async function save(path: string, formerSecretKeys: string[]): Promise<SecretKeySet> {
   const secretKey = randomBytes(32).toString('base64url');
   await writeSecretFile(path, [secretKey, ...formerSecretKeys, ''].join('\n'));
   return { secretKey, formerSecretKeys };

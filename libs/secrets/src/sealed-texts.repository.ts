@@ -32,13 +32,13 @@ export class SealedTextsRepository {
 
   constructor(
     private readonly database: Database,
-    private readonly kept: SealedColumns,
+    private readonly sealedColumns: SealedColumns,
   ) {
-    this.texts = kept.columns.map(selectOf).join(' UNION ALL ');
+    this.texts = sealedColumns.columns.map(selectOf).join(' UNION ALL ');
   }
 
   /** Keys in use, by one scan over all sealed texts. Throws after the timeout. */
-  async listKeys(timeoutMs: number): Promise<KeyInUse[]> {
+  async listKeysInUse(timeoutMs: number): Promise<KeyInUse[]> {
     return this.database.readWithin<KeyInUse>(
       timeoutMs,
       `SELECT CASE WHEN substr(sealed, ${keyIdLength + 1}, 1) = '.' THEN left(sealed, ${keyIdLength}) ELSE '' END AS "keyId",
@@ -47,20 +47,22 @@ export class SealedTextsRepository {
     );
   }
 
-  async listOwners(after: string, limit: number): Promise<string[]> {
+  async listOwnersAfter(after: string, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(
-      `SELECT id FROM ${this.kept.owners} WHERE id > $1 ORDER BY id LIMIT ${limit}`,
+      `SELECT id FROM ${this.sealedColumns.owners} WHERE id > $1 ORDER BY id LIMIT ${limit}`,
       [after],
     );
     return rows.map(({ id }) => id);
   }
 
   /** Row locks: until the end of the transaction nobody else changes the texts of these owners. */
-  async lock(tx: Transaction, owners: string[]): Promise<void> {
-    await tx.query(`SELECT FROM ${this.kept.owners} WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, [owners]);
+  async lockOwners(tx: Transaction, owners: string[]): Promise<void> {
+    await tx.query(`SELECT FROM ${this.sealedColumns.owners} WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, [
+      owners,
+    ]);
   }
 
-  async listOthers(sql: Sql, owners: string[], keyId: string): Promise<SealedText[]> {
+  async listUnderOtherKeys(sql: Sql, owners: string[], keyId: string): Promise<SealedText[]> {
     return sql.query<SealedText>(
       `SELECT owner, sealed FROM (${this.texts}) AS text WHERE owner = ANY($1) AND NOT starts_with(sealed, $2)`,
       [owners, `${keyId}.`],
@@ -68,8 +70,8 @@ export class SealedTextsRepository {
   }
 
   /** Replaces texts wherever the owners have them: `former` by `fresh` at the same index. */
-  async replace(tx: Transaction, owners: string[], former: string[], fresh: string[]): Promise<void> {
-    for (const column of this.kept.columns) await tx.query(replacementIn(column), [owners, former, fresh]);
+  async replaceTexts(tx: Transaction, owners: string[], former: string[], fresh: string[]): Promise<void> {
+    for (const column of this.sealedColumns.columns) await tx.query(replacementIn(column), [owners, former, fresh]);
   }
 }
 

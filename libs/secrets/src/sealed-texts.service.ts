@@ -26,7 +26,7 @@ export class SealedTextsService {
 
   /** Throws ConfigError when none of the keys opens an existing text. */
   async requireKeys(): Promise<void> {
-    const keys = await this.texts.listKeys(checkTimeoutMs).catch((error: unknown) => {
+    const keys = await this.texts.listKeysInUse(checkTimeoutMs).catch((error: unknown) => {
       if (isStopped(error)) return [];
       throw error;
     });
@@ -48,7 +48,7 @@ export class SealedTextsService {
    */
   async sealAnew({ after = '' }: SealAnew): Promise<SealedAnew> {
     const until = Date.now() + longEnoughMs;
-    const owners = await this.texts.listOwners(after, maxOwners);
+    const owners = await this.texts.listOwnersAfter(after, maxOwners);
     const unreadable = new Set<string>();
     let sealed = 0;
     let done = 0;
@@ -67,21 +67,22 @@ export class SealedTextsService {
   private async sealBatch(owners: string[]): Promise<{ sealed: number; unreadable: string[] }> {
     const { keyId } = this.box;
     // In a repeat most batches have nothing to do: no transaction and no locks.
-    if ((await this.texts.listOthers(this.database, owners, keyId)).length === 0) return { sealed: 0, unreadable: [] };
+    if ((await this.texts.listUnderOtherKeys(this.database, owners, keyId)).length === 0)
+      return { sealed: 0, unreadable: [] };
     return this.database.transaction(async (tx) => {
-      await this.texts.lock(tx, owners);
-      const others = await this.texts.listOthers(tx, owners, keyId);
+      await this.texts.lockOwners(tx, owners);
+      const others = await this.texts.listUnderOtherKeys(tx, owners, keyId);
       const readable = others.filter(({ sealed }) => this.box.canOpen(sealed));
       const former = readable.map(({ sealed }) => sealed);
       const fresh = former.map((sealed) => this.box.seal(this.box.open(sealed)));
-      await this.texts.replace(tx, owners, former, fresh);
+      await this.texts.replaceTexts(tx, owners, former, fresh);
       const unreadable = others.filter((text) => !readable.includes(text)).map(({ owner }) => owner);
       return { sealed: readable.length, unreadable };
     });
   }
 
   private async countOthers(): Promise<number> {
-    const keys = await this.texts.listKeys(countTimeoutMs);
+    const keys = await this.texts.listKeysInUse(countTimeoutMs);
     return keys.filter(({ keyId }) => keyId !== this.box.keyId).reduce((sum, { count }) => sum + count, 0);
   }
 }

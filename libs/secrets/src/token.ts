@@ -46,7 +46,7 @@ function withChecksum(kind: TokenKind, random: string): string {
   const body = `${prefixes[kind]}${random}`;
   let rest = crc32(body);
   let checksum = '';
-  for (let place = 0; place < checksumLength; place += 1) {
+  for (let index = 0; index < checksumLength; index += 1) {
     checksum = `${alphabet[rest % alphabet.length]}${checksum}`;
     rest = Math.floor(rest / alphabet.length);
   }

@@ -9,7 +9,7 @@ import { type Logger, NestLogger } from '@parley/logging/logger';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 import type { ProcessConfig } from './config';
 import { Readiness } from './health.controller';
-import { rawAnswer } from './raw-answer';
+import { rawErrorResponse } from './raw-error-response';
 import { requestId } from './request-log';
 import { type TracedRequest, traceparentOf } from './request-trace';
 import { securityHeaders } from './security-headers';
@@ -70,7 +70,7 @@ const unreadable: Record<string, string> = {
 function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const problem = unreadable[error.code ?? ''] ?? 'The request is not valid HTTP.';
-  socket.end(rawAnswer(new ApiError('InvalidPayload', problem), newErrorId()));
+  socket.end(rawErrorResponse(new ApiError('InvalidPayload', problem), newErrorId()));
 }
 
 /** Applies the timeouts and error responses above to a server that Fastify did not create. */

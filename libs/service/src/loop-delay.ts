@@ -34,7 +34,7 @@ export class LoopDelay {
   private look(): void {
     this.beforeLast = this.last;
     const { mean } = this.histogram;
-    // NaN: the loop had less than two turns in this interval.
+    // NaN: the loop had fewer than two iterations in this interval.
     this.last = Number.isNaN(mean) ? this.intervalMs : mean / nanosPerMs - resolutionMs;
     this.histogram.reset();
   }

@@ -153,7 +153,7 @@ function parleyServer(
     driver,
     events,
     logger,
-    deadLetter: (consumer, event, attempts, reason) => letters.add(consumer, event, attempts, reason),
+    deadLetter: (consumer, event, attempts, reason) => letters.insertDeadLetter(consumer, event, attempts, reason),
     observe: (handled) => metrics.observeHandled(handled),
     admit: (operation) => (isForClients(operation) ? limiter.enter() : limiter.enterAnyway()),
   });
@@ -213,14 +213,16 @@ class ServiceLifecycle
     gauge(
       'parley_outbox_unpublished',
       'Events in the outbox that are not published yet.',
-      async () => (await outboxRows.measure()).count,
+      async () => (await outboxRows.measureBacklog()).count,
     );
     gauge(
       'parley_outbox_oldest_unpublished_seconds',
       'Age of the oldest unpublished event in seconds; 0 without one.',
-      async () => (await outboxRows.measure()).oldestSeconds,
+      async () => (await outboxRows.measureBacklog()).oldestSeconds,
     );
-    gauge('parley_dead_letters', 'Dead letters: events that were given up after all attempts.', () => letters.count());
+    gauge('parley_dead_letters', 'Dead letters: events that were given up after all attempts.', () =>
+      letters.countDeadLetters(),
+    );
     const help = 'Database connections by state, and queries waiting for one.';
     for (const state of ['inUse', 'idle', 'waiting'] as const) {
       const label = { state: state === 'inUse' ? 'in use' : state };

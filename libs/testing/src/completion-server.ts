@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 /** Response of the server: a text, at once or later, a status, an invalid body, or none. */
-export type CompletionAnswer =
+export type CompletionResponse =
   | { text: string; after?: Promise<unknown> }
   | { status: number; message: string; code?: string; headers?: Record<string, string> }
   | 'garbage'
@@ -30,10 +30,10 @@ export const completionModels = {
 export class CompletionServer {
   readonly requests: CompletionRequest[] = [];
   /** Answers requests without an order. By default with the end of the request's text. */
-  answer: (request: CompletionRequest) => CompletionAnswer = (request) => ({
+  answer: (request: CompletionRequest) => CompletionResponse = (request) => ({
     text: `answer to ${textOf(request).slice(-20)}`,
   });
-  private readonly orders: CompletionAnswer[] = [];
+  private readonly orders: CompletionResponse[] = [];
 
   private constructor(private readonly server: Server) {}
 
@@ -50,7 +50,7 @@ export class CompletionServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  order(...answers: CompletionAnswer[]): void {
+  order(...answers: CompletionResponse[]): void {
     this.orders.push(...answers);
   }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Response of the server: embeddings, at once or late, a status, an invalid body, or none. */
-export type EmbeddingAnswer =
+export type EmbeddingResponse =
   | 'well'
   | 'garbage'
   | 'never'
@@ -22,7 +22,7 @@ export interface HeldRequest {
  */
 export class EmbeddingServer {
   readonly requests: string[][] = [];
-  private readonly orders = new Map<string, EmbeddingAnswer[]>();
+  private readonly orders = new Map<string, EmbeddingResponse[]>();
   private readonly holds = new Map<string, { reach: () => void; released: Promise<void> }>();
 
   private constructor(
@@ -44,7 +44,7 @@ export class EmbeddingServer {
   }
 
   /** One answer for each request from now on; the last one is for all further requests. */
-  order(marker: string, ...answers: EmbeddingAnswer[]): void {
+  order(marker: string, ...answers: EmbeddingResponse[]): void {
     this.orders.set(marker, answers);
   }
 
@@ -86,7 +86,7 @@ export class EmbeddingServer {
     await answer(this.nextAnswer(input), input, this.dimensions, response);
   }
 
-  private nextAnswer(input: string[]): EmbeddingAnswer {
+  private nextAnswer(input: string[]): EmbeddingResponse {
     for (const [marker, answers] of this.orders) {
       if (input.some((text) => text.includes(marker)))
         return (answers.length > 1 ? answers.shift() : answers[0]) ?? 'well';
@@ -96,7 +96,7 @@ export class EmbeddingServer {
 }
 
 async function answer(
-  order: EmbeddingAnswer,
+  order: EmbeddingResponse,
   input: string[],
   dimensions: number,
   response: ServerResponse,

@@ -69,11 +69,11 @@ export function readReply({ head, body }: Message): Reply {
 
 /** Drops metadata that cannot be serialised, so that the caller still gets the error. */
 function wireText(error: ApiError): string {
-  const wire = error.toWire();
+  const wireError = error.toWire();
   try {
-    return JSON.stringify(wire);
+    return JSON.stringify(wireError);
   } catch {
-    return JSON.stringify({ ...wire, metadata: undefined });
+    return JSON.stringify({ ...wireError, metadata: undefined });
   }
 }
 

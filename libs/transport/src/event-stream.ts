@@ -48,7 +48,7 @@ export interface EventStream {
   /** Resolves to the position of the last stored event, or undefined when the stream cannot lose any. Idempotent. */
   publish(events: EventMessage[]): Promise<StreamPosition | undefined>;
   /** False when the message was lost or replaced before its retention ended: the stream has lost events. */
-  keeps(place: StreamPosition): Promise<boolean>;
+  keeps(position: StreamPosition): Promise<boolean>;
   consume(consumer: WorkingConsumer): Promise<void>;
   /** Takes no further events, aborts handlers that are running and resolves when they have ended. */
   drain(): Promise<void>;

@@ -29,12 +29,12 @@ describe('A large body', () => {
 describe('Large requests of a service', () => {
   const settled = () => new Promise(setImmediate);
 
-  it('take turns: two of a tenant at once, four in all', async () => {
-    const turns = new LargeRequestSemaphore();
+  it('run two of a tenant at once, four in all', async () => {
+    const semaphore = new LargeRequestSemaphore();
     const running: string[] = [];
     const ends = new Map<string, () => void>();
     const run = (name: string) =>
-      turns.run(name[0]!, () => {
+      semaphore.run(name[0]!, () => {
         running.push(name);
         return new Promise<void>((resolve) => ends.set(name, resolve));
       });
@@ -52,15 +52,15 @@ describe('Large requests of a service', () => {
   });
 
   it('are 503 when too many of the tenant wait, and those of another tenant are not', async () => {
-    const turns = new LargeRequestSemaphore();
+    const semaphore = new LargeRequestSemaphore();
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));
     const { maxEach, maxWaitingEach } = largeRequests;
-    const waiting = Array.from({ length: maxEach + maxWaitingEach }, () => turns.run('a', () => ended));
+    const waiting = Array.from({ length: maxEach + maxWaitingEach }, () => semaphore.run('a', () => ended));
     await settled();
 
-    await expect(turns.run('a', () => ended)).rejects.toMatchObject({ code: 503, retryAfterSeconds: 1 });
-    await expect(turns.run('b', () => Promise.resolve('done'))).resolves.toBe('done');
+    await expect(semaphore.run('a', () => ended)).rejects.toMatchObject({ code: 503, retryAfterSeconds: 1 });
+    await expect(semaphore.run('b', () => Promise.resolve('done'))).resolves.toBe('done');
 
     end();
     await Promise.all(waiting);

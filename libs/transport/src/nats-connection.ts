@@ -57,13 +57,13 @@ export class NatsLink {
       ignoreAuthErrorAbort: true,
       ...securityOf(credentials),
     };
-    for (let told = ''; ; await sleep(retryMs)) {
+    for (let lastReason = ''; ; await sleep(retryMs)) {
       try {
         return new NatsLink(await connect(options), name, logger);
       } catch (error) {
         const reason = reasonOf(error);
-        if (reason !== told) logger.warn(`waiting for NATS at ${withoutCredentials(url)}: ${reason}`);
-        told = reason;
+        if (reason !== lastReason) logger.warn(`waiting for NATS at ${withoutCredentials(url)}: ${reason}`);
+        lastReason = reason;
       }
     }
   }
@@ -118,7 +118,7 @@ export class NatsLink {
   }
 
   private async watch(): Promise<void> {
-    let told: unknown;
+    let lastError: unknown;
     for await (const status of this.connection.status()) {
       if (status.type === Events.Disconnect) {
         if (this.up) this.logger.warn('the connection to NATS is lost, reconnecting');
@@ -126,14 +126,14 @@ export class NatsLink {
         this.onDown.forEach((listener) => listener());
       } else if (status.type === Events.Reconnect) {
         this.up = true;
-        told = undefined;
+        lastError = undefined;
         this.logger.info('connected to NATS again');
         this.onUp.forEach((listener) => listener());
       } else if (status.type === Events.Error) {
         if (status.permissionContext) this.tellRefusal(status.permissionContext);
         // While the server is down, each attempt to reconnect has the same reason.
-        else if (this.up || told !== status.data) this.logger.error({ data: status.data }, 'NATS error');
-        told = status.data;
+        else if (this.up || lastError !== status.data) this.logger.error({ data: status.data }, 'NATS error');
+        lastError = status.data;
       }
     }
   }

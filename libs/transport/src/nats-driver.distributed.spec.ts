@@ -48,16 +48,16 @@ suite('The driver over NATS with a small message limit', () => {
 suite('A malformed message on NATS', () => {
   let shared: Awaited<ReturnType<typeof openBus>>;
   let service: Driver;
-  let stranger: NatsConnection;
+  let rawClient: NatsConnection;
 
   beforeAll(async () => {
     shared = await openBus({ timing: hasty });
     service = await shared.connect();
-    stranger = await connect({ servers: shared.server.url });
+    rawClient = await connect({ servers: shared.server.url });
   });
 
   afterAll(async () => {
-    await stranger.close();
+    await rawClient.close();
     await shared.stop();
   });
 
@@ -71,9 +71,9 @@ suite('A malformed message on NATS', () => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
 
-    const reply = await stranger.request(echo.subject, garbage, { timeout: 5_000 });
-    stranger.publish(echo.subject, garbage);
-    await stranger.flush();
+    const reply = await rawClient.request(echo.subject, garbage, { timeout: 5_000 });
+    rawClient.publish(echo.subject, garbage);
+    await rawClient.flush();
 
     const [head, body] = reply.string().split('\n');
     expect(head).toBe('error');
@@ -87,7 +87,7 @@ suite('A malformed message on NATS', () => {
     const forged = headers();
     forged.set('parley-payload', `bodies.probe.${randomUUID()} 1`);
 
-    const { value } = await outcomeOf(stranger.request(echo.subject, '', { headers: forged, timeout: 20_000 }));
+    const { value } = await outcomeOf(rawClient.request(echo.subject, '', { headers: forged, timeout: 20_000 }));
 
     expect(JSON.parse(value?.string().split('\n')[1] ?? '')).toMatchObject({ code: 503 });
   });
@@ -117,9 +117,9 @@ suite('A malformed message on NATS', () => {
     await listening.ready();
 
     for (const garbage of [Buffer.alloc(0), Buffer.from('{'), Buffer.from([0xff, 0x00])]) {
-      stranger.publish('broadcast.probe.disturbed', garbage);
+      rawClient.publish('broadcast.probe.disturbed', garbage);
     }
-    stranger.publish('broadcast.probe.disturbed', `\n${JSON.stringify({ text: 'after' })}`);
+    rawClient.publish('broadcast.probe.disturbed', `\n${JSON.stringify({ text: 'after' })}`);
 
     await waitFor(() => heard.length > 0);
     expect(heard).toEqual([{ text: 'after' }]);

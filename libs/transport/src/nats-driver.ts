@@ -142,10 +142,10 @@ export class NatsDriver implements Driver {
   private async reply(message: Msg, reply: Message): Promise<void> {
     // Security: a request can name any reply subject, and the server lets this process publish there. Answer to inboxes
     // only.
-    const asker = appOfInbox(message.reply ?? '');
-    if (!asker) return;
+    const receiver = appOfInbox(message.reply ?? '');
+    if (!receiver) return;
     try {
-      const payload = await this.packAnswer(asker, reply);
+      const payload = await this.packAnswer(receiver, reply);
       this.outgoing.add(() => message.respond(payload.data, { headers: payload.headers }));
       this.payloads.releaseLater(payload);
     } catch (error) {
@@ -153,11 +153,11 @@ export class NatsDriver implements Driver {
     }
   }
 
-  private async packAnswer(asker: string, reply: Message): Promise<Payload> {
+  private async packAnswer(receiver: string, reply: Message): Promise<Payload> {
     try {
-      return await this.payloads.pack('answer', asker, reply);
+      return await this.payloads.pack('answer', receiver, reply);
     } catch (error) {
-      return this.payloads.pack('answer', asker, errorMessage(error));
+      return this.payloads.pack('answer', receiver, errorMessage(error));
     }
   }
 

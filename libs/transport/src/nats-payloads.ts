@@ -47,7 +47,7 @@ export interface Payload {
 
 /** Encodes messages as NATS payloads. Large ones pass by reference, through a stream. */
 export class NatsPayloads {
-  private readonly turns = new LargeRequestSemaphore();
+  private readonly largeRequests = new LargeRequestSemaphore();
   private readonly answers = new Semaphore(maxReferencedAtOnce);
 
   constructor(
@@ -72,10 +72,10 @@ export class NatsPayloads {
 
   /** Stores the payload in pieces that the receiver fetches. */
   private async refer(receiver: string, parts: Uint8Array[], tenant: string | undefined): Promise<Payload> {
-    const place = bodySubject(receiver, randomUUID());
-    const pieces = await this.put(place, parts);
+    const subject = bodySubject(receiver, randomUUID());
+    const pieces = await this.put(subject, parts);
     const headers = natsHeaders();
-    headers.set(payloadHeader, `${place} ${pieces.length}`);
+    headers.set(payloadHeader, `${subject} ${pieces.length}`);
     if (tenant !== undefined) headers.set(tenantHeader, tenant);
     return { data: Buffer.alloc(0), headers, pieces };
   }
@@ -100,7 +100,7 @@ export class NatsPayloads {
   async answered<T>(message: Msg, answer: (request: RequestMessage) => Promise<T>): Promise<T> {
     const reference = referenceOf(message);
     if (!reference) return answer(decodeRequest(message.data, { isShared: true }));
-    return this.turns.run(message.headers?.get(tenantHeader) ?? '', async () => {
+    return this.largeRequests.run(message.headers?.get(tenantHeader) ?? '', async () => {
       const data = await withDeadline(message.subject, this.take(reference), this.timing.fetchTimeoutMs);
       return answer(decodeRequest(data, { isShared: false }));
     });
@@ -133,23 +133,23 @@ export class NatsPayloads {
   }
 
   /** Creates the stream again when the server has lost it with its disk. */
-  private async put(place: string, parts: Uint8Array[]): Promise<string[]> {
+  private async put(subject: string, parts: Uint8Array[]): Promise<string[]> {
     try {
-      return await this.write(place, parts);
+      return await this.write(subject, parts);
     } catch (error) {
       if (!isMissing(error)) throw error;
       const { streams } = await this.link.connection.jetstreamManager({ checkAPI: false });
       await streams.add(bodyStreamConfig(this.replicas));
-      return this.write(place, parts);
+      return this.write(subject, parts);
     }
   }
 
-  private async write(place: string, parts: Uint8Array[]): Promise<string[]> {
+  private async write(subject: string, parts: Uint8Array[]): Promise<string[]> {
     const stream = this.link.connection.jetstream();
     const pieces: string[] = [];
     for (const data of parts) {
       for (let start = 0; start < data.length; start += this.pieceBytes) {
-        const piece = `${place}.${pieces.length}`;
+        const piece = `${subject}.${pieces.length}`;
         await stream.publish(piece, data.subarray(start, start + this.pieceBytes));
         pieces.push(piece);
       }
@@ -158,12 +158,12 @@ export class NatsPayloads {
   }
 
   private async take(reference: string): Promise<Uint8Array> {
-    const [, place, count] = payloadSubject.exec(reference) ?? [];
-    if (!place) throw new ApiError('InvalidPayload', 'The message on the bus has a malformed reference to its body.');
+    const [, subject, count] = payloadSubject.exec(reference) ?? [];
+    if (!subject) throw new ApiError('InvalidPayload', 'The message on the bus has a malformed reference to its body.');
     const pieces: Uint8Array[] = [];
     let size = 0;
     for (let index = 0; index < Number(count); index += 1) {
-      const piece = await this.read(`${place}.${index}`);
+      const piece = await this.read(`${subject}.${index}`);
       size += piece.length;
       if (size > this.maxBodyBytes + headroomBytes) throw tooLarge('message', this.maxBodyBytes);
       pieces.push(piece);

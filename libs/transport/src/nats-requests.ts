@@ -52,7 +52,7 @@ export class NatsRequests {
           else resolve(outcome);
         },
       };
-      const deadline = setTimeout(() => request.settle(late(request, timeoutMs)), timeoutMs);
+      const deadline = setTimeout(() => request.settle(timeoutError(request, timeoutMs)), timeoutMs);
       this.open.set(reply, request);
       payload.then(
         (ready) => this.outgoing.add(() => this.publish(request, reply, ready)),
@@ -97,7 +97,7 @@ function refused({ subject }: OpenRequest): ApiError {
   return unavailable(`${subject} is not available at the moment. Try again later.`);
 }
 
-function late({ subject, isSent }: OpenRequest, timeoutMs: number): ApiError {
+function timeoutError({ subject, isSent }: OpenRequest, timeoutMs: number): ApiError {
   if (!isSent)
     return unavailable(
       'The bus did not send the request in time; the request was not processed. Try again in a moment.',

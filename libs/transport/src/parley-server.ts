@@ -59,7 +59,7 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
   private readonly operations = new Map<Operation, MessageHandler>();
   private readonly consumers = new Map<Consumer, MessageHandler>();
   private readonly largeJson: LargeJson;
-  private readonly turns = new LargeRequestSemaphore();
+  private readonly largeRequests = new LargeRequestSemaphore();
   private drained?: Promise<void>;
 
   constructor(private readonly options: ParleyServerOptions) {
@@ -192,10 +192,10 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
           ? handle(readRequest({ head, body }))
           : this.readBytes(head, body, handle));
         const reply = answerMessage(output);
-        this.report('operation', subject, started, 'ok', asked(request));
+        this.report('operation', subject, started, 'ok', requestFields(request));
         return reply;
       } catch (error) {
-        this.report('operation', subject, started, outcomeOf(error), asked(request), error);
+        this.report('operation', subject, started, outcomeOf(error), requestFields(request), error);
         return errorMessage(error);
       } finally {
         leave();
@@ -206,7 +206,7 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
   private async readBytes<T>(head: string, body: Uint8Array, work: (request: Request) => Promise<T>): Promise<T> {
     const caller = readCaller(head);
     const read = async () => work({ caller, input: await this.largeJson.parse(body) });
-    return body.byteLength > largeBodyBytes ? this.turns.run(tenantOf(caller), read) : read();
+    return body.byteLength > largeBodyBytes ? this.largeRequests.run(tenantOf(caller), read) : read();
   }
 
   private handled(subject: string, handler: OperationHandler, { caller, input }: Request): Promise<unknown> {
@@ -294,7 +294,7 @@ async function resultOf(returned: ReturnType<MessageHandler>): Promise<unknown> 
   return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
 }
 
-function asked(request: Request | undefined): object {
+function requestFields(request: Request | undefined): object {
   if (!request) return {};
   const { requestId, traceparent, account, bot } = request.caller;
   return { requestId, traceId: traceIdOf(traceparent), account: account?.id, bot: bot?.id };

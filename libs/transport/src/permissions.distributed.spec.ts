@@ -273,18 +273,18 @@ suite('A NATS server with permissions for operations of one process', () => {
   const none = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
   const users = {
     holder: { ...none, answersByInstance: [held] },
-    asker: { ...none, asksInstances: [held] },
-    stranger: none,
+    requester: { ...none, asksInstances: [held] },
+    bystander: none,
   };
 
-  it('lets the holder answer for its keys and the asker call them, and no other app', async () => {
+  it('lets the holder answer for its keys and the requester call them, and no other app', async () => {
     const pairs = Object.entries(users).map(([name, app]) => {
       const pair = nkeys.createUser();
       const user = userOf(name, permissionsOf(name, app), pair.getPublicKey());
       return { name, user, seed: Buffer.from(pair.getSeed()).toString() };
     });
     const own = await NatsServer.startSecured(pairs.map(({ user }) => user).join('\n'));
-    const [holder, asker, stranger] = (await Promise.all(
+    const [holder, requester, bystander] = (await Promise.all(
       pairs.map(async ({ name, seed }) =>
         transportOf(await NatsLink.open(own.url, name, silent, { seed, caFile: own.access['NATS_CA_FILE'] })),
       ),
@@ -299,13 +299,13 @@ suite('A NATS server with permissions for operations of one process', () => {
     await (
       await serve(holder)
     ).live;
-    expect(await call(asker, 'key-1')).toEqual({ value: { done: true } });
-    expect(await call(asker, 'key-2')).toMatchObject({ error: { code: 503 } });
-    expect(await call(stranger, 'key-1')).toMatchObject({ error: { code: 503 } });
-    await serve(stranger);
-    await waitFor(async () => (await outcomeOf(stranger.ready())).error !== undefined);
+    expect(await call(requester, 'key-1')).toEqual({ value: { done: true } });
+    expect(await call(requester, 'key-2')).toMatchObject({ error: { code: 503 } });
+    expect(await call(bystander, 'key-1')).toMatchObject({ error: { code: 503 } });
+    await serve(bystander);
+    await waitFor(async () => (await outcomeOf(bystander.ready())).error !== undefined);
 
-    await Promise.all([holder, asker, stranger].map((driver) => driver.close()));
+    await Promise.all([holder, requester, bystander].map((driver) => driver.close()));
     await own.stop();
   });
 });

@@ -43,15 +43,15 @@ it('creates a separate key for each user', () => {
   expect(new Set(keys.map((line) => line.split('=')[1])).size).toBe(keys.length);
 });
 
-it('lets an app that holds things answer for any key, outside of a queue group, and an asker publish to any key', () => {
+it('lets an app that holds things answer for any key, outside of a queue group, and a requester publish to any key', () => {
   const held = instanceOperation({ subject: 'holder.held', input: Object, output: Object });
   const none = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
 
   const holder = permissionsOf('holder', { ...none, answersByInstance: [held] });
-  const asker = permissionsOf('asker', { ...none, asksInstances: [held] });
+  const requester = permissionsOf('requester', { ...none, asksInstances: [held] });
 
   expect(holder.subscribe).toEqual(['_INBOX_holder.>', 'holder.held.*']);
   expect(holder.answersWithin).toBe('2m');
-  expect(asker.publish).toContain('holder.held.*');
-  expect(asker.subscribe).toEqual(['_INBOX_asker.>']);
+  expect(requester.publish).toContain('holder.held.*');
+  expect(requester.subscribe).toEqual(['_INBOX_requester.>']);
 });

@@ -109,7 +109,7 @@ function consumption({ name, subject }: Durable): string[] {
 
 /** Large bodies: write those for its partners, read its own. */
 function bodiesOf(name: string, app: App): string[] {
-  const partners = names.filter((other) => asks(app, other) || asks(apps[other], name));
+  const partners = names.filter((other) => callsOperationsOf(app, other) || callsOperationsOf(apps[other], name));
   return [
     ...partners.map((partner) => bodySubject(partner, '*.*')),
     bodyRequest(bodySubject(name, '*.*')),
@@ -118,7 +118,7 @@ function bodiesOf(name: string, app: App): string[] {
   ];
 }
 
-function asks({ asks: operations, asksInstances = [] }: App, other: string): boolean {
+function callsOperationsOf({ asks: operations, asksInstances = [] }: App, other: string): boolean {
   return [...operations, ...asksInstances].some(({ subject }) => subject.startsWith(`${other}.`));
 }
 

@@ -36,8 +36,8 @@ export class StreamUpkeep {
    */
   async *bringUpToDate(consumers: Consumer[], replicas: number): AsyncGenerator<string> {
     const manager = await this.manager();
-    for (const wanted of [eventStreamConfig(replicas), bodyStreamConfig(replicas)]) {
-      yield `stream ${wanted.name}: ${await bringStreamUpToDate(manager, wanted)}`;
+    for (const desired of [eventStreamConfig(replicas), bodyStreamConfig(replicas)]) {
+      yield `stream ${desired.name}: ${await bringStreamUpToDate(manager, desired)}`;
     }
     for (const { name, event } of consumers) {
       for (const durable of Object.values(durablesOf(name, event.subject))) {

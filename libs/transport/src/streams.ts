@@ -27,8 +27,7 @@ export interface Durable {
   subject: string;
 }
 
-type Wanted<T> = Partial<T>;
-type StreamSettings = Wanted<StreamConfig> & { name: string };
+type StreamSettings = Partial<StreamConfig> & { name: string };
 
 /** Configuration of the event stream. Reasons for each value: docs/decisions/0032-nats-permissions.md. */
 export function eventStreamConfig(replicas: number): StreamSettings {
@@ -73,7 +72,7 @@ export function durablesOf(consumer: string, subject: string): { events: Durable
   };
 }
 
-export function durableConfig({ name, subject }: Durable, waitMs = ackWaitMs): Wanted<ConsumerConfig> {
+export function durableConfig({ name, subject }: Durable, waitMs = ackWaitMs): Partial<ConsumerConfig> {
   return {
     durable_name: name,
     filter_subject: subject,
@@ -87,41 +86,41 @@ export function durableConfig({ name, subject }: Durable, waitMs = ackWaitMs): W
 }
 
 /** Creates or updates a stream. Returns `made`, `up to date` or the changes. */
-export async function bringStreamUpToDate({ streams }: JetStreamManager, wanted: StreamSettings): Promise<string> {
-  const found = await unlessGone(streams.info(wanted.name));
-  if (!found) return streams.add(wanted).then(() => 'made');
-  const changes = differences(found.config, wanted);
-  if (changes.length > 0) await streams.update(wanted.name, { ...found.config, ...wanted });
-  return told(changes);
+export async function bringStreamUpToDate({ streams }: JetStreamManager, desired: StreamSettings): Promise<string> {
+  const found = await unlessGone(streams.info(desired.name));
+  if (!found) return streams.add(desired).then(() => 'made');
+  const changes = differences(found.config, desired);
+  if (changes.length > 0) await streams.update(desired.name, { ...found.config, ...desired });
+  return changesText(changes);
 }
 
 /** Creates or updates a durable consumer of the event stream. Keeps its position. */
 export async function bringDurableUpToDate({ consumers }: JetStreamManager, durable: Durable): Promise<string> {
-  const wanted = durableConfig(durable);
+  const desired = durableConfig(durable);
   const found = await unlessGone(consumers.info(eventStream, durable.name));
-  if (!found) return consumers.add(eventStream, wanted).then(() => 'made');
-  const changes = differences(found.config, wanted);
-  if (changes.length > 0) await consumers.update(eventStream, durable.name, { ...found.config, ...wanted });
-  return told(changes);
+  if (!found) return consumers.add(eventStream, desired).then(() => 'made');
+  const changes = differences(found.config, desired);
+  if (changes.length > 0) await consumers.update(eventStream, durable.name, { ...found.config, ...desired });
+  return changesText(changes);
 }
 
 /** Undefined only on 404, where the server itself confirms that the object does not exist. */
-export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function unlessGone<T>(request: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if (error instanceof NatsError && error.api_error?.code === 404) return undefined;
     throw error;
   }
 }
 
-function differences<T extends object>(found: T, wanted: Wanted<T>): string[] {
-  const [before, now] = [new Map(Object.entries(found)), Object.entries(wanted)];
+function differences<T extends object>(found: T, desired: Partial<T>): string[] {
+  const [before, now] = [new Map(Object.entries(found)), Object.entries(desired)];
   return now
     .filter(([key, value]) => JSON.stringify(before.get(key)) !== JSON.stringify(value))
     .map(([key, value]) => `${key} from ${JSON.stringify(before.get(key))} to ${JSON.stringify(value)}`);
 }
 
-function told(changes: string[]): string {
+function changesText(changes: string[]): string {
   return changes.length > 0 ? `changed ${changes.join(', ')}` : 'up to date';
 }

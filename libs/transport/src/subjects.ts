@@ -47,8 +47,8 @@ export function bodySubject(app: string, name: string): string {
 }
 
 /** API subject to read a body. */
-export function bodyRequest(place: string): string {
-  return `$JS.API.DIRECT.GET.${bodyStream}.${place}`;
+export function bodyRequest(subject: string): string {
+  return `$JS.API.DIRECT.GET.${bodyStream}.${subject}`;
 }
 
 /** API subject to pull the next event of a durable consumer. */

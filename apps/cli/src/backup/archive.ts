@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { extract, type Header, pack } from 'tar-stream';
-import { CommandFailed } from '../command-failed';
+import { CommandFailed } from '../output';
 
 /** First entry of an archive, read before anything else of it is trusted. */
 export interface ArchiveHead {

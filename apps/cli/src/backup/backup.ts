@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClusterBackup, findServerUrl, readMajor } from '@parley/local-postgres/cluster-backup';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { startLocalPostgres } from '@parley/local-postgres/local-postgres';
-import { CommandFailed } from '../command-failed';
+import { CommandFailed } from '../output';
 import { ArchiveWriter } from './archive';
-import { NamedContentsRepository } from './named-contents.repository';
+import { ReferencedContentsRepository } from './referenced-contents.repository';
 import { Progress } from './progress';
 
 /** Longest wait for the Postgres of a platform that is still starting, in milliseconds. */
@@ -76,7 +76,7 @@ async function fill(
     progress.show('contents');
     await archive.addFolder('blobs');
     await addContents(archive, blobs);
-    return await new NamedContentsRepository(cluster.client).listMissingIn(blobs);
+    return await new ReferencedContentsRepository(cluster.client).listMissingIn(blobs);
   } finally {
     await cluster.close();
   }

@@ -5,7 +5,7 @@ import { readMajor } from '@parley/local-postgres/cluster-backup';
 import { DataFolder, DataFolderInUse, makeDataFolder } from '@parley/local-postgres/data-folder';
 import { findClusterNeeds, recoverCluster } from '@parley/local-postgres/restored-cluster';
 import type { User } from '@parley/local-postgres/runner';
-import { CommandFailed } from '../command-failed';
+import { CommandFailed } from '../output';
 import { type ArchiveEntry, type ArchiveHead, headName, readArchive, textOf } from './archive';
 import { Progress } from './progress';
 

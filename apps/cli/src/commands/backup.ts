@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { backUp } from '../backup/backup';
 import { restore } from '../backup/restore';
-import { CommandFailed } from '../command-failed';
+import { CommandFailed, type Output, printResult } from '../output';
 import { dataFolder } from '../kept-file';
-import { type Output, printResult } from '../output';
 
 export function addBackupCommands(program: Command, output: Output): void {
   program

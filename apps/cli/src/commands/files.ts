@@ -5,9 +5,8 @@ import { files } from '@parley/contracts/files';
 import { maxRetriedFiles, type RetriedFiles } from '@parley/contracts/indexing-work';
 import type { CorrectedStorage } from '@parley/contracts/storage-counts';
 import { tables } from '@parley/contracts/tables/tables';
-import { CommandFailed } from '../command-failed';
+import { CommandFailed, type Output, printResult } from '../output';
 import { Operator } from '../operator';
-import { type Output, printResult } from '../output';
 
 interface RetryOptions {
   bot?: string;

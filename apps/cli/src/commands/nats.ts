@@ -3,8 +3,7 @@ import { newKeys, newServiceKey } from '@parley/transport/nats-keys';
 import { ConfigError, readConfig } from '@parley/config/config';
 import { NatsConfig } from '@parley/service/config';
 import { asOperator } from '../bus-operator';
-import { CommandFailed } from '../command-failed';
-import { type Output, printResult } from '../output';
+import { CommandFailed, type Output, printResult } from '../output';
 
 interface KeyOptions {
   service?: string;

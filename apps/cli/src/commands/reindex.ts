@@ -3,9 +3,8 @@ import { type Command, Option } from 'commander';
 import { files } from '@parley/contracts/files';
 import type { RowKey } from '@parley/contracts/tables/reindex';
 import { tables } from '@parley/contracts/tables/tables';
-import { CommandFailed } from '../command-failed';
+import { CommandFailed, type Output, printResult } from '../output';
 import { Operator } from '../operator';
-import { type Output, printResult } from '../output';
 
 const maxPauseMs = 60_000;
 

@@ -4,10 +4,9 @@ import { hub } from '@parley/contracts/hub/hub';
 import type { sealedTextOperations } from '@parley/contracts/sealed-texts';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { addKey } from '@parley/secrets/key-file';
-import { CommandFailed } from '../command-failed';
+import { CommandFailed, type Output, printResult } from '../output';
 import { dataFolder, readKeptFile } from '../kept-file';
 import { Operator } from '../operator';
-import { type Output, printResult } from '../output';
 
 type Operations = ReturnType<typeof sealedTextOperations>;
 

@@ -7,7 +7,7 @@ import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
 import { BotFiles } from '@parley/testing/bot-files';
 import {
-  type CompletionAnswer,
+  type CompletionResponse,
   type CompletionRequest,
   CompletionServer,
   imagesOf,
@@ -357,7 +357,7 @@ describe('the model server', () => {
   const summarized = { summarization: { enable: true } };
 
   it.each([429, 503])('that asks to slow down with %d is waited for, without limit', async (status) => {
-    models.order(...Array<CompletionAnswer>(5).fill({ status, message: 'later', headers: { 'retry-after': '0' } }));
+    models.order(...Array<CompletionResponse>(5).fill({ status, message: 'later', headers: { 'retry-after': '0' } }));
     answers(() => 'In short.');
 
     const { file, contents } = await index(words(300), summarized);
@@ -378,7 +378,7 @@ describe('the model server', () => {
     }
   });
 
-  it.each<[string, CompletionAnswer]>([
+  it.each<[string, CompletionResponse]>([
     ['500', { status: 500, message: 'broken' }],
     ['404: there is no model', { status: 404, message: 'there is no model' }],
     ['no answer within 200 ms', 'never'],

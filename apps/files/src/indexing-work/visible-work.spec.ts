@@ -9,7 +9,7 @@ import type { FailedFile, StuckFile } from '@parley/contracts/indexing-work';
 import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { completionModels } from '@parley/testing/completion-server';
-import { type EmbeddingAnswer, EmbeddingServer } from '@parley/testing/embedding-server';
+import { type EmbeddingResponse, EmbeddingServer } from '@parley/testing/embedding-server';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
@@ -264,7 +264,7 @@ describe('a retry', () => {
     expect(await contents(bot, id)).toEqual([marker]);
   });
 
-  it.each<[string, EmbeddingAnswer]>([
+  it.each<[string, EmbeddingResponse]>([
     ['for its text', refuses],
     ['for the key', { status: 401, message: 'the key is revoked' }],
   ])('that the embedding server rejects %s keeps the active passages searchable', async (_what, answer) => {

@@ -4,7 +4,7 @@ import type { Access } from '@parley/contracts/access';
 import { Public } from '@parley/service/public';
 import type { FastifyRequest } from 'fastify';
 import { ForOperation, replyOf, requestOf, webhookIdOf } from '../forwarding/forwarded-request';
-import { RateLimits, type Sender } from '../rate-limits';
+import { RateLimiter, type Sender } from '../rate-limits/rate.limiter';
 import { bearerToken, header, IdentityService } from './identity.service';
 
 /**
@@ -15,7 +15,7 @@ import { bearerToken, header, IdentityService } from './identity.service';
 export class AuthGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly limits: RateLimits,
+    private readonly limits: RateLimiter,
     private readonly identities: IdentityService,
   ) {}
 

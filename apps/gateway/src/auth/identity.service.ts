@@ -19,22 +19,22 @@ const maxIdentities = 10_000;
  * Hedged request: without an answer by then, identify is called again. All requests of the token wait for the first
  * call, and the process that received it may have died.
  */
-const askAgainMs = 500;
+const hedgeAfterMs = 500;
 
-interface Question {
-  question: Identify;
-  asker: Caller;
+interface IdentifyRequest {
+  input: Identify;
+  caller: Caller;
 }
 
 /** Authentication by credentials. Concurrent requests of one token share one call to admin. */
 @Injectable()
 export class IdentityService implements OnModuleInit {
-  private readonly identities = new LRUCache<string, Identity, Question>({
+  private readonly identities = new LRUCache<string, Identity, IdentifyRequest>({
     max: maxIdentities,
     ttl: identityTtlMs,
     // Clearing the cache does not abort pending fetches: their callers get the answer, which is not cached.
     ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context }) => this.ask(context),
+    fetchMethod: (_key, _stale, { context }) => this.callAdmin(context),
   });
 
   constructor(private readonly client: ParleyClient) {}
@@ -46,41 +46,42 @@ export class IdentityService implements OnModuleInit {
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
   async identify(request: TracedRequest, access: Access): Promise<Caller> {
     const base = { requestId: request.id, traceparent: request.traceparent, address: request.ip };
-    const asker: Caller = { ...base, credential: 'none' };
-    if (access.actor === 'anyone') return asker;
-    if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return showing(request, asker, access);
+    const anonymous: Caller = { ...base, credential: 'none' };
+    if (access.actor === 'anyone') return anonymous;
+    if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return withUserKey(request, anonymous, access);
 
-    const question = readCredential(request, access);
-    const key = nameOf(question);
-    const identity = this.identities.get(key) ?? (await this.identities.fetch(key, { context: { question, asker } }));
+    const input = readCredential(request, access);
+    const key = cacheKeyOf(input);
+    const identity =
+      this.identities.get(key) ?? (await this.identities.fetch(key, { context: { input, caller: anonymous } }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is not valid.');
     const caller = { ...base, ...identity.caller };
-    if (question.isWorkspaceImplied && !caller.workspace) throw missing('x-workspace-id', 'the id of a workspace');
+    if (input.isWorkspaceImplied && !caller.workspace) throw missing('x-workspace-id', 'the id of a workspace');
     authorize(access, caller);
     return caller;
   }
 
-  private async ask({ asker, question }: Question): Promise<Identity> {
-    const ask = () => this.client.call(admin.identity.identify, asker, question);
-    const first = ask();
-    const patience = new AbortController();
-    const late = sleep(askAgainMs, undefined, { signal: patience.signal }).catch(() => undefined);
-    const answer = await Promise.race([first, late]).finally(() => patience.abort());
-    return answer ?? Promise.race([first, ask()]);
+  private async callAdmin({ caller, input }: IdentifyRequest): Promise<Identity> {
+    const call = () => this.client.call(admin.identity.identify, caller, input);
+    const first = call();
+    const stopTimer = new AbortController();
+    const late = sleep(hedgeAfterMs, undefined, { signal: stopTimer.signal }).catch(() => undefined);
+    const answer = await Promise.race([first, late]).finally(() => stopTimer.abort());
+    return answer ?? Promise.race([first, call()]);
   }
 }
 
-/** Cache key. Headers contain no line breaks, so different questions have different keys. */
-function nameOf({ tokenHash, kind, isWorkspaceImplied = false, ...context }: Identify): string {
+/** Cache key. Headers contain no line breaks, so different requests have different keys. */
+function cacheKeyOf({ tokenHash, kind, isWorkspaceImplied = false, ...context }: Identify): string {
   const { workspaceId = '', botId = '', integrationAlias = '', integrationId = '', userId = '' } = context;
   return `${tokenHash}\n${kind}\n${isWorkspaceImplied}\n${workspaceId}\n${botId}\n${integrationAlias}\n${integrationId}\n${userId}`;
 }
 
 /** Caller with the user key from the header, which only the chat service can verify. */
-function showing(request: FastifyRequest, asker: Caller, { actor }: Access): Caller {
+function withUserKey(request: FastifyRequest, anonymous: Caller, { actor }: Access): Caller {
   const userKey = header(request, 'x-user-key');
-  if (userKey) return { ...asker, credential: 'user', userKey };
-  if (actor === 'chat-visitor') return asker;
+  if (userKey) return { ...anonymous, credential: 'user', userKey };
+  if (actor === 'chat-visitor') return anonymous;
   throw new ApiError('Unauthorized', 'The header x-user-key is missing: it must be the key of a user of this bot.');
 }
 
@@ -95,18 +96,18 @@ function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   const kind = tokenKind(token);
   if (!kind) throw new ApiError('Unauthorized', 'The token in the Authorization header is malformed or incomplete.');
 
-  const question: Identify = { tokenHash: hashToken(token), kind };
+  const input: Identify = { tokenHash: hashToken(token), kind };
   const isKey = kind === 'bak' || kind === 'iak';
-  if (actor === 'workspace' || actor === 'bot' || isKey) question.workspaceId = header(request, 'x-workspace-id');
-  if (actor === 'workspace' && kind === 'pat' && !question.workspaceId) question.isWorkspaceImplied = true;
-  if (actor === 'bot' || kind === 'bak') question.botId = header(request, 'x-bot-id');
+  if (actor === 'workspace' || actor === 'bot' || isKey) input.workspaceId = header(request, 'x-workspace-id');
+  if (actor === 'workspace' && kind === 'pat' && !input.workspaceId) input.isWorkspaceImplied = true;
+  if (actor === 'bot' || kind === 'bak') input.botId = header(request, 'x-bot-id');
   if (actor === 'bot') {
-    question.integrationAlias = header(request, 'x-integration-alias') ?? header(request, 'x-integration-name');
-    question.integrationId = header(request, 'x-integration-id');
-    question.userId = header(request, 'x-user-id');
+    input.integrationAlias = header(request, 'x-integration-alias') ?? header(request, 'x-integration-name');
+    input.integrationId = header(request, 'x-integration-id');
+    input.userId = header(request, 'x-user-id');
   }
-  if (actor === 'bot' && !question.botId) throw missing('x-bot-id', 'the id of a bot');
-  return question;
+  if (actor === 'bot' && !input.botId) throw missing('x-bot-id', 'the id of a bot');
+  return input;
 }
 
 export function header(request: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {

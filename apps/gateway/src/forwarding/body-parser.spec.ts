@@ -3,8 +3,8 @@ import { anyone } from '@parley/contracts/access';
 import { operation } from '@parley/contracts/operation';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { fastify, type FastifyInstance } from 'fastify';
-import { BodyReader } from '../bodies/body-reader';
-import { BodyRoom } from '../bodies/body-room';
+import { BodiesService } from '../bodies/bodies.service';
+import { BodyMemoryLimiter } from '../bodies/body-memory.limiter';
 import { leaveBodiesUnread, limitBodyTime } from './body-parser';
 
 const slow = operation({ subject: 'probe.slow', summary: 'A probe.', access: anyone, input: Object, output: Object });
@@ -18,11 +18,11 @@ beforeEach(async () => {
   fakeClock('setTimeout', 'clearTimeout');
   server = fastify();
   leaveBodiesUnread(server);
-  const reader = new BodyReader(new BodyRoom(10));
+  const bodies = new BodiesService(new BodyMemoryLimiter(10));
   server.post('/slow', async (incoming) => {
     limitBodyTime(incoming, limitMs);
     begun();
-    await reader.read({ raw: incoming.raw, operation: slow, sender: { tenant: 'somebody', isProven: true } });
+    await bodies.read({ raw: incoming.raw, operation: slow, sender: { tenant: 'somebody', isAuthenticated: true } });
     jest.advanceTimersByTime(2 * limitMs);
     return { done: true };
   });

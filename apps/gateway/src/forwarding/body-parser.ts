@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
  * hours.
  */
 const bodyTimeoutMs = 120_000;
-export const strangersTimeoutMs = 5_000;
+export const unauthenticatedTimeoutMs = 5_000;
 
 /** Bodies stay on the socket: ContractPipe reads them, after authentication. */
 export function leaveBodiesUnread(instance: FastifyInstance): void {

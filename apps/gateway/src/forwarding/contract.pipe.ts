@@ -7,13 +7,13 @@ import type { Operation } from '@parley/contracts/operation';
 import type { RawQuery } from '@parley/contracts/query-fields';
 import { toApiError } from '@parley/service/error-body';
 import type { FastifyReply } from 'fastify';
-import { ChatCallers } from '../auth/chat-callers';
-import { BodyReader } from '../bodies/body-reader';
-import type { BodySender } from '../bodies/body-room';
-import { LargeBodies } from '../bodies/large-bodies';
+import { ChatCallersCache } from '../auth/chat-callers.cache';
+import { BodiesService } from '../bodies/bodies.service';
+import type { BodySender } from '../bodies/body-memory.limiter';
+import { LargeBodiesService } from '../bodies/large-bodies.service';
 import { LargeBody } from '../bodies/large-body';
-import { networkOf } from '../network';
-import { hasBody, isJson, limitBodyTime, strangersTimeoutMs } from './body-parser';
+import { networkOf } from '../rate-limits/network';
+import { hasBody, isJson, limitBodyTime, unauthenticatedTimeoutMs } from './body-parser';
 import { type ForwardedRequest, replyOf, requestOf, webhookIdOf } from './forwarded-request';
 import { readIdempotencyKey } from './idempotency-key';
 import { InputReader } from './input-reader';
@@ -40,9 +40,9 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
   private readonly readers = new Map<Operation, InputReader>();
 
   constructor(
-    private readonly bodies: BodyReader,
-    private readonly largeBodies: LargeBodies,
-    private readonly chatCallers: ChatCallers,
+    private readonly bodies: BodiesService,
+    private readonly largeBodies: LargeBodiesService,
+    private readonly chatCallers: ChatCallersCache,
   ) {}
 
   /** Throws InvalidPayload, InvalidQuery, ResourceNotFound, PayloadTooLarge, UnsupportedMediaType or a 503. */
@@ -86,20 +86,20 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
     const sender = await this.senderOfBody(request, operation.access);
     request.incoming = { raw: request.raw, operation, sender };
     reply.raw.once('close', () => request.incoming?.lease?.end());
-    limitBodyTime(request, sender.isProven ? undefined : strangersTimeoutMs);
+    limitBodyTime(request, sender.isAuthenticated ? undefined : unauthenticatedTimeoutMs);
   }
 
   private async senderOfBody(request: ForwardedRequest, { actor }: Access): Promise<BodySender> {
     const { caller, ip } = request;
-    const stranger = { tenant: networkOf(ip), isProven: false };
-    if (actor === 'anyone' || actor === 'chat-visitor') return stranger;
-    if (actor !== 'chat-user') return { tenant: tenantOf(caller!), isProven: true };
+    const unauthenticated = { tenant: networkOf(ip), isAuthenticated: false };
+    if (actor === 'anyone' || actor === 'chat-visitor') return unauthenticated;
+    if (actor !== 'chat-user') return { tenant: tenantOf(caller!), isAuthenticated: true };
     try {
       const { botId } = await this.chatCallers.verify(caller!, webhookIdOf(request));
-      return { tenant: `users of ${botId}`, isProven: true };
+      return { tenant: `users of ${botId}`, isAuthenticated: true };
     } catch (error) {
       // The chat service is unavailable, or of the previous release: it verifies the key when it receives the request.
-      if (toApiError(error).code >= 500) return stranger;
+      if (toApiError(error).code >= 500) return unauthenticated;
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
 import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Incoming } from '../bodies/body-reader';
+import type { IncomingBody } from '../bodies/bodies.service';
 
 /** Marks a route that forwards requests to an operation. */
 export const ForOperation = Reflector.createDecorator<Operation>();
@@ -16,7 +16,7 @@ export interface ForwardedRequest extends TracedRequest {
   /** Call when the service has accepted the user key: it then has a rate limit of its own. */
   prove?: () => void;
   /** Set by ContractPipe for a request with a body. */
-  incoming?: Incoming;
+  incoming?: IncomingBody;
 }
 
 /** Webhook id of a request on a chat route. */

@@ -8,13 +8,9 @@ import { traceRequests } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance } from 'fastify';
 import { AuthGuard } from '../auth/auth.guard';
-import { ChatCallers } from '../auth/chat-callers';
-import { IdentityService } from '../auth/identity.service';
-import { BodyReader } from '../bodies/body-reader';
-import { BodyRoom } from '../bodies/body-room';
-import { LargeBodies } from '../bodies/large-bodies';
-import { GatewayConfig } from '../config';
-import { limitHeaders } from '../rate-limits';
+import { AuthModule } from '../auth/auth.module';
+import { BodiesModule } from '../bodies/bodies.module';
+import { limitHeaders } from '../rate-limits/rate.limiter';
 import { leaveBodiesUnread } from './body-parser';
 import { type ForwardedRequest, operationOf } from './forwarded-request';
 import { forwardingControllers, missingController } from './forwarding-controllers';
@@ -35,20 +31,12 @@ export class ForwardingModule implements OnModuleInit {
   static register(operations: Operation[], missingRoutes: Route[]): DynamicModule {
     return {
       module: ForwardingModule,
+      imports: [AuthModule, BodiesModule],
       controllers: [missingController(missingRoutes), ...forwardingControllers(operations)],
       providers: [
         { provide: APP_GUARD, useClass: LoadSheddingGuard },
         { provide: APP_GUARD, useClass: AuthGuard },
-        {
-          provide: BodyReader,
-          // Incomplete bodies hold at most two thirds of the request slots: one of strangers, one of all tenants.
-          useFactory: ({ gatewayMaxInFlight: max }: GatewayConfig) => new BodyReader(new BodyRoom(Math.ceil(max / 3))),
-          inject: [GatewayConfig],
-        },
-        ChatCallers,
         ForwardingService,
-        IdentityService,
-        LargeBodies,
       ],
     };
   }

@@ -5,18 +5,18 @@ import type { Text } from '@parley/contracts/paging';
 import type { JsonBytes } from '@parley/transport/message';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyReply } from 'fastify';
-import { ChatCallers } from '../auth/chat-callers';
+import { ChatCallersCache } from '../auth/chat-callers.cache';
 import { type ForwardedRequest, webhookIdOf } from './forwarded-request';
-import { TextAnswers } from './text-answers';
+import { TextDownloadLimiter } from './text-download.limiter';
 
 /** Forwards requests to the operations of services. */
 @Injectable()
 export class ForwardingService {
-  private readonly texts = new TextAnswers();
+  private readonly textDownloads = new TextDownloadLimiter();
 
   constructor(
     private readonly client: ParleyClient,
-    private readonly chatCallers: ChatCallers,
+    private readonly chatCallers: ChatCallersCache,
   ) {}
 
   /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
@@ -27,7 +27,7 @@ export class ForwardingService {
     request: ForwardedRequest,
     reply: FastifyReply,
   ): Promise<string> {
-    if (operation.contentType) this.texts.admit(reply.raw);
+    if (operation.contentType) this.textDownloads.admit(reply.raw);
     const { text, isReplayed } = await this.client.request(operation, caller, input);
     this.accept(caller, request);
     if (isReplayed) reply.header('idempotent-replayed', 'true');

@@ -3,7 +3,7 @@ import { type Field, fieldsOf, isOpen } from './contract-fields';
 import { edgesOf, entryName, isClass } from './field-values';
 
 /** Position of a field in a body, and the start of an error message about it. */
-interface Place {
+interface FieldPath {
   path: (string | number)[];
   /** For an entry of a map: `states has an entry "N0" whose `. */
   lead: string;
@@ -11,7 +11,7 @@ interface Place {
   name: string;
 }
 
-export interface Case extends Place {
+export interface Case extends FieldPath {
   value: unknown;
   /** Part of the expected error; undefined when the value is accepted. */
   problem?: string;
@@ -19,33 +19,33 @@ export interface Case extends Place {
 }
 
 /** Values at and beyond the limits of each field of the class, including nested ones. */
-export function* casesOf(type: Class<object>, at: Place = { path: [], lead: '', name: '' }): Generator<Case> {
+export function* casesOf(type: Class<object>, at: FieldPath = { path: [], lead: '', name: '' }): Generator<Case> {
   for (const field of fieldsOf(type)) {
-    const place = within(at, field.name);
-    yield { ...place, value: undefined, problem: field.isRequired ? 'is missing' : undefined };
+    const fieldPath = fieldIn(at, field.name);
+    yield { ...fieldPath, value: undefined, problem: field.isRequired ? 'is missing' : undefined };
     if (!field.rules.some(({ name }) => name === 'jsonValue'))
-      yield { ...place, value: null, problem: field.isNullable ? undefined : '' };
+      yield { ...fieldPath, value: null, problem: field.isNullable ? undefined : '' };
     for (const rule of field.rules) {
-      const { taken = [], refused = [] } = edgesOf(field, rule);
-      for (const value of taken) yield { ...place, value };
-      for (const [value, problem] of refused) yield { ...place, value, problem };
+      const { accepted = [], rejected = [] } = edgesOf(field, rule);
+      for (const value of accepted) yield { ...fieldPath, value };
+      for (const [value, problem] of rejected) yield { ...fieldPath, value, problem };
     }
-    yield* casesInside(field, place);
+    yield* nestedCases(field, fieldPath);
   }
-  yield { ...within(at, 'unknownField'), value: 1, isDropped: !isOpen(type) };
+  yield { ...fieldIn(at, 'unknownField'), value: 1, isDropped: !isOpen(type) };
 }
 
-function* casesInside({ rules }: Field, place: Place): Generator<Case> {
-  const { path, lead, name } = place;
+function* nestedCases({ rules }: Field, fieldPath: FieldPath): Generator<Case> {
+  const { path, lead, name } = fieldPath;
   for (const { name: rule, context } of rules) {
     if (!isClass(context.type)) continue;
-    if (rule === 'isObject') yield* casesOf(context.type, place);
+    if (rule === 'isObject') yield* casesOf(context.type, fieldPath);
     if (rule === 'listOf') yield* casesOf(context.type, { path: [...path, 0], lead, name: `${name}[0]` });
     const inEntry = `${lead}${name} has an entry "${entryName(0)}" whose `;
     if (rule === 'mapOf') yield* casesOf(context.type, { path: [...path, entryName(0)], lead: inEntry, name: '' });
   }
 }
 
-function within({ path, lead, name }: Place, field: string): Place {
+function fieldIn({ path, lead, name }: FieldPath, field: string): FieldPath {
   return { path: [...path, field], lead, name: name ? `${name}.${field}` : field };
 }

@@ -5,40 +5,40 @@ import { formOf, namesOf } from './text-forms';
 
 /** Boundary values of a rule: accepted ones, and rejected ones with the expected message. */
 export interface Edges {
-  taken?: unknown[];
+  accepted?: unknown[];
   /** Empty words where another rule may report first. */
-  refused?: [value: unknown, words: string][];
+  rejected?: [value: unknown, words: string][];
 }
 
 type EdgesOfRule = (field: Field, rule: Rule) => Edges;
 
 const edgesByRule: Record<string, EdgesOfRule> = {
-  isString: () => ({ refused: [[7, 'must be a string']] }),
+  isString: () => ({ rejected: [[7, 'must be a string']] }),
   isBoolean: () => ({
-    taken: [true, false],
-    refused: [
+    accepted: [true, false],
+    rejected: [
       ['true', 'must be a boolean value'],
       [1, 'must be a boolean value'],
     ],
   }),
   isInt: () => ({
-    refused: [
+    rejected: [
       ['1', 'must be an integer number'],
       [1.5, 'must be an integer number'],
     ],
   }),
-  isNumber: () => ({ refused: [['1', 'must be a number']] }),
+  isNumber: () => ({ rejected: [['1', 'must be a number']] }),
   min: (field, { constraints: [least] }) => ({
-    taken: [least],
-    refused: [[Number(least) - stepOf(field), `must not be less than ${String(least)}`]],
+    accepted: [least],
+    rejected: [[Number(least) - stepOf(field), `must not be less than ${String(least)}`]],
   }),
   max: (field, { constraints: [most] }) => ({
-    taken: [most],
-    refused: [[Number(most) + stepOf(field), `must not be greater than ${String(most)}`]],
+    accepted: [most],
+    rejected: [[Number(most) + stepOf(field), `must not be greater than ${String(most)}`]],
   }),
   isIn: (_field, { constraints: [choices] }) => ({
-    taken: choices as unknown[],
-    refused: [['none of them', `must be one of the following values: ${(choices as unknown[]).join(', ')}`]],
+    accepted: choices as unknown[],
+    rejected: [['none of them', `must be one of the following values: ${(choices as unknown[]).join(', ')}`]],
   }),
   isLength: lengthEdges,
   maxLength: lengthEdges,
@@ -46,37 +46,37 @@ const edgesByRule: Record<string, EdgesOfRule> = {
     const { maxBytes } = context as { maxBytes: number };
     const words = `must be at most ${maxBytes} bytes`;
     return {
-      taken: [textOf(field, maxBytes)],
-      refused: [
+      accepted: [textOf(field, maxBytes)],
+      rejected: [
         [textOf(field, maxBytes + 1), words],
         ['é'.repeat(maxBytes / 2 + 1), words],
       ],
     };
   },
 
-  isArray: () => ({ refused: ['x', {}].map((value) => [value, 'must be an array']) }),
+  isArray: () => ({ rejected: ['x', {}].map((value) => [value, 'must be an array']) }),
   arrayUnique: (field) => ({
-    taken: [entriesOf(field, 2)],
-    refused: [[[entryOf(field, 0), entryOf(field, 0)], 'elements must be unique']],
+    accepted: [entriesOf(field, 2)],
+    rejected: [[[entryOf(field, 0), entryOf(field, 0)], 'elements must be unique']],
   }),
   arrayMinSize: (field, { constraints: [least] }) => ({
-    taken: [entriesOf(field, least as number)],
-    refused: [[entriesOf(field, (least as number) - 1), `must contain at least ${String(least)} elements`]],
+    accepted: [entriesOf(field, least as number)],
+    rejected: [[entriesOf(field, (least as number) - 1), `must contain at least ${String(least)} elements`]],
   }),
   arrayMaxSize: (field, { constraints: [most] }) => ({
-    taken: [entriesOf(field, most as number)],
-    refused: [
+    accepted: [entriesOf(field, most as number)],
+    rejected: [
       [
         entriesOf(field, (most as number) + 1),
-        toldByOthers[`${field.id} arrayMaxSize`] ?? `must contain no more than ${String(most)} elements`,
+        rejectedByOthers[`${field.id} arrayMaxSize`] ?? `must contain no more than ${String(most)} elements`,
       ],
     ],
   }),
 
-  isObject: () => ({ refused: ['x', 1, []].map((value) => [value, 'must be an object']) }),
+  isObject: () => ({ rejected: ['x', 1, []].map((value) => [value, 'must be an object']) }),
   listOf: (field, { context }) => ({
-    taken: [[], entriesOf(field, context.maxItems!)],
-    refused: [
+    accepted: [[], entriesOf(field, context.maxItems!)],
+    rejected: [
       ...[{}, ['x'], [null], [[]]].map((value): [unknown, string] => [value, 'must be an array of objects']),
       [entriesOf(field, context.maxItems! + 1), `must have at most ${context.maxItems} entries`],
     ],
@@ -85,8 +85,8 @@ const edgesByRule: Record<string, EdgesOfRule> = {
   jsonObject: (_field, { context }) => {
     const { maxBytes } = context as { maxBytes: number };
     return {
-      taken: [{}, jsonOf(maxBytes)],
-      refused: [
+      accepted: [{}, jsonOf(maxBytes)],
+      rejected: [
         ['x', 'must be an object'],
         [[], 'must be an object'],
         [jsonOf(maxBytes + 1), `must be at most ${maxBytes} bytes of JSON`],
@@ -98,8 +98,8 @@ const edgesByRule: Record<string, EdgesOfRule> = {
     const objects = (count: number) => Array.from({ length: count }, () => ({}));
     const words = `must have ${minItems} to ${maxItems} entries`;
     return {
-      taken: [objects(minItems), objects(maxItems)],
-      refused: [
+      accepted: [objects(minItems), objects(maxItems)],
+      rejected: [
         ...[{}, ['x'], [[]]].map((value): [unknown, string] => [value, 'must be an array of objects']),
         [objects(minItems - 1), words],
         [objects(maxItems + 1), words],
@@ -109,8 +109,8 @@ const edgesByRule: Record<string, EdgesOfRule> = {
   jsonValue: (_field, { context }) => {
     const { maxBytes } = context as { maxBytes: number };
     return {
-      taken: [null, true, 0, '', [], jsonOf(maxBytes)],
-      refused: [[jsonOf(maxBytes + 1), `must be at most ${maxBytes} bytes of JSON`]],
+      accepted: [null, true, 0, '', [], jsonOf(maxBytes)],
+      rejected: [[jsonOf(maxBytes + 1), `must be at most ${maxBytes} bytes of JSON`]],
     };
   },
   checked: ({ id }) => checkedFields[id] ?? unknown(`No values are known for ${id}, whose rule is its own.`),
@@ -118,8 +118,8 @@ const edgesByRule: Record<string, EdgesOfRule> = {
 
 const pages = 'must be a boolean or a list of at most 5000 page numbers, each from 1 to 5000';
 const pageChoice: Edges = {
-  taken: [true, false, [], [1, 5000], Array.from({ length: 5000 }, (_, index) => index + 1)],
-  refused: ['all', 1, {}, [0], [5001], [1.5], ['1'], Array.from({ length: 5001 }, () => 1)].map((value) => [
+  accepted: [true, false, [], [1, 5000], Array.from({ length: 5000 }, (_, index) => index + 1)],
+  rejected: ['all', 1, {}, [0], [5001], [1.5], ['1'], Array.from({ length: 5001 }, () => 1)].map((value) => [
     value,
     pages,
   ]),
@@ -131,8 +131,8 @@ const checkedFields: Record<string, Edges> = {
   'VisionOptions.transcribePages': pageChoice,
   'VisionOptions.indexPages': pageChoice,
   'CreateChatMessage.payload': {
-    taken: [spoken, { ...spoken, text: 'x'.repeat(128 * 1024 - JSON.stringify({ ...spoken, text: '' }).length) }],
-    refused: [
+    accepted: [spoken, { ...spoken, text: 'x'.repeat(128 * 1024 - JSON.stringify({ ...spoken, text: '' }).length) }],
+    rejected: [
       ['x', 'must be an object'],
       [{ type: 'song' }, `.type must be one of: ${chatPayloadTypes.join(', ')}`],
       [{ type: 'text' }, '.text is missing'],
@@ -142,7 +142,7 @@ const checkedFields: Record<string, Edges> = {
 };
 
 /** Rules that are never reported, with the message of the rule that rejects first. */
-const toldByOthers: Record<string, string> = {
+const rejectedByOthers: Record<string, string> = {
   // Two choices cannot give three different values.
   'UpsertFile.accessPolicies arrayMaxSize': 'elements must be unique',
   'UpdateFile.accessPolicies arrayMaxSize': 'elements must be unique',
@@ -151,11 +151,11 @@ const toldByOthers: Record<string, string> = {
 export function edgesOf(field: Field, rule: Rule): Edges {
   const edges = edgesByRule[rule.name]?.(field, rule) ?? formEdges(rule);
   if (!edges) return unknown(`No values are known for the rule ${rule.name} of ${field.id}.`);
-  const { taken = [], refused = [] } = edges;
+  const { accepted = [], rejected = [] } = edges;
   const wrap = (value: unknown) => (rule.each ? [value] : value);
   return {
-    taken: taken.map(wrap),
-    refused: refused.map(([value, words]) => [wrap(value), words && (rule.message ?? words)]),
+    accepted: accepted.map(wrap),
+    rejected: rejected.map(([value, words]) => [wrap(value), words && (rule.message ?? words)]),
   };
 }
 
@@ -179,7 +179,7 @@ function valueOf(field: Field): unknown {
 
 function entryOf(field: Field, index: number): unknown {
   const checked = ruleOf(field, 'checked') && checkedFields[field.id];
-  if (checked) return checked.taken![0];
+  if (checked) return checked.accepted![0];
   if (ruleOf(field, 'jsonObject', 'jsonObjects', 'jsonValue')) return { a: index };
   const { type } = ruleOf(field, 'listOf', 'mapOf')?.context ?? {};
   if (isClass(type)) return smallestOf(type);
@@ -223,14 +223,14 @@ function lengthEdges(field: Field, { name, constraints }: Rule): Edges {
   const short = textOf(field, least - 1);
   const below: [unknown, string] = short.length < least ? [short, `longer than or equal to ${least} `] : ['', ''];
   return {
-    taken: [textOf(field, least), textOf(field, most)],
-    refused: [...(least > 0 ? [below] : []), [textOf(field, most + 1), `shorter than or equal to ${most} characters`]],
+    accepted: [textOf(field, least), textOf(field, most)],
+    rejected: [...(least > 0 ? [below] : []), [textOf(field, most + 1), `shorter than or equal to ${most} characters`]],
   };
 }
 
 function formEdges(rule: Rule): Edges | undefined {
   const form = formOf(rule);
-  return form && { taken: form.fits, refused: form.others.map((value) => [value, form.words]) };
+  return form && { accepted: form.fits, rejected: form.others.map((value) => [value, form.words]) };
 }
 
 function mapEdges(field: Field, { context }: Rule): Edges {
@@ -238,26 +238,26 @@ function mapEdges(field: Field, { context }: Rule): Edges {
   const entry = entryOf(field, 0);
   const map = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [entryName(index), entry]));
-  const told = (words: string) => `has an entry "${entryName(0)}" that ${words}`;
+  const entryProblem = (words: string) => `has an entry "${entryName(0)}" that ${words}`;
   const wrong = isClass(type) ? 'must be an object' : `must be a ${type === Boolean ? 'boolean' : 'string'}`;
   const names = key ? namesOf(key) : { fits: [], others: [] };
   return {
-    taken: [
+    accepted: [
       {},
       map(maxEntries),
       ...names.fits.map((name) => ({ [name]: entry })),
       ...(nullable ? [{ [entryName(0)]: null }] : []),
       ...(maxLength ? [{ [entryName(0)]: 'x'.repeat(maxLength) }] : []),
     ],
-    refused: [
+    rejected: [
       ['x', 'must be an object'],
       [[], 'must be an object'],
       [map(maxEntries + 1), `must have at most ${maxEntries} entries`],
       ...names.others.map((name) => [{ [name]: entry }, 'has a name "']),
-      [{ [entryName(0)]: 7 }, told(wrong)],
-      ...(nullable ? [] : [[{ [entryName(0)]: null }, told(wrong)]]),
+      [{ [entryName(0)]: 7 }, entryProblem(wrong)],
+      ...(nullable ? [] : [[{ [entryName(0)]: null }, entryProblem(wrong)]]),
       ...(maxLength
-        ? [[{ [entryName(0)]: 'x'.repeat(maxLength + 1) }, told(`must be at most ${maxLength} characters`)]]
+        ? [[{ [entryName(0)]: 'x'.repeat(maxLength + 1) }, entryProblem(`must be at most ${maxLength} characters`)]]
         : []),
     ] as [unknown, string][],
   };

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { type EmbeddingAnswer, EmbeddingServer } from '@parley/testing/embedding-server';
+import { type EmbeddingResponse, EmbeddingServer } from '@parley/testing/embedding-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -313,7 +313,7 @@ describe('an unavailable embedding server', () => {
   });
 
   it('leaves rows waiting when it refuses every text, among them rows without text', async () => {
-    const order = (answer: EmbeddingAnswer) => ['locked', 'ready'].forEach((text) => embeddings.order(text, answer));
+    const order = (answer: EmbeddingResponse) => ['locked', 'ready'].forEach((text) => embeddings.order(text, answer));
     order({ status: 401, message: 'no such key' });
     const table = await newTable([{ text: 'locked' }, { note: 'silent' }]);
     await waitFor(

@@ -130,12 +130,12 @@ export class OutboxProcesses {
 
   private async begin<T>(work: (tx: Transaction) => Promise<T>): Promise<OpenTransaction<T>> {
     let end = (_how: 'commit' | 'rollBack') => {};
-    const told = new Promise<'commit' | 'rollBack'>((resolve) => (end = resolve));
+    const decision = new Promise<'commit' | 'rollBack'>((resolve) => (end = resolve));
     let ended = Promise.resolve();
     const result = await new Promise<T>((resolve, reject) => {
       ended = this.database.transaction(async (tx) => {
         resolve(await work(tx));
-        if ((await told) === 'rollBack') throw new Error('The test rolls it back.');
+        if ((await decision) === 'rollBack') throw new Error('The test rolls it back.');
       });
       ended.catch(reject);
     });

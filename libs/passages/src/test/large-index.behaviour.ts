@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Best } from '../best';
+import { TopK } from '../top-k';
 import { fuse } from '../fusion';
 import { documentTerms, queryTerms } from '../lexicon';
 import type { PassageIndex, PassagePoint, PassageQuery } from '../passage-index';
@@ -53,7 +53,7 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
   };
 
   const nearestOf = (vector: Float32Array, passes: (point: PassagePoint) => boolean, limit: number) => {
-    const best = new Best<{ id: string }>(limit);
+    const best = new TopK<{ id: string }>(limit);
     for (const point of stored.values()) {
       if (!passes(point)) continue;
       const score = dot(vector, point.vector, 0);

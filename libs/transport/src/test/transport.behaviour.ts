@@ -186,9 +186,9 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     async (body) => {
       const echo = probe();
       await answerWith(service, echo, (input) => input);
-      const stranger = await shared.connect();
+      const rawClient = await shared.connect();
 
-      const answer = await stranger.request(echo.subject, { head: '', body }, 5_000);
+      const answer = await rawClient.request(echo.subject, { head: '', body }, 5_000);
 
       expect(JSON.parse(answer.body)).toMatchObject({ type: 'InvalidPayload', code: 400 });
       await expect(bus.call(echo, caller, { still: 'there' })).resolves.toEqual({ still: 'there' });

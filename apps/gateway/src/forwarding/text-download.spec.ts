@@ -1,0 +1,35 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { TextDownloadLimiter } from './text-download.limiter';
+
+function newResponse() {
+  return new EventEmitter() as ServerResponse;
+}
+
+describe('text downloads', () => {
+  it('are limited to four at a time; further ones get 503 with Retry-After', () => {
+    const texts = new TextDownloadLimiter();
+    const responses = Array.from({ length: 4 }, newResponse);
+    const [next, last] = [newResponse(), newResponse()];
+    responses.forEach((response) => texts.admit(response));
+
+    expect(() => texts.admit(next)).toThrow(expect.objectContaining({ code: 503, retryAfterSeconds: 1 }));
+    responses[2]!.emit('close');
+
+    expect(() => texts.admit(next)).not.toThrow();
+    expect(() => texts.admit(last)).toThrow();
+    [...responses, next].forEach((response) => response.emit('close'));
+    expect(() => texts.admit(last)).not.toThrow();
+    last.emit('close');
+  });
+
+  it('take no slot for a client that has gone before they began', () => {
+    const texts = new TextDownloadLimiter();
+
+    for (let gone = 0; gone < 5; gone += 1) texts.admit(Object.assign(newResponse(), { destroyed: true }));
+
+    const response = newResponse();
+    expect(() => texts.admit(response)).not.toThrow();
+    response.emit('close');
+  });
+});
