@@ -56,7 +56,7 @@ interface Statement {
   name?: string;
 }
 
-interface Place {
+interface WrittenRow {
   place: number;
   direction: Direction;
   created_at: Date;
@@ -123,7 +123,7 @@ const stored = `
  * The clock is updated under its lock, so its values are current even if they are newer than the snapshot of the
  * statement.
  */
-const insertMessages: Statement = {
+const insertStatement: Statement = {
   // Named, since planning takes some 2.5 ms and execution with one message about 0.5 ms.
   name: 'insertMessages',
   text: `
@@ -174,7 +174,7 @@ const insertMessages: Statement = {
 };
 
 /** Moves the clock forward, so that the next message comes after the imported ones. */
-const importMessages: Statement = {
+const importStatement: Statement = {
   text: `
   WITH ${heldDrafts},
   asked AS (
@@ -193,7 +193,7 @@ const importMessages: Statement = {
 };
 
 /** Inserts a scheduled message. Its author becomes a participant only when the message is written. */
-const scheduleMessage = `
+const scheduleStatement = `
   WITH written AS (
     INSERT INTO scheduled_message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, due_at,
       created_at, updated_at)
@@ -212,23 +212,31 @@ export class NewMessagesRepository {
    * Writes all messages in one statement with its own commit; undefined for a draft with an obstacle, which may be gone
    * by now. Within a conversation the input order is kept, and later commits have later creation times.
    */
-  insertTogether(botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    return this.write(this.database, insertMessages, botId, messages);
+  insertInOneCommit(botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
+    return this.execute(this.database, insertStatement, botId, messages);
   }
 
   /** Writes in the caller's transaction; undefined only for a draft whose obstacle remains. */
-  insert(tx: Transaction, botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    return this.writeLasting(tx, insertMessages, botId, messages);
+  insertInTransaction(tx: Transaction, botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
+    return this.executeWithRetry(tx, insertStatement, botId, messages);
   }
 
   /** Like `insert`, with given creation times and without signals and events. */
-  import(tx: Transaction, botId: string, messages: ImportedDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    return this.writeLasting(tx, importMessages, botId, messages);
+  importInTransaction(
+    tx: Transaction,
+    botId: string,
+    messages: ImportedDraft[],
+  ): Promise<(WrittenMessage | undefined)[]> {
+    return this.executeWithRetry(tx, importStatement, botId, messages);
   }
 
   /** Creates a scheduled message and its event. Undefined if there is an obstacle. */
-  async schedule(sql: Sql, botId: string, message: ScheduledDraft): Promise<ScheduledMessageEntity | undefined> {
-    const [row] = await sql.query<ScheduledMessageEntity>(scheduleMessage, [
+  async insertScheduledMessage(
+    sql: Sql,
+    botId: string,
+    message: ScheduledDraft,
+  ): Promise<ScheduledMessageEntity | undefined> {
+    const [row] = await sql.query<ScheduledMessageEntity>(scheduleStatement, [
       botId,
       draftsText([message]),
       message.event_id,
@@ -258,18 +266,18 @@ export class NewMessagesRepository {
    * Retries skipped drafts once: a draft is also skipped if somebody else was removed from the conversation while it
    * waited for the lock.
    */
-  private async writeLasting(tx: Transaction, statement: Statement, botId: string, messages: Draft[]) {
-    const written = await this.write(tx, statement, botId, messages);
+  private async executeWithRetry(tx: Transaction, statement: Statement, botId: string, messages: Draft[]) {
+    const written = await this.execute(tx, statement, botId, messages);
     const missing = messages.flatMap((_, place) => (written[place] ? [] : [place]));
     if (missing.length === 0) return written;
     const again = missing.map((place) => messages[place]!);
-    const late = await this.write(tx, statement, botId, again);
+    const late = await this.execute(tx, statement, botId, again);
     missing.forEach((place, index) => (written[place] = late[index]));
     return written;
   }
 
-  private async write(sql: Sql, { text, name }: Statement, botId: string, messages: Draft[]) {
-    const places = await sql.query<Place>(text, [botId, draftsText(messages)], name);
+  private async execute(sql: Sql, { text, name }: Statement, botId: string, messages: Draft[]) {
+    const places = await sql.query<WrittenRow>(text, [botId, draftsText(messages)], name);
     const written: (WrittenMessage | undefined)[] = messages.map(() => undefined);
     for (const { place, signal, ...rest } of places) {
       const { id, conversation_id, user_id, type, payload, tags, origin = null } = messages[place - 1]!;

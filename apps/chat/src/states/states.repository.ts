@@ -10,7 +10,7 @@ import type { StateEntity } from './state.entity';
  * Key of a state, and the viewer: with an alias, only conversations, users and workflows of that installation are
  * visible.
  */
-export interface StatePlace {
+export interface StateKey {
   botId: string;
   alias: string | null;
   type: StateType;
@@ -44,7 +44,7 @@ const ownerTables: Partial<Record<StateType, string>> = {
 export class StatesRepository {
   constructor(private readonly database: Database) {}
 
-  async find(place: StatePlace): Promise<FoundState> {
+  async findState(place: StateKey): Promise<FoundState> {
     const values = valuesOf(place);
     const [found] = await this.database.query<RawFound>(
       `SELECT state.*, state.expires_at <= now() AS is_expired, EXISTS (${ownerOf(place, values)}) AS has_owner
@@ -55,7 +55,7 @@ export class StatesRepository {
   }
 
   /** Sliding expiry: a read restarts the expiry. */
-  async findAndTouch(place: StatePlace): Promise<FoundState> {
+  async findStateAndRenewExpiry(place: StateKey): Promise<FoundState> {
     const values = valuesOf(place);
     const [found] = await this.database.query<RawFound & { touched_until: Date | null }>(
       `WITH touched AS (
@@ -72,7 +72,7 @@ export class StatesRepository {
   }
 
   /** Undefined if the state exists already or the owner does not. The owner row is locked against deletion. */
-  async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateEntity | undefined> {
+  async insertState(place: StateKey, { payload = {}, expiryMs = null }: StateChange): Promise<StateEntity | undefined> {
     const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
     const [row] = await this.database.query<StateEntity>(
       `WITH owner AS (${ownerOf(place, values)} ${ownerTableOf(place) ? 'FOR KEY SHARE' : ''})
@@ -85,8 +85,8 @@ export class StatesRepository {
   }
 
   /** Undefined if there is no live state, or if its payload is not the expected one (optimistic concurrency). */
-  async update(
-    place: StatePlace,
+  async updateState(
+    place: StateKey,
     { payload, expiryMs }: StateChange,
     expected?: Record<string, unknown>,
   ): Promise<StateEntity | undefined> {
@@ -109,7 +109,7 @@ export class StatesRepository {
     return row;
   }
 
-  async delete(place: StatePlace): Promise<StateEntity | undefined> {
+  async deleteState(place: StateKey): Promise<StateEntity | undefined> {
     const values = valuesOf(place);
     const [row] = await this.database.query<StateEntity>(
       `DELETE FROM state WHERE ${inPlace} AND ${isAlive} AND EXISTS (${ownerOf(place, values)}) RETURNING *`,
@@ -118,7 +118,7 @@ export class StatesRepository {
     return row;
   }
 
-  async takeExpired(tx: Sql, place: StatePlace): Promise<StateEntity[]> {
+  async deleteStateIfExpired(tx: Sql, place: StateKey): Promise<StateEntity[]> {
     return tx.query<StateEntity>(
       `DELETE FROM state WHERE ${inPlace} AND expires_at <= now() RETURNING *`,
       valuesOf(place),
@@ -126,7 +126,7 @@ export class StatesRepository {
   }
 
   /** Deletes the states that expired first, skipping locked rows. Index state_expires. */
-  async takeAllExpired(tx: Sql, limit: number): Promise<StateEntity[]> {
+  async deleteExpiredStates(tx: Sql, limit: number): Promise<StateEntity[]> {
     return tx.query<StateEntity>(
       `WITH expired AS MATERIALIZED (
          SELECT bot_id, type, owner_id, name FROM state WHERE expires_at <= now()
@@ -142,11 +142,11 @@ export class StatesRepository {
 
 type RawFound = StateEntity & { is_expired: boolean | null; has_owner: boolean };
 
-function valuesOf({ botId, type, ownerId, name }: StatePlace): unknown[] {
+function valuesOf({ botId, type, ownerId, name }: StateKey): unknown[] {
   return [botId, type, ownerId, name];
 }
 
-function ownerOf(place: StatePlace, values: unknown[]): string {
+function ownerOf(place: StateKey, values: unknown[]): string {
   const table = ownerTableOf(place);
   const { alias } = place;
   if (!table) return 'SELECT 1';
@@ -155,7 +155,7 @@ function ownerOf(place: StatePlace, values: unknown[]): string {
 }
 
 /** Undefined for a bot, its own user and its installations: they exist, since the caller was authenticated for the bot. */
-function ownerTableOf({ type, botId, ownerId }: StatePlace): string | undefined {
+function ownerTableOf({ type, botId, ownerId }: StateKey): string | undefined {
   return type === 'user' && ownerId === botId ? undefined : ownerTables[type];
 }
 

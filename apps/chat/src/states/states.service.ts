@@ -18,14 +18,14 @@ import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
 import { aliasOf } from '../bot-definitions/scope';
 import { declaredState, type DeclaredState, undeclared } from './declared-state';
 import { ExpiredStatesService } from './expired-states.service';
-import { Lanes } from './lanes';
+import { KeyedMutex } from './keyed-mutex';
 import { mergedPayload } from './merged-payload';
 import { type StateEntity, toState } from './state.entity';
-import { type FoundState, type StatePlace, StatesRepository } from './states.repository';
+import { type FoundState, type StateKey, StatesRepository } from './states.repository';
 
-interface Meant {
+interface ResolvedState {
   path: StateName;
-  place: StatePlace;
+  place: StateKey;
   declared: DeclaredState;
 }
 
@@ -36,7 +36,7 @@ const waitMs = 5_000;
 @Injectable()
 export class StatesService implements BeforeApplicationShutdown {
   private readonly checker = new SchemaChecker();
-  private readonly lanes = new Lanes();
+  private readonly mutex = new KeyedMutex();
 
   constructor(
     private readonly states: StatesRepository,
@@ -50,20 +50,20 @@ export class StatesService implements BeforeApplicationShutdown {
 
   async get(caller: BotCaller, path: StateName): Promise<ReadStateReply> {
     const { place } = await this.meant(caller, path);
-    const row = ownedIn(await this.states.findAndTouch(place), path);
+    const row = ownedIn(await this.states.findStateAndRenewExpiry(place), path);
     if (!row) throw nothingStored(path);
     return { ...reply(caller, row), meta: { cached: false } };
   }
 
   async set(caller: BotCaller, input: SetState): Promise<StateReply> {
-    const meant = await this.meant(caller, input);
+    const resolve = await this.meant(caller, input);
     const { payload, expiry } = input;
-    if (payload === null) return this.delete(caller, meant);
-    await this.check(meant, payload);
-    const row = await this.settle(async () => {
+    if (payload === null) return this.delete(caller, resolve);
+    await this.check(resolve, payload);
+    const row = await this.retryOnConflict(async () => {
       const change = { payload, expiryMs: expiry };
-      const updated = await this.states.update(meant.place, change);
-      return updated ?? this.insertUnlessThere(meant, payload, expiry);
+      const updated = await this.states.updateState(resolve.place, change);
+      return updated ?? this.insertUnlessThere(resolve, payload, expiry);
     });
     return reply(caller, row);
   }
@@ -71,8 +71,8 @@ export class StatesService implements BeforeApplicationShutdown {
   async getOrSet(caller: BotCaller, input: GetOrSetState): Promise<ReadStateReply> {
     const meant = await this.meant(caller, input);
     const { payload, expiry } = input;
-    const row = await this.settle(async () => {
-      const stored = ownedIn(await this.states.findAndTouch(meant.place), input);
+    const row = await this.retryOnConflict(async () => {
+      const stored = ownedIn(await this.states.findStateAndRenewExpiry(meant.place), input);
       if (stored) return stored;
       await this.check(meant, payload);
       return this.insertUnlessThere(meant, payload, expiry);
@@ -89,15 +89,15 @@ export class StatesService implements BeforeApplicationShutdown {
     const { place } = meant;
     const key = JSON.stringify([place.botId, place.type, place.ownerId, place.name]);
     const merge = async () => {
-      const stored = ownedIn(await this.states.find(place), input);
+      const stored = ownedIn(await this.states.findState(place), input);
       const payload = mergedPayload(stored?.payload ?? {}, input.payload);
       await this.check(meant, payload);
       return stored
-        ? this.states.update(place, { payload, expiryMs: input.expiry }, stored.payload)
+        ? this.states.updateState(place, { payload, expiryMs: input.expiry }, stored.payload)
         : this.insertUnlessThere(meant, payload, input.expiry);
     };
-    const row = await this.lanes
-      .run(key, waitMs, () => this.settle(merge))
+    const row = await this.mutex
+      .run(key, waitMs, () => this.retryOnConflict(merge))
       .catch((error: unknown) => {
         throw (error as Error).name === 'TimeoutError' ? tooMany() : error;
       });
@@ -106,24 +106,24 @@ export class StatesService implements BeforeApplicationShutdown {
 
   async setExpiry(caller: BotCaller, input: SetStateExpiry): Promise<StateReply> {
     const { place } = await this.meant(caller, input);
-    const row = await this.states.update(place, { expiryMs: input.expiry });
+    const row = await this.states.updateState(place, { expiryMs: input.expiry });
     if (row) return reply(caller, row);
-    ownedIn(await this.states.find(place), input);
+    ownedIn(await this.states.findState(place), input);
     throw nothingStored(input);
   }
 
   /** Idempotent: deleting a state without a value succeeds. */
-  private async delete(caller: BotCaller, { place, path }: Meant): Promise<StateReply> {
-    const deleted = await this.states.delete(place);
+  private async delete(caller: BotCaller, { place, path }: ResolvedState): Promise<StateReply> {
+    const deleted = await this.states.deleteState(place);
     if (deleted) return reply(caller, { ...deleted, payload: {} });
-    const found = await this.states.find(place);
+    const found = await this.states.findState(place);
     ownedIn(found, path);
-    if (found.isExpired) await this.expired.remove(place);
+    if (found.isExpired) await this.expired.deleteIfExpired(place);
     return reply(caller, neverStored(place));
   }
 
   /** Resolves the path for the caller. Throws ResourceNotFound if the state is not declared. */
-  private async meant(caller: BotCaller, { type, id, name }: StateName): Promise<Meant> {
+  private async meant(caller: BotCaller, { type, id, name }: StateName): Promise<ResolvedState> {
     const path = { type, id, name };
     const botId = caller.bot.id;
     if (type === 'bot' && id !== botId) throw notFound('bot', id);
@@ -135,21 +135,21 @@ export class StatesService implements BeforeApplicationShutdown {
 
   /** Undefined if another request has stored the state, or if an expired one had to be removed first. */
   private async insertUnlessThere(
-    { path, place, declared }: Meant,
+    { path, place, declared }: ResolvedState,
     payload: Record<string, unknown>,
     expiry: number | null | undefined,
   ): Promise<StateEntity | undefined> {
     const expiryMs = expiry === undefined ? declared.expiryMs : expiry;
-    const inserted = await this.states.insert(place, { payload, expiryMs });
+    const inserted = await this.states.insertState(place, { payload, expiryMs });
     if (inserted) return inserted;
-    const found = await this.states.find(place);
+    const found = await this.states.findState(place);
     ownedIn(found, path);
-    if (found.isExpired) await this.expired.remove(place);
+    if (found.isExpired) await this.expired.deleteIfExpired(place);
     return undefined;
   }
 
   /** Retries with random backoff until an attempt has no conflict. */
-  private async settle(attempt: () => Promise<StateEntity | undefined>): Promise<StateEntity> {
+  private async retryOnConflict(attempt: () => Promise<StateEntity | undefined>): Promise<StateEntity> {
     for (let number = 0; number < maxAttempts; number++) {
       const row = await attempt();
       if (row) return row;
@@ -159,7 +159,7 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   /** Throws InvalidPayload if the payload is too large and InvalidDataFormat if it does not match the schema. */
-  private async check({ declared: { schema } }: Meant, payload: Record<string, unknown>): Promise<void> {
+  private async check({ declared: { schema } }: ResolvedState, payload: Record<string, unknown>): Promise<void> {
     if (Buffer.byteLength(JSON.stringify(payload)) > maxStateBytes)
       throw new ApiError('InvalidPayload', `payload must be at most ${maxStateBytes} bytes of JSON after merging.`);
     const problem = schema && (await this.checker.firstProblem([{ schema, value: payload, path: 'payload' }]));
@@ -185,7 +185,7 @@ function reply(caller: BotCaller, row: StateEntity): StateReply {
   return { state: toState(caller, row) };
 }
 
-function neverStored({ botId, type, ownerId, name }: StatePlace): StateEntity {
+function neverStored({ botId, type, ownerId, name }: StateKey): StateEntity {
   const now = new Date();
   return {
     bot_id: botId,
