@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { UserEntity } from '../users/user.entity';
-import { idOrNone, named } from './lookup-sql';
+import { idOrNone, byForeignOrPlatformId } from './lookup-sql';
 
 const newestParticipants = new Keyset<UserEntity & { joined_at: Date }>([
   { sql: 'p.joined_at', type: 'timestamptz', of: (row) => row.joined_at },
@@ -17,7 +17,7 @@ export class ChatParticipantsRepository {
   /** Participants include users of other integrations. */
   async findChatParticipant(botId: string, conversationId: string, name: string): Promise<UserEntity | undefined> {
     const [row] = await this.database.query<UserEntity>(
-      `SELECT u.* FROM ${named('"user"', 'true', '$3')} u
+      `SELECT u.* FROM ${byForeignOrPlatformId('"user"', 'true', '$3')} u
        JOIN participant p ON p.bot_id = $1 AND p.conversation_id = $2 AND p.user_id = u.id`,
       [botId, conversationId, idOrNone(name)],
     );

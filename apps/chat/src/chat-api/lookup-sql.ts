@@ -29,12 +29,13 @@ export interface ConversationLookupRow {
  * Lookup by foreign id, then by platform id only if the first finds nothing. Unique indexes on foreign_id, primary
  * keys.
  */
-export const named = (table: string, scope: string, parameter: string) => `(
+export const byForeignOrPlatformId = (table: string, scope: string, parameter: string) => `(
   SELECT * FROM ${table} WHERE bot_id = $1 AND ${scope} AND foreign_id = ${parameter}
   UNION ALL SELECT * FROM ${table} WHERE bot_id = $1 AND ${scope} AND id = ${parameter}
   LIMIT 1)`;
-export const userNamed = (parameter: string) => named('"user"', isOf('$2'), parameter);
-export const conversationNamed = (parameter: string) => named('conversation', `${isOf('$2')} AND is_chat`, parameter);
+export const userNamed = (parameter: string) => byForeignOrPlatformId('"user"', isOf('$2'), parameter);
+export const conversationNamed = (parameter: string) =>
+  byForeignOrPlatformId('conversation', `${isOf('$2')} AND is_chat`, parameter);
 
 /** `is_participant` is a subquery: as a join, Postgres was seen to read all participants of the conversation. */
 export const lookupColumns = `viewer.id AS viewer_id, viewer.foreign_id AS viewer_foreign_id, c.id AS conversation_id,

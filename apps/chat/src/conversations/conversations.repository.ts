@@ -144,7 +144,7 @@ export class ConversationsRepository {
    */
   async deleteConversation(tx: Sql, { bot_id, id }: ConversationEntity): Promise<void> {
     await tx.query(
-      `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
+      `WITH participants AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
          states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'conversation' AND owner_id = $2),
          clock AS (DELETE FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2),
          gone AS (DELETE FROM conversation WHERE bot_id = $1 AND id = $2)
@@ -172,8 +172,15 @@ export class ConversationsRepository {
         AND ${isWithin('c.created_at', [4, 5])}
         AND ($6::int IS NULL OR coalesce(clock.message_count, 0) >= $6)
         AND ($7::int IS NULL OR coalesce(clock.message_count, 0) <= $7)`;
-    const wanted: TaggedRowsQuery = { kind: 'conversation', as: 'c', rows: all, tags, orderBy, createdWithin: [4, 5] };
-    const { from, time, id } = await taggedRows(this.database, wanted, values);
+    const taggedRowsQuery: TaggedRowsQuery = {
+      kind: 'conversation',
+      as: 'c',
+      rows: all,
+      tags,
+      orderBy,
+      createdWithin: [4, 5],
+    };
+    const { from, time, id } = await taggedRows(this.database, taggedRowsQuery, values);
     const keyset = new Keyset<ConversationWithCount>(
       [
         { sql: time, type: 'timestamptz', of: (row) => row[orderBy] },
@@ -212,8 +219,8 @@ function leadingOf(alias: string | null, query: ListConversations): LeadingColum
 function joinParticipants(userIds: string[] | undefined, values: unknown[]): string {
   return [...new Set(userIds)]
     .map(
-      (userId, index) => `JOIN participant place_${index} ON place_${index}.bot_id = $1
-        AND place_${index}.user_id = $${values.push(userId)} AND place_${index}.conversation_id = c.id`,
+      (userId, index) => `JOIN participant p_${index} ON p_${index}.bot_id = $1
+        AND p_${index}.user_id = $${values.push(userId)} AND p_${index}.conversation_id = c.id`,
     )
     .join('\n');
 }

@@ -64,18 +64,18 @@ export class ConversationsService {
     const installation = await this.installationFor(caller, input);
     const { alias } = installation;
     const scope = { botId: caller.bot.id, alias };
-    const wanted = storedNames(caller, discriminatingTags(input));
-    const isWanted = Object.keys(wanted).length > 0;
+    const tags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(tags).length > 0;
     // With an idempotency key the result is stored, so this shortcut does not apply.
     const found =
-      isWanted &&
+      isIdentified &&
       caller.idempotencyKey === undefined &&
-      (await this.conversations.findOldestConversationByTags(scope, input.channel, wanted));
+      (await this.conversations.findOldestConversationByTags(scope, input.channel, tags));
     if (found) return { conversation: toConversation(caller, found), meta: { created: false } };
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      if (isWanted) await lockTags(tx, ['conversation', scope.botId, alias, input.channel], wanted);
+      if (isIdentified) await lockTags(tx, ['conversation', scope.botId, alias, input.channel], tags);
       const other =
-        isWanted && (await this.conversations.findOldestConversationByTags(scope, input.channel, wanted, tx));
+        isIdentified && (await this.conversations.findOldestConversationByTags(scope, input.channel, tags, tx));
       const row = other || (await this.insert(tx, caller, installation, input));
       return { conversation: toConversation(caller, row), meta: { created: !other } };
     });

@@ -137,9 +137,9 @@ describe('query plans with many other rows', () => {
     });
 
     it('for an active workflow among many that have ended', async () => {
-      const wanted = { name: 'usual', tags: {}, group: 'active' } as const;
+      const filter = { name: 'usual', tags: {}, group: 'active' } as const;
 
-      const { found, pages } = await readPages((tx) => workflows.findOldestWorkflow(tx, bot, wanted));
+      const { found, pages } = await readPages((tx) => workflows.findOldestWorkflow(tx, bot, filter));
 
       expect(found?.id).toBe('wrk_019999');
       expect(pages).toBeLessThan(mostPages);
@@ -330,7 +330,7 @@ describe('lists filtered by a value that most older rows have', () => {
     it.each<[string, List]>([
       ['messages', ({ nextToken }) => chatMessages.listChatMessages('bot', 'former_000001', nextToken)],
       ['conversations', ({ nextToken }) => chatConversations.listOwnedConversations(chat, 'former', nextToken)],
-    ])('%s, at the chat endpoint', async (_what, list) => {
+    ])('%s, in the chat API', async (_what, list) => {
       const { numbers, pages } = await readTwoPages(list);
 
       expect(numbers).toHaveLength(2);
@@ -470,14 +470,14 @@ describe('messages with tags', () => {
 
   type Tags = Record<string, string>;
 
-  async function find(...wanted: [conversationId: string, tags: Tags][]) {
+  async function find(...filters: [conversationId: string, tags: Tags][]) {
     let ids: (string | undefined)[] = [];
     const statements = await sentDuring(async () => {
       const rows = await test.database.transaction((tx) =>
         messages.findOldestMessagesByTags(
           tx,
           scope,
-          wanted.map(([conversation_id, tags]) => ({ conversation_id, tags })),
+          filters.map(([conversation_id, tags]) => ({ conversation_id, tags })),
         ),
       );
       ids = rows.map((row) => row?.id);

@@ -21,7 +21,7 @@ import { type ImportedDraft, NewMessagesRepository } from './new-messages.reposi
 
 interface Entry {
   draft: ImportedDraft;
-  wanted: Record<string, string>;
+  tags: Record<string, string>;
   /** Deduplication key: equal for entries with the same conversation and discriminating tags. */
   identity: string;
 }
@@ -38,7 +38,7 @@ export class MessageImportsService {
   ) {}
 
   async import(caller: BotCaller, input: ImportMessages): Promise<ImportedMessages> {
-    const entries = input.messages.map((message, place) => naming(place, () => entryOf(caller, message)));
+    const entries = input.messages.map((message, index) => withPosition(index, () => entryOf(caller, message)));
     return this.idempotency.run(caller, operations.import, input, async (tx) => {
       const rows = await this.findOrWrite(tx, caller, entries);
       return { messages: entries.map(({ identity }) => toMessage(caller, rows.get(identity)!)) };
@@ -48,13 +48,13 @@ export class MessageImportsService {
   private async findOrWrite(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageEntity>> {
     const different = [...new Map(entries.map((entry) => [entry.identity, entry])).values()];
     const rows = await this.find(tx, caller, different);
-    const fresh = entries.filter(({ identity }, place) => {
-      return !rows.has(identity) && entries.findIndex((entry) => entry.identity === identity) === place;
+    const fresh = entries.filter(({ identity }, index) => {
+      return !rows.has(identity) && entries.findIndex((entry) => entry.identity === identity) === index;
     });
     for (const { draft } of fresh) {
       const check = this.contents.check(scopeOf(caller), draft.conversation_id, draft, tx);
       await check.catch((error: unknown) => {
-        throw named(
+        throw atPosition(
           entries.findIndex((entry) => entry.draft === draft),
           error,
         );
@@ -65,9 +65,10 @@ export class MessageImportsService {
       caller.bot.id,
       fresh.map(({ draft }) => draft),
     );
-    for (const [place, { identity, draft }] of fresh.entries()) {
-      const row = written[place];
-      if (!row) throw named(entries.indexOf(fresh[place]!), await this.writer.obstacleTo(caller.bot.id, draft, tx));
+    for (const [index, { identity, draft }] of fresh.entries()) {
+      const row = written[index];
+      if (!row)
+        throw atPosition(entries.indexOf(fresh[index]!), await this.writer.obstacleTo(caller.bot.id, draft, tx));
       rows.set(identity, row);
     }
     return rows;
@@ -76,15 +77,15 @@ export class MessageImportsService {
   /** Existing messages by identity. Advisory locks on the tags prevent concurrent inserts of the others. */
   private async find(tx: Transaction, caller: BotCaller, entries: Entry[]): Promise<Map<string, MessageEntity>> {
     const scope = scopeOf(caller);
-    const wanting = entries.filter(({ wanted }) => Object.keys(wanted).length > 0);
-    if (wanting.length === 0) return new Map();
-    const messages = wanting.map(({ draft, wanted }) => ({ conversation_id: draft.conversation_id, tags: wanted }));
+    const identified = entries.filter(({ tags }) => Object.keys(tags).length > 0);
+    if (identified.length === 0) return new Map();
+    const messages = identified.map(({ draft, tags }) => ({ conversation_id: draft.conversation_id, tags }));
     await lockAllTags(
       tx,
       messages.map(({ conversation_id, tags }) => [['message', scope.botId, conversation_id], tags]),
     );
     const rows = await this.messages.findOldestMessagesByTags(tx, scope, messages);
-    return new Map(wanting.flatMap(({ identity }, place) => (rows[place] ? [[identity, rows[place]]] : [])));
+    return new Map(identified.flatMap(({ identity }, index) => (rows[index] ? [[identity, rows[index]]] : [])));
   }
 }
 
@@ -93,22 +94,22 @@ function entryOf(caller: BotCaller, message: MessageToImport): Entry {
   if (Number.isNaN(createdAt.getTime()))
     throw new ApiError('InvalidPayload', 'createdAt must be a time such as 2026-01-31T12:00:00.000Z.');
   if (createdAt.getTime() > Date.now()) throw new ApiError('InvalidPayload', 'createdAt must not be in the future.');
-  const wanted = storedNames(caller, discriminatingTags(message));
+  const tags = storedNames(caller, discriminatingTags(message));
   const draft = { ...draftOf(caller, message), created_at: createdAt.toISOString() };
-  const names = Object.keys(wanted).sort();
+  const names = Object.keys(tags).sort();
   const identity =
-    names.length === 0 ? draft.id : JSON.stringify([draft.conversation_id, names, names.map((name) => wanted[name])]);
-  return { draft, wanted, identity };
+    names.length === 0 ? draft.id : JSON.stringify([draft.conversation_id, names, names.map((name) => tags[name])]);
+  return { draft, tags, identity };
 }
 
-function naming<T>(place: number, read: () => T): T {
+function withPosition<T>(index: number, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw named(place, error);
+    throw atPosition(index, error);
   }
 }
 
-function named(place: number, error: unknown): unknown {
-  return error instanceof ApiError ? new ApiError(error.type, `messages[${place}].${error.message}`) : error;
+function atPosition(index: number, error: unknown): unknown {
+  return error instanceof ApiError ? new ApiError(error.type, `messages[${index}].${error.message}`) : error;
 }

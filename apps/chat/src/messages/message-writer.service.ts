@@ -77,8 +77,8 @@ export class MessageWriterService {
     const written = await this.messages.insertInTransaction(tx, botId, drafts);
     tx.afterCommit(() => this.publishSignals(written.filter((message) => message !== undefined)));
     const failures = new Map<string, string>();
-    for (const [place, draft] of drafts.entries()) {
-      if (!written[place]) failures.set(draft.id, (await this.obstacleTo(botId, draft, tx)).message);
+    for (const [index, draft] of drafts.entries()) {
+      if (!written[index]) failures.set(draft.id, (await this.obstacleTo(botId, draft, tx)).message);
     }
     return failures;
   }
@@ -119,7 +119,7 @@ export class MessageWriterService {
         batch.map(({ draft }) => draft),
       );
       this.publishSignals(written.filter((message) => message !== undefined));
-      await Promise.all(batch.map((request, place) => this.settleRequest(botId, request, written[place])));
+      await Promise.all(batch.map((request, index) => this.settleRequest(botId, request, written[index])));
     } catch (error) {
       await this.storeApart(botId, batch, error);
     }
@@ -152,8 +152,8 @@ export class MessageWriterService {
       if (message.signal === null) continue;
       const frames = framesOf(message);
       const before = message.signal - frames.length;
-      frames.forEach((frame, place) =>
-        this.signals.publish(message.conversation_id, { number: before + place + 1, frame }),
+      frames.forEach((frame, index) =>
+        this.signals.publish(message.conversation_id, { number: before + index + 1, frame }),
       );
     }
   }
@@ -161,12 +161,12 @@ export class MessageWriterService {
 
 /** Signals in the order of their numbers: joined, stream complete, message created. */
 function framesOf(message: WrittenMessage): (string | null)[] {
-  const place = participantData(
+  const participant = participantData(
     { id: message.conversation_id, foreign_id: message.conversation_foreign_id },
     { id: message.user_id, foreign_id: message.user_foreign_id },
   );
   return [
-    ...(message.is_joining ? [frameOf({ type: 'participant_added', data: place })] : []),
+    ...(message.is_joining ? [frameOf({ type: 'participant_added', data: participant })] : []),
     ...(message.ends_stream ? [frameOfMessage('message_stream_complete', message)] : []),
     frameOfMessage('message_created', message),
   ];
@@ -174,9 +174,9 @@ function framesOf(message: WrittenMessage): (string | null)[] {
 
 function fitting(requests: Request[]): number {
   let bytes = 0;
-  const end = requests.findIndex(({ sizeBytes }, place) => {
+  const end = requests.findIndex(({ sizeBytes }, index) => {
     bytes += sizeBytes;
-    return place >= maxMessagesTogether || bytes > maxBytesTogether;
+    return index >= maxMessagesTogether || bytes > maxBytesTogether;
   });
   return end === -1 ? requests.length : Math.max(1, end);
 }

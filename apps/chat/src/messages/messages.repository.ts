@@ -35,7 +35,7 @@ const isThere = `EXISTS (SELECT FROM conversation WHERE bot_id = $1 AND id = $3 
 const narrowing = 'Filter by a tag that few messages of the conversation have.';
 
 interface NumberedMessage extends MessageEntity {
-  place: number;
+  ordinal: number;
 }
 
 const withTag = `bot_id = $1 AND tag.conversation_id = lookup.conversation_id
@@ -47,8 +47,8 @@ const withTag = `bot_id = $1 AND tag.conversation_id = lookup.conversation_id
  * keys.
  */
 const oldestTagged = `
-  SELECT lookup.place::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
-    WITH ORDINALITY AS lookup (conversation_id, tags, place)
+  SELECT lookup.ordinal::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
+    WITH ORDINALITY AS lookup (conversation_id, tags, ordinal)
   CROSS JOIN LATERAL (
     SELECT id FROM conversation c WHERE bot_id = $1 AND id = lookup.conversation_id AND ${isOf('$2')} OFFSET 0) c
   CROSS JOIN LATERAL (
@@ -92,15 +92,15 @@ export class MessagesRepository {
   async findOldestMessagesByTags(
     tx: Transaction,
     { botId, alias }: Scope,
-    wanted: MessageTagFilter[],
+    filters: MessageTagFilter[],
   ): Promise<(MessageEntity | undefined)[]> {
-    const values = [botId, alias, toJsonb(wanted)];
+    const values = [botId, alias, toJsonb(filters)];
     // The index finds a message by one tag. With several tags even the rarest may be frequent, so the time is limited.
-    const found = wanted.every(({ tags }) => Object.keys(tags).length === 1)
+    const found = filters.every(({ tags }) => Object.keys(tags).length === 1)
       ? await tx.query<NumberedMessage>(oldestTagged, values)
       : await this.bounded.readIn<NumberedMessage>(tx, oldestTagged, values, narrowing);
-    const rows: (MessageEntity | undefined)[] = wanted.map(() => undefined);
-    for (const { place, ...row } of found) rows[place - 1] = row;
+    const rows: (MessageEntity | undefined)[] = filters.map(() => undefined);
+    for (const { ordinal, ...row } of found) rows[ordinal - 1] = row;
     return rows;
   }
 
@@ -166,7 +166,7 @@ export class MessagesRepository {
     // of looking up the tagged ones by key.
     const all = `SELECT ${columns} FROM message m ${joinConversation}
       WHERE ${inScope} AND ${within}`;
-    const wanted: TaggedRowsQuery = {
+    const taggedRowsQuery: TaggedRowsQuery = {
       kind: 'message',
       as: 'm',
       rows: all,
@@ -175,7 +175,7 @@ export class MessagesRepository {
       createdWithin: [4, 5],
     };
     const ofConversation = conversationId !== undefined && !tags;
-    const { from, time, id } = await taggedRows(this.database, wanted, values);
+    const { from, time, id } = await taggedRows(this.database, taggedRowsQuery, values);
     const keyset = newestFirst<MessageEntity>(
       time,
       id,

@@ -59,8 +59,8 @@ export class MessagesService {
   }
 
   async get(caller: BotCaller, { id }: MessageId): Promise<MessageReply> {
-    for (const place of lookupOrder) {
-      const row = await this.messages.findMessageById(scopeOf(caller), id, place);
+    for (const table of lookupOrder) {
+      const row = await this.messages.findMessageById(scopeOf(caller), id, table);
       if (row) return { message: toMessage(caller, row) };
     }
     throw notFound('message', id);
@@ -70,19 +70,19 @@ export class MessagesService {
     const dueAt = dueTime(input.schedule, new Date());
     const { conversationId } = input;
     const scope = scopeOf(caller);
-    const wanted = storedNames(caller, discriminatingTags(input));
-    const isWanted = Object.keys(wanted).length > 0;
+    const identifyingTags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(identifyingTags).length > 0;
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
       const find = async () => {
-        if (!isWanted) return undefined;
+        if (!isIdentified) return undefined;
         const [row] = await this.messages.findOldestMessagesByTags(tx, scope, [
-          { conversation_id: conversationId, tags: wanted },
+          { conversation_id: conversationId, tags: identifyingTags },
         ]);
         return row;
       };
       const found = await find();
       if (found) return { message: toMessage(caller, found), meta: { created: false } };
-      if (isWanted) await lockTags(tx, ['message', scope.botId, conversationId], wanted);
+      if (isIdentified) await lockTags(tx, ['message', scope.botId, conversationId], identifyingTags);
       const other = await find();
       const row = other || (await this.writeIn(tx, caller, input, dueAt));
       return { message: toMessage(caller, row), meta: { created: !other } };
@@ -97,7 +97,7 @@ export class MessagesService {
 
   async update(caller: BotCaller, { id, tags, payload }: UpdateMessage): Promise<MessageReply> {
     return this.database.transaction(async (tx) => {
-      const { before, place } = await this.lock(tx, caller, id);
+      const { before, table } = await this.lock(tx, caller, id);
       const { conversation_id, type } = before;
       if (payload) await this.contents.checkUpdate(scopeOf(caller), conversation_id, { type, payload }, tx);
       const after = await this.messages.updateMessage(
@@ -107,17 +107,17 @@ export class MessagesService {
           payload: payload ?? before.payload,
           tags: mergedTags(before.tags, storedNames(caller, tags ?? {}), maxTags),
         },
-        place,
+        table,
       );
-      if (place === 'message') await this.tags.replaceTags(tx, 'message', after, before.tags, after.tags);
+      if (table === 'message') await this.tags.replaceTags(tx, 'message', after, before.tags, after.tags);
       return { message: toMessage(caller, after) };
     });
   }
 
   async delete(caller: BotCaller, { id }: MessageId): Promise<object> {
-    for (const place of lookupOrder) {
-      const row = await this.messages.findMessageById(scopeOf(caller), id, place);
-      if (row && (await (place === 'message' ? this.remove(row) : this.scheduled.cancel(row)))) return {};
+    for (const table of lookupOrder) {
+      const row = await this.messages.findMessageById(scopeOf(caller), id, table);
+      if (row && (await (table === 'message' ? this.remove(row) : this.scheduled.cancel(row)))) return {};
     }
     throw notFound('message', id);
   }
@@ -153,9 +153,9 @@ export class MessagesService {
   }
 
   private async lock(tx: Transaction, caller: BotCaller, id: string) {
-    for (const place of lookupOrder) {
-      const before = await this.messages.lockMessage(tx, scopeOf(caller), id, place);
-      if (before) return { before, place };
+    for (const table of lookupOrder) {
+      const before = await this.messages.lockMessage(tx, scopeOf(caller), id, table);
+      if (before) return { before, table };
     }
     throw notFound('message', id);
   }

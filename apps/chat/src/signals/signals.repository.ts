@@ -47,9 +47,9 @@ const addSignals = `
       AND conversation.bot_id = $1 AND conversation.id = $2 AND is_chat
     RETURNING signal_count - $3 AS before)
   INSERT INTO signal (bot_id, conversation_id, number, type, data, closes)
-  SELECT $1, $2, before + place, type, data, closes
+  SELECT $1, $2, before + ordinal, type, data, closes
   FROM clock, ROWS FROM (jsonb_to_recordset($4::jsonb) AS (type text, data jsonb, closes text))
-    WITH ORDINALITY AS entry (type, data, closes, place)
+    WITH ORDINALITY AS entry (type, data, closes, ordinal)
   RETURNING number`;
 
 /**

@@ -3,7 +3,7 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import {
   type CatchUp,
   type MissedSignals,
-  type Signal as ToldSignal,
+  type Signal as PublishedSignal,
   signalChannel,
   signalsMissing,
 } from '@parley/contracts/chat/signals';
@@ -25,9 +25,9 @@ export class SignalsService implements OnApplicationBootstrap {
    * start and on each reconnect makes gateways catch up.
    */
   onApplicationBootstrap(): void {
-    const tell = () => this.client.broadcast(signalsMissing, {});
-    this.client.onReconnected(tell);
-    tell();
+    const announce = () => this.client.broadcast(signalsMissing, {});
+    this.client.onReconnected(announce);
+    announce();
   }
 
   /**
@@ -45,8 +45,8 @@ export class SignalsService implements OnApplicationBootstrap {
   async add(tx: Transaction, botId: string, conversationId: string, signals: Signal[]): Promise<void> {
     const numbers = await this.signals.insertSignals(tx, botId, conversationId, signals);
     tx.afterCommit(() => {
-      numbers.forEach((number, place) => {
-        const signal = signals[place]!;
+      numbers.forEach((number, index) => {
+        const signal = signals[index]!;
         this.publish(conversationId, { number, frame: frameOf(signal), closes: signal.closes });
       });
     });
@@ -65,7 +65,7 @@ export class SignalsService implements OnApplicationBootstrap {
   }
 
   /** At-most-once delivery of a committed signal. A client that misses it gets it from `catchUp`. */
-  publish(conversationId: string, signal: ToldSignal): void {
+  publish(conversationId: string, signal: PublishedSignal): void {
     this.client.publishTo(signalChannel, conversationId, signal);
   }
 
@@ -81,6 +81,6 @@ export class SignalsService implements OnApplicationBootstrap {
   }
 }
 
-function toPublishedSignal({ number, message, ...signal }: StoredSignal): ToldSignal {
+function toPublishedSignal({ number, message, ...signal }: StoredSignal): PublishedSignal {
   return { number, frame: message ? frameOfMessage(signal.type, message) : frameOf(signal), closes: signal.closes };
 }

@@ -72,15 +72,15 @@ function installationWithId(
   id: string,
 ): ResolvedInstallation | undefined {
   const alias = integration?.alias;
-  const meant = bot.installations.filter(
+  const installed = bot.installations.filter(
     (entry) => entry.integrationId === id && (alias === undefined || entry.alias === alias),
   );
-  if (meant.length > 1)
+  if (installed.length > 1)
     throw new ApiError(
       'InvalidPayload',
-      `Integration "${id}" is installed ${meant.length} times in this bot. Name one by the header x-integration-alias: ${meant.map((entry) => entry.alias).join(', ')}.`,
+      `Integration "${id}" is installed ${installed.length} times in this bot. Name one by the header x-integration-alias: ${installed.map((entry) => entry.alias).join(', ')}.`,
     );
-  return meant[0];
+  return installed[0];
 }
 
 function ofInstallation(installation: ResolvedInstallation | undefined, name: string): DeclaredState | undefined {

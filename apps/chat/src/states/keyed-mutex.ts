@@ -2,17 +2,17 @@ import { Semaphore } from '@parley/background/semaphore';
 
 /** Keyed mutex: runs work with the same key one after the other, in order of arrival. */
 export class KeyedMutex {
-  private readonly lanes = new Map<string, { slot: Semaphore; users: number }>();
+  private readonly locks = new Map<string, { semaphore: Semaphore; users: number }>();
 
   /** `waitMs`: maximum wait for earlier work. Then it rejects with a TimeoutError, and the work is not started. */
   async run<T>(key: string, waitMs: number, work: () => Promise<T>): Promise<T> {
-    const lane = this.lanes.get(key) ?? { slot: new Semaphore(1), users: 0 };
-    this.lanes.set(key, lane);
-    const isFree = lane.users++ === 0;
+    const lock = this.locks.get(key) ?? { semaphore: new Semaphore(1), users: 0 };
+    this.locks.set(key, lock);
+    const isFree = lock.users++ === 0;
     try {
-      return await lane.slot.run(work, isFree ? undefined : AbortSignal.timeout(waitMs));
+      return await lock.semaphore.run(work, isFree ? undefined : AbortSignal.timeout(waitMs));
     } finally {
-      if (--lane.users === 0) this.lanes.delete(key);
+      if (--lock.users === 0) this.locks.delete(key);
     }
   }
 }

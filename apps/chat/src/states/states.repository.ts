@@ -32,7 +32,7 @@ export interface StateChange {
   expiryMs?: number | null;
 }
 
-const inPlace = 'state.bot_id = $1 AND state.type = $2 AND state.owner_id = $3 AND state.name = $4';
+const hasKey = 'state.bot_id = $1 AND state.type = $2 AND state.owner_id = $3 AND state.name = $4';
 const isAlive = '(state.expires_at IS NULL OR state.expires_at > now())';
 const ownerTables: Partial<Record<StateType, string>> = {
   conversation: 'conversation',
@@ -44,27 +44,27 @@ const ownerTables: Partial<Record<StateType, string>> = {
 export class StatesRepository {
   constructor(private readonly database: Database) {}
 
-  async findState(place: StateKey): Promise<FoundState> {
-    const values = valuesOf(place);
+  async findState(key: StateKey): Promise<FoundState> {
+    const values = valuesOf(key);
     const [found] = await this.database.query<RawFound>(
-      `SELECT state.*, state.expires_at <= now() AS is_expired, EXISTS (${ownerOf(place, values)}) AS has_owner
-       FROM (VALUES (1)) AS once LEFT JOIN state ON ${inPlace}`,
+      `SELECT state.*, state.expires_at <= now() AS is_expired, EXISTS (${ownerOf(key, values)}) AS has_owner
+       FROM (VALUES (1)) AS once LEFT JOIN state ON ${hasKey}`,
       values,
     );
     return toFound(found!);
   }
 
   /** Sliding expiry: a read restarts the expiry. */
-  async findStateAndRenewExpiry(place: StateKey): Promise<FoundState> {
-    const values = valuesOf(place);
+  async findStateAndRenewExpiry(key: StateKey): Promise<FoundState> {
+    const values = valuesOf(key);
     const [found] = await this.database.query<RawFound & { touched_until: Date | null }>(
       `WITH touched AS (
          UPDATE state SET expires_at = now() + expiry_ms * interval '1 millisecond'
-         WHERE ${inPlace} AND expires_at > now()
+         WHERE ${hasKey} AND expires_at > now()
          RETURNING expires_at)
        SELECT state.*, touched.expires_at AS touched_until, state.expires_at <= now() AS is_expired,
-         EXISTS (${ownerOf(place, values)}) AS has_owner
-       FROM (VALUES (1)) AS once LEFT JOIN state ON ${inPlace} LEFT JOIN touched ON true`,
+         EXISTS (${ownerOf(key, values)}) AS has_owner
+       FROM (VALUES (1)) AS once LEFT JOIN state ON ${hasKey} LEFT JOIN touched ON true`,
       values,
     );
     const { touched_until, ...rest } = found!;
@@ -72,10 +72,10 @@ export class StatesRepository {
   }
 
   /** Undefined if the state exists already or the owner does not. The owner row is locked against deletion. */
-  async insertState(place: StateKey, { payload = {}, expiryMs = null }: StateChange): Promise<StateEntity | undefined> {
-    const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
+  async insertState(key: StateKey, { payload = {}, expiryMs = null }: StateChange): Promise<StateEntity | undefined> {
+    const values: unknown[] = [...valuesOf(key), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
     const [row] = await this.database.query<StateEntity>(
-      `WITH owner AS (${ownerOf(place, values)} ${ownerTableOf(place) ? 'FOR KEY SHARE' : ''})
+      `WITH owner AS (${ownerOf(key, values)} ${ownerTableOf(key) ? 'FOR KEY SHARE' : ''})
        INSERT INTO state (bot_id, type, owner_id, name, id, payload, expiry_ms, expires_at, created_at, updated_at)
        SELECT $1, $2, $3, $4, $5, $6, $7, now() + $7::bigint * interval '1 millisecond', now(), now() FROM owner
        ON CONFLICT DO NOTHING RETURNING *`,
@@ -86,12 +86,12 @@ export class StatesRepository {
 
   /** Undefined if there is no live state, or if its payload is not the expected one (optimistic concurrency). */
   async updateState(
-    place: StateKey,
+    key: StateKey,
     { payload, expiryMs }: StateChange,
     expected?: Record<string, unknown>,
   ): Promise<StateEntity | undefined> {
     const values: unknown[] = [
-      ...valuesOf(place),
+      ...valuesOf(key),
       payload && toJsonb(payload),
       expiryMs !== undefined,
       wholeMs(expiryMs),
@@ -102,26 +102,26 @@ export class StatesRepository {
       `UPDATE state SET payload = coalesce($5::jsonb, payload), expiry_ms = ${expiry},
          expires_at = now() + ${expiry} * interval '1 millisecond',
          updated_at = greatest(now(), updated_at + interval '1 millisecond')
-       WHERE ${inPlace} AND ${isAlive} AND ${isExpected} AND EXISTS (${ownerOf(place, values)})
+       WHERE ${hasKey} AND ${isAlive} AND ${isExpected} AND EXISTS (${ownerOf(key, values)})
        RETURNING *`,
       values,
     );
     return row;
   }
 
-  async deleteState(place: StateKey): Promise<StateEntity | undefined> {
-    const values = valuesOf(place);
+  async deleteState(key: StateKey): Promise<StateEntity | undefined> {
+    const values = valuesOf(key);
     const [row] = await this.database.query<StateEntity>(
-      `DELETE FROM state WHERE ${inPlace} AND ${isAlive} AND EXISTS (${ownerOf(place, values)}) RETURNING *`,
+      `DELETE FROM state WHERE ${hasKey} AND ${isAlive} AND EXISTS (${ownerOf(key, values)}) RETURNING *`,
       values,
     );
     return row;
   }
 
-  async deleteStateIfExpired(tx: Sql, place: StateKey): Promise<StateEntity[]> {
+  async deleteStateIfExpired(tx: Sql, key: StateKey): Promise<StateEntity[]> {
     return tx.query<StateEntity>(
-      `DELETE FROM state WHERE ${inPlace} AND expires_at <= now() RETURNING *`,
-      valuesOf(place),
+      `DELETE FROM state WHERE ${hasKey} AND expires_at <= now() RETURNING *`,
+      valuesOf(key),
     );
   }
 
@@ -146,9 +146,9 @@ function valuesOf({ botId, type, ownerId, name }: StateKey): unknown[] {
   return [botId, type, ownerId, name];
 }
 
-function ownerOf(place: StateKey, values: unknown[]): string {
-  const table = ownerTableOf(place);
-  const { alias } = place;
+function ownerOf(key: StateKey, values: unknown[]): string {
+  const table = ownerTableOf(key);
+  const { alias } = key;
   if (!table) return 'SELECT 1';
   const isSeen = alias === null ? 'true' : isOf(`$${values.push(alias)}`, 'owner');
   return `SELECT 1 FROM ${table} AS owner WHERE owner.bot_id = $1 AND owner.id = $3 AND ${isSeen}`;

@@ -19,13 +19,12 @@ import { aliasOf } from '../bot-definitions/scope';
 import { declaredState, type DeclaredState, undeclared } from './declared-state';
 import { ExpiredStatesService } from './expired-states.service';
 import { KeyedMutex } from './keyed-mutex';
-import { mergedPayload } from './merged-payload';
 import { type StateEntity, toState } from './state.entity';
 import { type FoundState, type StateKey, StatesRepository } from './states.repository';
 
 interface ResolvedState {
   path: StateName;
-  place: StateKey;
+  key: StateKey;
   declared: DeclaredState;
 }
 
@@ -49,33 +48,33 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   async get(caller: BotCaller, path: StateName): Promise<ReadStateReply> {
-    const { place } = await this.meant(caller, path);
-    const row = ownedIn(await this.states.findStateAndRenewExpiry(place), path);
+    const { key } = await this.resolve(caller, path);
+    const row = ownedIn(await this.states.findStateAndRenewExpiry(key), path);
     if (!row) throw nothingStored(path);
     return { ...reply(caller, row), meta: { cached: false } };
   }
 
   async set(caller: BotCaller, input: SetState): Promise<StateReply> {
-    const resolve = await this.meant(caller, input);
+    const state = await this.resolve(caller, input);
     const { payload, expiry } = input;
-    if (payload === null) return this.delete(caller, resolve);
-    await this.check(resolve, payload);
+    if (payload === null) return this.delete(caller, state);
+    await this.check(state, payload);
     const row = await this.retryOnConflict(async () => {
       const change = { payload, expiryMs: expiry };
-      const updated = await this.states.updateState(resolve.place, change);
-      return updated ?? this.insertUnlessThere(resolve, payload, expiry);
+      const updated = await this.states.updateState(state.key, change);
+      return updated ?? this.insertUnlessThere(state, payload, expiry);
     });
     return reply(caller, row);
   }
 
   async getOrSet(caller: BotCaller, input: GetOrSetState): Promise<ReadStateReply> {
-    const meant = await this.meant(caller, input);
+    const state = await this.resolve(caller, input);
     const { payload, expiry } = input;
     const row = await this.retryOnConflict(async () => {
-      const stored = ownedIn(await this.states.findStateAndRenewExpiry(meant.place), input);
+      const stored = ownedIn(await this.states.findStateAndRenewExpiry(state.key), input);
       if (stored) return stored;
-      await this.check(meant, payload);
-      return this.insertUnlessThere(meant, payload, expiry);
+      await this.check(state, payload);
+      return this.insertUnlessThere(state, payload, expiry);
     });
     return { ...reply(caller, row), meta: { cached: false } };
   }
@@ -85,19 +84,19 @@ export class StatesService implements BeforeApplicationShutdown {
    * the process, so only other processes can conflict. No database lock is held during schema validation.
    */
   async patch(caller: BotCaller, input: PatchState): Promise<StateReply> {
-    const meant = await this.meant(caller, input);
-    const { place } = meant;
-    const key = JSON.stringify([place.botId, place.type, place.ownerId, place.name]);
+    const state = await this.resolve(caller, input);
+    const { key } = state;
+    const mutexKey = JSON.stringify([key.botId, key.type, key.ownerId, key.name]);
     const merge = async () => {
-      const stored = ownedIn(await this.states.findState(place), input);
+      const stored = ownedIn(await this.states.findState(key), input);
       const payload = mergedPayload(stored?.payload ?? {}, input.payload);
-      await this.check(meant, payload);
+      await this.check(state, payload);
       return stored
-        ? this.states.updateState(place, { payload, expiryMs: input.expiry }, stored.payload)
-        : this.insertUnlessThere(meant, payload, input.expiry);
+        ? this.states.updateState(key, { payload, expiryMs: input.expiry }, stored.payload)
+        : this.insertUnlessThere(state, payload, input.expiry);
     };
     const row = await this.mutex
-      .run(key, waitMs, () => this.retryOnConflict(merge))
+      .run(mutexKey, waitMs, () => this.retryOnConflict(merge))
       .catch((error: unknown) => {
         throw (error as Error).name === 'TimeoutError' ? tooMany() : error;
       });
@@ -105,46 +104,46 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   async setExpiry(caller: BotCaller, input: SetStateExpiry): Promise<StateReply> {
-    const { place } = await this.meant(caller, input);
-    const row = await this.states.updateState(place, { expiryMs: input.expiry });
+    const { key } = await this.resolve(caller, input);
+    const row = await this.states.updateState(key, { expiryMs: input.expiry });
     if (row) return reply(caller, row);
-    ownedIn(await this.states.findState(place), input);
+    ownedIn(await this.states.findState(key), input);
     throw nothingStored(input);
   }
 
   /** Idempotent: deleting a state without a value succeeds. */
-  private async delete(caller: BotCaller, { place, path }: ResolvedState): Promise<StateReply> {
-    const deleted = await this.states.deleteState(place);
+  private async delete(caller: BotCaller, { key, path }: ResolvedState): Promise<StateReply> {
+    const deleted = await this.states.deleteState(key);
     if (deleted) return reply(caller, { ...deleted, payload: {} });
-    const found = await this.states.findState(place);
+    const found = await this.states.findState(key);
     ownedIn(found, path);
-    if (found.isExpired) await this.expired.deleteIfExpired(place);
-    return reply(caller, neverStored(place));
+    if (found.isExpired) await this.expired.deleteIfExpired(key);
+    return reply(caller, neverStored(key));
   }
 
   /** Resolves the path for the caller. Throws ResourceNotFound if the state is not declared. */
-  private async meant(caller: BotCaller, { type, id, name }: StateName): Promise<ResolvedState> {
+  private async resolve(caller: BotCaller, { type, id, name }: StateName): Promise<ResolvedState> {
     const path = { type, id, name };
     const botId = caller.bot.id;
     if (type === 'bot' && id !== botId) throw notFound('bot', id);
     const declared = await this.botDefinitions.find(botId, (bot) => declaredState(bot, caller, path));
     if (!declared) throw undeclared(await this.botDefinitions.get(botId), caller, path);
     const { ownerId, name: stored } = declared;
-    return { path, declared, place: { botId, alias: aliasOf(caller), type, ownerId, name: stored } };
+    return { path, declared, key: { botId, alias: aliasOf(caller), type, ownerId, name: stored } };
   }
 
   /** Undefined if another request has stored the state, or if an expired one had to be removed first. */
   private async insertUnlessThere(
-    { path, place, declared }: ResolvedState,
+    { path, key, declared }: ResolvedState,
     payload: Record<string, unknown>,
     expiry: number | null | undefined,
   ): Promise<StateEntity | undefined> {
     const expiryMs = expiry === undefined ? declared.expiryMs : expiry;
-    const inserted = await this.states.insertState(place, { payload, expiryMs });
+    const inserted = await this.states.insertState(key, { payload, expiryMs });
     if (inserted) return inserted;
-    const found = await this.states.findState(place);
+    const found = await this.states.findState(key);
     ownedIn(found, path);
-    if (found.isExpired) await this.expired.deleteIfExpired(place);
+    if (found.isExpired) await this.expired.deleteIfExpired(key);
     return undefined;
   }
 
@@ -199,4 +198,14 @@ function neverStored({ botId, type, ownerId, name }: StateKey): StateEntity {
     created_at: now,
     updated_at: now,
   };
+}
+
+/** Shallow merge: `null` removes a key. Safe for keys such as `__proto__`. */
+function mergedPayload(stored: Record<string, unknown>, change: Record<string, unknown>): Record<string, unknown> {
+  const entries = new Map(Object.entries(stored));
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) entries.delete(name);
+    else entries.set(name, value);
+  }
+  return Object.fromEntries(entries);
 }

@@ -131,7 +131,7 @@ export class UsersRepository {
   /** Requires the lock of `lockToDelete`. Also deletes the participants and states of the user; messages remain. */
   async deleteUser(tx: Sql, { bot_id, id }: UserEntity): Promise<void> {
     await tx.query(
-      `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
+      `WITH participants AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
          states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'user' AND owner_id = $2)
        DELETE FROM "user" WHERE bot_id = $1 AND id = $2`,
       [bot_id, id],

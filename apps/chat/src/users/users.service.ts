@@ -59,15 +59,15 @@ export class UsersService {
     if (known) return known;
     const alias = await this.aliasFor(caller, input.integrationName);
     const scope = { botId: caller.bot.id, alias };
-    const wanted = storedNames(caller, discriminatingTags(input));
-    const isWanted = Object.keys(wanted).length > 0;
+    const tags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(tags).length > 0;
     // With an idempotency key the result is stored, so this shortcut does not apply.
     const found =
-      isWanted && caller.idempotencyKey === undefined && (await this.users.findOldestUserByTags(scope, wanted));
+      isIdentified && caller.idempotencyKey === undefined && (await this.users.findOldestUserByTags(scope, tags));
     if (found) return { user: toUser(caller, found), meta: { created: false } };
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      if (isWanted) await lockTags(tx, ['user', scope.botId, alias], wanted);
-      const other = isWanted && (await this.users.findOldestUserByTags(scope, wanted, tx));
+      if (isIdentified) await lockTags(tx, ['user', scope.botId, alias], tags);
+      const other = isIdentified && (await this.users.findOldestUserByTags(scope, tags, tx));
       const row = other || (await this.insert(tx, caller, alias, input));
       return { user: toUser(caller, row), meta: { created: !other } };
     });
