@@ -2,17 +2,17 @@ import type { AuthenticatedClient } from '@botpress/chat';
 import { systemCaller } from '@parley/contracts/caller';
 import { signals } from '@parley/contracts/chat/signals';
 import { type ChatService, startChat } from '../test/chat-service';
-import { type ChatEndpoint, newEndpoint } from '../test/chat-endpoint';
+import { type ChatApi, newChatApi } from '../test/chat-api';
 
 let api: ChatService;
-let endpoint: ChatEndpoint;
+let endpoint: ChatApi;
 let ada: AuthenticatedClient;
 let grace: AuthenticatedClient;
 let stranger: AuthenticatedClient;
 
 beforeAll(async () => {
   api = await startChat();
-  endpoint = await newEndpoint(api);
+  endpoint = await newChatApi(api);
   [ada, grace, stranger] = await Promise.all([endpoint.newUser(), endpoint.newUser('grace'), endpoint.newUser()]);
 });
 
@@ -79,17 +79,17 @@ describe('a conversation', () => {
     await expect(ada.createConversation({ id: await platformId('taken') })).rejects.toMatchObject(
       refusal('AlreadyExists'),
     );
-    const other = await newEndpoint(api);
+    const other = await newChatApi(api);
     await expect((await other.newUser()).createConversation({ id: 'taken' })).resolves.toHaveProperty('conversation');
   });
 
   it('is created once for a hundred concurrent getOrCreate requests', async () => {
     const ask = () => endpoint.send('POST /conversations/get-or-create', { key: ada.user.key, json: { id: 'crowd' } });
 
-    const answers = await Promise.all(Array.from({ length: 100 }, ask));
+    const replies = await Promise.all(Array.from({ length: 100 }, ask));
 
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]).toMatchObject({ status: 201, json: { conversation: { id: 'crowd' } } });
+    expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(replies[0]).toMatchObject({ status: 201, json: { conversation: { id: 'crowd' } } });
     expect(await platformId('crowd')).toMatch(conversationId);
   });
 
@@ -141,7 +141,7 @@ describe('a conversation', () => {
   });
 
   it('returns 404 for an unknown id, another bot and another channel', async () => {
-    const other = await newEndpoint(api);
+    const other = await newChatApi(api);
     const theirs = (await (await other.newUser('owner')).createConversation({ id: 'foreign' })).conversation.id;
     const [{ id: own }] = (await api.sql<{ id: string }>(
       'SELECT id FROM chat.conversation WHERE bot_id = $1 AND foreign_id = $2',

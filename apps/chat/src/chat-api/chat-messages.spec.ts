@@ -3,19 +3,19 @@ import { systemCaller } from '@parley/contracts/caller';
 import { type MissedSignals, signals } from '@parley/contracts/chat/signals';
 import { waitFor } from '@parley/testing/wait-for';
 import { type ChatService, startChat } from '../test/chat-service';
-import { type ChatEndpoint, newEndpoint } from '../test/chat-endpoint';
+import { type ChatApi, newChatApi } from '../test/chat-api';
 
 type Payload = Parameters<AuthenticatedClient['createMessage']>[0]['payload'];
 
 let api: ChatService;
-let endpoint: ChatEndpoint;
+let endpoint: ChatApi;
 let ada: AuthenticatedClient;
 let grace: AuthenticatedClient;
 let stranger: AuthenticatedClient;
 
 beforeAll(async () => {
   api = await startChat();
-  endpoint = await newEndpoint(api);
+  endpoint = await newChatApi(api);
   [ada, grace, stranger] = await Promise.all([endpoint.newUser('ada'), endpoint.newUser(), endpoint.newUser()]);
 });
 
@@ -230,8 +230,8 @@ describe('a message', () => {
     await Promise.all([...messages, endpoint.bot.client.addParticipant({ id: platformId, userId: user.id })]);
 
     await waitFor(() => heard.length === 6);
-    const told = heard.map(({ number }, place) => ({ number, ...frames()[place]! }));
-    const [first, ...others] = told.sort((a, b) => a.number - b.number);
+    const received = heard.map(({ number }, index) => ({ number, ...frames()[index]! }));
+    const [first, ...others] = received.sort((a, b) => a.number - b.number);
     const data = { conversationId, participantId: user.id };
     expect(first).toEqual({ number: 2, type: 'participant_added', data });
     expect(others.map(({ number, type }) => [number, type])).toEqual(
@@ -271,7 +271,7 @@ describe('a message', () => {
   });
 
   it('returns 404 for another bot, another channel and an unknown id', async () => {
-    const other = await newEndpoint(api);
+    const other = await newChatApi(api);
     const them = await other.newUser();
     const conversation = (await them.createConversation({})).conversation.id;
     const { message } = await them.createMessage({ conversationId: conversation, payload: hello });
@@ -383,7 +383,7 @@ describe('a custom event', () => {
     const [{ id: ofMessage }] = (await api.sql<{ id: string }>('SELECT id FROM chat.event WHERE message_id = $1', [
       message.id,
     ])) as [{ id: string }];
-    const them = await (await newEndpoint(api)).newUser();
+    const them = await (await newChatApi(api)).newUser();
     const theirs = (await them.createConversation({})).conversation.id;
     const { event } = await them.createEvent({ conversationId: theirs, payload: {} });
 

@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto';
 import { Client } from '@botpress/chat';
 import { waitFor } from '@parley/testing/wait-for';
 import { type ChatService, startChat } from '../test/chat-service';
-import { type ChatEndpoint, configureChat, newEndpoint } from '../test/chat-endpoint';
+import { type ChatApi, configureChat, newChatApi } from '../test/chat-api';
 
 let api: ChatService;
-let endpoint: ChatEndpoint;
+let endpoint: ChatApi;
 
 beforeAll(async () => {
   api = await startChat({ chatEncryptionKey: 'shared by all' });
-  endpoint = await newEndpoint(api);
+  endpoint = await newChatApi(api);
 });
 
 afterAll(() => api?.stop());
@@ -34,13 +34,13 @@ describe('the chat endpoint', () => {
       const [method, path] = line.split(' ');
       const body = method === 'POST' ? { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } } : {};
 
-      const answer = await api.send(`${method} /chat/webhook_none/${path}`, {
+      const reply = await api.send(`${method} /chat/webhook_none/${path}`, {
         headers: { 'x-user-key': keyOf('ada') },
         ...body,
       });
 
-      expect(answer).toMatchObject({ status: 404, json: { type: 'ResourceNotFound', code: 404 } });
-      expect(Object.keys(answer.json as object).sort()).toEqual(['code', 'id', 'message', 'type']);
+      expect(reply).toMatchObject({ status: 404, json: { type: 'ResourceNotFound', code: 404 } });
+      expect(Object.keys(reply.json as object).sort()).toEqual(['code', 'id', 'message', 'type']);
     },
   );
 
@@ -58,7 +58,7 @@ describe('the chat endpoint', () => {
   });
 
   it('returns 404 while the chat is disabled and 403 while the bot is blocked', async () => {
-    const other = await newEndpoint(api);
+    const other = await newChatApi(api);
 
     await configureChat(api, other.bot.id, { enabled: false });
     const disabled = await waitFor(
@@ -182,7 +182,7 @@ describe('a user', () => {
     await endpoint.client.createUser({ id });
 
     await expect(endpoint.client.createUser({ id })).rejects.toMatchObject({ type: 'AlreadyExists' });
-    const other = await newEndpoint(api);
+    const other = await newChatApi(api);
     await expect(other.client.createUser({ id })).resolves.toMatchObject({ user: { id } });
   });
 
@@ -216,11 +216,11 @@ describe('a user', () => {
   it('is created once by concurrent getOrCreate requests', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `name ${index}`);
 
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       names.map((name) => endpoint.client.getOrCreateUser({ 'x-user-key': keyOf('many'), name })),
     );
 
-    expect(new Set(answers.map(({ user }) => user.createdAt)).size).toBe(1);
+    expect(new Set(replies.map(({ user }) => user.createdAt)).size).toBe(1);
     const rows = await api.sql(`SELECT 1 FROM chat."user" WHERE bot_id = $1 AND foreign_id = 'many'`, [
       endpoint.bot.id,
     ]);
@@ -263,8 +263,8 @@ describe('a user', () => {
 
     await client.deleteUser({});
 
-    for (const [place, { heard, frames }] of streams.entries()) {
-      const conversationId = [mine, named][place]!.conversation.id;
+    for (const [index, { heard, frames }] of streams.entries()) {
+      const conversationId = [mine, named][index]!.conversation.id;
       const data = { conversationId, participantId: 'parting' };
       expect(frames()).toEqual([{ type: 'participant_removed', data }]);
       expect(heard).toMatchObject([{ number: 1, closes: user!.id }]);
@@ -305,14 +305,14 @@ describe('a user key', () => {
     ];
 
     for (const line of lines) {
-      const answer = await endpoint.send(line, { key: key(), json: line.startsWith('GET') ? undefined : {} });
-      expect({ line, status: answer.status }).toEqual({ line, status: 401 });
-      expect(answer.json).toMatchObject({ type: 'Unauthorized', code: 401 });
+      const reply = await endpoint.send(line, { key: key(), json: line.startsWith('GET') ? undefined : {} });
+      expect({ line, status: reply.status }).toEqual({ line, status: 401 });
+      expect(reply.json).toMatchObject({ type: 'Unauthorized', code: 401 });
     }
   });
 
   it('of one bot is rejected by another', async () => {
-    const other = await newEndpoint(api);
+    const other = await newChatApi(api);
     const { key } = await other.client.createUser({ id: 'both' });
     await endpoint.client.createUser({ id: 'both' });
 
@@ -339,7 +339,7 @@ describe('a user key', () => {
 describe('a bot that gets and loses an encryption key', () => {
   it('applies the newest key at once, in spite of the cache', async () => {
     const encryptionKey = 'a key that is new';
-    const shop = await newEndpoint(api);
+    const shop = await newChatApi(api);
     await Client.connect({ apiUrl: shop.url });
 
     await configureChat(api, shop.bot.id, { configuration: { encryptionKey } });
@@ -353,10 +353,10 @@ describe('a bot that gets and loses an encryption key', () => {
 
 describe('a bot with an encryption key of its own', () => {
   const encryptionKey = 'only the shop knows';
-  let shop: ChatEndpoint;
+  let shop: ChatApi;
 
   beforeAll(async () => {
-    shop = await newEndpoint(api, encryptionKey);
+    shop = await newChatApi(api, encryptionKey);
     await waitFor(async () => (await shop.send('POST /users', { json: {} })).status === 401);
   });
 

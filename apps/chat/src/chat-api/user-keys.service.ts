@@ -20,7 +20,7 @@ interface Claims {
 
 const maxVerified = 10_000;
 
-/** User keys of the chat endpoint: JWTs signed with HS256, with the user id in the claim `id`. */
+/** User keys of the native chat: JWTs signed with HS256, with the user id in the claim `id`. */
 @Injectable()
 export class UserKeysService {
   /** Platform keys, for bots without their own. The first signs, all verify. */

@@ -16,7 +16,7 @@ export class ErasureService {
   }
 
   /** Queues all rows of the bot for erasure. Idempotent. */
-  async dropBot(botId: string): Promise<void> {
+  async eraseBot(botId: string): Promise<void> {
     await this.erasure.insertBotTombstone(botId);
     this.wakeWorker();
   }

@@ -17,18 +17,18 @@ export class BoundedReadsService {
 
   /** Throws OperationTimeout with `advice`, which says how to narrow the query. */
   async read<Row>(statement: string, values: unknown[], advice: string): Promise<Row[]> {
-    return this.explained(advice, this.database.readWithin<Row>(this.config.listTimeoutMs, statement, values));
+    return this.withAdvice(advice, this.database.readWithin<Row>(this.config.listTimeoutMs, statement, values));
   }
 
   /** Same limit inside a transaction. Resets the timeout afterwards, so that it does not apply to later statements. */
   async readIn<Row>(tx: Transaction, statement: string, values: unknown[], advice: string): Promise<Row[]> {
     await tx.query(`SET LOCAL statement_timeout = ${this.config.listTimeoutMs}`);
-    const rows = await this.explained(advice, tx.query<Row>(statement, values));
+    const rows = await this.withAdvice(advice, tx.query<Row>(statement, values));
     await tx.query('SET LOCAL statement_timeout TO DEFAULT');
     return rows;
   }
 
-  private async explained<T>(advice: string, work: Promise<T>): Promise<T> {
+  private async withAdvice<T>(advice: string, work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
       if (!isStopped(error)) throw error;
       const seconds = this.config.listTimeoutMs / 1000;

@@ -7,7 +7,7 @@ export interface Content {
   payload: Record<string, unknown>;
 }
 
-/** Client format of the chat endpoint: the type inside the payload, metadata beside it. */
+/** Client format of the native chat: the type inside the payload, metadata beside it. */
 export interface ChatContent {
   payload: ChatPayload;
   metadata?: Record<string, unknown>;

@@ -28,15 +28,15 @@ export class MessageContentService {
    * Throws InvalidPayload for content that the native chat does not allow. Passes for an unknown conversation: the
    * write will fail.
    */
-  async check(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
+  async validate(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
     if (!(await this.isChat(scope, conversationId, sql))) return;
     const problem = contentProblem(content);
     if (problem) throw new ApiError('InvalidPayload', problem);
   }
 
   /** Like `check`, but skips a message of an unknown type: it was stored before there was validation. */
-  async checkUpdate(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
-    if (chatPayloadTypes.includes(content.type)) await this.check(scope, conversationId, content, sql);
+  async validateUpdate(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
+    if (chatPayloadTypes.includes(content.type)) await this.validate(scope, conversationId, content, sql);
   }
 
   private async isChat(scope: Scope, conversationId: string, sql?: Sql): Promise<boolean> {

@@ -7,18 +7,18 @@ let api: ChatService;
 let client: Client;
 let botId: string;
 let asTeam: Client;
-let place: { conversationId: string; userId: string };
+let sender: { conversationId: string; userId: string };
 
 beforeAll(async () => {
   api = await startChat();
   ({ client, asTeam, id: botId } = await api.newBot());
   const { conversation } = await client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
-  place = { conversationId: conversation.id, userId: (await client.createUser({ tags: {} })).user.id };
+  sender = { conversationId: conversation.id, userId: (await client.createUser({ tags: {} })).user.id };
 });
 
 afterAll(() => api?.stop());
 
-const ways: [string, string, (content: Content, at: typeof place) => Promise<unknown>][] = [
+const ways: [string, string, (content: Content, at: typeof sender) => Promise<unknown>][] = [
   ['created', '', (content, at) => client.createMessage({ ...at, ...content, tags: {} })],
   [
     'created with an idempotency key',
@@ -51,7 +51,7 @@ const ways: [string, string, (content: Content, at: typeof place) => Promise<unk
 const stored = () =>
   api.sql(
     'SELECT id FROM chat.message WHERE conversation_id = $1 UNION ALL SELECT id FROM chat.scheduled_message WHERE conversation_id = $1',
-    [place.conversationId],
+    [sender.conversationId],
   );
 const text = { type: 'text', payload: { text: 'x' } };
 const card = { title: 'T', actions: [{ action: 'url', label: 'a', value: 'b' }] };
@@ -80,7 +80,7 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
   ])('is rejected with %s, and nothing is written', async (_case, content, message) => {
     const before = await stored();
 
-    expect(await failure(write(content, place))).toEqual({ type: 'InvalidPayload', message: `${prefix}${message}` });
+    expect(await failure(write(content, sender))).toEqual({ type: 'InvalidPayload', message: `${prefix}${message}` });
 
     expect(await stored()).toEqual(before);
   });
@@ -93,7 +93,7 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
     ['parts as bots have them', { type: 'bloc', payload: { items: [{ type: 'text', payload: { text: 'x' } }] } }],
     ['choices', { type: 'choice', payload: { text: 'x', options: [{ label: 'a', value: 'b' }] } }],
   ])('may have %s', async (_case, content) => {
-    await expect(write(content, place)).resolves.toBeDefined();
+    await expect(write(content, sender)).resolves.toBeDefined();
   });
 
   it('is not validated for a conversation that is not found', async () => {
@@ -101,7 +101,7 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
     const foreign = await other.client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
 
     for (const conversationId of [`conv_${'0'.repeat(26)}`, foreign.conversation.id]) {
-      expect(await failure(write({ type: 'text', payload: {} }, { ...place, conversationId }))).toEqual({
+      expect(await failure(write({ type: 'text', payload: {} }, { ...sender, conversationId }))).toEqual({
         type: 'ReferenceNotFound',
         message: `${prefix.replace('1', '0')}conversationId "${conversationId}" not found.`,
       });
@@ -110,7 +110,7 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
 });
 
 it('is also validated for messages of the bot and for updates of the payload', async () => {
-  const { message } = await client.createMessage({ ...place, userId: botId, ...text, tags: {} });
+  const { message } = await client.createMessage({ ...sender, userId: botId, ...text, tags: {} });
 
   expect(await failure(client.updateMessage({ id: message.id, payload: {} }))).toEqual({
     type: 'InvalidPayload',
@@ -118,15 +118,15 @@ it('is also validated for messages of the bot and for updates of the payload', a
   });
   await client.updateMessage({ id: message.id, payload: { text: 'y' }, tags: {} });
   expect(
-    (await failure(client.createMessage({ ...place, userId: botId, type: 'x', payload: {}, tags: {} }))).type,
+    (await failure(client.createMessage({ ...sender, userId: botId, type: 'x', payload: {}, tags: {} }))).type,
   ).toBe('InvalidPayload');
 });
 
 it('is found and updated even if it was stored before there was validation', async () => {
-  const { message } = await client.createMessage({ ...place, ...text, tags: { n: '1' } });
+  const { message } = await client.createMessage({ ...sender, ...text, tags: { n: '1' } });
   await api.sql("UPDATE chat.message SET type = 'old', payload = '{}' WHERE id = $1", [message.id]);
 
-  const found = await client.getOrCreateMessage({ ...place, type: 'old', payload: {}, tags: { n: '1' } });
+  const found = await client.getOrCreateMessage({ ...sender, type: 'old', payload: {}, tags: { n: '1' } });
   const updated = await client.updateMessage({ id: message.id, payload: { a: 1 } });
 
   expect(found).toMatchObject({ message: { id: message.id }, meta: { created: false } });
@@ -139,8 +139,8 @@ it('is not validated for other integrations, which cannot find conversations of 
   const content = { userId: user.id, type: 'custom', payload: {}, tags: {} };
 
   expect((await asTeam.createMessage({ ...content, conversationId: conversation.id })).message.type).toBe('custom');
-  await client.createMessage({ ...place, ...text, tags: {} });
-  expect((await failure(asTeam.createMessage({ ...content, conversationId: place.conversationId }))).type).toBe(
+  await client.createMessage({ ...sender, ...text, tags: {} });
+  expect((await failure(asTeam.createMessage({ ...content, conversationId: sender.conversationId }))).type).toBe(
     'ReferenceNotFound',
   );
 });

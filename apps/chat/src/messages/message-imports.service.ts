@@ -52,7 +52,7 @@ export class MessageImportsService {
       return !rows.has(identity) && entries.findIndex((entry) => entry.identity === identity) === index;
     });
     for (const { draft } of fresh) {
-      const check = this.contents.check(scopeOf(caller), draft.conversation_id, draft, tx);
+      const check = this.contents.validate(scopeOf(caller), draft.conversation_id, draft, tx);
       await check.catch((error: unknown) => {
         throw atPosition(
           entries.findIndex((entry) => entry.draft === draft),

@@ -50,7 +50,7 @@ export class MessagesService {
     const dueAt = dueTime(input.schedule, new Date());
     if (!dueAt && caller.idempotencyKey === undefined) {
       const draft = { ...draftOf(caller, input), event_id: newId('evt') };
-      await this.contents.check(scopeOf(caller), input.conversationId, draft);
+      await this.contents.validate(scopeOf(caller), input.conversationId, draft);
       return { message: toMessage(caller, await this.writer.write(caller.bot.id, draft)) };
     }
     return this.idempotency.run(caller, operations.create, input, async (tx) => ({
@@ -99,7 +99,7 @@ export class MessagesService {
     return this.database.transaction(async (tx) => {
       const { before, table } = await this.lock(tx, caller, id);
       const { conversation_id, type } = before;
-      if (payload) await this.contents.checkUpdate(scopeOf(caller), conversation_id, { type, payload }, tx);
+      if (payload) await this.contents.validateUpdate(scopeOf(caller), conversation_id, { type, payload }, tx);
       const after = await this.messages.updateMessage(
         tx,
         before,
@@ -146,7 +146,7 @@ export class MessagesService {
     dueAt: Date | undefined,
   ): Promise<MessageEntity> {
     const draft = { ...draftOf(caller, input), event_id: newId('evt') };
-    await this.contents.check(scopeOf(caller), input.conversationId, draft, tx);
+    await this.contents.validate(scopeOf(caller), input.conversationId, draft, tx);
     if (dueAt) return this.scheduled.add(tx, caller.bot.id, { ...draft, due_at: dueAt.toISOString() });
     const [row] = await this.writer.writeIn(tx, caller.bot.id, [draft]);
     return row!;

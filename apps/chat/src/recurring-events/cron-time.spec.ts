@@ -45,7 +45,7 @@ it('every expression that the contract accepts has a next time', () => {
     problemsOf(toInstance(RecurringEventDefinition, { type: 'tick', payload: {}, schedule: { cron } }) as object)
       .length === 0;
 
-  const places: [number, string[]][] = [
+  const fieldCases: [number, string[]][] = [
     [0, ['*', '*', '*', '*', '*']],
     [0, ['*', '*', '*', '*']],
     [1, ['0', '*', '*', '*']],
@@ -53,7 +53,7 @@ it('every expression that the contract accepts has a next time', () => {
     [3, ['0', '0', '1', '*']],
     [4, ['0', '0', '*', '*']],
   ];
-  for (const [position, others] of places) {
+  for (const [position, others] of fieldCases) {
     const expression = field.map((made) => others.toSpliced(position, 0, made).join(' ')).filter(isTaken);
     fc.assert(
       fc.property(expression, (cron) => expect(nextTime(cron, saturday)?.getTime()).toBeGreaterThan(+saturday)),

@@ -13,14 +13,14 @@ beforeEach(async () => {
 afterEach(() => test?.drop());
 
 async function counts(): Promise<Record<string, number>> {
-  const rows = await test.database.query<{ place: string; count: number }>(
+  const rows = await test.database.query<{ offset: string; count: number }>(
     `SELECT coalesce((extract(epoch FROM to_timestamp(substring(relname from '\\d+$'), 'YYYYMMDDHH24')::timestamp
-         - date_trunc('hour', now() AT TIME ZONE 'UTC')) / 3600)::int::text, 'default') AS place,
+         - date_trunc('hour', now() AT TIME ZONE 'UTC')) / 3600)::int::text, 'default') AS offset,
        count(number)::int AS count
      FROM pg_inherits JOIN pg_class ON oid = inhrelid LEFT JOIN signal ON signal.tableoid = inhrelid
      WHERE inhparent = 'signal'::regclass GROUP BY relname`,
   );
-  return Object.fromEntries(rows.map(({ place, count }) => [place, count]));
+  return Object.fromEntries(rows.map(({ offset, count }) => [offset, count]));
 }
 
 async function addSignal(hoursAgo: number): Promise<void> {

@@ -46,7 +46,7 @@ export function undeclared(bot: ResolvedBotDefinition, caller: StateCaller, { ty
   const installation = type === 'integration' ? installationWithId(bot, caller, id) : undefined;
   if (type === 'integration' && !installation) return notFound('integration', id);
   const own = installation?.alias ?? caller.integration?.alias;
-  const names = own === undefined ? namesOfBot(bot, type) : namesOf(installationCalled(bot, own), type);
+  const names = own === undefined ? namesOfBot(bot, type) : namesOf(installationWithAlias(bot, own), type);
   const who = own === undefined ? 'this bot' : `the integration ${own}`;
   return new ApiError(
     'ResourceNotFound',
@@ -108,6 +108,9 @@ function namesOf(declaring: { states: Record<string, Definition> } | undefined, 
     .sort();
 }
 
-function installationCalled({ installations }: ResolvedBotDefinition, alias: string): ResolvedInstallation | undefined {
+function installationWithAlias(
+  { installations }: ResolvedBotDefinition,
+  alias: string,
+): ResolvedInstallation | undefined {
   return installations.find((installation) => installation.alias === alias);
 }

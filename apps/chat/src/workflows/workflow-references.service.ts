@@ -25,12 +25,12 @@ export class WorkflowReferencesService {
    * Throws ReferenceNotFound for objects that the caller cannot access, and InvalidPayload for status in_progress
    * without eventId.
    */
-  async require(tx: Sql, caller: BotCaller, input: References & { status?: string }): Promise<void> {
+  async requireReferences(tx: Sql, caller: BotCaller, input: References & { status?: string }): Promise<void> {
     const { status, conversationId, userId, parentWorkflowId, eventId } = input;
     if (status === 'in_progress' && eventId === undefined)
       throw new ApiError('InvalidPayload', 'eventId is required when status is in_progress.');
     const scope = scopeOf(caller);
-    const require = async (
+    const requireReference = async (
       field: string,
       id: string | undefined,
       kind: string,
@@ -39,11 +39,13 @@ export class WorkflowReferencesService {
       if (id !== undefined && !(await find(id)))
         throw new ApiError('ReferenceNotFound', `${field} "${id}" is not ${kind} of this bot.`);
     };
-    await require('conversationId', conversationId, 'a conversation', (id) =>
-      this.conversations.findConversationById(scope, id, tx));
-    await require('userId', userId, 'a user', (id) => this.users.findUserById(scope, id, tx));
-    await require('parentWorkflowId', parentWorkflowId, 'a workflow', (id) =>
-      this.workflows.findWorkflowById(scope, id, tx));
-    await require('eventId', eventId, 'an event', (id) => this.events.findEventById(scope, id));
+    await requireReference('conversationId', conversationId, 'a conversation', (id) =>
+      this.conversations.findConversationById(scope, id, tx),
+    );
+    await requireReference('userId', userId, 'a user', (id) => this.users.findUserById(scope, id, tx));
+    await requireReference('parentWorkflowId', parentWorkflowId, 'a workflow', (id) =>
+      this.workflows.findWorkflowById(scope, id, tx),
+    );
+    await requireReference('eventId', eventId, 'an event', (id) => this.events.findEventById(scope, id));
   }
 }

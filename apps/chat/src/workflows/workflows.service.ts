@@ -84,7 +84,7 @@ export class WorkflowsService {
       const before = await this.lock(tx, caller, id);
       const { status = before.status } = changes;
       if (hasEnded(before)) refuseChanges(before, changes);
-      await this.references.require(tx, caller, changes);
+      await this.references.requireReferences(tx, caller, changes);
       const after = await this.workflows.updateWorkflow(tx, {
         ...before,
         status,
@@ -113,7 +113,7 @@ export class WorkflowsService {
   }
 
   private async insert(tx: Sql, caller: BotCaller, input: CreateWorkflow): Promise<WorkflowEntity> {
-    await this.references.require(tx, caller, input);
+    await this.references.requireReferences(tx, caller, input);
     const row = await this.workflows.insertWorkflow(tx, {
       bot_id: caller.bot.id,
       name: input.name,

@@ -9,7 +9,7 @@ interface Frame {
   data: Record<string, unknown>;
 }
 
-export interface ChatEndpoint {
+export interface ChatApi {
   bot: ChatBot;
   webhookId: string;
   url: string;
@@ -20,14 +20,14 @@ export interface ChatEndpoint {
   listen(conversationId: string): Promise<{ heard: Signal[]; frames: () => Frame[] }>;
 }
 
-export async function newEndpoint(api: ChatService, encryptionKey?: string): Promise<ChatEndpoint> {
+export async function newChatApi(api: ChatService, encryptionKey?: string): Promise<ChatApi> {
   const bot = await api.newBot();
   const installation = Object.values((await api.alice.client.getBot({ id: bot.id })).bot.integrations).find(
     ({ name }) => name === 'chat',
   )!;
   const { webhookId } = installation;
   const url = `${api.url}/chat/${webhookId}`;
-  const endpoint: ChatEndpoint = {
+  const endpoint: ChatApi = {
     bot,
     webhookId,
     url,
