@@ -99,7 +99,7 @@ it('lets chat create and drop partitions of its signals, including those that an
   await superuser.query(makeUsers);
   const signals = new SignalPartitionsRepository(await as('chat'));
 
-  await signals.turn(2, 2);
+  await signals.rotatePartitions(2, 2);
 
   expect(await list()).toEqual(expect.not.arrayContaining(['chat.signal_2020010100']));
   expect(await list()).toHaveLength(4);

@@ -10,21 +10,21 @@ const maxBots = 1_000;
 /** Cache of bot definitions: recurring events and installations, owned by admin. */
 @Injectable()
 export class BotDefinitionsCache {
-  private readonly answers: CoalescingCache<ResolvedBotDefinition>;
+  private readonly definitions: CoalescingCache<ResolvedBotDefinition>;
 
   constructor(client: ParleyClient) {
-    this.answers = new CoalescingCache(maxBots, (botId) =>
+    this.definitions = new CoalescingCache(maxBots, (botId) =>
       client.call(botDefinitions.get, systemCaller(newId('req')), { botId }),
     );
   }
 
   /** At most one second old. Throws ResourceNotFound for an unknown bot. */
   get(botId: string): Promise<ResolvedBotDefinition> {
-    return this.answers.get(botId);
+    return this.definitions.get(botId);
   }
 
-  /** Result of `look`. If a cached runtime gives undefined, it is fetched again before that is returned. */
-  async find<T>(botId: string, look: (bot: ResolvedBotDefinition) => T | undefined): Promise<T | undefined> {
-    return look(await this.answers.get(botId, (bot) => look(bot) !== undefined));
+  /** Result of `select`. If a cached definition gives undefined, it is fetched again before that is returned. */
+  async find<T>(botId: string, select: (bot: ResolvedBotDefinition) => T | undefined): Promise<T | undefined> {
+    return select(await this.definitions.get(botId, (bot) => select(bot) !== undefined));
   }
 }

@@ -1,87 +1,87 @@
 import { waitFor } from '@parley/testing/wait-for';
 import { CoalescingCache } from './coalescing-cache';
 
-interface Answer {
+interface Value {
   of: string;
 }
 
-function newOracle() {
-  const asked: { answer: (text: string) => void; fail: (reason: Error) => void }[] = [];
-  const answers = new CoalescingCache<Answer>(
+function newCache() {
+  const fetches: { resolve: (text: string) => void; fail: (reason: Error) => void }[] = [];
+  const cache = new CoalescingCache<Value>(
     10,
     () =>
       new Promise((resolve, reject) => {
-        asked.push({ answer: (of) => resolve({ of }), fail: reject });
+        fetches.push({ resolve: (of) => resolve({ of }), fail: reject });
       }),
   );
-  const question = async (number: number) => {
-    await waitFor(() => asked.length >= number);
-    return asked[number - 1]!;
+  const fetchNumber = async (number: number) => {
+    await waitFor(() => fetches.length >= number);
+    return fetches[number - 1]!;
   };
-  return { asked, answers, question };
+  return { fetches, cache, fetchNumber };
 }
 
-const isNew = ({ of }: Answer) => of === 'new';
+const isNew = ({ of }: Value) => of === 'new';
 
-describe('recent answers', () => {
-  it('are fetched once for concurrent callers while they are good', async () => {
-    const { asked, answers, question } = newOracle();
+describe('cached values', () => {
+  it('are fetched once for concurrent callers while they are valid', async () => {
+    const { fetches, cache, fetchNumber } = newCache();
 
-    const early = [answers.get('a'), answers.get('a', isNew)];
-    (await question(1)).answer('new');
-    const late = answers.get('a', isNew);
+    const early = [cache.get('a'), cache.get('a', isNew)];
+    (await fetchNumber(1)).resolve('new');
+    const late = cache.get('a', isNew);
 
     expect(await Promise.all([...early, late])).toEqual([{ of: 'new' }, { of: 'new' }, { of: 'new' }]);
-    expect(asked).toHaveLength(1);
+    expect(fetches).toHaveLength(1);
   });
 
   it('are fetched again for a caller that rejects them, even while an older fetch is running', async () => {
-    const { asked, answers, question } = newOracle();
-    const early = answers.get('a');
-    const first = await question(1);
+    const { fetches, cache, fetchNumber } = newCache();
+    const early = cache.get('a');
+    const first = await fetchNumber(1);
 
-    const refused = answers.get('a', isNew);
-    first.answer('old');
-    (await question(2)).answer('new');
+    const refused = cache.get('a', isNew);
+    first.resolve('old');
+    (await fetchNumber(2)).resolve('new');
 
     expect([await early, await refused]).toEqual([{ of: 'old' }, { of: 'new' }]);
-    expect(await answers.get('a', isNew)).toEqual({ of: 'new' });
-    expect(asked).toHaveLength(2);
+    expect(await cache.get('a', isNew)).toEqual({ of: 'new' });
+    expect(fetches).toHaveLength(2);
   });
 
   it('are not fetched twice for the caller that fetched first', async () => {
-    const { asked, answers, question } = newOracle();
+    const { fetches, cache, fetchNumber } = newCache();
 
-    const refused = answers.get('a', isNew);
-    (await question(1)).answer('old');
+    const refused = cache.get('a', isNew);
+    (await fetchNumber(1)).resolve('old');
 
     expect(await refused).toEqual({ of: 'old' });
-    expect(asked).toHaveLength(1);
+    expect(fetches).toHaveLength(1);
   });
 
   it('cost one fetch for all concurrent callers that reject them', async () => {
-    const { asked, answers, question } = newOracle();
-    const early = answers.get('a');
-    (await question(1)).answer('old');
+    const { fetches, cache, fetchNumber } = newCache();
+    const early = cache.get('a');
+    (await fetchNumber(1)).resolve('old');
     await early;
 
-    const refused = Array.from({ length: 100 }, () => answers.get('a', isNew));
-    (await question(2)).answer('old');
+    const refused = Array.from({ length: 100 }, () => cache.get('a', isNew));
+    (await fetchNumber(2)).resolve('old');
     await Promise.all(refused);
 
-    expect(asked).toHaveLength(2);
+    expect(fetches).toHaveLength(2);
   });
 
   it('stay cached when a refetch fails, and the caller gets the error', async () => {
-    const { answers, question } = newOracle();
-    const early = answers.get('a');
-    (await question(1)).answer('old');
+    const { cache, fetchNumber } = newCache();
+    const early = cache.get('a');
+    (await fetchNumber(1)).resolve('old');
     await early;
 
-    const refused = answers.get('a', isNew);
-    (await question(2)).fail(new Error('away'));
+    const refused = cache.get('a', isNew);
+    (await fetchNumber(2)).fail(new Error('away'));
 
     await expect(refused).rejects.toThrow('away');
-    expect(await answers.get('a')).toEqual({ of: 'old' });
+    expect(await cache.get('a')).toEqual({ of: 'old' });
   });
 });

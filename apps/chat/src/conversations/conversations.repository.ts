@@ -4,9 +4,9 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, type LeadingColumn, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { BoundedReads } from '../lists/bounded-reads';
-import { isWithin } from '../lists/span';
-import { taggedRows, type Wanted } from '../tags/tagged-rows';
+import { BoundedReadsService } from '../list-queries/bounded-reads.service';
+import { isWithin } from '../list-queries/conditions';
+import { taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { isOf, type Scope } from '../bot-definitions/scope';
 import type { ConversationEntity, ConversationWithCount } from './conversation.entity';
@@ -36,14 +36,14 @@ const narrowing =
 export class ConversationsRepository {
   constructor(
     private readonly database: Database,
-    private readonly bounded: BoundedReads,
+    private readonly bounded: BoundedReadsService,
   ) {}
 
   /**
    * Inserts the conversation with its clock and, if it has an owner, the owner as participant. Throws a unique
    * violation for a duplicate foreign id.
    */
-  async insert(conversation: NewConversation, sql: Sql = this.database): Promise<ConversationWithCount> {
+  async insertConversation(conversation: NewConversation, sql: Sql = this.database): Promise<ConversationWithCount> {
     const id = newId('conv');
     const [row] = await sql.query<ConversationWithCount>(
       `WITH made AS (
@@ -75,7 +75,7 @@ export class ConversationsRepository {
     return row!;
   }
 
-  async find(
+  async findConversationById(
     { botId, alias }: Scope,
     id: string,
     sql: Sql = this.database,
@@ -88,7 +88,7 @@ export class ConversationsRepository {
   }
 
   /** Oldest conversation of the channel with all of these tags. Index tag_place. */
-  async findTagged(
+  async findOldestConversationByTags(
     { botId, alias }: Scope,
     channel: string,
     tags: Record<string, string>,
@@ -105,7 +105,7 @@ export class ConversationsRepository {
   }
 
   /** Row lock until the end of the transaction: blocks other changes of the conversation, but not new messages. */
-  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<ConversationWithCount | undefined> {
+  async lockConversation(tx: Sql, { botId, alias }: Scope, id: string): Promise<ConversationWithCount | undefined> {
     const [row] = await tx.query<ConversationWithCount>(
       `SELECT ${whole} FROM ${withClock} WHERE c.bot_id = $1 AND ${isOf('$2', 'c')} AND c.id = $3 FOR UPDATE OF c`,
       [botId, alias, id],
@@ -114,7 +114,7 @@ export class ConversationsRepository {
   }
 
   /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
-  async update(tx: Sql, conversation: ConversationWithCount): Promise<ConversationWithCount> {
+  async updateConversation(tx: Sql, conversation: ConversationWithCount): Promise<ConversationWithCount> {
     const [row] = await tx.query<ConversationEntity>(
       `UPDATE conversation SET tags = $3, properties = $4, current_task_id = $5,
          updated_at = greatest(now(), updated_at + interval '1 millisecond')
@@ -130,7 +130,7 @@ export class ConversationsRepository {
     return { ...row!, message_count: conversation.message_count };
   }
 
-  async findParticipantIds(tx: Sql, { bot_id, id }: ConversationEntity): Promise<string[]> {
+  async listParticipantIds(tx: Sql, { bot_id, id }: ConversationEntity): Promise<string[]> {
     const rows = await tx.query<{ user_id: string }>(
       'SELECT user_id FROM participant WHERE bot_id = $1 AND conversation_id = $2',
       [bot_id, id],
@@ -142,9 +142,9 @@ export class ConversationsRepository {
    * Requires the row lock. Deletes the small dependent rows now; messages, events and signals are erased in the
    * background.
    */
-  async delete(tx: Sql, { bot_id, id }: ConversationEntity): Promise<void> {
+  async deleteConversation(tx: Sql, { bot_id, id }: ConversationEntity): Promise<void> {
     await tx.query(
-      `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
+      `WITH participants AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
          states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'conversation' AND owner_id = $2),
          clock AS (DELETE FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2),
          gone AS (DELETE FROM conversation WHERE bot_id = $1 AND id = $2)
@@ -157,7 +157,7 @@ export class ConversationsRepository {
    * Indexes conversation_created, conversation_updated, conversation_channel, or their counterparts per integration;
    * participant_user and the indexes of `taggedRows` for those filters. No query counts messages.
    */
-  async list({ botId, alias }: Scope, query: ListConversations) {
+  async listConversations({ botId, alias }: Scope, query: ListConversations) {
     const { participantIds, tags, channel, afterDate, beforeDate, minMessageCount, maxMessageCount } = query;
     const { sortField = 'createdAt', sortDirection = 'desc' } = query;
     const limit = pageSize(query);
@@ -172,8 +172,15 @@ export class ConversationsRepository {
         AND ${isWithin('c.created_at', [4, 5])}
         AND ($6::int IS NULL OR coalesce(clock.message_count, 0) >= $6)
         AND ($7::int IS NULL OR coalesce(clock.message_count, 0) <= $7)`;
-    const wanted: Wanted = { kind: 'conversation', as: 'c', rows: all, tags, orderBy, createdWithin: [4, 5] };
-    const { from, time, id } = await taggedRows(this.database, wanted, values);
+    const taggedRowsQuery: TaggedRowsQuery = {
+      kind: 'conversation',
+      as: 'c',
+      rows: all,
+      tags,
+      orderBy,
+      createdWithin: [4, 5],
+    };
+    const { from, time, id } = await taggedRows(this.database, taggedRowsQuery, values);
     const keyset = new Keyset<ConversationWithCount>(
       [
         { sql: time, type: 'timestamptz', of: (row) => row[orderBy] },
@@ -212,8 +219,8 @@ function leadingOf(alias: string | null, query: ListConversations): LeadingColum
 function joinParticipants(userIds: string[] | undefined, values: unknown[]): string {
   return [...new Set(userIds)]
     .map(
-      (userId, index) => `JOIN participant place_${index} ON place_${index}.bot_id = $1
-        AND place_${index}.user_id = $${values.push(userId)} AND place_${index}.conversation_id = c.id`,
+      (userId, index) => `JOIN participant p_${index} ON p_${index}.bot_id = $1
+        AND p_${index}.user_id = $${values.push(userId)} AND p_${index}.conversation_id = c.id`,
     )
     .join('\n');
 }

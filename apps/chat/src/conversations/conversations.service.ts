@@ -22,7 +22,7 @@ import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
-import { mergedProperties, mergedTags } from '../tags/merged';
+import { mergedProperties, mergedTags } from '../tags/merged-tags';
 import { TagsRepository } from '../tags/tags.repository';
 import { type ConversationWithCount, toConversation } from './conversation.entity';
 import { ConversationsRepository } from './conversations.repository';
@@ -53,7 +53,7 @@ export class ConversationsService {
 
   /** Throws ResourceNotFound also for a conversation that the caller may not access. */
   async find(caller: BotCaller, id: string): Promise<ConversationWithCount> {
-    const row = await this.conversations.find(scopeOf(caller), id);
+    const row = await this.conversations.findConversationById(scopeOf(caller), id);
     if (!row) throw notFound('conversation', id);
     return row;
   }
@@ -64,17 +64,18 @@ export class ConversationsService {
     const installation = await this.installationFor(caller, input);
     const { alias } = installation;
     const scope = { botId: caller.bot.id, alias };
-    const wanted = storedNames(caller, discriminatingTags(input));
-    const isWanted = Object.keys(wanted).length > 0;
+    const tags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(tags).length > 0;
     // With an idempotency key the result is stored, so this shortcut does not apply.
     const found =
-      isWanted &&
+      isIdentified &&
       caller.idempotencyKey === undefined &&
-      (await this.conversations.findTagged(scope, input.channel, wanted));
+      (await this.conversations.findOldestConversationByTags(scope, input.channel, tags));
     if (found) return { conversation: toConversation(caller, found), meta: { created: false } };
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      if (isWanted) await lockTags(tx, ['conversation', scope.botId, alias, input.channel], wanted);
-      const other = isWanted && (await this.conversations.findTagged(scope, input.channel, wanted, tx));
+      if (isIdentified) await lockTags(tx, ['conversation', scope.botId, alias, input.channel], tags);
+      const other =
+        isIdentified && (await this.conversations.findOldestConversationByTags(scope, input.channel, tags, tx));
       const row = other || (await this.insert(tx, caller, installation, input));
       return { conversation: toConversation(caller, row), meta: { created: !other } };
     });
@@ -86,34 +87,34 @@ export class ConversationsService {
     const alias = integrationName === undefined ? scope.alias : await this.aliasNamed(caller, integrationName);
     if (scope.alias !== null && alias !== scope.alias) return { conversations: [], meta: {} };
     const tags = query.tags && storedNames(caller, query.tags);
-    const { rows, nextToken } = await this.conversations.list({ ...scope, alias }, { ...rest, tags });
+    const { rows, nextToken } = await this.conversations.listConversations({ ...scope, alias }, { ...rest, tags });
     return { conversations: rows.map((row) => toConversation(caller, row)), meta: { nextToken } };
   }
 
   async update(caller: BotCaller, { id, ...changes }: UpdateConversation): Promise<ConversationReply> {
     return this.database.transaction(async (tx) => {
       const before = await this.lock(tx, caller, id);
-      const after = await this.conversations.update(tx, changed(before, caller, changes));
-      await this.tags.replace(tx, 'conversation', after, before.tags, after.tags);
+      const after = await this.conversations.updateConversation(tx, changed(before, caller, changes));
+      await this.tags.replaceTags(tx, 'conversation', after, before.tags, after.tags);
       return { conversation: toConversation(caller, after) };
     });
   }
 
   async delete(caller: BotCaller, { id }: ConversationId): Promise<object> {
     return this.database.transaction(async (tx) => {
-      await this.signals.hold(tx, caller.bot.id, id);
+      await this.signals.lockClock(tx, caller.bot.id, id);
       const row = await this.lock(tx, caller, id);
-      const participantIds = await this.conversations.findParticipantIds(tx, row);
+      const participantIds = await this.conversations.listParticipantIds(tx, row);
       const ends = participantIds.map((closes) => ({ type: 'conversation_deleted', closes }));
       await this.signals.add(tx, row.bot_id, row.id, ends);
-      await this.conversations.delete(tx, row);
-      await this.tags.remove(tx, 'conversation', row, row.tags);
+      await this.conversations.deleteConversation(tx, row);
+      await this.tags.removeTags(tx, 'conversation', row, row.tags);
       return {};
     });
   }
 
   private async lock(tx: Sql, caller: BotCaller, id: string): Promise<ConversationWithCount> {
-    const row = await this.conversations.lock(tx, scopeOf(caller), id);
+    const row = await this.conversations.lockConversation(tx, scopeOf(caller), id);
     if (!row) throw notFound('conversation', id);
     return row;
   }
@@ -124,7 +125,7 @@ export class ConversationsService {
     { alias, integrationId, isChat }: ResolvedInstallation,
     { channel, tags, properties }: GetOrCreateConversation,
   ): Promise<ConversationWithCount> {
-    return this.conversations.insert(
+    return this.conversations.insertConversation(
       {
         bot_id: caller.bot.id,
         integration_alias: alias,

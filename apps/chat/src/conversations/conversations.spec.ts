@@ -160,12 +160,12 @@ describe('a conversation', () => {
 
 describe('getOrCreateConversation', () => {
   it('creates one conversation for concurrent requests', async () => {
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 200 }, () => client.getOrCreateConversation({ channel: 'group', tags: { id: 'one' } })),
     );
 
-    expect(new Set(answers.map(({ conversation }) => conversation.id)).size).toBe(1);
-    expect(answers.filter(({ meta }) => meta.created)).toHaveLength(1);
+    expect(new Set(replies.map(({ conversation }) => conversation.id)).size).toBe(1);
+    expect(replies.filter(({ meta }) => meta.created)).toHaveLength(1);
   });
 
   it('creates separate conversations for separate channels', async () => {
@@ -289,7 +289,7 @@ describe('the participants of a conversation', () => {
 it('rejects a request without the header x-bot-id', async () => {
   const { 'x-bot-id': _bot, ...headers } = api.headersOf(botId);
 
-  const answer = await api.send('POST /v1/chat/conversations', { headers, json: { channel: 'channel', tags: {} } });
+  const reply = await api.send('POST /v1/chat/conversations', { headers, json: { channel: 'channel', tags: {} } });
 
-  expect(answer).toMatchObject({ status: 400, json: { message: expect.stringContaining('x-bot-id') } });
+  expect(reply).toMatchObject({ status: 400, json: { message: expect.stringContaining('x-bot-id') } });
 });

@@ -20,7 +20,7 @@ const byJoining = new Keyset<ParticipantRow>(
 export class ParticipantsRepository {
   constructor(private readonly database: Database) {}
 
-  async add(tx: Sql, botId: string, conversationId: string, userId: string): Promise<boolean> {
+  async insertParticipant(tx: Sql, botId: string, conversationId: string, userId: string): Promise<boolean> {
     const rows = await tx.query(
       `INSERT INTO participant (bot_id, conversation_id, user_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
       [botId, conversationId, userId],
@@ -29,7 +29,7 @@ export class ParticipantsRepository {
   }
 
   /** True if the user was a participant. The caller must hold the clock lock of the conversation. */
-  async remove(tx: Sql, botId: string, conversationId: string, userId: string): Promise<boolean> {
+  async deleteParticipant(tx: Sql, botId: string, conversationId: string, userId: string): Promise<boolean> {
     const rows = await tx.query(
       `WITH gone AS (
          DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2 AND user_id = $3 RETURNING 1),
@@ -42,7 +42,7 @@ export class ParticipantsRepository {
     return rows.length > 0;
   }
 
-  async find(botId: string, conversationId: string, userId: string): Promise<UserEntity | undefined> {
+  async findParticipant(botId: string, conversationId: string, userId: string): Promise<UserEntity | undefined> {
     const [row] = await this.database.query<UserEntity>(
       `SELECT u.* FROM participant p JOIN "user" u ON u.bot_id = $1 AND u.id = p.user_id
        WHERE p.bot_id = $1 AND p.conversation_id = $2 AND p.user_id = $3`,
@@ -52,7 +52,7 @@ export class ParticipantsRepository {
   }
 
   /** In join order. Index participant_joined, then the primary key of each user. */
-  async list(botId: string, conversationId: string, query: PageQuery) {
+  async listParticipants(botId: string, conversationId: string, query: PageQuery) {
     const limit = pageSize(query);
     const boundTo = [botId, conversationId];
     const values: unknown[] = [botId, conversationId];

@@ -12,7 +12,7 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf } from '../bot-definitions/scope';
-import { shownPlace } from '../signals/signal.entity';
+import { participantData } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
 import { toUser, type UserEntity } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
@@ -34,7 +34,7 @@ export class ParticipantsService {
 
   async list(caller: BotCaller, { id, ...query }: ListParticipants): Promise<Participants> {
     await this.conversations.find(caller, id);
-    const { rows, nextToken } = await this.participants.list(caller.bot.id, id, query);
+    const { rows, nextToken } = await this.participants.listParticipants(caller.bot.id, id, query);
     return { participants: rows.map((row) => toUser(caller, row)), meta: { nextToken } };
   }
 
@@ -46,8 +46,8 @@ export class ParticipantsService {
       throw new ApiError('InvalidPayload', 'userId must not be the bot: the bot takes part in every conversation.');
     const conversation = await this.conversations.find(caller, id);
     const user =
-      (await this.users.find({ botId: caller.bot.id, alias: aliasOf(caller) }, userId)) ??
-      (await this.participants.find(caller.bot.id, id, userId));
+      (await this.users.findUserById({ botId: caller.bot.id, alias: aliasOf(caller) }, userId)) ??
+      (await this.participants.findParticipant(caller.bot.id, id, userId));
     if (!user) throw unknownUser(userId);
     return this.idempotency.run(caller, operations.add, input, async (tx) => {
       await this.joinIn(tx, conversation, user);
@@ -57,14 +57,14 @@ export class ParticipantsService {
 
   async get(caller: BotCaller, { id, userId }: ParticipantId): Promise<ParticipantReply> {
     await this.conversations.find(caller, id);
-    const user = await this.participants.find(caller.bot.id, id, userId);
+    const user = await this.participants.findParticipant(caller.bot.id, id, userId);
     if (!user) throw notFound('participant', userId);
     return { participant: toUser(caller, user) };
   }
 
   async remove(caller: BotCaller, { id, userId }: ParticipantId): Promise<object> {
     const conversation = await this.conversations.find(caller, id);
-    const user = await this.participants.find(caller.bot.id, id, userId);
+    const user = await this.participants.findParticipant(caller.bot.id, id, userId);
     if (!user || !(await this.leave(conversation, user))) throw notFound('participant', userId);
     return {};
   }
@@ -78,9 +78,9 @@ export class ParticipantsService {
   leave(conversation: Named, user: Named): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const { bot_id, id } = conversation;
-      await this.signals.hold(tx, bot_id, id);
-      if (!(await this.participants.remove(tx, bot_id, id, user.id))) return false;
-      const data = shownPlace(conversation, user);
+      await this.signals.lockClock(tx, bot_id, id);
+      if (!(await this.participants.deleteParticipant(tx, bot_id, id, user.id))) return false;
+      const data = participantData(conversation, user);
       await this.signals.add(tx, bot_id, id, [{ type: 'participant_removed', data, closes: user.id }]);
       return true;
     });
@@ -88,10 +88,10 @@ export class ParticipantsService {
 
   private async joinIn(tx: Transaction, conversation: Named, user: Named): Promise<void> {
     const { bot_id, id } = conversation;
-    if (!(await this.signals.hold(tx, bot_id, id))) throw notFound('conversation', id);
-    if (!(await this.users.keep(tx, bot_id, user.id))) throw unknownUser(user.id);
-    if (!(await this.participants.add(tx, bot_id, id, user.id))) return;
-    await this.signals.add(tx, bot_id, id, [{ type: 'participant_added', data: shownPlace(conversation, user) }]);
+    if (!(await this.signals.lockClock(tx, bot_id, id))) throw notFound('conversation', id);
+    if (!(await this.users.lockUserAgainstDeletion(tx, bot_id, user.id))) throw unknownUser(user.id);
+    if (!(await this.participants.insertParticipant(tx, bot_id, id, user.id))) return;
+    await this.signals.add(tx, bot_id, id, [{ type: 'participant_added', data: participantData(conversation, user) }]);
   }
 }
 

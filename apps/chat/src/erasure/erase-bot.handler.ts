@@ -17,7 +17,7 @@ export class EraseBotHandler {
 
   @Consumes(eraseBotInChat)
   async handle({ botId }: BotDeleted): Promise<void> {
-    await this.erasure.dropBot(botId);
+    await this.erasure.eraseBot(botId);
     this.signals.recheck(botId);
   }
 }

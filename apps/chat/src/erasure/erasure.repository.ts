@@ -4,7 +4,7 @@ import { Database } from '@parley/persistence/database';
 import { type Tagged, TagsRepository } from '../tags/tags.repository';
 
 /** Cleanup queue entry: a deleted conversation or, without `conversation_id`, a deleted bot. */
-export interface Dropped {
+export interface Tombstone {
   bot_id: string;
   conversation_id?: string;
 }
@@ -12,16 +12,16 @@ export interface Dropped {
 /** Requests that were running at the time of the deletion have ended by then. */
 const settledAfter = `interval '5 minutes'`;
 /** Lease, renewed with each batch: another process takes over an entry after a minute without renewal. */
-const nextTurn = `now() + interval '1 minute'`;
+const leaseEnd = `now() + interval '1 minute'`;
 
-/** Rows to delete. `$1` is the bot, `$2` the batch size. The lease in `note` is renewed with each batch. */
-interface Going {
+/** Rows to delete. `$1` is the bot, `$2` the batch size. The lease in `renewLease` is renewed with each batch. */
+interface BatchDeletion {
   table: string;
   where: string;
   /** Condition where the first batch begins; each further batch continues after the last row. */
   from?: string;
   order: string;
-  note: string;
+  renewLease: string;
 }
 
 /**
@@ -59,7 +59,7 @@ const tablesOfConversation = {
   event: { ...ofConversation, order: 'conversation_id, id' },
 };
 
-export type Note = 'dropped_bot' | 'dropped_conversation';
+export type TombstoneTable = 'dropped_bot' | 'dropped_conversation';
 
 /**
  * Cleanup queues `dropped_bot` and `dropped_conversation`. Rows are deleted by ctid, so that the planner cannot choose
@@ -72,55 +72,55 @@ export class ErasureRepository {
     private readonly tags: TagsRepository,
   ) {}
 
-  async dropBot(botId: string): Promise<void> {
+  async insertBotTombstone(botId: string): Promise<void> {
     await this.database.query('INSERT INTO dropped_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
   }
 
   /** Claims due entries with a lease of one minute. */
-  async take(note: Note, limit: number): Promise<Dropped[]> {
-    return this.database.query<Dropped>(
-      `UPDATE ${note} SET due_at = ${nextTurn}
+  async claimTombstones(table: TombstoneTable, limit: number): Promise<Tombstone[]> {
+    return this.database.query<Tombstone>(
+      `UPDATE ${table} SET due_at = ${leaseEnd}
        WHERE ctid = ANY (ARRAY(
-         SELECT ctid FROM ${note} WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
+         SELECT ctid FROM ${table} WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
        RETURNING *`,
       [limit],
     );
   }
 
   /** Deletes all rows of the bot in batches of at most `limit`. Yields the count of each batch. */
-  async *deleteOfBot({ bot_id }: Dropped, limit: number): AsyncGenerator<number> {
-    const note = `UPDATE dropped_bot SET due_at = ${nextTurn} WHERE bot_id = $1`;
+  async *deleteRowsOfBot({ bot_id }: Tombstone, limit: number): AsyncGenerator<number> {
+    const renewLease = `UPDATE dropped_bot SET due_at = ${leaseEnd} WHERE bot_id = $1`;
     for (const [table, order] of Object.entries(tablesOfBot))
-      yield* this.deleteAll({ note, table, where: 'true', order }, [bot_id, limit]);
-    yield* this.deleteSignals({ note, where: 'true' }, [bot_id, limit]);
+      yield* this.deleteInBatches({ renewLease, table, where: 'true', order }, [bot_id, limit]);
+    yield* this.deleteSignals({ renewLease, where: 'true' }, [bot_id, limit]);
   }
 
-  async *deleteOfConversation({ bot_id, conversation_id }: Dropped, limit: number): AsyncGenerator<number> {
+  async *deleteRowsOfConversation({ bot_id, conversation_id }: Tombstone, limit: number): AsyncGenerator<number> {
     const values = [bot_id, limit, conversation_id];
-    const note = `UPDATE dropped_conversation SET due_at = ${nextTurn} WHERE bot_id = $1 AND conversation_id = $3`;
-    yield* this.deleteMessages(note, values);
+    const renewLease = `UPDATE dropped_conversation SET due_at = ${leaseEnd} WHERE bot_id = $1 AND conversation_id = $3`;
+    yield* this.deleteMessages(renewLease, values);
     for (const [table, rows] of Object.entries(tablesOfConversation))
-      yield* this.deleteAll({ note, table, ...rows }, values);
-    yield* this.deleteSignals({ note, where: 'conversation_id = $3' }, values);
+      yield* this.deleteInBatches({ renewLease, table, ...rows }, values);
+    yield* this.deleteSignals({ renewLease, where: 'conversation_id = $3' }, values);
   }
 
   /**
    * Called when no rows are left. Deletes the entry if no running request can still add rows; otherwise makes it due at
    * that time.
    */
-  async settle(note: Note, { bot_id, conversation_id }: Dropped): Promise<void> {
+  async settleTombstone(table: TombstoneTable, { bot_id, conversation_id }: Tombstone): Promise<void> {
     const [where, values] =
-      note === 'dropped_bot'
+      table === 'dropped_bot'
         ? ['bot_id = $1', [bot_id]]
         : ['bot_id = $1 AND conversation_id = $2', [bot_id, conversation_id]];
     await this.database.query(
-      `WITH done AS (DELETE FROM ${note} WHERE ${where} AND dropped_at + ${settledAfter} < now())
-       UPDATE ${note} SET due_at = dropped_at + ${settledAfter} WHERE ${where} AND dropped_at + ${settledAfter} >= now()`,
+      `WITH done AS (DELETE FROM ${table} WHERE ${where} AND dropped_at + ${settledAfter} < now())
+       UPDATE ${table} SET due_at = dropped_at + ${settledAfter} WHERE ${where} AND dropped_at + ${settledAfter} >= now()`,
       values,
     );
   }
 
-  async count(botId: string): Promise<ChatLeftovers> {
+  async countRowsOfBot(botId: string): Promise<ChatLeftovers> {
     const count = (table: string) => `(SELECT count(*) FROM ${table} WHERE bot_id = $1)`;
     const [counts] = await this.database.query<Record<keyof ChatLeftovers, string>>(
       `SELECT ${count('"user"')} AS users, ${count('conversation')} + ${count('conversation_clock')} AS conversations,
@@ -137,45 +137,45 @@ export class ErasureRepository {
    * Keyset pagination: each batch starts after the last row, since the start of the index holds only dead entries by
    * then.
    */
-  private async *deleteAll(
-    { table, where, from = 'true', order, note }: Going,
+  private async *deleteInBatches(
+    { table, where, from = 'true', order, renewLease }: BatchDeletion,
     values: unknown[],
   ): AsyncGenerator<number> {
     for (let after: unknown[] | undefined, isFirst = true; isFirst || after; isFirst = false) {
-      const [last] = await this.database.query<{ place: unknown[]; count: number }>(
-        `WITH taken AS (${note}),
+      const [last] = await this.database.query<{ key: unknown[]; count: number }>(
+        `WITH taken AS (${renewLease}),
            batch AS MATERIALIZED (
-             SELECT ctid AS row_id, json_build_array(${order}) AS place, row_number() OVER (ORDER BY ${order}) AS nth
-             FROM ${table} WHERE bot_id = $1 AND ${where} AND ${after ? isBehind(order, after, values.length) : from}
+             SELECT ctid AS row_id, json_build_array(${order}) AS key, row_number() OVER (ORDER BY ${order}) AS nth
+             FROM ${table} WHERE bot_id = $1 AND ${where} AND ${after ? isAfterKey(order, after, values.length) : from}
              ORDER BY ${order} LIMIT $2),
            gone AS (
              DELETE FROM ${table} WHERE bot_id = $1 AND ctid = ANY (ARRAY(SELECT row_id FROM batch)) RETURNING 1)
-         SELECT place, (SELECT count(*)::int FROM gone) AS count FROM batch ORDER BY nth DESC LIMIT 1`,
+         SELECT key, (SELECT count(*)::int FROM gone) AS count FROM batch ORDER BY nth DESC LIMIT 1`,
         [...values, ...(after ?? [])],
       );
-      after = last?.place;
+      after = last?.key;
       if (last) yield last.count;
     }
   }
 
   /** Deletes messages together with their tag rows. Indexes: message_of_conversation, tag_place. */
-  private async *deleteMessages(note: string, values: unknown[]): AsyncGenerator<number> {
+  private async *deleteMessages(renewLease: string, values: unknown[]): AsyncGenerator<number> {
     for (let last: Tagged | undefined, isFirst = true; isFirst || last; isFirst = false) {
       const after = last && [last.conversation_id, last.created_at, last.id];
       const { where, from } = ofConversation;
       const rows = await this.database.transaction(async (tx) => {
         const gone = await tx.query<Tagged & { tags: Record<string, string> }>(
-          `WITH taken AS (${note}),
+          `WITH taken AS (${renewLease}),
              gone AS (
                DELETE FROM message WHERE bot_id = $1 AND ctid = ANY (ARRAY(
                  SELECT ctid FROM message
-                 WHERE bot_id = $1 AND ${where} AND ${after ? isBehind(orderOfMessages, after, values.length) : from}
+                 WHERE bot_id = $1 AND ${where} AND ${after ? isAfterKey(orderOfMessages, after, values.length) : from}
                  ORDER BY ${orderOfMessages} LIMIT $2))
                RETURNING bot_id, id, conversation_id, created_at, tags)
            SELECT * FROM gone ORDER BY created_at, id`,
           [...values, ...(after ?? [])],
         );
-        await this.tags.removeAll(tx, 'message', gone);
+        await this.tags.removeTagsOfObjects(tx, 'message', gone);
         return gone;
       });
       last = rows.at(-1);
@@ -184,15 +184,18 @@ export class ErasureRepository {
   }
 
   /** Partition by partition, since a ctid identifies a row only within one table. Index signal_place. */
-  private async *deleteSignals(going: Pick<Going, 'where' | 'note'>, values: unknown[]): AsyncGenerator<number> {
+  private async *deleteSignals(
+    deletion: Pick<BatchDeletion, 'where' | 'renewLease'>,
+    values: unknown[],
+  ): AsyncGenerator<number> {
     const partitions = await this.database.query<{ name: string }>(
       `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'signal'::regclass`,
     );
     for (const { name: table } of partitions)
-      yield* this.deleteAll({ table, order: 'conversation_id, number', ...going }, values);
+      yield* this.deleteInBatches({ table, order: 'conversation_id, number', ...deletion }, values);
   }
 }
 
-function isBehind(order: string, key: unknown[], valuesBefore: number): string {
+function isAfterKey(order: string, key: unknown[], valuesBefore: number): string {
   return `(${order}) > (${key.map((_, index) => `$${valuesBefore + 1 + index}`).join(', ')})`;
 }

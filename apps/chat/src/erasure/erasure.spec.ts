@@ -109,17 +109,17 @@ async function fill(botId: string, conversationId: string, userId: string, messa
 }
 
 /** True after the first pass found no rows. */
-async function isSettled(note: 'dropped_bot' | 'dropped_conversation', botId: string): Promise<boolean> {
-  const notes = await api.sql(
-    `SELECT 1 FROM chat.${note} WHERE bot_id = $1 AND due_at > now() + interval '2 minutes'`,
+async function isSettled(table: 'dropped_bot' | 'dropped_conversation', botId: string): Promise<boolean> {
+  const tombstones = await api.sql(
+    `SELECT 1 FROM chat.${table} WHERE bot_id = $1 AND due_at > now() + interval '2 minutes'`,
     [botId],
   );
-  return notes.length > 0;
+  return tombstones.length > 0;
 }
 
-async function waitForMinutes(note: 'dropped_bot' | 'dropped_conversation', botId: string) {
+async function waitForMinutes(table: 'dropped_bot' | 'dropped_conversation', botId: string) {
   await api.sql(
-    `UPDATE chat.${note} SET dropped_at = dropped_at - interval '6 minutes', due_at = now() WHERE bot_id = $1`,
+    `UPDATE chat.${table} SET dropped_at = dropped_at - interval '6 minutes', due_at = now() WHERE bot_id = $1`,
     [botId],
   );
 }

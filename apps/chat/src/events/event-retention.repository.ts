@@ -14,7 +14,11 @@ export class EventRetentionRepository {
    * Next bots with events, by id, and whether the oldest event of each was created before this time. Skip scan of the
    * primary key: a few index lookups per bot.
    */
-  async listBots(after: string, before: Date, limit: number): Promise<{ bot_id: string; has_old: boolean }[]> {
+  async listBotsWithEvents(
+    after: string,
+    before: Date,
+    limit: number,
+  ): Promise<{ bot_id: string; has_old: boolean }[]> {
     const next = (last: string) => `SELECT bot_id, id FROM event WHERE bot_id > ${last} ORDER BY bot_id, id LIMIT 1`;
     return this.database.query(
       `WITH RECURSIVE bots AS (
@@ -30,7 +34,7 @@ export class EventRetentionRepository {
    * Deletes at most `limit` events of each status that were created, and due if scheduled, before this time. Returns
    * the number. Skips locked rows until the next round. Index event_status, in its order.
    */
-  async deleteOld(botId: string, before: Date, limit: number): Promise<number> {
+  async deleteOldEvents(botId: string, before: Date, limit: number): Promise<number> {
     const rows = await this.database.query(
       `DELETE FROM event USING unnest($2::text[]) AS ended (status), LATERAL (
          SELECT id FROM event WHERE bot_id = $1 AND event.status = ended.status AND id < $3

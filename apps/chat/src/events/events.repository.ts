@@ -4,10 +4,11 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { BoundedReads } from '../lists/bounded-reads';
-import { givenColumns, toEquality } from '../lists/given-columns';
+import { BoundedReadsService } from '../list-queries/bounded-reads.service';
+import { givenColumns, toEquality } from '../list-queries/conditions';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import type { EventEntity } from './event.entity';
+import { msUntilNextDue } from './ms-until-next-due';
 
 /** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */
 export type NewEvent = Pick<EventEntity, 'bot_id' | 'type' | 'payload'> &
@@ -42,10 +43,10 @@ const isOwnMessage = `payload IS NULL AND EXISTS (
 export class EventsRepository {
   constructor(
     private readonly database: Database,
-    private readonly bounded: BoundedReads,
+    private readonly bounded: BoundedReadsService,
   ) {}
 
-  async add(tx: Sql, events: NewEvent[]): Promise<EventEntity[]> {
+  async insertEvents(tx: Sql, events: NewEvent[]): Promise<EventEntity[]> {
     const rows = events.map(toRow);
     await tx.query(
       `INSERT INTO event (bot_id, id, type, payload, integration_alias, conversation_id, user_id, message_id, workflow_id,
@@ -59,7 +60,11 @@ export class EventsRepository {
   }
 
   /** First reference that is not found or not visible to the caller. Indexes: the primary keys. */
-  async absentOf(sql: Sql, { botId, alias }: Scope, references: References): Promise<Reference | undefined> {
+  async findMissingReference(
+    sql: Sql,
+    { botId, alias }: Scope,
+    references: References,
+  ): Promise<Reference | undefined> {
     const { conversationId, userId, messageId, workflowId } = references;
     const ids = [conversationId, userId, messageId, workflowId];
     if (ids.every((id) => id === undefined)) return undefined;
@@ -67,7 +72,7 @@ export class EventsRepository {
     return (Object.keys(absences) as Reference[]).find((field) => absent![field]);
   }
 
-  async find({ botId, alias }: Scope, id: string): Promise<EventEntity | undefined> {
+  async findEventById({ botId, alias }: Scope, id: string): Promise<EventEntity | undefined> {
     const [row] = await this.database.query<EventEntity>(
       `SELECT * FROM event WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
       [botId, alias, id],
@@ -76,7 +81,7 @@ export class EventsRepository {
   }
 
   /** Each filter has an index in list order: event_type, event_status, event_conversation and so on. */
-  async list({ botId, alias }: Scope, query: ListEvents): Promise<{ rows: EventEntity[]; nextToken?: string }> {
+  async listEvents({ botId, alias }: Scope, query: ListEvents): Promise<{ rows: EventEntity[]; nextToken?: string }> {
     const { type, conversationId, userId, messageId, workflowId, status } = query;
     const filters = {
       integration_alias: alias ?? undefined,
@@ -112,7 +117,7 @@ export class EventsRepository {
    * False if the event is not scheduled or not found. Also deletes its scheduled message. Lock order: the event first,
    * as in the worker that writes due messages.
    */
-  async cancel({ botId, alias }: Scope, id: string): Promise<boolean> {
+  async cancelScheduledEvent({ botId, alias }: Scope, id: string): Promise<boolean> {
     const rows = await this.database.query(
       `WITH canceled AS (
          UPDATE event SET status = 'canceled', due_at = least(due_at, now())
@@ -129,9 +134,9 @@ export class EventsRepository {
 
   /**
    * Makes at most `limit` due events `pending` and returns their number. Events of scheduled messages, which have no
-   * payload, are released by ScheduledMessages. Indexes: event_due, then the primary key.
+   * payload, are released by ScheduledMessagesService. Indexes: event_due, then the primary key.
    */
-  async releaseDue(limit: number): Promise<number> {
+  async releaseDueEvents(limit: number): Promise<number> {
     const rows = await this.database.query(
       `WITH due AS MATERIALIZED (
          SELECT bot_id, id FROM event WHERE status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL
@@ -143,15 +148,13 @@ export class EventsRepository {
     return rows.length;
   }
 
-  /** Undefined if no event becomes due within this time. Ignores events that are due already. Index event_due. */
-  async msUntilNextDue(withinMs: number): Promise<number | undefined> {
-    const [next] = await this.database.query<{ ms: number | null }>(
-      `SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms
-       FROM event WHERE status = 'scheduled' AND payload IS NOT NULL
-         AND due_at > now() AND due_at <= now() + $1 * interval '1 millisecond'`,
-      [withinMs],
+  /** Index event_due. */
+  msUntilNextDueEvent(withinMs: number): Promise<number | undefined> {
+    return msUntilNextDue(
+      this.database,
+      { table: 'event', where: `status = 'scheduled' AND payload IS NOT NULL` },
+      withinMs,
     );
-    return next!.ms === null ? undefined : Math.max(0, Math.ceil(next!.ms));
   }
 }
 

@@ -5,10 +5,9 @@ import type { CreateEvent, EventId, EventReply, Events, ListEvents } from '@parl
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf, scopeOf, storedName } from '../bot-definitions/scope';
-import { DueEvents } from './due-events';
 import { dueTime } from './due-time';
 import { type EventEntity, toEvent } from './event.entity';
-import { MessagePayloads } from './message-payloads';
+import { MessagePayloadsService } from './message-payloads.service';
 import { EventsRepository, type Reference, type References } from './events.repository';
 
 const nouns: Record<Reference, string> = {
@@ -20,12 +19,18 @@ const nouns: Record<Reference, string> = {
 
 @Injectable()
 export class EventsService {
+  private wakeWorker: (dueAt: Date) => void = () => undefined;
+
   constructor(
     private readonly idempotency: Idempotency,
     private readonly events: EventsRepository,
-    private readonly payloads: MessagePayloads,
-    private readonly due: DueEvents,
+    private readonly payloads: MessagePayloadsService,
   ) {}
+
+  /** Sets the callback that wakes the worker when an event has been scheduled. */
+  onScheduled(wake: (dueAt: Date) => void): void {
+    this.wakeWorker = wake;
+  }
 
   async create(caller: BotCaller, input: CreateEvent): Promise<EventReply> {
     const { type, payload, schedule, conversationId, userId, messageId, workflowId } = input;
@@ -42,16 +47,16 @@ export class EventsService {
       due_at: dueAt ?? null,
     };
     return this.idempotency.run(caller, chat.events.create, input, async (tx) => {
-      const absent = await this.events.absentOf(tx, scopeOf(caller), input);
+      const absent = await this.events.findMissingReference(tx, scopeOf(caller), input);
       if (absent) throw referenceNotFound(absent, input);
-      const [row] = await this.events.add(tx, [event]);
-      if (dueAt) tx.afterCommit(() => this.due.expect(dueAt));
+      const [row] = await this.events.insertEvents(tx, [event]);
+      if (dueAt) tx.afterCommit(() => this.wakeWorker(dueAt));
       return { event: toEvent(caller, row!, payload) };
     });
   }
 
   async get(caller: BotCaller, { id }: EventId): Promise<EventReply> {
-    const row = await this.events.find(scopeOf(caller), id);
+    const row = await this.events.findEventById(scopeOf(caller), id);
     if (!row) throw notFound('event', id);
     const [event] = await this.show(caller, [row]);
     return { event: event! };
@@ -59,14 +64,14 @@ export class EventsService {
 
   async list(caller: BotCaller, query: ListEvents): Promise<Events> {
     const type = query.type === undefined ? undefined : storedName(caller, query.type);
-    const { rows, nextToken } = await this.events.list(scopeOf(caller), { ...query, type });
+    const { rows, nextToken } = await this.events.listEvents(scopeOf(caller), { ...query, type });
     return { events: await this.show(caller, rows), meta: { nextToken } };
   }
 
   async cancelScheduled(caller: BotCaller, { id }: EventId): Promise<object> {
     const scope = scopeOf(caller);
-    if (await this.events.cancel(scope, id)) return {};
-    const row = await this.events.find(scope, id);
+    if (await this.events.cancelScheduledEvent(scope, id)) return {};
+    const row = await this.events.findEventById(scope, id);
     if (!row) throw notFound('event', id);
     throw new ApiError(
       'RelationConflict',
@@ -75,7 +80,7 @@ export class EventsService {
   }
 
   private async show(caller: BotCaller, rows: EventEntity[]) {
-    const payloads = await this.payloads.of(caller, rows);
+    const payloads = await this.payloads.payloadsOf(caller, rows);
     return rows.map((row) => toEvent(caller, row, row.payload ?? payloads.get(row.id)!));
   }
 }

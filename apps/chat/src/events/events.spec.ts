@@ -85,12 +85,12 @@ describe('an event', () => {
   });
 
   it('is created with status 201', async () => {
-    const answer = await api.send('POST /v1/chat/events', {
+    const reply = await api.send('POST /v1/chat/events', {
       headers: api.headersOf(bot.id),
       json: { type: 'a', payload: {} },
     });
 
-    expect(answer.status).toBe(201);
+    expect(reply.status).toBe(201);
   });
 
   it('is created once per idempotency key, scheduled for the time of the first request', async () => {
@@ -98,10 +98,10 @@ describe('an event', () => {
     const json = { type: 'once', payload: {}, schedule: { delay: 1_000 } };
     const send = () => api.send('POST /v1/chat/events', { headers, json });
 
-    const answers = [await send(), await send()];
+    const replies = [await send(), await send()];
 
-    expect(answers[1]!.json).toEqual(answers[0]!.json);
-    expect(answers.map((answer) => [answer.status, answer.headers['idempotent-replayed']])).toEqual([
+    expect(replies[1]!.json).toEqual(replies[0]!.json);
+    expect(replies.map((reply) => [reply.status, reply.headers['idempotent-replayed']])).toEqual([
       [201, undefined],
       [201, 'true'],
     ]);
@@ -123,9 +123,9 @@ describe('an event', () => {
       /a year ahead/,
     ],
   ])('is rejected with %s', async (_case, json, type, message) => {
-    const answer = await api.send('POST /v1/chat/events', { headers: api.headersOf(bot.id), json });
+    const reply = await api.send('POST /v1/chat/events', { headers: api.headersOf(bot.id), json });
 
-    expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
+    expect(reply.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
   it.each(['conversationId', 'userId', 'messageId', 'workflowId'] as const)(

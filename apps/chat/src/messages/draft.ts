@@ -2,10 +2,10 @@ import type { BotCaller } from '@parley/contracts/access';
 import { maxTags } from '@parley/contracts/chat/chat-fields';
 import { newId } from '@parley/persistence/ids';
 import { storedNames } from '../bot-definitions/scope';
-import { mergedTags } from '../tags/merged';
+import { mergedTags } from '../tags/merged-tags';
 import type { Draft } from './new-messages.repository';
 
-interface Content {
+interface DraftInput {
   userId: string;
   conversationId: string;
   type: string;
@@ -15,7 +15,7 @@ interface Content {
 }
 
 /** Message row for the given content. Empty and null tags are dropped; tag names are stored as the bot sees them. */
-export function draftOf(caller: BotCaller, content: Content): Draft {
+export function draftOf(caller: BotCaller, content: DraftInput): Draft {
   return {
     id: newId('msg'),
     conversation_id: content.conversationId,

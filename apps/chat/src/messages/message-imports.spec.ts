@@ -18,26 +18,26 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop());
 
-async function newPlace(of = client) {
+async function newSender(of = client) {
   const { conversation } = await of.createConversation({ channel: 'channel', tags: {} });
   const { user } = await of.createUser({ tags: {} });
   return { conversationId: conversation.id, userId: user.id };
 }
 
-type Place = Awaited<ReturnType<typeof newPlace>>;
+type Sender = Awaited<ReturnType<typeof newSender>>;
 
-function entry(place: Place, changes: Partial<Entry> = {}): Entry {
+function entry(sender: Sender, changes: Partial<Entry> = {}): Entry {
   const content = { type: 'text', payload: { text: 'hello' }, tags: {}, discriminateByTags: [] };
-  return { ...place, ...content, createdAt: '2026-01-31T12:00:00.000Z', ...changes };
+  return { ...sender, ...content, createdAt: '2026-01-31T12:00:00.000Z', ...changes };
 }
 
-async function countOf({ conversationId }: Place): Promise<number> {
+async function countOf({ conversationId }: Sender): Promise<number> {
   return (await client.getConversation({ id: conversationId })).conversation.messageCount;
 }
 
 describe('importing messages', () => {
   it('keeps the given times, in several conversations, without signals or events', async () => {
-    const [here, there] = [await newPlace(), await newPlace()];
+    const [here, there] = [await newSender(), await newSender()];
 
     const { messages } = await client.importMessages({
       messages: [
@@ -57,83 +57,88 @@ describe('importing messages', () => {
     const { conversationId } = here;
     expect((await client.listMessages({ conversationId })).messages).toEqual([messages[0], messages[2]]);
     expect([await countOf(here), await countOf(there)]).toEqual([2, 1]);
-    const [told] = await api.sql(
+    const [counts] = await api.sql(
       `SELECT (SELECT count(*)::int FROM chat.event WHERE message_id = ANY($1)) AS events,
          (SELECT count(*)::int FROM chat.signal WHERE message_id = ANY($1)) AS signals`,
       [messages.map(({ id }) => id)],
     );
-    expect(told).toEqual({ events: 0, signals: 0 });
+    expect(counts).toEqual({ events: 0, signals: 0 });
     expect((await client.listParticipants({ id: conversationId })).participants.map(({ id }) => id)).toEqual([
       here.userId,
     ]);
   });
 
   it('lets the next message come after the imported ones', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const createdAt = new Date().toISOString();
-    await client.importMessages({ messages: [entry(place, { createdAt })] });
+    await client.importMessages({ messages: [entry(sender, { createdAt })] });
 
-    const { message } = await client.createMessage({ ...place, type: 'text', payload: { text: 'x' }, tags: {} });
+    const { message } = await client.createMessage({ ...sender, type: 'text', payload: { text: 'x' }, tags: {} });
 
     expect(message.createdAt > createdAt).toBe(true);
   });
 
   it('returns an existing message with the same tags instead of a new one', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const external = randomUUID();
     const same = { tags: { external, a: '1' }, discriminateByTags: ['external'] };
-    const first = await client.importMessages({ messages: [entry(place, same)] });
+    const first = await client.importMessages({ messages: [entry(sender, same)] });
 
     const second = await client.importMessages({
-      messages: [entry(place), entry(place, same), entry(await newPlace(), same), entry(place, { tags: { external } })],
+      messages: [
+        entry(sender),
+        entry(sender, same),
+        entry(await newSender(), same),
+        entry(sender, { tags: { external } }),
+      ],
     });
 
     expect(second.messages[1]).toEqual(first.messages[0]);
     expect(new Set(second.messages.map(({ id }) => id)).size).toBe(4);
-    expect(await countOf(place)).toBe(3);
+    expect(await countOf(sender)).toBe(3);
   });
 
   it('imports one message for equal tags, also from concurrent requests', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const twins = ['x', 'y', 'z'].map((external) =>
-      entry(place, { tags: { external }, discriminateByTags: ['external'] }),
+      entry(sender, { tags: { external }, discriminateByTags: ['external'] }),
     );
 
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         client.importMessages({ messages: index % 2 === 0 ? [...twins, ...twins] : [...twins].reverse() }),
       ),
     );
 
-    expect(new Set(answers.flatMap(({ messages }) => messages.map(({ id }) => id))).size).toBe(3);
-    expect(await countOf(place)).toBe(3);
+    expect(new Set(replies.flatMap(({ messages }) => messages.map(({ id }) => id))).size).toBe(3);
+    expect(await countOf(sender)).toBe(3);
   });
 
   it('sends as many statements for a hundred messages as for one', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const entries = Array.from({ length: 100 }, (_, index) =>
-      entry(place, { tags: { external: `${index}`, of: 'many' }, discriminateByTags: ['external', 'of'] }),
+      entry(sender, { tags: { external: `${index}`, of: 'many' }, discriminateByTags: ['external', 'of'] }),
     );
     const statements = async (messages: Entry[]) => {
       const sent = await sentDuring(() => client.importMessages({ messages }));
-      return sent.filter(({ values }) => JSON.stringify(values).includes(place.conversationId)).length;
+      return sent.filter(({ values }) => JSON.stringify(values).includes(sender.conversationId)).length;
     };
 
     // Fills the cache of conversations.
-    await client.importMessages({ messages: [entry(place)] });
+    await client.importMessages({ messages: [entry(sender)] });
     const forOne = await statements(entries.slice(0, 1));
 
     expect(forOne).toBeGreaterThan(0);
     expect(await statements(entries)).toBe(forOne);
-    expect(await countOf(place)).toBe(101);
+    expect(await countOf(sender)).toBe(101);
   });
 
   it('returns a scheduled message with the same tags, even if it becomes due meanwhile', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const tags = { external: randomUUID() };
     const content = { type: 'text', payload: { text: 'x' }, tags, schedule: { delay: 3_600_000 } };
-    const { id } = (await client.createMessage({ ...place, ...content })).message;
-    const again = entry(place, { tags, discriminateByTags: ['external'] });
+    const { id } = (await client.createMessage({ ...sender, ...content })).message;
+    const again = entry(sender, { tags, discriminateByTags: ['external'] });
     const waiting = await client.importMessages({ messages: [again] });
     await api.sql('BEGIN');
     await api.sql('LOCK TABLE chat.scheduled_message IN ACCESS EXCLUSIVE MODE');
@@ -163,12 +168,12 @@ describe('importing messages', () => {
   });
 
   it('takes a hundred', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const { messages } = await client.importMessages({ messages: Array.from({ length: 100 }, () => entry(place)) });
+    const { messages } = await client.importMessages({ messages: Array.from({ length: 100 }, () => entry(sender)) });
 
     expect(messages).toHaveLength(100);
-    expect(await countOf(place)).toBe(100);
+    expect(await countOf(sender)).toBe(100);
   });
 
   const nobody = `user_${'0'.repeat(26)}`;
@@ -198,21 +203,21 @@ describe('importing messages', () => {
       /^messages\[1\]\.conversationId "user_0+" not found\.$/,
     ],
   ])('imports nothing with %s', async (_case, changes, type, message) => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const work = client.importMessages({ messages: [entry(place), entry(place, changes)] });
+    const work = client.importMessages({ messages: [entry(sender), entry(sender, changes)] });
 
     expect(await failure(work)).toEqual({ type, message: expect.stringMatching(message) });
-    expect(await countOf(place)).toBe(0);
+    expect(await countOf(sender)).toBe(0);
   });
 
   it('imports nothing for more than 100 messages, or a conversation of another bot or integration', async () => {
-    const place = await newPlace();
-    const theirs = await newPlace((await api.newBot()).client);
+    const sender = await newSender();
+    const theirs = await newSender((await api.newBot()).client);
 
-    const tooMany = client.importMessages({ messages: Array.from({ length: 101 }, () => entry(place)) });
-    const foreign = client.importMessages({ messages: [entry(place), entry(theirs)] });
-    const ofTheChat = bot.asTeam.importMessages({ messages: [entry(place)] });
+    const tooMany = client.importMessages({ messages: Array.from({ length: 101 }, () => entry(sender)) });
+    const foreign = client.importMessages({ messages: [entry(sender), entry(theirs)] });
+    const ofTheChat = bot.asTeam.importMessages({ messages: [entry(sender)] });
 
     expect(await failure(tooMany)).toEqual({
       type: 'InvalidPayload',
@@ -226,6 +231,6 @@ describe('importing messages', () => {
       type: 'ReferenceNotFound',
       message: expect.stringMatching(/^messages\[0\]\.conversationId/),
     });
-    expect(await countOf(place)).toBe(0);
+    expect(await countOf(sender)).toBe(0);
   });
 });

@@ -77,9 +77,9 @@ describe('50 clients that write to one conversation concurrently', () => {
       expect(own.map(({ createdAt }) => createdAt)).toEqual(own.map(({ createdAt }) => createdAt).sort());
     await waitFor(() => heard.length === 205);
     const frames = inOrder(heard).map(({ frame }) => JSON.parse(frame!));
-    const told = (wanted: string) => frames.filter(({ type }) => type === wanted).map(({ data }) => data);
-    expect(told('message_created').map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
-    expect(new Set(told('participant_added').map(({ participantId }) => participantId))).toEqual(new Set(users));
+    const framesOf = (frameType: string) => frames.filter(({ type }) => type === frameType).map(({ data }) => data);
+    expect(framesOf('message_created').map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
+    expect(new Set(framesOf('participant_added').map(({ participantId }) => participantId))).toEqual(new Set(users));
     expect(inOrder(heard).map(({ number }) => number)).toEqual(heard.map((_, index) => index + 1));
     expect((await client.getConversation({ id: conversationId })).conversation.messageCount).toBe(200);
     expect((await client.listParticipants({ id: conversationId })).participants).toHaveLength(5);
@@ -177,7 +177,8 @@ describe('the signal of a message', () => {
     expect(last).toBe(4);
     expect(missed.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
     expect(missed[2]!.frame).toBeNull();
-    for (const place of [0, 1, 3]) expect(JSON.parse(missed[place]!.frame!)).toEqual(JSON.parse(heard[place]!.frame!));
+    for (const sender of [0, 1, 3])
+      expect(JSON.parse(missed[sender]!.frame!)).toEqual(JSON.parse(heard[sender]!.frame!));
   });
 
   it('is not sent in conversations of other integrations', async () => {

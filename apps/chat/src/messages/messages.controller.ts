@@ -10,14 +10,14 @@ import type {
   MessageId,
   UpdateMessage,
 } from '@parley/contracts/chat/messages';
-import { MessageImports } from './message-imports';
+import { MessageImportsService } from './message-imports.service';
 import { MessagesService } from './messages.service';
 
 @Controller()
 export class MessagesController {
   constructor(
     private readonly service: MessagesService,
-    private readonly imports: MessageImports,
+    private readonly imports: MessageImportsService,
   ) {}
 
   @Handles(chat.messages.create)

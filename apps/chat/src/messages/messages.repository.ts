@@ -3,21 +3,21 @@ import type { ListMessages } from '@parley/contracts/chat/messages';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { BoundedReads } from '../lists/bounded-reads';
-import { newestFirst } from '../lists/newest-first';
-import { isWithin } from '../lists/span';
-import { eachOf, few, taggedRows, type Wanted } from '../tags/tagged-rows';
+import { BoundedReadsService } from '../list-queries/bounded-reads.service';
+import { newestFirst } from '../list-queries/newest-first';
+import { isWithin } from '../list-queries/conditions';
+import { eachOf, maxSortedRows, taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { isOf, type Scope } from '../bot-definitions/scope';
 import type { MessageEntity } from './message.entity';
 
-export interface MessageInPlace extends MessageEntity {
+export interface MessageWithForeignIds extends MessageEntity {
   conversation_foreign_id: string | null;
   user_foreign_id: string | null;
 }
 
 type Changes = Pick<MessageEntity, 'payload' | 'tags'>;
 
-export interface WantedMessage {
+export interface MessageTagFilter {
   conversation_id: string;
   tags: Record<string, string>;
 }
@@ -27,15 +27,15 @@ export type MessageTable = 'message' | 'scheduled_message';
 const columns = `m.bot_id, m.id, m.conversation_id, m.user_id, m.type, m.payload, m.tags, m.direction, m.origin,
   m.created_at, m.updated_at`;
 /** Join that hides messages of a deleted conversation, whose rows are erased later. */
-const inPlace = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id';
+const joinConversation = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id';
 const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)';
 
 const isThere = `EXISTS (SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ${isOf('$2')})`;
 
 const narrowing = 'Filter by a tag that few messages of the conversation have.';
 
-interface MessageInOrder extends MessageEntity {
-  place: number;
+interface NumberedMessage extends MessageEntity {
+  ordinal: number;
 }
 
 const withTag = `bot_id = $1 AND tag.conversation_id = lookup.conversation_id
@@ -47,8 +47,8 @@ const withTag = `bot_id = $1 AND tag.conversation_id = lookup.conversation_id
  * keys.
  */
 const oldestTagged = `
-  SELECT lookup.place::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
-    WITH ORDINALITY AS lookup (conversation_id, tags, place)
+  SELECT lookup.ordinal::int, m.* FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (conversation_id text, tags jsonb))
+    WITH ORDINALITY AS lookup (conversation_id, tags, ordinal)
   CROSS JOIN LATERAL (
     SELECT id FROM conversation c WHERE bot_id = $1 AND id = lookup.conversation_id AND ${isOf('$2')} OFFSET 0) c
   CROSS JOIN LATERAL (
@@ -56,7 +56,7 @@ const oldestTagged = `
       SELECT key AS name, value, count(*) OVER () AS tags FROM jsonb_each_text(lookup.tags)) own
     ORDER BY CASE WHEN own.tags > 1 THEN (
       SELECT count(*) FROM (
-        SELECT FROM tag WHERE ${withTag} ORDER BY created_at, object_id LIMIT ${few + 1}) AS counted) END, name
+        SELECT FROM tag WHERE ${withTag} ORDER BY created_at, object_id LIMIT ${maxSortedRows + 1}) AS counted) END, name
     LIMIT 1) own
   CROSS JOIN LATERAL (
     SELECT ${columns} FROM (
@@ -74,12 +74,12 @@ const oldestTagged = `
 export class MessagesRepository {
   constructor(
     private readonly database: Database,
-    private readonly bounded: BoundedReads,
+    private readonly bounded: BoundedReadsService,
   ) {}
 
-  async find({ botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageEntity | undefined> {
+  async findMessageById({ botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageEntity | undefined> {
     const [row] = await this.database.query<MessageEntity>(
-      `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3`,
+      `SELECT ${columns} FROM ${table} m ${joinConversation} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3`,
       [botId, alias, id],
     );
     return row;
@@ -89,31 +89,36 @@ export class MessagesRepository {
    * For each lookup the oldest message of the conversation with all tags, or else a scheduled one; undefined if there
    * is none. One statement with one snapshot: a message that becomes due meanwhile is seen in one of the two tables.
    */
-  async findTagged(
+  async findOldestMessagesByTags(
     tx: Transaction,
     { botId, alias }: Scope,
-    wanted: WantedMessage[],
+    filters: MessageTagFilter[],
   ): Promise<(MessageEntity | undefined)[]> {
-    const values = [botId, alias, toJsonb(wanted)];
+    const values = [botId, alias, toJsonb(filters)];
     // The index finds a message by one tag. With several tags even the rarest may be frequent, so the time is limited.
-    const found = wanted.every(({ tags }) => Object.keys(tags).length === 1)
-      ? await tx.query<MessageInOrder>(oldestTagged, values)
-      : await this.bounded.readIn<MessageInOrder>(tx, oldestTagged, values, narrowing);
-    const rows: (MessageEntity | undefined)[] = wanted.map(() => undefined);
-    for (const { place, ...row } of found) rows[place - 1] = row;
+    const found = filters.every(({ tags }) => Object.keys(tags).length === 1)
+      ? await tx.query<NumberedMessage>(oldestTagged, values)
+      : await this.bounded.readIn<NumberedMessage>(tx, oldestTagged, values, narrowing);
+    const rows: (MessageEntity | undefined)[] = filters.map(() => undefined);
+    for (const { ordinal, ...row } of found) rows[ordinal - 1] = row;
     return rows;
   }
 
-  async lock(tx: Sql, { botId, alias }: Scope, id: string, table: MessageTable): Promise<MessageEntity | undefined> {
+  async lockMessage(
+    tx: Sql,
+    { botId, alias }: Scope,
+    id: string,
+    table: MessageTable,
+  ): Promise<MessageEntity | undefined> {
     const [row] = await tx.query<MessageEntity>(
-      `SELECT ${columns} FROM ${table} m ${inPlace} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3 FOR UPDATE OF m`,
+      `SELECT ${columns} FROM ${table} m ${joinConversation} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3 FOR UPDATE OF m`,
       [botId, alias, id],
     );
     return row;
   }
 
   /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
-  async update(
+  async updateMessage(
     tx: Sql,
     { bot_id, id }: MessageEntity,
     { payload, tags }: Changes,
@@ -132,8 +137,11 @@ export class MessagesRepository {
    * Deletes the message and decrements the message count of the conversation. Requires the clock lock. Tag rows are
    * deleted separately, by TagsRepository.
    */
-  async delete(tx: Sql, { bot_id, conversation_id, id }: MessageEntity): Promise<MessageInPlace | undefined> {
-    const [row] = await tx.query<MessageInPlace>(
+  async deleteMessage(
+    tx: Sql,
+    { bot_id, conversation_id, id }: MessageEntity,
+  ): Promise<MessageWithForeignIds | undefined> {
+    const [row] = await tx.query<MessageWithForeignIds>(
       `WITH gone AS (DELETE FROM message m WHERE bot_id = $1 AND id = $3 RETURNING ${columns}),
        counted AS (
          UPDATE conversation_clock SET message_count = message_count - 1
@@ -148,7 +156,7 @@ export class MessagesRepository {
   }
 
   /** Indexes message_of_conversation, message_created, or those of `taggedRows`. */
-  async list({ botId, alias }: Scope, query: ListMessages) {
+  async listMessages({ botId, alias }: Scope, query: ListMessages) {
     const { conversationId, tags, afterDate, beforeDate, nextToken } = query;
     const limit = pageSize(query);
     const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate];
@@ -156,11 +164,18 @@ export class MessagesRepository {
     const within = isWithin('m.created_at', [4, 5]);
     // Filter on the conversation stands outside: inside, Postgres would scan all messages of the conversation instead
     // of looking up the tagged ones by key.
-    const all = `SELECT ${columns} FROM message m ${inPlace}
+    const all = `SELECT ${columns} FROM message m ${joinConversation}
       WHERE ${inScope} AND ${within}`;
-    const wanted: Wanted = { kind: 'message', as: 'm', rows: all, tags, conversationId, createdWithin: [4, 5] };
+    const taggedRowsQuery: TaggedRowsQuery = {
+      kind: 'message',
+      as: 'm',
+      rows: all,
+      tags,
+      conversationId,
+      createdWithin: [4, 5],
+    };
     const ofConversation = conversationId !== undefined && !tags;
-    const { from, time, id } = await taggedRows(this.database, wanted, values);
+    const { from, time, id } = await taggedRows(this.database, taggedRowsQuery, values);
     const keyset = newestFirst<MessageEntity>(
       time,
       id,

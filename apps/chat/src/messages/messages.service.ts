@@ -21,17 +21,17 @@ import { scopeOf, storedNames } from '../bot-definitions/scope';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
-import { mergedTags } from '../tags/merged';
+import { mergedTags } from '../tags/merged-tags';
 import { TagsRepository } from '../tags/tags.repository';
 import { draftOf } from './draft';
-import { MessageContents } from './message-contents';
+import { MessageContentService } from './message-content.service';
 import { type MessageEntity, toMessage } from './message.entity';
-import { MessageWriter } from './message-writer';
+import { MessageWriterService } from './message-writer.service';
 import { MessagesRepository, type MessageTable } from './messages.repository';
-import { ScheduledMessages } from './scheduled-messages';
+import { ScheduledMessagesService } from './scheduled-messages.service';
 
 /** Lookup order of the tables. `message` comes twice, since a scheduled message may become due between two lookups. */
-const places: MessageTable[] = ['message', 'scheduled_message', 'message'];
+const lookupOrder: MessageTable[] = ['message', 'scheduled_message', 'message'];
 
 @Injectable()
 export class MessagesService {
@@ -39,9 +39,9 @@ export class MessagesService {
     private readonly database: Database,
     private readonly idempotency: Idempotency,
     private readonly messages: MessagesRepository,
-    private readonly writer: MessageWriter,
-    private readonly contents: MessageContents,
-    private readonly scheduled: ScheduledMessages,
+    private readonly writer: MessageWriterService,
+    private readonly contents: MessageContentService,
+    private readonly scheduled: ScheduledMessagesService,
     private readonly tags: TagsRepository,
     private readonly signals: SignalsService,
   ) {}
@@ -50,7 +50,7 @@ export class MessagesService {
     const dueAt = dueTime(input.schedule, new Date());
     if (!dueAt && caller.idempotencyKey === undefined) {
       const draft = { ...draftOf(caller, input), event_id: newId('evt') };
-      await this.contents.check(scopeOf(caller), input.conversationId, draft);
+      await this.contents.validate(scopeOf(caller), input.conversationId, draft);
       return { message: toMessage(caller, await this.writer.write(caller.bot.id, draft)) };
     }
     return this.idempotency.run(caller, operations.create, input, async (tx) => ({
@@ -59,8 +59,8 @@ export class MessagesService {
   }
 
   async get(caller: BotCaller, { id }: MessageId): Promise<MessageReply> {
-    for (const place of places) {
-      const row = await this.messages.find(scopeOf(caller), id, place);
+    for (const table of lookupOrder) {
+      const row = await this.messages.findMessageById(scopeOf(caller), id, table);
       if (row) return { message: toMessage(caller, row) };
     }
     throw notFound('message', id);
@@ -70,17 +70,19 @@ export class MessagesService {
     const dueAt = dueTime(input.schedule, new Date());
     const { conversationId } = input;
     const scope = scopeOf(caller);
-    const wanted = storedNames(caller, discriminatingTags(input));
-    const isWanted = Object.keys(wanted).length > 0;
+    const identifyingTags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(identifyingTags).length > 0;
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
       const find = async () => {
-        if (!isWanted) return undefined;
-        const [row] = await this.messages.findTagged(tx, scope, [{ conversation_id: conversationId, tags: wanted }]);
+        if (!isIdentified) return undefined;
+        const [row] = await this.messages.findOldestMessagesByTags(tx, scope, [
+          { conversation_id: conversationId, tags: identifyingTags },
+        ]);
         return row;
       };
       const found = await find();
       if (found) return { message: toMessage(caller, found), meta: { created: false } };
-      if (isWanted) await lockTags(tx, ['message', scope.botId, conversationId], wanted);
+      if (isIdentified) await lockTags(tx, ['message', scope.botId, conversationId], identifyingTags);
       const other = await find();
       const row = other || (await this.writeIn(tx, caller, input, dueAt));
       return { message: toMessage(caller, row), meta: { created: !other } };
@@ -89,33 +91,33 @@ export class MessagesService {
 
   async list(caller: BotCaller, query: ListMessages): Promise<Messages> {
     const tags = query.tags && storedNames(caller, query.tags);
-    const { rows, nextToken } = await this.messages.list(scopeOf(caller), { ...query, tags });
+    const { rows, nextToken } = await this.messages.listMessages(scopeOf(caller), { ...query, tags });
     return { messages: rows.map((row) => toMessage(caller, row)), meta: { nextToken } };
   }
 
   async update(caller: BotCaller, { id, tags, payload }: UpdateMessage): Promise<MessageReply> {
     return this.database.transaction(async (tx) => {
-      const { before, place } = await this.lock(tx, caller, id);
+      const { before, table } = await this.lock(tx, caller, id);
       const { conversation_id, type } = before;
-      if (payload) await this.contents.checkUpdate(scopeOf(caller), conversation_id, { type, payload }, tx);
-      const after = await this.messages.update(
+      if (payload) await this.contents.validateUpdate(scopeOf(caller), conversation_id, { type, payload }, tx);
+      const after = await this.messages.updateMessage(
         tx,
         before,
         {
           payload: payload ?? before.payload,
           tags: mergedTags(before.tags, storedNames(caller, tags ?? {}), maxTags),
         },
-        place,
+        table,
       );
-      if (place === 'message') await this.tags.replace(tx, 'message', after, before.tags, after.tags);
+      if (table === 'message') await this.tags.replaceTags(tx, 'message', after, before.tags, after.tags);
       return { message: toMessage(caller, after) };
     });
   }
 
   async delete(caller: BotCaller, { id }: MessageId): Promise<object> {
-    for (const place of places) {
-      const row = await this.messages.find(scopeOf(caller), id, place);
-      if (row && (await (place === 'message' ? this.remove(row) : this.scheduled.cancel(row)))) return {};
+    for (const table of lookupOrder) {
+      const row = await this.messages.findMessageById(scopeOf(caller), id, table);
+      if (row && (await (table === 'message' ? this.remove(row) : this.scheduled.cancel(row)))) return {};
     }
     throw notFound('message', id);
   }
@@ -123,10 +125,10 @@ export class MessagesService {
   /** False if another request has deleted it. Sends the signal message_deleted. */
   private remove(row: MessageEntity): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      await this.signals.hold(tx, row.bot_id, row.conversation_id);
-      const gone = await this.messages.delete(tx, row);
+      await this.signals.lockClock(tx, row.bot_id, row.conversation_id);
+      const gone = await this.messages.deleteMessage(tx, row);
       if (!gone) return false;
-      await this.tags.remove(tx, 'message', gone, gone.tags);
+      await this.tags.removeTags(tx, 'message', gone, gone.tags);
       const data = {
         id: gone.id,
         conversationId: gone.conversation_foreign_id ?? gone.conversation_id,
@@ -144,16 +146,16 @@ export class MessagesService {
     dueAt: Date | undefined,
   ): Promise<MessageEntity> {
     const draft = { ...draftOf(caller, input), event_id: newId('evt') };
-    await this.contents.check(scopeOf(caller), input.conversationId, draft, tx);
+    await this.contents.validate(scopeOf(caller), input.conversationId, draft, tx);
     if (dueAt) return this.scheduled.add(tx, caller.bot.id, { ...draft, due_at: dueAt.toISOString() });
     const [row] = await this.writer.writeIn(tx, caller.bot.id, [draft]);
     return row!;
   }
 
   private async lock(tx: Transaction, caller: BotCaller, id: string) {
-    for (const place of places) {
-      const before = await this.messages.lock(tx, scopeOf(caller), id, place);
-      if (before) return { before, place };
+    for (const table of lookupOrder) {
+      const before = await this.messages.lockMessage(tx, scopeOf(caller), id, table);
+      if (before) return { before, table };
     }
     throw notFound('message', id);
   }

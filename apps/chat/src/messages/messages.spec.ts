@@ -17,14 +17,14 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop());
 
-async function newPlace(of = client, channel = 'channel') {
+async function newSender(of = client, channel = 'channel') {
   const { conversation } = await of.createConversation({ channel, tags: {} });
   const { user } = await of.createUser({ tags: {} });
   return { conversationId: conversation.id, userId: user.id };
 }
 
-function text(place: Pick<Text, 'conversationId' | 'userId'>, changes: Partial<Text> = {}): Text {
-  return { ...place, type: 'text', payload: { text: 'hello' }, tags: {}, ...changes };
+function text(sender: Pick<Text, 'conversationId' | 'userId'>, changes: Partial<Text> = {}): Text {
+  return { ...sender, type: 'text', payload: { text: 'hello' }, tags: {}, ...changes };
 }
 
 async function write(...input: Parameters<typeof text>) {
@@ -47,9 +47,9 @@ function eventsOf(messageId: string) {
 
 describe('a message', () => {
   it('returns the fields it was created with', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const message = await write(place, { payload: { text: 'hi', deep: [{ a: null }] }, tags: { a: 'b', none: '' } });
+    const message = await write(sender, { payload: { text: 'hi', deep: [{ a: null }] }, tags: { a: 'b', none: '' } });
 
     expect(message).toEqual({
       id: expect.stringMatching(/^msg_.{26}$/),
@@ -58,16 +58,16 @@ describe('a message', () => {
       type: 'text',
       payload: { text: 'hi', deep: [{ a: null }] },
       direction: 'incoming',
-      ...place,
+      ...sender,
       tags: { a: 'b' },
     });
     expect((await client.getMessage({ id: message.id })).message).toEqual(message);
-    expect((await client.listMessages({ conversationId: place.conversationId })).messages).toEqual([message]);
-    expect(await countOf(place.conversationId)).toBe(1);
+    expect((await client.listMessages({ conversationId: sender.conversationId })).messages).toEqual([message]);
+    expect(await countOf(sender.conversationId)).toBe(1);
   });
 
   it('of a user creates a pending event for the bot', async () => {
-    const { conversationId, userId } = await newPlace();
+    const { conversationId, userId } = await newSender();
 
     const { id } = await write({ conversationId, userId });
 
@@ -77,7 +77,7 @@ describe('a message', () => {
   });
 
   it('makes its author a participant', async () => {
-    const { conversationId, userId } = await newPlace();
+    const { conversationId, userId } = await newSender();
 
     await write({ conversationId, userId });
     await write({ conversationId, userId });
@@ -87,7 +87,7 @@ describe('a message', () => {
   });
 
   it('of the bot is outgoing, without event and without participant', async () => {
-    const { conversationId } = await newPlace();
+    const { conversationId } = await newSender();
 
     const message = await write({ conversationId, userId: bot.id });
 
@@ -97,7 +97,7 @@ describe('a message', () => {
   });
 
   it('may be synthetic', async () => {
-    const message = await write(await newPlace(), { origin: 'synthetic' });
+    const message = await write(await newSender(), { origin: 'synthetic' });
 
     expect(message.origin).toBe('synthetic');
     expect((await client.getMessage({ id: message.id })).message).toEqual(message);
@@ -113,23 +113,23 @@ describe('a message', () => {
       /^conversationId "user_0+" not found\.$/,
     ],
   ])('is rejected with %s', async (_case, changes, type, message) => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const refused = await failure(client.createMessage(text(place, changes)));
+    const refused = await failure(client.createMessage(text(sender, changes)));
 
     expect(refused).toEqual({ type, message: expect.stringMatching(message) });
-    expect(await countOf(place.conversationId)).toBe(0);
+    expect(await countOf(sender.conversationId)).toBe(0);
   });
 
   it('cannot be written to a conversation of another bot, nor by its users', async () => {
-    const mine = await newPlace();
-    const theirs = await newPlace((await api.newBot()).client);
+    const mine = await newSender();
+    const theirs = await newSender((await api.newBot()).client);
 
-    const places = [
+    const senders = [
       { ...mine, conversationId: theirs.conversationId },
       { ...mine, userId: theirs.userId },
     ];
-    const refusals = await Promise.all(places.map((place) => failure(client.createMessage(text(place)))));
+    const refusals = await Promise.all(senders.map((sender) => failure(client.createMessage(text(sender)))));
 
     expect(refusals.map(({ type, message }) => [type, message.split(' ')[0]])).toEqual([
       ['ReferenceNotFound', 'conversationId'],
@@ -138,7 +138,7 @@ describe('a message', () => {
   });
 
   it('returns 404 for another bot', async () => {
-    const { id } = await write(await newPlace());
+    const { id } = await write(await newSender());
     const { client: other } = await api.newBot();
 
     const refusals = [other.getMessage({ id }), other.updateMessage({ id, tags: {} }), other.deleteMessage({ id })];
@@ -149,7 +149,7 @@ describe('a message', () => {
   });
 
   it('is deleted with its conversation', async () => {
-    const { id, conversationId } = await write(await newPlace(), { tags: { going: 'yes' } });
+    const { id, conversationId } = await write(await newSender(), { tags: { going: 'yes' } });
 
     await client.deleteConversation({ id: conversationId });
 
@@ -160,9 +160,9 @@ describe('a message', () => {
 
 describe('an integration', () => {
   it('uses tag names without its alias, in its own conversations', async () => {
-    const place = await newPlace(asTeam, 'direct');
+    const sender = await newSender(asTeam, 'direct');
 
-    const { message } = await asTeam.createMessage(text(place, { tags: { ts: '1' } }));
+    const { message } = await asTeam.createMessage(text(sender, { tags: { ts: '1' } }));
 
     expect(message.tags).toEqual({ ts: '1' });
     expect((await client.getMessage({ id: message.id })).message.tags).toEqual({ 'team:ts': '1' });
@@ -174,10 +174,10 @@ describe('an integration', () => {
   });
 
   it('cannot access other conversations', async () => {
-    const place = await newPlace();
-    const { id } = await write(place);
+    const sender = await newSender();
+    const { id } = await write(sender);
 
-    expect(await failure(asTeam.createMessage(text(place)))).toMatchObject({
+    expect(await failure(asTeam.createMessage(text(sender)))).toMatchObject({
       type: 'ReferenceNotFound',
       message: expect.stringMatching(/^conversationId/),
     });
@@ -187,11 +187,11 @@ describe('an integration', () => {
       asTeam.deleteMessage({ id }),
     ])
       expect((await failure(refused)).type).toBe('ResourceNotFound');
-    expect(await idsOf({ conversationId: place.conversationId }, asTeam)).toEqual([]);
+    expect(await idsOf({ conversationId: sender.conversationId }, asTeam)).toEqual([]);
   });
 
   it('writes for its own users, and for others only if they are participants', async () => {
-    const { conversationId } = await newPlace(asTeam, 'direct');
+    const { conversationId } = await newSender(asTeam, 'direct');
     const { id: userId } = (await client.createUser({ tags: {} })).user;
     const input = text({ conversationId, userId });
     const unknown = { type: 'ReferenceNotFound', message: `userId "${userId}" not found.` };
@@ -212,7 +212,7 @@ describe('an integration', () => {
 
 describe('updating a message', () => {
   it('merges tags, removes empty and null tags, and replaces the payload', async () => {
-    const { id } = await write(await newPlace(), { tags: { a: '1', b: '2', c: '3' } });
+    const { id } = await write(await newSender(), { tags: { a: '1', b: '2', c: '3' } });
 
     const { message } = await client.updateMessage({
       id,
@@ -225,7 +225,7 @@ describe('updating a message', () => {
   });
 
   it('keeps omitted fields, increases updatedAt and sends no signal or event', async () => {
-    const before = await write(await newPlace(), { tags: { a: '1' } });
+    const before = await write(await newSender(), { tags: { a: '1' } });
 
     const first = (await client.updateMessage({ id: before.id })).message;
     const second = (await client.updateMessage({ id: before.id })).message;
@@ -242,16 +242,17 @@ describe('updating a message', () => {
 
   it('moves it in lists by tags', async () => {
     const value = randomUUID();
-    const { id, conversationId } = await write(await newPlace(), { tags: { was: value } });
+    const { id, conversationId } = await write(await newSender(), { tags: { was: value } });
 
     await client.updateMessage({ id, tags: { was: null, is: value } });
 
     expect(await idsOf({ tags: { was: value } })).toEqual([]);
-    for (const place of [{}, { conversationId }]) expect(await idsOf({ ...place, tags: { is: value } })).toEqual([id]);
+    for (const filter of [{}, { conversationId }])
+      expect(await idsOf({ ...filter, tags: { is: value } })).toEqual([id]);
   });
 
   it('keeps all tags of concurrent updates', async () => {
-    const { id } = await write(await newPlace());
+    const { id } = await write(await newSender());
     const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
 
     await Promise.all(names.map((name) => client.updateMessage({ id, tags: { [name]: 'x' } })));
@@ -266,7 +267,7 @@ describe('updating a message', () => {
       /^tags must have at most 50/,
     ],
   ])('is rejected with %s', async (_case, changes, message) => {
-    const { id } = await write(await newPlace(), { tags: { a: '1' } });
+    const { id } = await write(await newSender(), { tags: { a: '1' } });
 
     expect(await failure(client.updateMessage({ id, ...changes }))).toEqual({
       type: 'InvalidPayload',
@@ -277,39 +278,39 @@ describe('updating a message', () => {
 
 describe('deleting a message', () => {
   it('removes it from lists and counts, and keeps its events', async () => {
-    const place = await newPlace();
-    const stays = await write(place);
-    const { id } = await write(place, { tags: { going: 'now' } });
+    const sender = await newSender();
+    const stays = await write(sender);
+    const { id } = await write(sender, { tags: { going: 'now' } });
 
     await client.deleteMessage({ id });
 
     expect((await failure(client.getMessage({ id }))).type).toBe('ResourceNotFound');
     expect((await failure(client.deleteMessage({ id }))).type).toBe('ResourceNotFound');
-    expect(await idsOf({ conversationId: place.conversationId })).toEqual([stays.id]);
+    expect(await idsOf({ conversationId: sender.conversationId })).toEqual([stays.id]);
     expect(await idsOf({ tags: { going: 'now' } })).toEqual([]);
-    expect(await countOf(place.conversationId)).toBe(1);
+    expect(await countOf(sender.conversationId)).toBe(1);
     expect(await eventsOf(id)).toHaveLength(1);
   });
 
   it('succeeds once for concurrent requests', async () => {
-    const place = await newPlace();
-    const { id } = await write(place);
+    const sender = await newSender();
+    const { id } = await write(sender);
 
     const types = await Promise.all(
       Array.from({ length: 8 }, async () => (await failure(client.deleteMessage({ id }))).type),
     );
 
     expect(types.filter((type) => type !== 'ResourceNotFound')).toEqual(['none']);
-    expect(await countOf(place.conversationId)).toBe(0);
+    expect(await countOf(sender.conversationId)).toBe(0);
   });
 });
 
 describe('listMessages', () => {
   it('lists newest first, page by page', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const ids: string[] = [];
-    for (let index = 0; index < 7; index++) ids.unshift((await write(place)).id);
-    const { conversationId } = place;
+    for (let index = 0; index < 7; index++) ids.unshift((await write(sender)).id);
+    const { conversationId } = sender;
 
     const found: string[] = [];
     for (let nextToken: string | undefined, pages = 0; pages === 0 || nextToken; pages++) {
@@ -322,10 +323,10 @@ describe('listMessages', () => {
   });
 
   it('pages through messages with equal creation times', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const { messages } = await client.importMessages({
       messages: Array.from({ length: 5 }, () => ({
-        ...text(place),
+        ...text(sender),
         createdAt: '2026-01-01T00:00:00.000Z',
         discriminateByTags: [],
       })),
@@ -333,7 +334,7 @@ describe('listMessages', () => {
 
     const found: string[] = [];
     for (let nextToken: string | undefined, pages = 0; pages === 0 || nextToken; pages++) {
-      const page = await client.listMessages({ conversationId: place.conversationId, pageSize: 2, nextToken });
+      const page = await client.listMessages({ conversationId: sender.conversationId, pageSize: 2, nextToken });
       found.push(...page.messages.map(({ id }) => id));
       nextToken = page.meta.nextToken;
     }
@@ -347,11 +348,11 @@ describe('listMessages', () => {
   });
 
   it('filters by an inclusive date range', async () => {
-    const place = await newPlace();
-    const first = await write(place);
-    const second = await write(place);
-    const third = await write(place);
-    const { conversationId } = place;
+    const sender = await newSender();
+    const first = await write(sender);
+    const second = await write(sender);
+    const third = await write(sender);
+    const { conversationId } = sender;
 
     expect(await idsOf({ conversationId, afterDate: second.createdAt })).toEqual([third.id, second.id]);
     expect(await idsOf({ conversationId, beforeDate: second.createdAt })).toEqual([second.id, first.id]);
@@ -362,33 +363,33 @@ describe('listMessages', () => {
 
   it('filters by all of the given tags', async () => {
     const value = randomUUID();
-    const place = await newPlace();
-    const other = await newPlace();
-    const both = await write(place, { tags: { a: value, b: value } });
+    const sender = await newSender();
+    const other = await newSender();
+    const both = await write(sender, { tags: { a: value, b: value } });
     const elsewhere = await write(other, { tags: { a: value, b: value } });
-    const one = await write(place, { tags: { a: value } });
+    const one = await write(sender, { tags: { a: value } });
 
     expect(await idsOf({ tags: { a: value } })).toEqual([one.id, elsewhere.id, both.id]);
     expect(await idsOf({ tags: { a: value, b: value } })).toEqual([elsewhere.id, both.id]);
-    expect(await idsOf({ tags: { a: value }, conversationId: place.conversationId })).toEqual([one.id, both.id]);
+    expect(await idsOf({ tags: { a: value }, conversationId: sender.conversationId })).toEqual([one.id, both.id]);
     expect(await idsOf({ tags: { a: 'x' } })).toEqual([]);
   });
 
   it('lists all conversations if none is given', async () => {
     const own = await api.newBot();
-    const first = await own.client.createMessage(text(await newPlace(own.client)));
-    const second = await own.client.createMessage(text(await newPlace(own.client)));
+    const first = await own.client.createMessage(text(await newSender(own.client)));
+    const second = await own.client.createMessage(text(await newSender(own.client)));
 
     expect(await idsOf({}, own.client)).toEqual([second.message.id, first.message.id]);
   });
 
   it('rejects a nextToken of another query', async () => {
-    const place = await newPlace();
-    await write(place);
-    await write(place);
-    const { nextToken } = (await client.listMessages({ conversationId: place.conversationId, pageSize: 1 })).meta;
+    const sender = await newSender();
+    await write(sender);
+    await write(sender);
+    const { nextToken } = (await client.listMessages({ conversationId: sender.conversationId, pageSize: 1 })).meta;
 
-    for (const query of [{}, { conversationId: place.conversationId, tags: { a: 'b' } }])
+    for (const query of [{}, { conversationId: sender.conversationId, tags: { a: 'b' } }])
       expect((await failure(client.listMessages({ ...query, nextToken }))).type).toBe('InvalidQuery');
     expect((await failure(client.listMessages({ nextToken: 'x' }))).type).toBe('InvalidQuery');
   });
@@ -396,54 +397,54 @@ describe('listMessages', () => {
 
 describe('getOrCreateMessage', () => {
   it('writes one message per tags and conversation', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const tags = { external: randomUUID(), none: null };
 
-    const first = await client.getOrCreateMessage({ ...text(place), tags });
-    const second = await client.getOrCreateMessage({ ...text(place), type: 'other', tags });
-    const elsewhere = await client.getOrCreateMessage({ ...text(await newPlace()), tags });
+    const first = await client.getOrCreateMessage({ ...text(sender), tags });
+    const second = await client.getOrCreateMessage({ ...text(sender), type: 'other', tags });
+    const elsewhere = await client.getOrCreateMessage({ ...text(await newSender()), tags });
 
     expect(first.meta.created).toBe(true);
     expect(second).toEqual({ message: first.message, meta: { created: false } });
     expect(elsewhere.meta.created).toBe(true);
-    expect(await countOf(place.conversationId)).toBe(1);
+    expect(await countOf(sender.conversationId)).toBe(1);
   });
 
   it('compares only the tags in discriminateByTags', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const external = randomUUID();
-    const first = await client.getOrCreateMessage({ ...text(place), tags: { external, a: '1' } });
+    const first = await client.getOrCreateMessage({ ...text(sender), tags: { external, a: '1' } });
 
     const second = await client.getOrCreateMessage({
-      ...text(place),
+      ...text(sender),
       tags: { external, a: '2' },
       discriminateByTags: ['external'],
     });
-    const third = await client.getOrCreateMessage({ ...text(place), tags: { external, a: '2' } });
+    const third = await client.getOrCreateMessage({ ...text(sender), tags: { external, a: '2' } });
 
     expect(second).toEqual({ message: first.message, meta: { created: false } });
     expect(third.meta.created).toBe(true);
   });
 
   it('writes one message for concurrent requests', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const tags = { external: randomUUID() };
 
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => client.getOrCreateMessage({ ...text(place), tags })),
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => client.getOrCreateMessage({ ...text(sender), tags })),
     );
 
-    expect(new Set(answers.map(({ message }) => message.id)).size).toBe(1);
-    expect(answers.filter(({ meta }) => meta.created)).toHaveLength(1);
-    expect(await countOf(place.conversationId)).toBe(1);
+    expect(new Set(replies.map(({ message }) => message.id)).size).toBe(1);
+    expect(replies.filter(({ meta }) => meta.created)).toHaveLength(1);
+    expect(await countOf(sender.conversationId)).toBe(1);
   });
 
   it('always writes a message without tags, by default with an empty payload', async () => {
     const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
-    const place = { ...(await newPlace()), conversationId: conversation.id };
+    const sender = { ...(await newSender()), conversationId: conversation.id };
 
-    const first = await client.getOrCreateMessage({ ...text(place), payload: undefined });
-    const second = await client.getOrCreateMessage({ ...text(place), discriminateByTags: [] });
+    const first = await client.getOrCreateMessage({ ...text(sender), payload: undefined });
+    const second = await client.getOrCreateMessage({ ...text(sender), discriminateByTags: [] });
 
     expect([first.meta.created, second.meta.created]).toEqual([true, true]);
     expect(first.message.payload).toEqual({});
@@ -458,9 +459,9 @@ describe('getOrCreateMessage', () => {
     ],
     ['a user who is not there', { userId: `user_${'0'.repeat(26)}` }, 'ReferenceNotFound', /^userId/],
   ])('is rejected with %s', async (_case, changes, type, message) => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const refused = client.getOrCreateMessage({ ...text(place), tags: { a: '1' }, ...changes });
+    const refused = client.getOrCreateMessage({ ...text(sender), tags: { a: '1' }, ...changes });
 
     expect(await failure(refused)).toEqual({ type, message: expect.stringMatching(message) });
   });

@@ -56,8 +56,8 @@ interface Statement {
   name?: string;
 }
 
-interface Place {
-  place: number;
+interface WrittenRow {
+  ordinal: number;
   direction: Direction;
   created_at: Date;
   signal: string | null;
@@ -72,7 +72,7 @@ const drafts = `
     id text, conversation_id text, user_id text, type text, payload jsonb, tags jsonb, origin text, alias text,
     is_for_participant boolean, event_id text, event_at timestamptz, due_at timestamptz, created_at timestamptz))
   WITH ORDINALITY AS draft (id, conversation_id, user_id, type, payload, tags, origin, alias,
-    is_for_participant, event_id, event_at, due_at, created_at, place)`;
+    is_for_participant, event_id, event_at, due_at, created_at, ordinal)`;
 
 /** Drafts whose conversation and author exist and are allowed; others are left out. Indexes: the primary keys. */
 const possibleDrafts = `
@@ -107,7 +107,7 @@ const heldDrafts = `
     JOIN (SELECT DISTINCT user_id FROM possible JOIN held USING (conversation_id) WHERE is_newcomer) coming ON user_id = id
     WHERE bot_id = $1 ORDER BY id FOR KEY SHARE OF "user"),
   able AS MATERIALIZED (
-    SELECT possible.*, row_number() OVER (PARTITION BY conversation_id ORDER BY place) AS turn
+    SELECT possible.*, row_number() OVER (PARTITION BY conversation_id ORDER BY ordinal) AS turn
     FROM possible JOIN held USING (conversation_id)
     WHERE NOT is_newcomer OR user_id IN (SELECT id FROM newcomer)),
   joined AS (
@@ -123,7 +123,7 @@ const stored = `
  * The clock is updated under its lock, so its values are current even if they are newer than the snapshot of the
  * statement.
  */
-const insertMessages: Statement = {
+const insertStatement: Statement = {
   // Named, since planning takes some 2.5 ms and execution with one message about 0.5 ms.
   name: 'insertMessages',
   text: `
@@ -131,11 +131,11 @@ const insertMessages: Statement = {
   flagged AS (
     SELECT able.*, direction = 'outgoing' AND coalesce(jsonb_typeof(payload #> '{metadata,streamId}') = 'string', false) AS ends_stream,
       joined.user_id IS NOT NULL
-        AND row_number() OVER (PARTITION BY conversation_id, user_id ORDER BY place) = 1 AS is_joining
+        AND row_number() OVER (PARTITION BY conversation_id, user_id ORDER BY ordinal) = 1 AS is_joining
     FROM able LEFT JOIN joined USING (conversation_id, user_id)),
   numbered AS MATERIALIZED (
     SELECT flagged.*, sum(CASE WHEN is_chat THEN 1 + ends_stream::int + is_joining::int END)
-      OVER (PARTITION BY conversation_id ORDER BY place) AS signal_turn
+      OVER (PARTITION BY conversation_id ORDER BY ordinal) AS signal_turn
     FROM flagged),
   asked AS (
     SELECT conversation_id, count(*)::int AS messages, coalesce(max(signal_turn), 0) AS signals
@@ -150,7 +150,7 @@ const insertMessages: Statement = {
     RETURNING clock.conversation_id, last_message_at - messages * interval '1 ms' AS before,
       signal_count - signals AS signals_before),
   written AS MATERIALIZED (
-    SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, event_id, event_at, place,
+    SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, event_id, event_at, ordinal,
       conversation_foreign_id, user_foreign_id, before + turn * interval '1 ms' AS created_at,
       signals_before + signal_turn AS signal, ends_stream, is_joining
     FROM numbered JOIN ticked USING (conversation_id)),
@@ -169,12 +169,12 @@ const insertMessages: Statement = {
       (signal - 1, 'message_stream_complete', id, NULL, ends_stream),
       (signal, 'message_created', id, NULL, true)) AS entry (number, type, message_id, data, is_told)
     WHERE signal IS NOT NULL AND is_told)
-  SELECT place::int, direction, created_at, signal, ends_stream, is_joining, conversation_foreign_id, user_foreign_id
+  SELECT ordinal::int, direction, created_at, signal, ends_stream, is_joining, conversation_foreign_id, user_foreign_id
   FROM written`,
 };
 
 /** Moves the clock forward, so that the next message comes after the imported ones. */
-const importMessages: Statement = {
+const importStatement: Statement = {
   text: `
   WITH ${heldDrafts},
   asked AS (
@@ -187,13 +187,13 @@ const importMessages: Statement = {
   written AS MATERIALIZED (SELECT able.* FROM able JOIN ticked USING (conversation_id)),
   stored AS (${stored}),
   tagged AS (${tagRowsOf('message', 'written')})
-  SELECT place::int, direction, created_at, NULL AS signal, false AS ends_stream, false AS is_joining,
+  SELECT ordinal::int, direction, created_at, NULL AS signal, false AS ends_stream, false AS is_joining,
     conversation_foreign_id, user_foreign_id
   FROM written`,
 };
 
 /** Inserts a scheduled message. Its author becomes a participant only when the message is written. */
-const scheduleMessage = `
+const scheduleStatement = `
   WITH written AS (
     INSERT INTO scheduled_message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, due_at,
       created_at, updated_at)
@@ -212,23 +212,31 @@ export class NewMessagesRepository {
    * Writes all messages in one statement with its own commit; undefined for a draft with an obstacle, which may be gone
    * by now. Within a conversation the input order is kept, and later commits have later creation times.
    */
-  insertTogether(botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    return this.write(this.database, insertMessages, botId, messages);
+  insertInOneCommit(botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
+    return this.execute(this.database, insertStatement, botId, messages);
   }
 
   /** Writes in the caller's transaction; undefined only for a draft whose obstacle remains. */
-  insert(tx: Transaction, botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    return this.writeLasting(tx, insertMessages, botId, messages);
+  insertInTransaction(tx: Transaction, botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
+    return this.executeWithRetry(tx, insertStatement, botId, messages);
   }
 
   /** Like `insert`, with given creation times and without signals and events. */
-  import(tx: Transaction, botId: string, messages: ImportedDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    return this.writeLasting(tx, importMessages, botId, messages);
+  importInTransaction(
+    tx: Transaction,
+    botId: string,
+    messages: ImportedDraft[],
+  ): Promise<(WrittenMessage | undefined)[]> {
+    return this.executeWithRetry(tx, importStatement, botId, messages);
   }
 
   /** Creates a scheduled message and its event. Undefined if there is an obstacle. */
-  async schedule(sql: Sql, botId: string, message: ScheduledDraft): Promise<ScheduledMessageEntity | undefined> {
-    const [row] = await sql.query<ScheduledMessageEntity>(scheduleMessage, [
+  async insertScheduledMessage(
+    sql: Sql,
+    botId: string,
+    message: ScheduledDraft,
+  ): Promise<ScheduledMessageEntity | undefined> {
+    const [row] = await sql.query<ScheduledMessageEntity>(scheduleStatement, [
       botId,
       draftsText([message]),
       message.event_id,
@@ -258,23 +266,23 @@ export class NewMessagesRepository {
    * Retries skipped drafts once: a draft is also skipped if somebody else was removed from the conversation while it
    * waited for the lock.
    */
-  private async writeLasting(tx: Transaction, statement: Statement, botId: string, messages: Draft[]) {
-    const written = await this.write(tx, statement, botId, messages);
-    const missing = messages.flatMap((_, place) => (written[place] ? [] : [place]));
+  private async executeWithRetry(tx: Transaction, statement: Statement, botId: string, messages: Draft[]) {
+    const written = await this.execute(tx, statement, botId, messages);
+    const missing = messages.flatMap((_, ordinal) => (written[ordinal] ? [] : [ordinal]));
     if (missing.length === 0) return written;
-    const again = missing.map((place) => messages[place]!);
-    const late = await this.write(tx, statement, botId, again);
-    missing.forEach((place, index) => (written[place] = late[index]));
+    const again = missing.map((ordinal) => messages[ordinal]!);
+    const late = await this.execute(tx, statement, botId, again);
+    missing.forEach((ordinal, index) => (written[ordinal] = late[index]));
     return written;
   }
 
-  private async write(sql: Sql, { text, name }: Statement, botId: string, messages: Draft[]) {
-    const places = await sql.query<Place>(text, [botId, draftsText(messages)], name);
+  private async execute(sql: Sql, { text, name }: Statement, botId: string, messages: Draft[]) {
+    const rows = await sql.query<WrittenRow>(text, [botId, draftsText(messages)], name);
     const written: (WrittenMessage | undefined)[] = messages.map(() => undefined);
-    for (const { place, signal, ...rest } of places) {
-      const { id, conversation_id, user_id, type, payload, tags, origin = null } = messages[place - 1]!;
+    for (const { ordinal, signal, ...rest } of rows) {
+      const { id, conversation_id, user_id, type, payload, tags, origin = null } = messages[ordinal - 1]!;
       const own = { bot_id: botId, id, conversation_id, user_id, type, payload, tags, origin };
-      written[place - 1] = {
+      written[ordinal - 1] = {
         ...own,
         ...rest,
         updated_at: rest.created_at,

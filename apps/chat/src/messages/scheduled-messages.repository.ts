@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import type { ScheduledMessageEntity } from './message.entity';
+import { msUntilNextDue } from '../events/ms-until-next-due';
 
 /**
  * Condition for the event of a scheduled message; a `message_created` event that a bot created itself has a payload.
@@ -32,7 +33,7 @@ export class ScheduledMessagesRepository {
    * Claims and deletes due messages of one bot, by due time. Skips rows that another process has locked. Indexes
    * scheduled_message_due and event_message.
    */
-  async takeDue(tx: Sql, limit: number): Promise<DueMessage[]> {
+  async claimDueMessages(tx: Sql, limit: number): Promise<DueMessage[]> {
     const due = await tx.query<{ bot_id: string; id: string }>(
       `SELECT bot_id, id FROM scheduled_message WHERE due_at <= now()
        ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`,
@@ -54,7 +55,7 @@ export class ScheduledMessagesRepository {
     );
   }
 
-  async finish(tx: Sql, botId: string, outcomes: Outcome[]): Promise<void> {
+  async finishScheduledEvents(tx: Sql, botId: string, outcomes: Outcome[]): Promise<void> {
     await tx.query(
       `WITH outcome AS (
          SELECT * FROM unnest($2::text[], $3::text[], $4::text[]) AS outcome (event_id, status, reason)),
@@ -72,7 +73,10 @@ export class ScheduledMessagesRepository {
   }
 
   /** Also cancels the event. False if the message was written or canceled meanwhile. Index event_message. */
-  async cancel(tx: Sql, { bot_id, id }: Pick<ScheduledMessageEntity, 'bot_id' | 'id'>): Promise<boolean> {
+  async cancelScheduledMessage(
+    tx: Sql,
+    { bot_id, id }: Pick<ScheduledMessageEntity, 'bot_id' | 'id'>,
+  ): Promise<boolean> {
     await tx.query(
       `UPDATE event SET status = 'canceled', due_at = least(due_at, now()) WHERE bot_id = $1 AND message_id = $2 AND ${isWaiting}`,
       [bot_id, id],
@@ -84,16 +88,8 @@ export class ScheduledMessagesRepository {
     return gone.length > 0;
   }
 
-  /**
-   * Undefined if no message becomes due within this time. Ignores messages that are due already. Index
-   * scheduled_message_due.
-   */
-  async msUntilNextDue(withinMs: number): Promise<number | undefined> {
-    const [next] = await this.database.query<{ ms: number | null }>(
-      `SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms
-       FROM scheduled_message WHERE due_at > now() AND due_at <= now() + $1 * interval '1 millisecond'`,
-      [withinMs],
-    );
-    return next!.ms === null ? undefined : Math.max(0, Math.ceil(next!.ms));
+  /** Index scheduled_message_due. */
+  msUntilNextDueMessage(withinMs: number): Promise<number | undefined> {
+    return msUntilNextDue(this.database, { table: 'scheduled_message' }, withinMs);
   }
 }

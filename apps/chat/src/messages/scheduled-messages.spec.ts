@@ -22,20 +22,20 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop());
 
-async function newPlace() {
+async function newSender() {
   const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
   const { user } = await client.createUser({ tags: {} });
   return { conversationId: conversation.id, userId: user.id };
 }
 
-type Place = Awaited<ReturnType<typeof newPlace>>;
+type Sender = Awaited<ReturnType<typeof newSender>>;
 
-async function schedule(place: Place, delay: number, changes: Partial<Text> = {}) {
+async function schedule(sender: Sender, delay: number, changes: Partial<Text> = {}) {
   const content = { type: 'text', payload: { text: 'later' }, tags: {} };
-  return (await client.createMessage({ ...place, ...content, schedule: { delay }, ...changes })).message;
+  return (await client.createMessage({ ...sender, ...content, schedule: { delay }, ...changes })).message;
 }
 
-async function listed({ conversationId }: Place) {
+async function listed({ conversationId }: Sender) {
   return (await client.listMessages({ conversationId, pageSize: 200 })).messages;
 }
 
@@ -55,54 +55,57 @@ const hour = 3_600_000;
 
 describe('a scheduled message', () => {
   it('can be read by id, and is absent from lists and counts', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const message = await schedule(place, hour, { tags: { a: 'b' } });
+    const message = await schedule(sender, hour, { tags: { a: 'b' } });
 
-    expect(message).toMatchObject({ ...place, payload: { text: 'later' }, tags: { a: 'b' }, direction: 'incoming' });
+    expect(message).toMatchObject({ ...sender, payload: { text: 'later' }, tags: { a: 'b' }, direction: 'incoming' });
     expect((await client.getMessage({ id: message.id })).message).toEqual(message);
-    expect(await listed(place)).toEqual([]);
+    expect(await listed(sender)).toEqual([]);
     expect((await client.listMessages({ tags: { a: 'b' } })).messages).toEqual([]);
-    expect((await client.getConversation({ id: place.conversationId })).conversation.messageCount).toBe(0);
-    expect((await client.listParticipants({ id: place.conversationId })).participants).toEqual([]);
+    expect((await client.getConversation({ id: sender.conversationId })).conversation.messageCount).toBe(0);
+    expect((await client.listParticipants({ id: sender.conversationId })).participants).toEqual([]);
     expect(await eventOf(message.id)).toEqual(['scheduled']);
   });
 
   it('is written when it is due, with the same id', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const heard: Signal[] = [];
     const bus = api.apps.at(-1)!.get(ParleyClient, { strict: false });
-    await bus.subscribe(signalChannel, place.conversationId, (signal) => void heard.push(signal)).live;
+    await bus.subscribe(signalChannel, sender.conversationId, (signal) => void heard.push(signal)).live;
     const dueAt = new Date(Date.now() + 500);
 
-    const { id } = await schedule(place, 0, { schedule: { dateTime: dueAt.toISOString() }, tags: { a: place.userId } });
+    const { id } = await schedule(sender, 0, {
+      schedule: { dateTime: dueAt.toISOString() },
+      tags: { a: sender.userId },
+    });
     const [written] = await waitFor(
-      () => listed(place),
+      () => listed(sender),
       (messages) => messages.length > 0,
     );
 
-    expect(written).toMatchObject({ id, payload: { text: 'later' }, tags: { a: place.userId } });
+    expect(written).toMatchObject({ id, payload: { text: 'later' }, tags: { a: sender.userId } });
     expect(Date.parse(written!.createdAt)).toBeGreaterThanOrEqual(dueAt.getTime());
     expect((await client.getMessage({ id })).message).toEqual(written);
-    expect((await client.listMessages({ tags: { a: place.userId } })).messages).toEqual([written]);
-    expect((await client.getConversation({ id: place.conversationId })).conversation.messageCount).toBe(1);
-    expect((await client.listParticipants({ id: place.conversationId })).participants).toHaveLength(1);
+    expect((await client.listMessages({ tags: { a: sender.userId } })).messages).toEqual([written]);
+    expect((await client.getConversation({ id: sender.conversationId })).conversation.messageCount).toBe(1);
+    expect((await client.listParticipants({ id: sender.conversationId })).participants).toHaveLength(1);
     expect(await eventOf(id)).toEqual(['pending']);
     await waitFor(() => heard.length === 2);
     const [joined, created] = heard.map(({ frame }) => JSON.parse(frame!));
-    expect([joined.data.participantId, created.data.id]).toEqual([place.userId, id]);
+    expect([joined.data.participantId, created.data.id]).toEqual([sender.userId, id]);
   });
 
   it('is written on time even with a long sweep interval', async () => {
     const drowsy = await startChat({ sweepIntervalMs: 600_000 });
     try {
       ({ client } = await drowsy.newBot());
-      const place = await newPlace();
-      await schedule(place, hour);
-      const { id } = await schedule(place, 100);
+      const sender = await newSender();
+      await schedule(sender, hour);
+      const { id } = await schedule(sender, 100);
 
       const [written] = await waitFor(
-        () => listed(place),
+        () => listed(sender),
         (messages) => messages.length > 0,
       );
 
@@ -131,13 +134,13 @@ describe('a scheduled message', () => {
   });
 
   it('of the bot has no event after it was written, like any other message of the bot', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const { id } = await schedule({ ...place, userId: bot.id }, hour);
+    const { id } = await schedule({ ...sender, userId: bot.id }, hour);
     const waiting = await client.listEvents({ messageId: id });
     await makeDue(id);
     await waitFor(
-      () => listed(place),
+      () => listed(sender),
       (messages) => messages.length > 0,
     );
 
@@ -147,50 +150,50 @@ describe('a scheduled message', () => {
   });
 
   it('is written at once if its time is in the past', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const { id } = await schedule(place, 0, { schedule: { dateTime: '2026-01-31T12:00:00.000Z' } });
+    const { id } = await schedule(sender, 0, { schedule: { dateTime: '2026-01-31T12:00:00.000Z' } });
 
-    expect((await listed(place)).map((message) => message.id)).toEqual([id]);
+    expect((await listed(sender)).map((message) => message.id)).toEqual([id]);
   });
 
   it('can be updated until it is written', async () => {
-    const place = await newPlace();
-    const { id } = await schedule(place, hour, { tags: { a: '1' } });
+    const sender = await newSender();
+    const { id } = await schedule(sender, hour, { tags: { a: '1' } });
 
-    await client.updateMessage({ id, payload: { text: 'changed' }, tags: { a: null, b: place.userId } });
+    await client.updateMessage({ id, payload: { text: 'changed' }, tags: { a: null, b: sender.userId } });
     await makeDue(id);
     const [written] = await waitFor(
-      () => listed(place),
+      () => listed(sender),
       (messages) => messages.length > 0,
     );
 
-    expect(written).toMatchObject({ id, payload: { text: 'changed' }, tags: { b: place.userId } });
-    expect((await client.listMessages({ tags: { b: place.userId } })).messages).toEqual([written]);
+    expect(written).toMatchObject({ id, payload: { text: 'changed' }, tags: { b: sender.userId } });
+    expect((await client.listMessages({ tags: { b: sender.userId } })).messages).toEqual([written]);
   });
 
   it('is never written if it was deleted before', async () => {
-    const place = await newPlace();
-    const { id } = await schedule(place, hour);
+    const sender = await newSender();
+    const { id } = await schedule(sender, hour);
 
     await client.deleteMessage({ id });
     await makeDue(id);
-    await schedule(place, 1);
+    await schedule(sender, 1);
     await waitFor(
-      () => listed(place),
+      () => listed(sender),
       (messages) => messages.length > 0,
     );
 
-    expect((await listed(place)).map((message) => message.id)).not.toContain(id);
+    expect((await listed(sender)).map((message) => message.id)).not.toContain(id);
     expect((await failure(client.getMessage({ id }))).type).toBe('ResourceNotFound');
     expect((await failure(client.deleteMessage({ id }))).type).toBe('ResourceNotFound');
     expect(await eventOf(id)).toEqual(['canceled']);
   });
 
   it('is found by its tags before it is written', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const tags = { external: randomUUID() };
-    const later = { ...place, type: 'text', payload: { text: 'x' }, tags, schedule: { delay: hour } };
+    const later = { ...sender, type: 'text', payload: { text: 'x' }, tags, schedule: { delay: hour } };
 
     const first = await client.getOrCreateMessage(later);
     const second = await client.getOrCreateMessage({ ...later, schedule: undefined });
@@ -200,7 +203,7 @@ describe('a scheduled message', () => {
   });
 
   it('fails if its conversation or its author was deleted meanwhile', async () => {
-    const [withoutUser, withoutConversation] = [await newPlace(), await newPlace()];
+    const [withoutUser, withoutConversation] = [await newSender(), await newSender()];
     const orphan = await schedule(withoutUser, hour);
     const homeless = await schedule(withoutConversation, hour);
     await client.deleteUser({ id: withoutUser.userId });
@@ -226,21 +229,21 @@ describe('a scheduled message', () => {
     ['two times', { delay: 1, dateTime: '2026-01-31T12:00:00.000Z' }, /^schedule must have either/],
     ['a time in 100 years', { dateTime: '2126-01-31T12:00:00.000Z' }, /^schedule must be at most a year ahead/],
   ])('is rejected with %s', async (_case, time, message) => {
-    const place = await newPlace();
+    const sender = await newSender();
 
-    expect(await failure(schedule(place, 0, { schedule: time }))).toEqual({
+    expect(await failure(schedule(sender, 0, { schedule: time }))).toEqual({
       type: 'InvalidPayload',
       message: expect.stringMatching(message),
     });
   });
 
   it('is rejected for an unknown user or conversation', async () => {
-    const place = await newPlace();
+    const sender = await newSender();
     const nobody = `user_${'0'.repeat(26)}`;
 
     const refusals = [
-      schedule({ ...place, userId: nobody }, hour),
-      schedule({ ...place, conversationId: nobody }, hour),
+      schedule({ ...sender, userId: nobody }, hour),
+      schedule({ ...sender, conversationId: nobody }, hour),
     ];
 
     expect(await Promise.all(refusals.map(failure))).toEqual([
@@ -256,26 +259,26 @@ describe('many scheduled messages', () => {
     const others = await Promise.all(
       ['a', 'b'].map((instance) => joinService(api, instance, (platform) => ChatModule.register(config, platform))),
     );
-    const place = await newPlace();
+    const sender = await newSender();
 
-    const scheduled = await Promise.all(Array.from({ length: 120 }, () => schedule(place, hour)));
+    const scheduled = await Promise.all(Array.from({ length: 120 }, () => schedule(sender, hour)));
     await api.sql(
       `UPDATE chat.scheduled_message SET due_at = now() - array_position($1, id) * interval '1 second' WHERE id = ANY($1)`,
       [scheduled.map(({ id }) => id)],
     );
     await waitFor(
-      () => listed(place),
+      () => listed(sender),
       (messages) => messages.length === 120,
       30_000,
     );
 
     await Promise.all(others.map((other) => other.stop()));
-    const messages = await listed(place);
+    const messages = await listed(sender);
     expect(new Set(messages.map(({ id }) => id))).toEqual(new Set(scheduled.map(({ id }) => id)));
     expect(new Set(messages.map(({ createdAt }) => createdAt)).size).toBe(120);
     const [left] = await api.sql<{ left: number }>(
       `SELECT count(*)::int AS left FROM chat.scheduled_message WHERE conversation_id = $1`,
-      [place.conversationId],
+      [sender.conversationId],
     );
     expect(left).toEqual({ left: 0 });
     expect(new Set((await Promise.all(messages.map(({ id }) => eventOf(id)))).flat())).toEqual(new Set(['pending']));

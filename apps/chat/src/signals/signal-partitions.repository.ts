@@ -18,7 +18,7 @@ export class SignalPartitionsRepository {
    * Creates partitions for this hour and the next ones and drops old ones. An hour with rows in the default partition
    * gets none. Each change has its own transaction, so that writers are blocked only briefly.
    */
-  async turn(hoursAhead: number, hoursKept: number): Promise<void> {
+  async rotatePartitions(hoursAhead: number, hoursKept: number): Promise<void> {
     // Comes first: attaching a partition scans the default partition under a lock that blocks writers.
     await deleteOlder(this.database, 'signal_default', 'created_at', hoursKept);
     while (await this.makeNext(hoursAhead));

@@ -13,14 +13,14 @@ beforeEach(async () => {
 afterEach(() => test?.drop());
 
 async function counts(): Promise<Record<string, number>> {
-  const rows = await test.database.query<{ place: string; count: number }>(
+  const rows = await test.database.query<{ offset: string; count: number }>(
     `SELECT coalesce((extract(epoch FROM to_timestamp(substring(relname from '\\d+$'), 'YYYYMMDDHH24')::timestamp
-         - date_trunc('hour', now() AT TIME ZONE 'UTC')) / 3600)::int::text, 'default') AS place,
+         - date_trunc('hour', now() AT TIME ZONE 'UTC')) / 3600)::int::text, 'default') AS offset,
        count(number)::int AS count
      FROM pg_inherits JOIN pg_class ON oid = inhrelid LEFT JOIN signal ON signal.tableoid = inhrelid
      WHERE inhparent = 'signal'::regclass GROUP BY relname`,
   );
-  return Object.fromEntries(rows.map(({ place, count }) => [place, count]));
+  return Object.fromEntries(rows.map(({ offset, count }) => [offset, count]));
 }
 
 async function addSignal(hoursAgo: number): Promise<void> {
@@ -39,8 +39,12 @@ async function addPartition(hoursAgo: number): Promise<void> {
 }
 
 it('creates partitions for this hour and the next ones once, even by concurrent and repeated calls', async () => {
-  await Promise.all([repository.turn(2, 2), repository.turn(2, 2), repository.turn(2, 2)]);
-  await repository.turn(2, 2);
+  await Promise.all([
+    repository.rotatePartitions(2, 2),
+    repository.rotatePartitions(2, 2),
+    repository.rotatePartitions(2, 2),
+  ]);
+  await repository.rotatePartitions(2, 2);
   await addSignal(0);
 
   expect(await counts()).toEqual({ default: 0, 0: 1, 1: 0, 2: 0 });
@@ -49,7 +53,7 @@ it('creates partitions for this hour and the next ones once, even by concurrent 
 it('creates no partition for an hour with signals in the default partition', async () => {
   await addSignal(0);
 
-  await repository.turn(2, 2);
+  await repository.rotatePartitions(2, 2);
 
   expect(await counts()).toEqual({ default: 1, 1: 0, 2: 0 });
 });
@@ -58,7 +62,7 @@ it('drops signals older than the retention, in partitions and in the default par
   for (const hoursAgo of [4, 3, 1]) await addPartition(hoursAgo);
   for (const hoursAgo of [5, 4, 3, 2, 1, 0]) await addSignal(hoursAgo);
 
-  await repository.turn(0, 2);
+  await repository.rotatePartitions(0, 2);
 
   expect(await counts()).toEqual({ default: 1, '-1': 1 });
 });
@@ -69,7 +73,7 @@ it('does not block writers when a reader holds a partition to be dropped, and st
     await tx.query(`DO $$ BEGIN EXECUTE (SELECT 'LOCK TABLE ' || min(inhrelid::regclass::text) || ' IN ACCESS SHARE MODE'
       FROM pg_inherits WHERE inhparent = 'signal'::regclass AND inhrelid::regclass::text <> 'signal_default'); END $$`);
     let outcome: string | undefined;
-    void repository.turn(2, 2).then(
+    void repository.rotatePartitions(2, 2).then(
       () => (outcome = 'done'),
       (error: Error) => (outcome = error.message),
     );
@@ -81,7 +85,7 @@ it('does not block writers when a reader holds a partition to be dropped, and st
   });
   expect(Object.keys(await counts())).toEqual(expect.arrayContaining(['-4', '0', '1', '2']));
 
-  await repository.turn(2, 2);
+  await repository.rotatePartitions(2, 2);
 
   expect(Object.keys(await counts())).not.toContain('-4');
 });

@@ -1,6 +1,6 @@
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { toChatMessage } from '../endpoint/chat-payload';
+import { toChatMessage } from '../messages/chat-payload';
 
 /**
  * Signal to the clients of a conversation, kept for as long as they may catch up. The table has no primary key: TypeORM
@@ -78,7 +78,7 @@ export function frameOfMessage(type: string, message: SignalledMessage): string 
   return frameOf({ type, data: typeof streamId === 'string' ? { streamId, message: shown } : undefined });
 }
 
-export function shownPlace(
+export function participantData(
   conversation: { id: string; foreign_id: string | null },
   user: { id: string; foreign_id: string | null },
 ) {

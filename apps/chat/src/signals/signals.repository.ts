@@ -17,7 +17,7 @@ export interface StoredSignal extends NumberedSignal {
   message?: SignalledMessage;
 }
 
-export interface Recent {
+export interface RecentSignals {
   isParticipant: boolean;
   /**
    * Cursor: number of the last signal in `signals` if there are more, otherwise in the conversation; 0 if there is
@@ -47,16 +47,16 @@ const addSignals = `
       AND conversation.bot_id = $1 AND conversation.id = $2 AND is_chat
     RETURNING signal_count - $3 AS before)
   INSERT INTO signal (bot_id, conversation_id, number, type, data, closes)
-  SELECT $1, $2, before + place, type, data, closes
+  SELECT $1, $2, before + ordinal, type, data, closes
   FROM clock, ROWS FROM (jsonb_to_recordset($4::jsonb) AS (type text, data jsonb, closes text))
-    WITH ORDINALITY AS entry (type, data, closes, place)
+    WITH ORDINALITY AS entry (type, data, closes, ordinal)
   RETURNING number`;
 
 /**
  * Locks all clocks of the user's conversations in the lock order of message writers. Indexes participant_user and the
  * primary keys.
  */
-const addLastOfUser = `
+const addParticipantRemoved = `
   WITH held AS (
     SELECT clock.conversation_id, conversation.foreign_id, is_chat FROM conversation_clock clock
     JOIN participant ON participant.bot_id = $1 AND participant.conversation_id = clock.conversation_id
@@ -110,7 +110,7 @@ const findSignalsOfLastSecond = findSignals(
 export class SignalsRepository {
   constructor(private readonly database: Database) {}
 
-  async hold(sql: Sql, botId: string, conversationId: string): Promise<boolean> {
+  async lockConversationClock(sql: Sql, botId: string, conversationId: string): Promise<boolean> {
     const rows = await sql.query(
       'SELECT FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2 FOR NO KEY UPDATE',
       [botId, conversationId],
@@ -119,7 +119,7 @@ export class SignalsRepository {
   }
 
   /** Returns consecutive numbers. Holds the clock lock until the commit. */
-  async add(sql: Sql, botId: string, conversationId: string, signals: Signal[]): Promise<number[]> {
+  async insertSignals(sql: Sql, botId: string, conversationId: string, signals: Signal[]): Promise<number[]> {
     const rows = await sql.query<{ number: string }>(addSignals, [
       botId,
       conversationId,
@@ -133,8 +133,15 @@ export class SignalsRepository {
    * Adds one signal to each conversation of the user, which ends the user's streams. Holds the clock locks until the
    * commit.
    */
-  async addLastOf(sql: Sql, botId: string, userId: string): Promise<(NumberedSignal & { conversationId: string })[]> {
-    const rows = await sql.query<Signal & { conversation_id: string; number: string }>(addLastOfUser, [botId, userId]);
+  async insertParticipantRemovedSignals(
+    sql: Sql,
+    botId: string,
+    userId: string,
+  ): Promise<(NumberedSignal & { conversationId: string })[]> {
+    const rows = await sql.query<Signal & { conversation_id: string; number: string }>(addParticipantRemoved, [
+      botId,
+      userId,
+    ]);
     return rows.map(({ conversation_id, ...row }) => ({
       ...row,
       conversationId: conversation_id,
@@ -143,7 +150,12 @@ export class SignalsRepository {
   }
 
   /** Signals after the number, or of the last second. Undefined if the conversation was deleted. */
-  async find(botId: string, conversationId: string, userId: string, after?: number): Promise<Recent | undefined> {
+  async findRecentSignals(
+    botId: string,
+    conversationId: string,
+    userId: string,
+    after?: number,
+  ): Promise<RecentSignals | undefined> {
     const key = [botId, conversationId, userId];
     const rows = await (after === undefined
       ? this.database.query<RecentRow>(findSignalsOfLastSecond, key)

@@ -3,7 +3,7 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import {
   type CatchUp,
   type MissedSignals,
-  type Signal as ToldSignal,
+  type Signal as PublishedSignal,
   signalChannel,
   signalsMissing,
 } from '@parley/contracts/chat/signals';
@@ -25,17 +25,17 @@ export class SignalsService implements OnApplicationBootstrap {
    * start and on each reconnect makes gateways catch up.
    */
   onApplicationBootstrap(): void {
-    const tell = () => this.client.broadcast(signalsMissing, {});
-    this.client.onReconnected(tell);
-    tell();
+    const announce = () => this.client.broadcast(signalsMissing, {});
+    this.client.onReconnected(announce);
+    announce();
   }
 
   /**
    * Lock on the clock of the conversation until the commit. A transaction that adds signals takes it before any other
    * change of the conversation: otherwise it may deadlock with a message writer. False if the conversation was deleted.
    */
-  hold(tx: Transaction, botId: string, conversationId: string): Promise<boolean> {
-    return this.signals.hold(tx, botId, conversationId);
+  lockClock(tx: Transaction, botId: string, conversationId: string): Promise<boolean> {
+    return this.signals.lockConversationClock(tx, botId, conversationId);
   }
 
   /**
@@ -43,10 +43,10 @@ export class SignalsService implements OnApplicationBootstrap {
    * reply. Does nothing outside the native chat.
    */
   async add(tx: Transaction, botId: string, conversationId: string, signals: Signal[]): Promise<void> {
-    const numbers = await this.signals.add(tx, botId, conversationId, signals);
+    const numbers = await this.signals.insertSignals(tx, botId, conversationId, signals);
     tx.afterCommit(() => {
-      numbers.forEach((number, place) => {
-        const signal = signals[place]!;
+      numbers.forEach((number, index) => {
+        const signal = signals[index]!;
         this.publish(conversationId, { number, frame: frameOf(signal), closes: signal.closes });
       });
     });
@@ -56,8 +56,8 @@ export class SignalsService implements OnApplicationBootstrap {
    * Adds participant_removed in all conversations of a user, which ends the user's streams after the commit. Call it
    * before the participant rows are deleted.
    */
-  async addLastOf(tx: Transaction, botId: string, userId: string): Promise<void> {
-    const last = await this.signals.addLastOf(tx, botId, userId);
+  async addParticipantRemoved(tx: Transaction, botId: string, userId: string): Promise<void> {
+    const last = await this.signals.insertParticipantRemovedSignals(tx, botId, userId);
     tx.afterCommit(() => {
       for (const { conversationId, number, ...signal } of last)
         this.publish(conversationId, { number, frame: frameOf(signal), closes: signal.closes });
@@ -65,7 +65,7 @@ export class SignalsService implements OnApplicationBootstrap {
   }
 
   /** At-most-once delivery of a committed signal. A client that misses it gets it from `catchUp`. */
-  publish(conversationId: string, signal: ToldSignal): void {
+  publish(conversationId: string, signal: PublishedSignal): void {
     this.client.publishTo(signalChannel, conversationId, signal);
   }
 
@@ -75,12 +75,12 @@ export class SignalsService implements OnApplicationBootstrap {
   }
 
   async catchUp({ botId, conversationId, userId, after }: CatchUp): Promise<MissedSignals> {
-    const recent = await this.signals.find(botId, conversationId, userId, after);
+    const recent = await this.signals.findRecentSignals(botId, conversationId, userId, after);
     if (!recent) throw notFound('conversation', conversationId);
-    return { ...recent, signals: recent.signals.map(toToldSignal) };
+    return { ...recent, signals: recent.signals.map(toPublishedSignal) };
   }
 }
 
-function toToldSignal({ number, message, ...signal }: StoredSignal): ToldSignal {
+function toPublishedSignal({ number, message, ...signal }: StoredSignal): PublishedSignal {
   return { number, frame: message ? frameOfMessage(signal.type, message) : frameOf(signal), closes: signal.closes };
 }

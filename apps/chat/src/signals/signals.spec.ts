@@ -50,8 +50,8 @@ async function newConversation(channel = 'channel') {
   return { conversationId: conversation.id, userId, heard };
 }
 
-function tell(conversationId: string, ...told: Signal[]): Promise<void> {
-  return database.transaction((tx) => service.add(tx, botId, conversationId, told));
+function addSignals(conversationId: string, ...added: Signal[]): Promise<void> {
+  return database.transaction((tx) => service.add(tx, botId, conversationId, added));
 }
 
 function catchUp(input: Omit<CatchUp, 'botId'>) {
@@ -66,8 +66,8 @@ describe('a signal', () => {
   it('is published in the order of its number', async () => {
     const { conversationId, heard } = await newConversation();
 
-    await tell(conversationId, news('a'), { type: 'parting', closes: 'user_1' });
-    await tell(conversationId, news('b'));
+    await addSignals(conversationId, news('a'), { type: 'parting', closes: 'user_1' });
+    await addSignals(conversationId, news('b'));
 
     await waitFor(() => heard.length === 3);
     expect(heard).toEqual([
@@ -98,7 +98,9 @@ describe('a signal', () => {
   it('gets a unique number without gaps under concurrency', async () => {
     const { conversationId, userId, heard } = await newConversation();
 
-    await Promise.all(Array.from({ length: 30 }, (_, index) => tell(conversationId, news(`a${index}`), news('b'))));
+    await Promise.all(
+      Array.from({ length: 30 }, (_, index) => addSignals(conversationId, news(`a${index}`), news('b'))),
+    );
 
     const numbers = Array.from({ length: 60 }, (_, index) => index + 1);
     await waitFor(() => heard.length === 60);
@@ -113,7 +115,7 @@ describe('a signal', () => {
   it('is not published in a conversation outside the native chat', async () => {
     const { conversationId, userId, heard } = await newConversation('group');
 
-    await tell(conversationId, news('a'));
+    await addSignals(conversationId, news('a'));
 
     expect(heard).toEqual([]);
     expect(await catchUp({ conversationId, userId })).toMatchObject({ last: 0, signals: [] });
@@ -123,7 +125,7 @@ describe('a signal', () => {
 describe('catching up', () => {
   it('returns the signals after a number', async () => {
     const { conversationId, userId } = await newConversation();
-    await tell(conversationId, news('a'), { type: 'parting', closes: 'user_1' }, news('c'));
+    await addSignals(conversationId, news('a'), { type: 'parting', closes: 'user_1' }, news('c'));
 
     expect(await catchUp({ conversationId, userId, after: 1 })).toEqual({
       isParticipant: true,
@@ -139,7 +141,7 @@ describe('catching up', () => {
 
   it('returns the signals of the last second if no number is given', async () => {
     const { conversationId, userId } = await newConversation();
-    await tell(conversationId, news('old'), news('new'));
+    await addSignals(conversationId, news('old'), news('new'));
     await api.sql(
       `UPDATE chat.signal SET created_at = clock_timestamp() - interval '1100 ms' WHERE conversation_id = $1 AND number = 1`,
       [conversationId],
@@ -155,7 +157,7 @@ describe('catching up', () => {
 
   it('returns whether the user is a participant, and the ends of streams', async () => {
     const { conversationId } = await newConversation();
-    await tell(conversationId, news('a'), { type: 'parting', closes: 'user_0' });
+    await addSignals(conversationId, news('a'), { type: 'parting', closes: 'user_0' });
 
     expect(await catchUp({ conversationId, userId: 'user_0' })).toEqual({
       isParticipant: false,
@@ -193,7 +195,7 @@ describe('catching up', () => {
 
   it('returns more signals than one page holds in several pages', async () => {
     const { conversationId, userId } = await newConversation();
-    await tell(conversationId, ...Array.from({ length: 300 }, (_, index) => news(`${index}`)));
+    await addSignals(conversationId, ...Array.from({ length: 300 }, (_, index) => news(`${index}`)));
 
     const first = await catchUp({ conversationId, userId, after: 0 });
     const second = await catchUp({ conversationId, userId, after: first.last });
@@ -208,16 +210,23 @@ describe('catching up', () => {
   it('returns pages of about a megabyte of text, with at least one signal', async () => {
     const { conversationId, userId } = await newConversation();
     const large = 'x'.repeat(300_000);
-    await tell(conversationId, news(large), news(large), news('x'.repeat(3_000_000)), news('small'), news('last'));
+    await addSignals(
+      conversationId,
+      news(large),
+      news(large),
+      news('x'.repeat(3_000_000)),
+      news('small'),
+      news('last'),
+    );
 
     // Comes first: it must run within the last second.
     const latest = await catchUp({ conversationId, userId });
     const given: number[][] = [];
     let after = 0;
     for (let hasMore = true; hasMore;) {
-      const answer = await catchUp({ conversationId, userId, after });
-      given.push(answer.signals.map(({ number }) => number));
-      ({ last: after, hasMore } = answer);
+      const reply = await catchUp({ conversationId, userId, after });
+      given.push(reply.signals.map(({ number }) => number));
+      ({ last: after, hasMore } = reply);
     }
 
     expect(given).toEqual([
@@ -231,29 +240,29 @@ describe('catching up', () => {
 
 describe('a chat process', () => {
   it('broadcasts at its start that signals may be missing', async () => {
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     api.apps
       .at(-1)!
       .get(ParleyClient, { strict: false })
-      .listen(signalsMissing, (data) => told.push(data));
+      .listen(signalsMissing, (data) => received.push(data));
 
     service.onApplicationBootstrap();
 
-    await waitFor(() => told.length === 1);
-    expect(told).toEqual([{}]);
+    await waitFor(() => received.length === 1);
+    expect(received).toEqual([{}]);
   });
 
   it('broadcasts that a bot was deleted', async () => {
     const { id } = await api.newBot();
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     api.apps
       .at(-1)!
       .get(ParleyClient, { strict: false })
-      .listen(signalsMissing, (data) => told.push(data));
+      .listen(signalsMissing, (data) => received.push(data));
 
     await api.alice.client.deleteBot({ id });
 
-    await waitFor(() => told.length > 0);
-    expect(told).toEqual([{ botId: id }]);
+    await waitFor(() => received.length > 0);
+    expect(received).toEqual([{ botId: id }]);
   });
 });

@@ -5,7 +5,7 @@ import { ownEntry } from '@parley/contracts/entries';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { storedName } from '../bot-definitions/scope';
 
-type Asker = Pick<BotCaller, 'integration'>;
+type StateCaller = Pick<BotCaller, 'integration'>;
 
 export interface DeclaredState {
   /** Storage key: `owner_id` of the row. */
@@ -29,20 +29,24 @@ const maxListed = 50;
  * Undefined if neither the bot nor an integration of it declares this name for this type. Throws InvalidPayload for an
  * integration that is installed several times, unless the caller names an alias.
  */
-export function declaredState(bot: ResolvedBotDefinition, caller: Asker, path: StateName): DeclaredState | undefined {
+export function declaredState(
+  bot: ResolvedBotDefinition,
+  caller: StateCaller,
+  path: StateName,
+): DeclaredState | undefined {
   const { type, id, name } = path;
-  if (type === 'integration') return ofInstallation(installationMeant(bot, caller, id), name);
+  if (type === 'integration') return ofInstallation(installationWithId(bot, caller, id), name);
   if (type === 'workflow') return { ownerId: id, name: storedName(caller, name), expiryMs: null };
   const stored = storedName(caller, name);
   const definition = definitionOf(bot, caller, stored);
   return definition?.type === type ? declared(id, stored, definition) : undefined;
 }
 
-export function undeclared(bot: ResolvedBotDefinition, caller: Asker, { type, id, name }: StateName): ApiError {
-  const installation = type === 'integration' ? installationMeant(bot, caller, id) : undefined;
+export function undeclared(bot: ResolvedBotDefinition, caller: StateCaller, { type, id, name }: StateName): ApiError {
+  const installation = type === 'integration' ? installationWithId(bot, caller, id) : undefined;
   if (type === 'integration' && !installation) return notFound('integration', id);
   const own = installation?.alias ?? caller.integration?.alias;
-  const names = own === undefined ? namesOfBot(bot, type) : namesOf(installationCalled(bot, own), type);
+  const names = own === undefined ? namesOfBot(bot, type) : namesOf(installationWithAlias(bot, own), type);
   const who = own === undefined ? 'this bot' : `the integration ${own}`;
   return new ApiError(
     'ResourceNotFound',
@@ -51,28 +55,32 @@ export function undeclared(bot: ResolvedBotDefinition, caller: Asker, { type, id
 }
 
 /** A state of the bot wins over one of an integration. */
-function definitionOf(bot: ResolvedBotDefinition, { integration }: Asker, stored: string): Definition | undefined {
+function definitionOf(
+  bot: ResolvedBotDefinition,
+  { integration }: StateCaller,
+  stored: string,
+): Definition | undefined {
   const own = integration?.alias === undefined ? ownEntry<Definition>(bot.states, stored) : undefined;
   if (own) return own;
   const installation = bot.installations.find(({ alias }) => stored.startsWith(`${alias}:`));
   return installation && ownEntry<Definition>(installation.states, stored.slice(installation.alias.length + 1));
 }
 
-function installationMeant(
+function installationWithId(
   bot: ResolvedBotDefinition,
-  { integration }: Asker,
+  { integration }: StateCaller,
   id: string,
 ): ResolvedInstallation | undefined {
   const alias = integration?.alias;
-  const meant = bot.installations.filter(
+  const installed = bot.installations.filter(
     (entry) => entry.integrationId === id && (alias === undefined || entry.alias === alias),
   );
-  if (meant.length > 1)
+  if (installed.length > 1)
     throw new ApiError(
       'InvalidPayload',
-      `Integration "${id}" is installed ${meant.length} times in this bot. Name one by the header x-integration-alias: ${meant.map((entry) => entry.alias).join(', ')}.`,
+      `Integration "${id}" is installed ${installed.length} times in this bot. Name one by the header x-integration-alias: ${installed.map((entry) => entry.alias).join(', ')}.`,
     );
-  return meant[0];
+  return installed[0];
 }
 
 function ofInstallation(installation: ResolvedInstallation | undefined, name: string): DeclaredState | undefined {
@@ -100,6 +108,9 @@ function namesOf(declaring: { states: Record<string, Definition> } | undefined, 
     .sort();
 }
 
-function installationCalled({ installations }: ResolvedBotDefinition, alias: string): ResolvedInstallation | undefined {
+function installationWithAlias(
+  { installations }: ResolvedBotDefinition,
+  alias: string,
+): ResolvedInstallation | undefined {
   return installations.find((installation) => installation.alias === alias);
 }

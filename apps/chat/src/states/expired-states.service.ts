@@ -1,57 +1,40 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
-import type { Platform } from '@parley/service/platform';
-import { platformToken } from '@parley/service/tokens';
-import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
 import { type StateEntity, toState } from './state.entity';
-import { type StatePlace, StatesRepository } from './states.repository';
-
-const batchSize = 100;
+import { type StateKey, StatesRepository } from './states.repository';
 
 /**
  * Deletes expired states and creates their `state_expired` events in the same transaction: exactly one event per state,
  * even if several processes sweep or one is killed.
  */
 @Injectable()
-export class ExpiredStatesService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
+export class ExpiredStatesService {
   constructor(
     private readonly database: Database,
     private readonly states: StatesRepository,
     private readonly events: EventsRepository,
-    @Inject(platformToken) { logger }: Platform,
-    { sweepIntervalMs: intervalMs }: ChatConfig,
-  ) {
-    this.loop = new PollingWorker({ name: 'chat.states', intervalMs, logger }, () => this.sweep());
+  ) {}
+
+  /** Deletes the state at once, so that a new one can be stored under its key. */
+  async deleteIfExpired(key: StateKey): Promise<void> {
+    await this.database.transaction(async (tx) =>
+      this.createEvents(tx, await this.states.deleteStateIfExpired(tx, key)),
+    );
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  beforeApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
-  }
-
-  /** Deletes one expired state at once, so that a new one can be stored under its key. */
-  async remove(place: StatePlace): Promise<void> {
-    await this.database.transaction(async (tx) => this.tell(tx, await this.states.takeExpired(tx, place)));
-  }
-
-  private sweep(): Promise<boolean> {
+  /** Returns the number of deleted states, at most `limit`. */
+  deleteExpired(limit: number): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const expired = await this.states.takeAllExpired(tx, batchSize);
-      await this.tell(tx, expired);
-      return expired.length === batchSize;
+      const expired = await this.states.deleteExpiredStates(tx, limit);
+      await this.createEvents(tx, expired);
+      return expired.length;
     });
   }
 
-  private async tell(tx: Sql, expired: StateEntity[]): Promise<void> {
+  private async createEvents(tx: Sql, expired: StateEntity[]): Promise<void> {
     if (expired.length === 0) return;
-    await this.events.add(
+    await this.events.insertEvents(
       tx,
       expired.map((state) => ({
         bot_id: state.bot_id,

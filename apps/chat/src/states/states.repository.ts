@@ -10,7 +10,7 @@ import type { StateEntity } from './state.entity';
  * Key of a state, and the viewer: with an alias, only conversations, users and workflows of that installation are
  * visible.
  */
-export interface StatePlace {
+export interface StateKey {
   botId: string;
   alias: string | null;
   type: StateType;
@@ -32,7 +32,7 @@ export interface StateChange {
   expiryMs?: number | null;
 }
 
-const inPlace = 'state.bot_id = $1 AND state.type = $2 AND state.owner_id = $3 AND state.name = $4';
+const hasKey = 'state.bot_id = $1 AND state.type = $2 AND state.owner_id = $3 AND state.name = $4';
 const isAlive = '(state.expires_at IS NULL OR state.expires_at > now())';
 const ownerTables: Partial<Record<StateType, string>> = {
   conversation: 'conversation',
@@ -44,27 +44,27 @@ const ownerTables: Partial<Record<StateType, string>> = {
 export class StatesRepository {
   constructor(private readonly database: Database) {}
 
-  async find(place: StatePlace): Promise<FoundState> {
-    const values = valuesOf(place);
+  async findState(key: StateKey): Promise<FoundState> {
+    const values = valuesOf(key);
     const [found] = await this.database.query<RawFound>(
-      `SELECT state.*, state.expires_at <= now() AS is_expired, EXISTS (${ownerOf(place, values)}) AS has_owner
-       FROM (VALUES (1)) AS once LEFT JOIN state ON ${inPlace}`,
+      `SELECT state.*, state.expires_at <= now() AS is_expired, EXISTS (${ownerOf(key, values)}) AS has_owner
+       FROM (VALUES (1)) AS once LEFT JOIN state ON ${hasKey}`,
       values,
     );
     return toFound(found!);
   }
 
   /** Sliding expiry: a read restarts the expiry. */
-  async findAndTouch(place: StatePlace): Promise<FoundState> {
-    const values = valuesOf(place);
+  async findStateAndRenewExpiry(key: StateKey): Promise<FoundState> {
+    const values = valuesOf(key);
     const [found] = await this.database.query<RawFound & { touched_until: Date | null }>(
       `WITH touched AS (
          UPDATE state SET expires_at = now() + expiry_ms * interval '1 millisecond'
-         WHERE ${inPlace} AND expires_at > now()
+         WHERE ${hasKey} AND expires_at > now()
          RETURNING expires_at)
        SELECT state.*, touched.expires_at AS touched_until, state.expires_at <= now() AS is_expired,
-         EXISTS (${ownerOf(place, values)}) AS has_owner
-       FROM (VALUES (1)) AS once LEFT JOIN state ON ${inPlace} LEFT JOIN touched ON true`,
+         EXISTS (${ownerOf(key, values)}) AS has_owner
+       FROM (VALUES (1)) AS once LEFT JOIN state ON ${hasKey} LEFT JOIN touched ON true`,
       values,
     );
     const { touched_until, ...rest } = found!;
@@ -72,10 +72,10 @@ export class StatesRepository {
   }
 
   /** Undefined if the state exists already or the owner does not. The owner row is locked against deletion. */
-  async insert(place: StatePlace, { payload = {}, expiryMs = null }: StateChange): Promise<StateEntity | undefined> {
-    const values: unknown[] = [...valuesOf(place), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
+  async insertState(key: StateKey, { payload = {}, expiryMs = null }: StateChange): Promise<StateEntity | undefined> {
+    const values: unknown[] = [...valuesOf(key), newId('state'), toJsonb(payload), wholeMs(expiryMs)];
     const [row] = await this.database.query<StateEntity>(
-      `WITH owner AS (${ownerOf(place, values)} ${ownerTableOf(place) ? 'FOR KEY SHARE' : ''})
+      `WITH owner AS (${ownerOf(key, values)} ${ownerTableOf(key) ? 'FOR KEY SHARE' : ''})
        INSERT INTO state (bot_id, type, owner_id, name, id, payload, expiry_ms, expires_at, created_at, updated_at)
        SELECT $1, $2, $3, $4, $5, $6, $7, now() + $7::bigint * interval '1 millisecond', now(), now() FROM owner
        ON CONFLICT DO NOTHING RETURNING *`,
@@ -85,13 +85,13 @@ export class StatesRepository {
   }
 
   /** Undefined if there is no live state, or if its payload is not the expected one (optimistic concurrency). */
-  async update(
-    place: StatePlace,
+  async updateState(
+    key: StateKey,
     { payload, expiryMs }: StateChange,
     expected?: Record<string, unknown>,
   ): Promise<StateEntity | undefined> {
     const values: unknown[] = [
-      ...valuesOf(place),
+      ...valuesOf(key),
       payload && toJsonb(payload),
       expiryMs !== undefined,
       wholeMs(expiryMs),
@@ -102,31 +102,31 @@ export class StatesRepository {
       `UPDATE state SET payload = coalesce($5::jsonb, payload), expiry_ms = ${expiry},
          expires_at = now() + ${expiry} * interval '1 millisecond',
          updated_at = greatest(now(), updated_at + interval '1 millisecond')
-       WHERE ${inPlace} AND ${isAlive} AND ${isExpected} AND EXISTS (${ownerOf(place, values)})
+       WHERE ${hasKey} AND ${isAlive} AND ${isExpected} AND EXISTS (${ownerOf(key, values)})
        RETURNING *`,
       values,
     );
     return row;
   }
 
-  async delete(place: StatePlace): Promise<StateEntity | undefined> {
-    const values = valuesOf(place);
+  async deleteState(key: StateKey): Promise<StateEntity | undefined> {
+    const values = valuesOf(key);
     const [row] = await this.database.query<StateEntity>(
-      `DELETE FROM state WHERE ${inPlace} AND ${isAlive} AND EXISTS (${ownerOf(place, values)}) RETURNING *`,
+      `DELETE FROM state WHERE ${hasKey} AND ${isAlive} AND EXISTS (${ownerOf(key, values)}) RETURNING *`,
       values,
     );
     return row;
   }
 
-  async takeExpired(tx: Sql, place: StatePlace): Promise<StateEntity[]> {
+  async deleteStateIfExpired(tx: Sql, key: StateKey): Promise<StateEntity[]> {
     return tx.query<StateEntity>(
-      `DELETE FROM state WHERE ${inPlace} AND expires_at <= now() RETURNING *`,
-      valuesOf(place),
+      `DELETE FROM state WHERE ${hasKey} AND expires_at <= now() RETURNING *`,
+      valuesOf(key),
     );
   }
 
   /** Deletes the states that expired first, skipping locked rows. Index state_expires. */
-  async takeAllExpired(tx: Sql, limit: number): Promise<StateEntity[]> {
+  async deleteExpiredStates(tx: Sql, limit: number): Promise<StateEntity[]> {
     return tx.query<StateEntity>(
       `WITH expired AS MATERIALIZED (
          SELECT bot_id, type, owner_id, name FROM state WHERE expires_at <= now()
@@ -142,20 +142,20 @@ export class StatesRepository {
 
 type RawFound = StateEntity & { is_expired: boolean | null; has_owner: boolean };
 
-function valuesOf({ botId, type, ownerId, name }: StatePlace): unknown[] {
+function valuesOf({ botId, type, ownerId, name }: StateKey): unknown[] {
   return [botId, type, ownerId, name];
 }
 
-function ownerOf(place: StatePlace, values: unknown[]): string {
-  const table = ownerTableOf(place);
-  const { alias } = place;
+function ownerOf(key: StateKey, values: unknown[]): string {
+  const table = ownerTableOf(key);
+  const { alias } = key;
   if (!table) return 'SELECT 1';
   const isSeen = alias === null ? 'true' : isOf(`$${values.push(alias)}`, 'owner');
   return `SELECT 1 FROM ${table} AS owner WHERE owner.bot_id = $1 AND owner.id = $3 AND ${isSeen}`;
 }
 
 /** Undefined for a bot, its own user and its installations: they exist, since the caller was authenticated for the bot. */
-function ownerTableOf({ type, botId, ownerId }: StatePlace): string | undefined {
+function ownerTableOf({ type, botId, ownerId }: StateKey): string | undefined {
   return type === 'user' && ownerId === botId ? undefined : ownerTables[type];
 }
 

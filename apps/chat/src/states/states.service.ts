@@ -18,14 +18,13 @@ import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
 import { aliasOf } from '../bot-definitions/scope';
 import { declaredState, type DeclaredState, undeclared } from './declared-state';
 import { ExpiredStatesService } from './expired-states.service';
-import { Lanes } from './lanes';
-import { mergedPayload } from './merged-payload';
+import { KeyedMutex } from './keyed-mutex';
 import { type StateEntity, toState } from './state.entity';
-import { type FoundState, type StatePlace, StatesRepository } from './states.repository';
+import { type FoundState, type StateKey, StatesRepository } from './states.repository';
 
-interface Meant {
+interface ResolvedState {
   path: StateName;
-  place: StatePlace;
+  key: StateKey;
   declared: DeclaredState;
 }
 
@@ -36,7 +35,7 @@ const waitMs = 5_000;
 @Injectable()
 export class StatesService implements BeforeApplicationShutdown {
   private readonly checker = new SchemaChecker();
-  private readonly lanes = new Lanes();
+  private readonly mutex = new KeyedMutex();
 
   constructor(
     private readonly states: StatesRepository,
@@ -49,33 +48,33 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   async get(caller: BotCaller, path: StateName): Promise<ReadStateReply> {
-    const { place } = await this.meant(caller, path);
-    const row = ownedIn(await this.states.findAndTouch(place), path);
+    const { key } = await this.resolve(caller, path);
+    const row = ownedIn(await this.states.findStateAndRenewExpiry(key), path);
     if (!row) throw nothingStored(path);
     return { ...reply(caller, row), meta: { cached: false } };
   }
 
   async set(caller: BotCaller, input: SetState): Promise<StateReply> {
-    const meant = await this.meant(caller, input);
+    const state = await this.resolve(caller, input);
     const { payload, expiry } = input;
-    if (payload === null) return this.delete(caller, meant);
-    await this.check(meant, payload);
-    const row = await this.settle(async () => {
+    if (payload === null) return this.delete(caller, state);
+    await this.check(state, payload);
+    const row = await this.retryOnConflict(async () => {
       const change = { payload, expiryMs: expiry };
-      const updated = await this.states.update(meant.place, change);
-      return updated ?? this.insertUnlessThere(meant, payload, expiry);
+      const updated = await this.states.updateState(state.key, change);
+      return updated ?? this.insertUnlessThere(state, payload, expiry);
     });
     return reply(caller, row);
   }
 
   async getOrSet(caller: BotCaller, input: GetOrSetState): Promise<ReadStateReply> {
-    const meant = await this.meant(caller, input);
+    const state = await this.resolve(caller, input);
     const { payload, expiry } = input;
-    const row = await this.settle(async () => {
-      const stored = ownedIn(await this.states.findAndTouch(meant.place), input);
+    const row = await this.retryOnConflict(async () => {
+      const stored = ownedIn(await this.states.findStateAndRenewExpiry(state.key), input);
       if (stored) return stored;
-      await this.check(meant, payload);
-      return this.insertUnlessThere(meant, payload, expiry);
+      await this.check(state, payload);
+      return this.insertUnlessThere(state, payload, expiry);
     });
     return { ...reply(caller, row), meta: { cached: false } };
   }
@@ -85,19 +84,19 @@ export class StatesService implements BeforeApplicationShutdown {
    * the process, so only other processes can conflict. No database lock is held during schema validation.
    */
   async patch(caller: BotCaller, input: PatchState): Promise<StateReply> {
-    const meant = await this.meant(caller, input);
-    const { place } = meant;
-    const key = JSON.stringify([place.botId, place.type, place.ownerId, place.name]);
+    const state = await this.resolve(caller, input);
+    const { key } = state;
+    const mutexKey = JSON.stringify([key.botId, key.type, key.ownerId, key.name]);
     const merge = async () => {
-      const stored = ownedIn(await this.states.find(place), input);
+      const stored = ownedIn(await this.states.findState(key), input);
       const payload = mergedPayload(stored?.payload ?? {}, input.payload);
-      await this.check(meant, payload);
+      await this.check(state, payload);
       return stored
-        ? this.states.update(place, { payload, expiryMs: input.expiry }, stored.payload)
-        : this.insertUnlessThere(meant, payload, input.expiry);
+        ? this.states.updateState(key, { payload, expiryMs: input.expiry }, stored.payload)
+        : this.insertUnlessThere(state, payload, input.expiry);
     };
-    const row = await this.lanes
-      .run(key, waitMs, () => this.settle(merge))
+    const row = await this.mutex
+      .run(mutexKey, waitMs, () => this.retryOnConflict(merge))
       .catch((error: unknown) => {
         throw (error as Error).name === 'TimeoutError' ? tooMany() : error;
       });
@@ -105,51 +104,51 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   async setExpiry(caller: BotCaller, input: SetStateExpiry): Promise<StateReply> {
-    const { place } = await this.meant(caller, input);
-    const row = await this.states.update(place, { expiryMs: input.expiry });
+    const { key } = await this.resolve(caller, input);
+    const row = await this.states.updateState(key, { expiryMs: input.expiry });
     if (row) return reply(caller, row);
-    ownedIn(await this.states.find(place), input);
+    ownedIn(await this.states.findState(key), input);
     throw nothingStored(input);
   }
 
   /** Idempotent: deleting a state without a value succeeds. */
-  private async delete(caller: BotCaller, { place, path }: Meant): Promise<StateReply> {
-    const deleted = await this.states.delete(place);
+  private async delete(caller: BotCaller, { key, path }: ResolvedState): Promise<StateReply> {
+    const deleted = await this.states.deleteState(key);
     if (deleted) return reply(caller, { ...deleted, payload: {} });
-    const found = await this.states.find(place);
+    const found = await this.states.findState(key);
     ownedIn(found, path);
-    if (found.isExpired) await this.expired.remove(place);
-    return reply(caller, neverStored(place));
+    if (found.isExpired) await this.expired.deleteIfExpired(key);
+    return reply(caller, neverStored(key));
   }
 
   /** Resolves the path for the caller. Throws ResourceNotFound if the state is not declared. */
-  private async meant(caller: BotCaller, { type, id, name }: StateName): Promise<Meant> {
+  private async resolve(caller: BotCaller, { type, id, name }: StateName): Promise<ResolvedState> {
     const path = { type, id, name };
     const botId = caller.bot.id;
     if (type === 'bot' && id !== botId) throw notFound('bot', id);
     const declared = await this.botDefinitions.find(botId, (bot) => declaredState(bot, caller, path));
     if (!declared) throw undeclared(await this.botDefinitions.get(botId), caller, path);
     const { ownerId, name: stored } = declared;
-    return { path, declared, place: { botId, alias: aliasOf(caller), type, ownerId, name: stored } };
+    return { path, declared, key: { botId, alias: aliasOf(caller), type, ownerId, name: stored } };
   }
 
   /** Undefined if another request has stored the state, or if an expired one had to be removed first. */
   private async insertUnlessThere(
-    { path, place, declared }: Meant,
+    { path, key, declared }: ResolvedState,
     payload: Record<string, unknown>,
     expiry: number | null | undefined,
   ): Promise<StateEntity | undefined> {
     const expiryMs = expiry === undefined ? declared.expiryMs : expiry;
-    const inserted = await this.states.insert(place, { payload, expiryMs });
+    const inserted = await this.states.insertState(key, { payload, expiryMs });
     if (inserted) return inserted;
-    const found = await this.states.find(place);
+    const found = await this.states.findState(key);
     ownedIn(found, path);
-    if (found.isExpired) await this.expired.remove(place);
+    if (found.isExpired) await this.expired.deleteIfExpired(key);
     return undefined;
   }
 
   /** Retries with random backoff until an attempt has no conflict. */
-  private async settle(attempt: () => Promise<StateEntity | undefined>): Promise<StateEntity> {
+  private async retryOnConflict(attempt: () => Promise<StateEntity | undefined>): Promise<StateEntity> {
     for (let number = 0; number < maxAttempts; number++) {
       const row = await attempt();
       if (row) return row;
@@ -159,7 +158,7 @@ export class StatesService implements BeforeApplicationShutdown {
   }
 
   /** Throws InvalidPayload if the payload is too large and InvalidDataFormat if it does not match the schema. */
-  private async check({ declared: { schema } }: Meant, payload: Record<string, unknown>): Promise<void> {
+  private async check({ declared: { schema } }: ResolvedState, payload: Record<string, unknown>): Promise<void> {
     if (Buffer.byteLength(JSON.stringify(payload)) > maxStateBytes)
       throw new ApiError('InvalidPayload', `payload must be at most ${maxStateBytes} bytes of JSON after merging.`);
     const problem = schema && (await this.checker.firstProblem([{ schema, value: payload, path: 'payload' }]));
@@ -185,7 +184,7 @@ function reply(caller: BotCaller, row: StateEntity): StateReply {
   return { state: toState(caller, row) };
 }
 
-function neverStored({ botId, type, ownerId, name }: StatePlace): StateEntity {
+function neverStored({ botId, type, ownerId, name }: StateKey): StateEntity {
   const now = new Date();
   return {
     bot_id: botId,
@@ -199,4 +198,14 @@ function neverStored({ botId, type, ownerId, name }: StatePlace): StateEntity {
     created_at: now,
     updated_at: now,
   };
+}
+
+/** Shallow merge: `null` removes a key. Safe for keys such as `__proto__`. */
+function mergedPayload(stored: Record<string, unknown>, change: Record<string, unknown>): Record<string, unknown> {
+  const entries = new Map(Object.entries(stored));
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) entries.delete(name);
+    else entries.set(name, value);
+  }
+  return Object.fromEntries(entries);
 }

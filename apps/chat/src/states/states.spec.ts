@@ -619,8 +619,8 @@ describe('bad input', () => {
   ] as const)('rejects a request without %s', async (name, status, type) => {
     const { [name]: _left, ...rest } = headers();
 
-    const answer = await api.send(line('PATCH', await ofNewUser()), { headers: rest, json: { payload: {} } });
+    const reply = await api.send(line('PATCH', await ofNewUser()), { headers: rest, json: { payload: {} } });
 
-    expect([answer.status, answer.json.type]).toEqual([status, type]);
+    expect([reply.status, reply.json.type]).toEqual([status, type]);
   });
 });

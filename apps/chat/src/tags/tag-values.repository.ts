@@ -16,7 +16,7 @@ export class TagValuesRepository {
   constructor(private readonly database: Database) {}
 
   /** Skip scan: one index lookup per distinct value, regardless of the number of rows. Index tag_place. */
-  async list(botId: string, query: ListTagValues): Promise<{ rows: ValueRow[]; nextToken?: string }> {
+  async listTagValues(botId: string, query: ListTagValues): Promise<{ rows: ValueRow[]; nextToken?: string }> {
     const { type, key, nextToken } = query;
     const limit = pageSize(query);
     const boundTo = [botId, type, key];

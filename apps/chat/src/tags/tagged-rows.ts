@@ -1,11 +1,11 @@
 import type { Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
-import { isWithin } from '../lists/span';
+import { isWithin } from '../list-queries/conditions';
 import type { TagKind } from './tags.repository';
 
 type Texts = Record<string, string>;
 
-export interface Wanted {
+export interface TaggedRowsQuery {
   kind: TagKind;
   /** SELECT from the table aliased `as` that ends with its conditions. `$1` is the bot. */
   rows: string;
@@ -17,31 +17,31 @@ export interface Wanted {
   createdWithin?: [number, number];
 }
 
-export interface Source {
+export interface RowSource {
   from: string;
   time: string;
   id: string;
 }
 
 /** Up to this number of rows are sorted in memory; counting the rows of a tag stops here too. */
-export const few = 1_000;
+export const maxSortedRows = 1_000;
 
 /**
  * Rows that have all of the tags. Sorted by creation, it walks the rarest tag until the page is full. Sorted by
  * updates, it sorts the rows of the rarest tag if they are few, and otherwise walks all rows. Appends parameters to
  * `values`. Index tag_place, or tag_of_conversation for messages of one conversation, then the primary key.
  */
-export async function taggedRows(sql: Sql, wanted: Wanted, values: unknown[]): Promise<Source> {
-  const { as, tags, orderBy = 'created_at', createdWithin } = wanted;
+export async function taggedRows(sql: Sql, query: TaggedRowsQuery, values: unknown[]): Promise<RowSource> {
+  const { as, tags, orderBy = 'created_at', createdWithin } = query;
   const own = { time: `${as}.${orderBy}`, id: `${as}.id` };
-  if (!tags || Object.keys(tags).length === 0) return { from: `(${wanted.rows}) ${as}`, ...own };
+  if (!tags || Object.keys(tags).length === 0) return { from: `(${query.rows}) ${as}`, ...own };
   const isWalk = orderBy === 'created_at';
-  const rarest = await rarestOf(sql, values[0] as string, wanted, tags, isWalk);
-  const rows = `${wanted.rows} AND ${as}.tags @> $${values.push(toJsonb(tags))}::jsonb`;
-  if (!isWalk && rarest.count > few) return { from: `(${rows}) ${as}`, ...own };
-  const [column, place] = placeOf(wanted);
+  const rarest = await rarestOf(sql, values[0] as string, query, tags, isWalk);
+  const rows = `${query.rows} AND ${as}.tags @> $${values.push(toJsonb(tags))}::jsonb`;
+  if (!isWalk && rarest.count > maxSortedRows) return { from: `(${rows}) ${as}`, ...own };
+  const [column, columnValue] = leadingColumnOf(query);
   const ids = `SELECT object_id, created_at FROM tag
-    WHERE bot_id = $1 AND ${column} = $${values.push(place)} AND tag_key(name) = tag_key($${values.push(rarest.name)})
+    WHERE bot_id = $1 AND ${column} = $${values.push(columnValue)} AND tag_key(name) = tag_key($${values.push(rarest.name)})
       AND tag_key(value) = tag_key($${values.push(rarest.value)})
       ${createdWithin ? `AND ${isWithin('created_at', createdWithin)}` : ''}`;
   return { from: eachOf(ids, as, rows), ...(isWalk ? { time: 'walk.created_at', id: 'walk.object_id' } : own) };
@@ -56,23 +56,23 @@ export function eachOf(ids: string, as: string, rows: string): string {
 }
 
 /** Leading columns of the tag index; only tags of messages have a conversation. */
-function placeOf({ kind, conversationId }: Wanted): [column: string, value: string] {
+function leadingColumnOf({ kind, conversationId }: TaggedRowsQuery): [column: string, value: string] {
   return conversationId === undefined ? ['kind', kind] : ['conversation_id', conversationId];
 }
 
 /** Counts the rows of each tag up to `few`; ORDER BY makes Postgres use the index. Indexes as in `taggedRows`. */
-async function rarestOf(sql: Sql, botId: string, wanted: Wanted, tags: Texts, isAnyCount: boolean) {
+async function rarestOf(sql: Sql, botId: string, query: TaggedRowsQuery, tags: Texts, isAnyCount: boolean) {
   const [[name, value], ...others] = Object.entries(tags) as [[string, string], ...[string, string][]];
   if (others.length === 0 && isAnyCount) return { name, value, count: 0 };
-  const [column, place] = placeOf(wanted);
+  const [column, columnValue] = leadingColumnOf(query);
   const [rarest] = await sql.query<{ name: string; value: string; count: number }>(
     `SELECT entry.key AS name, entry.value, (
        SELECT count(*)::int FROM (
          SELECT FROM tag WHERE bot_id = $1 AND ${column} = $2
            AND tag_key(tag.name) = tag_key(entry.key) AND tag_key(tag.value) = tag_key(entry.value)
-         ORDER BY created_at, object_id LIMIT ${few + 1}) AS counted) AS count
+         ORDER BY created_at, object_id LIMIT ${maxSortedRows + 1}) AS counted) AS count
      FROM jsonb_each_text($3) AS entry ORDER BY count, entry.key LIMIT 1`,
-    [botId, place, toJsonb(tags)],
+    [botId, columnValue, toJsonb(tags)],
   );
   return rarest!;
 }

@@ -21,10 +21,10 @@ export function tagRowsOf(kind: TagKind, source: string): string {
 
 @Injectable()
 export class TagsRepository {
-  async replace(tx: Sql, kind: TagKind, object: Tagged, before: Texts, after: Texts): Promise<void> {
+  async replaceTags(tx: Sql, kind: TagKind, object: Tagged, before: Texts, after: Texts): Promise<void> {
     const gone = Object.entries(before).filter(([name, value]) => after[name] !== value);
     const come = Object.entries(after).filter(([name, value]) => before[name] !== value);
-    if (gone.length > 0) await this.remove(tx, kind, object, Object.fromEntries(gone));
+    if (gone.length > 0) await this.removeTags(tx, kind, object, Object.fromEntries(gone));
     if (come.length === 0) return;
     await tx.query(
       `INSERT INTO tag (bot_id, kind, name, value, created_at, object_id, conversation_id)
@@ -41,7 +41,7 @@ export class TagsRepository {
   }
 
   /** Index tag_place, by full key. */
-  async remove(tx: Sql, kind: TagKind, object: Tagged, tags: Texts): Promise<void> {
+  async removeTags(tx: Sql, kind: TagKind, object: Tagged, tags: Texts): Promise<void> {
     await tx.query(
       `DELETE FROM tag USING jsonb_each_text($5) AS gone
        WHERE bot_id = $1 AND kind = $2 AND tag_key(tag.name) = tag_key(gone.key) AND tag_key(tag.value) = tag_key(gone.value)
@@ -51,7 +51,7 @@ export class TagsRepository {
   }
 
   /** Deletes all tag rows of many objects of one bot in one statement. Index tag_place. */
-  async removeAll(tx: Sql, kind: TagKind, objects: (Tagged & { tags: Texts })[]): Promise<void> {
+  async removeTagsOfObjects(tx: Sql, kind: TagKind, objects: (Tagged & { tags: Texts })[]): Promise<void> {
     const gone = objects.flatMap(({ id, created_at, tags }) =>
       Object.entries(tags).map(([name, value]) => ({ name, value, created_at, object_id: id })),
     );

@@ -9,7 +9,10 @@ export class TagsService {
   constructor(private readonly values: TagValuesRepository) {}
 
   async listValues(caller: BotCaller, query: ListTagValues): Promise<TagValues> {
-    const { rows, nextToken } = await this.values.list(caller.bot.id, { ...query, key: storedName(caller, query.key) });
+    const { rows, nextToken } = await this.values.listTagValues(caller.bot.id, {
+      ...query,
+      key: storedName(caller, query.key),
+    });
     return { tags: rows.map(({ value }) => ({ value })), meta: { nextToken } };
   }
 }

@@ -106,9 +106,9 @@ it('returns 503 with retry-after for x-user-id while the chat service is not ava
   const headers = { authorization: `Bearer ${token}`, 'x-bot-id': bot.id };
 
   try {
-    const answer = await alone.send('GET /v1/tables', { headers: { ...headers, 'x-user-id': 'user_x' } });
+    const reply = await alone.send('GET /v1/tables', { headers: { ...headers, 'x-user-id': 'user_x' } });
 
-    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
+    expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': expect.any(String) } });
   } finally {
     await alone.stop();
   }

@@ -20,15 +20,15 @@ describe("the bot's own user", () => {
   it('exists once for the bot and its installations, under concurrency', async () => {
     const { id, client, asTeam } = bot;
 
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 20 }, (_, n) => [
         (n % 2 ? client : asTeam).getUser({ id }),
         (n % 2 ? asTeam : client).updateUser({ id, properties: { [`p${n}`]: 'x' } }),
       ]).flat(),
     );
 
-    expect(new Set(answers.map(({ user }) => user.createdAt)).size).toBe(1);
-    expect(answers[0]!.user).toMatchObject({ id, tags: {} });
+    expect(new Set(replies.map(({ user }) => user.createdAt)).size).toBe(1);
+    expect(replies[0]!.user).toMatchObject({ id, tags: {} });
     expect(Object.keys((await client.getUser({ id })).user.properties ?? {})).toHaveLength(20);
     expect(await rows()).toHaveLength(1);
   });

@@ -6,9 +6,9 @@ import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { BoundedReads } from '../lists/bounded-reads';
-import { isWithin } from '../lists/span';
-import { eachOf, type Source, taggedRows } from '../tags/tagged-rows';
+import { BoundedReadsService } from '../list-queries/bounded-reads.service';
+import { isWithin } from '../list-queries/conditions';
+import { eachOf, type RowSource, taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import { UserEntity } from './user.entity';
@@ -26,12 +26,12 @@ const narrowing = 'Filter by a tag that few users have, or sort by the field tha
 export class UsersRepository {
   constructor(
     private readonly database: Database,
-    private readonly bounded: BoundedReads,
+    private readonly bounded: BoundedReadsService,
     @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
   ) {}
 
   /** Throws a unique violation for a duplicate foreign id. */
-  async insert(user: NewUser, sql: Sql = this.database): Promise<UserEntity> {
+  async insertUser(user: NewUser, sql: Sql = this.database): Promise<UserEntity> {
     const id = newId('user');
     const [row] = await sql.query<UserEntity>(
       `WITH made AS (
@@ -58,16 +58,16 @@ export class UsersRepository {
   }
 
   /** Creates the bot's own user on first read. Index: the primary key. */
-  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserEntity | undefined> {
+  async findUserById({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<UserEntity | undefined> {
     const find = async () =>
       (await sql.query<UserEntity>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3`, [botId, alias, id]))[0];
     const row = await find();
     if (row || id !== botId) return row;
-    await this.addBot(botId, sql);
+    await this.insertBotUser(botId, sql);
     return find();
   }
 
-  async exists(botId: string, id: string): Promise<boolean> {
+  async userExists(botId: string, id: string): Promise<boolean> {
     if (id === botId) return true;
     return this.users.existsBy({ bot_id: botId, id });
   }
@@ -76,7 +76,7 @@ export class UsersRepository {
    * Own user of the bot if it has all of these tags, otherwise the oldest user with them. Indexes: the primary key,
    * tag_place.
    */
-  async findTagged(
+  async findOldestUserByTags(
     { botId, alias }: Scope,
     tags: Record<string, string>,
     sql: Sql = this.database,
@@ -92,8 +92,8 @@ export class UsersRepository {
     return row;
   }
 
-  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserEntity | undefined> {
-    if (id === botId) await this.addBot(botId, tx);
+  async lockUser(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserEntity | undefined> {
+    if (id === botId) await this.insertBotUser(botId, tx);
     const [row] = await tx.query<UserEntity>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR NO KEY UPDATE`, [
       botId,
       alias,
@@ -103,7 +103,7 @@ export class UsersRepository {
   }
 
   /** Exclusive row lock: the user cannot become a participant meanwhile. */
-  async lockToDelete(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserEntity | undefined> {
+  async lockUserToDelete(tx: Sql, { botId, alias }: Scope, id: string): Promise<UserEntity | undefined> {
     const [row] = await tx.query<UserEntity>(`SELECT * FROM "user" WHERE ${isSeen} AND id = $3 FOR UPDATE`, [
       botId,
       alias,
@@ -113,13 +113,13 @@ export class UsersRepository {
   }
 
   /** Shared row lock: the user cannot be deleted until the end of the transaction. False if there is no such user. */
-  async keep(tx: Sql, botId: string, id: string): Promise<boolean> {
+  async lockUserAgainstDeletion(tx: Sql, botId: string, id: string): Promise<boolean> {
     const rows = await tx.query('SELECT 1 FROM "user" WHERE bot_id = $1 AND id = $2 FOR KEY SHARE', [botId, id]);
     return rows.length > 0;
   }
 
   /** Requires the row lock. Tag rows are updated separately, by TagsRepository. */
-  async update(tx: Sql, user: UserEntity): Promise<UserEntity> {
+  async updateUser(tx: Sql, user: UserEntity): Promise<UserEntity> {
     const [row] = await tx.query<UserEntity>(
       `UPDATE "user" SET name = $3, picture_url = $4, tags = $5, properties = $6, profile = $7, updated_at = ${touched}
        WHERE bot_id = $1 AND id = $2 RETURNING *`,
@@ -129,9 +129,9 @@ export class UsersRepository {
   }
 
   /** Requires the lock of `lockToDelete`. Also deletes the participants and states of the user; messages remain. */
-  async delete(tx: Sql, { bot_id, id }: UserEntity): Promise<void> {
+  async deleteUser(tx: Sql, { bot_id, id }: UserEntity): Promise<void> {
     await tx.query(
-      `WITH places AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
+      `WITH participants AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
          states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'user' AND owner_id = $2)
        DELETE FROM "user" WHERE bot_id = $1 AND id = $2`,
       [bot_id, id],
@@ -142,7 +142,7 @@ export class UsersRepository {
    * Indexes user_created, user_updated, or their counterparts per integration; with a conversation or tags those of
    * `sourceOf`.
    */
-  async list({ botId, alias }: Scope, query: ListUsers) {
+  async listUsers({ botId, alias }: Scope, query: ListUsers) {
     const { conversationId, tags, afterDate, beforeDate, nextToken } = query;
     const { sortField = 'createdAt', sortDirection = 'desc', rangeField = 'createdAt' } = query;
     const limit = pageSize(query);
@@ -171,7 +171,7 @@ export class UsersRepository {
     return keyset.page(rows, limit, boundTo);
   }
 
-  private async addBot(botId: string, sql: Sql): Promise<void> {
+  private async insertBotUser(botId: string, sql: Sql): Promise<void> {
     await sql.query(
       `INSERT INTO "user" (bot_id, id, tags, properties, created_at, updated_at)
        SELECT $1, $1, '{}', '{}', now(), now()
@@ -184,7 +184,7 @@ export class UsersRepository {
    * `$3` and `$4` are the bounds of the date range. For a conversation all participants are read: index
    * participant_pkey.
    */
-  private async sourceOf(query: ListUsers, scope: string, values: unknown[]): Promise<Source> {
+  private async sourceOf(query: ListUsers, scope: string, values: unknown[]): Promise<RowSource> {
     const { conversationId, tags, sortField = 'createdAt', rangeField = 'createdAt' } = query;
     const orderBy = columns[sortField];
     const rows = `SELECT * FROM "user" u WHERE ${scope} AND ${isWithin(`u.${columns[rangeField]}`, [3, 4])}`;

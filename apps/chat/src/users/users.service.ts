@@ -23,7 +23,7 @@ import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
-import { mergedProperties, mergedTags } from '../tags/merged';
+import { mergedProperties, mergedTags } from '../tags/merged-tags';
 import { TagsRepository } from '../tags/tags.repository';
 import { toUser, type UserEntity } from './user.entity';
 import { UsersRepository } from './users.repository';
@@ -49,7 +49,7 @@ export class UsersService {
   }
 
   async get(caller: BotCaller, { id }: UserId): Promise<UserReply> {
-    const row = await this.users.find(scopeOf(caller), id);
+    const row = await this.users.findUserById(scopeOf(caller), id);
     if (!row) throw notFound('user', id);
     return { user: toUser(caller, row) };
   }
@@ -59,14 +59,15 @@ export class UsersService {
     if (known) return known;
     const alias = await this.aliasFor(caller, input.integrationName);
     const scope = { botId: caller.bot.id, alias };
-    const wanted = storedNames(caller, discriminatingTags(input));
-    const isWanted = Object.keys(wanted).length > 0;
+    const tags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(tags).length > 0;
     // With an idempotency key the result is stored, so this shortcut does not apply.
-    const found = isWanted && caller.idempotencyKey === undefined && (await this.users.findTagged(scope, wanted));
+    const found =
+      isIdentified && caller.idempotencyKey === undefined && (await this.users.findOldestUserByTags(scope, tags));
     if (found) return { user: toUser(caller, found), meta: { created: false } };
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      if (isWanted) await lockTags(tx, ['user', scope.botId, alias], wanted);
-      const other = isWanted && (await this.users.findTagged(scope, wanted, tx));
+      if (isIdentified) await lockTags(tx, ['user', scope.botId, alias], tags);
+      const other = isIdentified && (await this.users.findOldestUserByTags(scope, tags, tx));
       const row = other || (await this.insert(tx, caller, alias, input));
       return { user: toUser(caller, row), meta: { created: !other } };
     });
@@ -74,16 +75,16 @@ export class UsersService {
 
   async list(caller: BotCaller, query: ListUsers): Promise<Users> {
     const tags = query.tags && storedNames(caller, query.tags);
-    const { rows, nextToken } = await this.users.list(scopeOf(caller), { ...query, tags });
+    const { rows, nextToken } = await this.users.listUsers(scopeOf(caller), { ...query, tags });
     return { users: rows.map((row) => toUser(caller, row)), meta: { nextToken } };
   }
 
   async update(caller: BotCaller, { id, ...changes }: UpdateUser): Promise<UserReply> {
     return this.database.transaction(async (tx) => {
-      const before = await this.users.lock(tx, scopeOf(caller), id);
+      const before = await this.users.lockUser(tx, scopeOf(caller), id);
       if (!before) throw notFound('user', id);
-      const after = await this.users.update(tx, changed(before, caller, changes));
-      await this.tags.replace(tx, 'user', after, before.tags, after.tags);
+      const after = await this.users.updateUser(tx, changed(before, caller, changes));
+      await this.tags.replaceTags(tx, 'user', after, before.tags, after.tags);
       return { user: toUser(caller, after) };
     });
   }
@@ -96,17 +97,17 @@ export class UsersService {
       );
     return this.database.transaction(async (tx) => {
       // Lock order, as in message writers: conversations first, then users.
-      await this.signals.addLastOf(tx, caller.bot.id, id);
-      const row = await this.users.lockToDelete(tx, scopeOf(caller), id);
+      await this.signals.addParticipantRemoved(tx, caller.bot.id, id);
+      const row = await this.users.lockUserToDelete(tx, scopeOf(caller), id);
       if (!row) throw notFound('user', id);
-      await this.users.delete(tx, row);
-      await this.tags.remove(tx, 'user', row, row.tags);
+      await this.users.deleteUser(tx, row);
+      await this.tags.removeTags(tx, 'user', row, row.tags);
       return {};
     });
   }
 
   async exists({ botId, userId }: UserOfBot): Promise<Existence> {
-    return { exists: await this.users.exists(botId, userId) };
+    return { exists: await this.users.userExists(botId, userId) };
   }
 
   private insert(
@@ -115,7 +116,7 @@ export class UsersService {
     alias: string | null,
     { tags, properties, attributes, name, pictureUrl }: GetOrCreateUser,
   ): Promise<UserEntity> {
-    return this.users.insert(
+    return this.users.insertUser(
       {
         bot_id: caller.bot.id,
         integration_alias: alias,

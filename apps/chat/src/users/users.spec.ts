@@ -96,11 +96,11 @@ describe('a user', () => {
 
   it('is a participant nowhere after its deletion, even with concurrent joins and messages', async () => {
     const headers = api.headersOf(botId);
-    const newPlaces = (channel: string) =>
+    const newConversations = (channel: string) =>
       Promise.all(
         Array.from({ length: 3 }, async () => (await client.createConversation({ channel, tags: {} })).conversation.id),
       );
-    const places = [...(await newPlaces('channel')), ...(await newPlaces('group'))];
+    const conversationIds = [...(await newConversations('channel')), ...(await newConversations('group'))];
     const join = (id: string, userId: string) =>
       api.send(`POST /v1/chat/conversations/${id}/participants`, { headers, json: { userId } });
     const write = (conversationId: string, userId: string) =>
@@ -113,14 +113,14 @@ describe('a user', () => {
 
     for (let round = 0; round < 20; round++) {
       const userId = (await client.createUser({ tags: {} })).user.id;
-      const [other, ...rest] = places;
-      await Promise.all([join(other!, userId), join(places.at(-1)!, userId)]);
-      const answers = await Promise.all([
+      const [other, ...rest] = conversationIds;
+      await Promise.all([join(other!, userId), join(conversationIds.at(-1)!, userId)]);
+      const replies = await Promise.all([
         ...rest.map((id) => write(id, userId)),
         api.send(`DELETE /v1/chat/users/${userId}`, { headers }),
         ...rest.flatMap((id) => [join(id, userId), write(id, userId), write(other!, userId)]),
       ]);
-      answers.forEach(({ status }) => statuses.add(status));
+      replies.forEach(({ status }) => statuses.add(status));
       deleted.push(userId);
     }
 
@@ -131,7 +131,7 @@ describe('a user', () => {
     for (const { id, count, last } of await api.sql<{ id: string; count: number; last: string }>(
       `SELECT conversation_id AS id, message_count AS count, signal_count::int AS last FROM chat.conversation_clock
        WHERE conversation_id = ANY ($1)`,
-      [places],
+      [conversationIds],
     )) {
       const [found] = await api.sql(
         `SELECT (SELECT count(*)::int FROM chat.message WHERE conversation_id = $1) AS count,
@@ -166,12 +166,12 @@ describe('a user', () => {
 
 describe('getOrCreateUser', () => {
   it('creates one user for concurrent requests', async () => {
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 200 }, () => client.getOrCreateUser({ tags: { phone: '123' }, name: 'Bob' })),
     );
 
-    expect(new Set(answers.map(({ user }) => user.id)).size).toBe(1);
-    expect(answers.filter(({ meta }) => meta.created)).toHaveLength(1);
+    expect(new Set(replies.map(({ user }) => user.id)).size).toBe(1);
+    expect(replies.filter(({ meta }) => meta.created)).toHaveLength(1);
   });
 
   it('compares only the tags in discriminateByTags, and does not update an existing user', async () => {
@@ -184,20 +184,20 @@ describe('getOrCreateUser', () => {
   });
 
   it('always creates a user without discriminating tags', async () => {
-    const answers = await Promise.all([
+    const replies = await Promise.all([
       client.getOrCreateUser({ tags: {} }),
       client.getOrCreateUser({ tags: { a: null } }),
       client.getOrCreateUser({ tags: { mail: 'b' }, discriminateByTags: [] }),
       client.getOrCreateUser({ tags: { mail: 'b' }, discriminateByTags: [] }),
     ]);
 
-    expect(answers.map(({ meta }) => meta.created)).toEqual([true, true, true, true]);
+    expect(replies.map(({ meta }) => meta.created)).toEqual([true, true, true, true]);
   });
 
   it('rejects a discriminating tag without a value', async () => {
-    const answer = await failure(client.getOrCreateUser({ tags: { a: '1' }, discriminateByTags: ['b'] }));
+    const reply = await failure(client.getOrCreateUser({ tags: { a: '1' }, discriminateByTags: ['b'] }));
 
-    expect(answer).toEqual({ type: 'InvalidPayload', message: expect.stringContaining('"b"') });
+    expect(reply).toEqual({ type: 'InvalidPayload', message: expect.stringContaining('"b"') });
   });
 });
 

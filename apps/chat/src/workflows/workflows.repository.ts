@@ -9,9 +9,9 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { BoundedReads } from '../lists/bounded-reads';
-import { givenColumns, toEquality } from '../lists/given-columns';
-import { newestFirst } from '../lists/newest-first';
+import { BoundedReadsService } from '../list-queries/bounded-reads.service';
+import { givenColumns, toEquality } from '../list-queries/conditions';
+import { newestFirst } from '../list-queries/newest-first';
 import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
@@ -32,7 +32,7 @@ export type NewWorkflow = Pick<
   | 'tags'
 > & { timeout_at: Date | null };
 
-export interface WantedWorkflow {
+export interface WorkflowFilter {
   name: string;
   conversation_id?: string;
   user_id?: string;
@@ -48,10 +48,10 @@ const isActive = `status IN ('${activeStatuses.join("', '")}')`;
 export class WorkflowsRepository {
   constructor(
     private readonly database: Database,
-    private readonly bounded: BoundedReads,
+    private readonly bounded: BoundedReadsService,
   ) {}
 
-  async insert(tx: Sql, workflow: NewWorkflow): Promise<WorkflowEntity> {
+  async insertWorkflow(tx: Sql, workflow: NewWorkflow): Promise<WorkflowEntity> {
     const id = newId('wrkflow');
     const [row] = await tx.query<WorkflowEntity>(
       `WITH made AS (
@@ -80,7 +80,11 @@ export class WorkflowsRepository {
     return row!;
   }
 
-  async find({ botId, alias }: Scope, id: string, sql: Sql = this.database): Promise<WorkflowEntity | undefined> {
+  async findWorkflowById(
+    { botId, alias }: Scope,
+    id: string,
+    sql: Sql = this.database,
+  ): Promise<WorkflowEntity | undefined> {
     const [row] = await sql.query<WorkflowEntity>(
       `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3`,
       [botId, alias, id],
@@ -89,8 +93,12 @@ export class WorkflowsRepository {
   }
 
   /** Oldest workflow that matches. Index workflow_name or workflow_active, or tag_place if tags are given. */
-  async findWanted(tx: Sql, { botId, alias }: Scope, wanted: WantedWorkflow): Promise<WorkflowEntity | undefined> {
-    const { tags, group, ...columns } = wanted;
+  async findOldestWorkflow(
+    tx: Sql,
+    { botId, alias }: Scope,
+    filter: WorkflowFilter,
+  ): Promise<WorkflowEntity | undefined> {
+    const { tags, group, ...columns } = filter;
     const values: unknown[] = [botId, alias];
     const conditions = givenColumns(columns, values).map(toEquality);
     if (group)
@@ -101,7 +109,7 @@ export class WorkflowsRepository {
     return row;
   }
 
-  async lock(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowEntity | undefined> {
+  async lockWorkflow(tx: Sql, { botId, alias }: Scope, id: string): Promise<WorkflowEntity | undefined> {
     const [row] = await tx.query<WorkflowEntity>(
       `SELECT * FROM workflow WHERE bot_id = $1 AND ${isOf('$2')} AND id = $3 FOR UPDATE`,
       [botId, alias, id],
@@ -113,7 +121,7 @@ export class WorkflowsRepository {
    * Requires the row lock. Sets `completed_at` when the workflow ends. Tag rows are updated separately, by
    * TagsRepository.
    */
-  async update(tx: Sql, workflow: WorkflowEntity): Promise<WorkflowEntity> {
+  async updateWorkflow(tx: Sql, workflow: WorkflowEntity): Promise<WorkflowEntity> {
     const [row] = await tx.query<WorkflowEntity>(
       `UPDATE workflow SET status = $3, output = $4, user_id = $5, event_id = $6, failure_reason = $7, tags = $8,
          timeout_at = $9, completed_at = CASE WHEN $3 = ANY ($10) THEN coalesce(completed_at, now()) END,
@@ -136,7 +144,7 @@ export class WorkflowsRepository {
   }
 
   /** Requires the row lock. Also deletes the states of the workflow. */
-  async delete(tx: Sql, { bot_id, id }: WorkflowEntity): Promise<void> {
+  async deleteWorkflow(tx: Sql, { bot_id, id }: WorkflowEntity): Promise<void> {
     await tx.query(
       `WITH states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'workflow' AND owner_id = $2)
        DELETE FROM workflow WHERE bot_id = $1 AND id = $2`,
@@ -145,7 +153,7 @@ export class WorkflowsRepository {
   }
 
   /** Ends workflows whose timeout has passed, skipping locked rows. Index workflow_timeout. */
-  async timeOut(tx: Sql, limit: number): Promise<WorkflowEntity[]> {
+  async timeOutWorkflows(tx: Sql, limit: number): Promise<WorkflowEntity[]> {
     return tx.query<WorkflowEntity>(
       `WITH late AS MATERIALIZED (
          SELECT bot_id, id FROM workflow WHERE ${isActive} AND timeout_at <= now()
@@ -190,7 +198,10 @@ export class WorkflowsRepository {
    * Indexes workflow_conversation, workflow_user, workflow_parent, workflow_name, workflow_status, workflow_integration
    * or workflow_created; tag_place if tags are given.
    */
-  async list({ botId, alias }: Scope, query: ListWorkflows): Promise<{ rows: WorkflowEntity[]; nextToken?: string }> {
+  async listWorkflows(
+    { botId, alias }: Scope,
+    query: ListWorkflows,
+  ): Promise<{ rows: WorkflowEntity[]; nextToken?: string }> {
     const { conversationId, userId, parentWorkflowId, name, statuses, tags } = query;
     const columns = {
       integration_alias: alias ?? undefined,

@@ -16,16 +16,14 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { ConversationsRepository } from '../conversations/conversations.repository';
-import { EventsRepository } from '../events/events.repository';
 import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
-import { mergedTags } from '../tags/merged';
+import { mergedTags } from '../tags/merged-tags';
 import { TagsRepository } from '../tags/tags.repository';
-import { UsersRepository } from '../users/users.repository';
 import { EndedWorkflowsService } from './ended-workflows.service';
-import { WorkflowEvents } from './workflow-events';
+import { WorkflowReferencesService } from './workflow-references.service';
+import { WorkflowEventsService } from './workflow-events.service';
 import { hasEnded, toWorkflow, type WorkflowEntity } from './workflow.entity';
 import { WorkflowsRepository } from './workflows.repository';
 
@@ -35,11 +33,9 @@ export class WorkflowsService {
     private readonly database: Database,
     private readonly idempotency: Idempotency,
     private readonly workflows: WorkflowsRepository,
-    private readonly conversations: ConversationsRepository,
-    private readonly users: UsersRepository,
-    private readonly events: EventsRepository,
     private readonly tags: TagsRepository,
-    private readonly told: WorkflowEvents,
+    private readonly references: WorkflowReferencesService,
+    private readonly events: WorkflowEventsService,
     private readonly ended: EndedWorkflowsService,
   ) {}
 
@@ -53,8 +49,8 @@ export class WorkflowsService {
     const scope = scopeOf(caller);
     const { name, conversationId, userId, parentWorkflowId, discriminateByTags, discriminateByStatusGroup } = input;
     const tags = storedNames(caller, discriminatingTags({ tags: input.tags ?? {}, discriminateByTags }));
-    const isWanted = Object.keys(tags).length > 0 || discriminateByStatusGroup !== undefined;
-    const wanted = {
+    const isFiltered = Object.keys(tags).length > 0 || discriminateByStatusGroup !== undefined;
+    const filter = {
       name,
       conversation_id: conversationId,
       user_id: userId,
@@ -63,22 +59,22 @@ export class WorkflowsService {
       group: discriminateByStatusGroup,
     };
     return this.idempotency.run(caller, workflows.getOrCreate, input, async (tx) => {
-      if (isWanted) await lockTags(tx, ['workflow', scope.botId, scope.alias, name], tags);
-      const found = isWanted ? await this.workflows.findWanted(tx, scope, wanted) : undefined;
+      if (isFiltered) await lockTags(tx, ['workflow', scope.botId, scope.alias, name], tags);
+      const found = isFiltered ? await this.workflows.findOldestWorkflow(tx, scope, filter) : undefined;
       const row = found ?? (await this.insert(tx, caller, input));
       return { workflow: toWorkflow(caller, row), meta: { created: !found } };
     });
   }
 
   async get(caller: BotCaller, { id }: WorkflowId): Promise<WorkflowReply> {
-    const row = await this.workflows.find(scopeOf(caller), id);
+    const row = await this.workflows.findWorkflowById(scopeOf(caller), id);
     if (!row) throw notFound('workflow', id);
     return { workflow: toWorkflow(caller, row) };
   }
 
   async list(caller: BotCaller, query: ListWorkflows): Promise<Workflows> {
     const tags = query.tags && storedNames(caller, query.tags);
-    const { rows, nextToken } = await this.workflows.list(scopeOf(caller), { ...query, tags });
+    const { rows, nextToken } = await this.workflows.listWorkflows(scopeOf(caller), { ...query, tags });
     return { workflows: rows.map((row) => toWorkflow(caller, row)), meta: { nextToken } };
   }
 
@@ -88,8 +84,8 @@ export class WorkflowsService {
       const before = await this.lock(tx, caller, id);
       const { status = before.status } = changes;
       if (hasEnded(before)) refuseChanges(before, changes);
-      await this.requireReferences(tx, caller, changes);
-      const after = await this.workflows.update(tx, {
+      await this.references.requireReferences(tx, caller, changes);
+      const after = await this.workflows.updateWorkflow(tx, {
         ...before,
         status,
         output: changes.output ?? before.output,
@@ -99,8 +95,8 @@ export class WorkflowsService {
         timeout_at: hasEnded(before) ? before.timeout_at : (futureTime(changes.timeoutAt) ?? before.timeout_at),
         tags: changes.tags ? mergedTags(before.tags, storedNames(caller, changes.tags), maxTags) : before.tags,
       });
-      await this.tags.replace(tx, 'workflow', after, before.tags, after.tags);
-      if (hasEnded(after) && !hasEnded(before)) await this.ended.settle(tx, after);
+      await this.tags.replaceTags(tx, 'workflow', after, before.tags, after.tags);
+      if (hasEnded(after) && !hasEnded(before)) await this.ended.followUp(tx, after);
       return { workflow: toWorkflow(caller, after) };
     });
   }
@@ -108,17 +104,17 @@ export class WorkflowsService {
   async delete(caller: BotCaller, { id }: WorkflowId): Promise<object> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, caller, id);
-      await this.workflows.delete(tx, row);
-      await this.tags.remove(tx, 'workflow', row, row.tags);
-      await this.told.tellParent(tx, 'child_workflow_deleted', row);
+      await this.workflows.deleteWorkflow(tx, row);
+      await this.tags.removeTags(tx, 'workflow', row, row.tags);
+      await this.events.createUpdateOfParent(tx, 'child_workflow_deleted', row);
       if (row.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, row);
       return {};
     });
   }
 
   private async insert(tx: Sql, caller: BotCaller, input: CreateWorkflow): Promise<WorkflowEntity> {
-    await this.requireReferences(tx, caller, input);
-    const row = await this.workflows.insert(tx, {
+    await this.references.requireReferences(tx, caller, input);
+    const row = await this.workflows.insertWorkflow(tx, {
       bot_id: caller.bot.id,
       name: input.name,
       status: input.status,
@@ -132,39 +128,12 @@ export class WorkflowsService {
       timeout_at: futureTime(input.timeoutAt) ?? null,
     });
     if (row.conversation_id !== null) await this.workflows.makeCurrent(tx, row);
-    if (row.status === 'pending') await this.told.tell(tx, 'workflow_started', row);
+    if (row.status === 'pending') await this.events.createUpdate(tx, 'workflow_started', row);
     return row;
   }
 
-  /**
-   * Throws ReferenceNotFound for objects that the caller cannot access, and InvalidPayload for status in_progress
-   * without eventId.
-   */
-  private async requireReferences(
-    tx: Sql,
-    caller: BotCaller,
-    input: Partial<Pick<CreateWorkflow, 'conversationId' | 'userId' | 'parentWorkflowId' | 'eventId'>> & {
-      status?: string;
-    },
-  ): Promise<void> {
-    const { status, conversationId, userId, parentWorkflowId, eventId } = input;
-    if (status === 'in_progress' && eventId === undefined)
-      throw new ApiError('InvalidPayload', 'eventId is required when status is in_progress.');
-    const scope = scopeOf(caller);
-    const references = [
-      { field: 'conversationId', id: conversationId, in: this.conversations, kind: 'a conversation' },
-      { field: 'userId', id: userId, in: this.users, kind: 'a user' },
-      { field: 'parentWorkflowId', id: parentWorkflowId, in: this.workflows, kind: 'a workflow' },
-      { field: 'eventId', id: eventId, in: this.events, kind: 'an event' },
-    ];
-    for (const { field, id, in: repository, kind } of references) {
-      if (id !== undefined && !(await repository.find(scope, id, tx)))
-        throw new ApiError('ReferenceNotFound', `${field} "${id}" is not ${kind} of this bot.`);
-    }
-  }
-
   private async lock(tx: Sql, caller: BotCaller, id: string): Promise<WorkflowEntity> {
-    const row = await this.workflows.lock(tx, scopeOf(caller), id);
+    const row = await this.workflows.lockWorkflow(tx, scopeOf(caller), id);
     if (!row) throw notFound('workflow', id);
     return row;
   }

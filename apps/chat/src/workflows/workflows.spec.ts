@@ -44,7 +44,7 @@ const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 const letTimeOut = (id: string) =>
   api.sql(`UPDATE chat.workflow SET timeout_at = now() - interval '1 second' WHERE id = $1`, [id]);
 
-interface Told {
+interface WorkflowUpdate {
   type: string;
   workflow: Workflow;
   conversation?: { id: string };
@@ -52,8 +52,8 @@ interface Told {
   childWorkflow?: Workflow;
 }
 
-async function told(id: string): Promise<Told[]> {
-  const events = await api.sql<{ payload: Told; status: string; type: string }>(
+async function updatesOf(id: string): Promise<WorkflowUpdate[]> {
+  const events = await api.sql<{ payload: WorkflowUpdate; status: string; type: string }>(
     'SELECT * FROM chat.event WHERE workflow_id = $1 ORDER BY id',
     [id],
   );
@@ -105,7 +105,7 @@ describe('createWorkflow', () => {
 
     const workflow = await newWorkflow({ status: 'pending', userId: user.id, conversationId: conversation.id });
 
-    expect(await told(workflow.id)).toEqual([
+    expect(await updatesOf(workflow.id)).toEqual([
       {
         type: 'workflow_started',
         workflow,
@@ -118,7 +118,7 @@ describe('createWorkflow', () => {
   it.each(['listening', 'in_progress'] as const)('sends no event for status %s', async (status) => {
     const workflow = await newWorkflow({ status, eventId });
 
-    expect([workflow.status, await told(workflow.id)]).toEqual([status, []]);
+    expect([workflow.status, await updatesOf(workflow.id)]).toEqual([status, []]);
   });
 
   it.each<[keyof Options, string]>([
@@ -158,12 +158,12 @@ describe('createWorkflow', () => {
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, /^timeoutAt must be a time in the future\.$/],
     [{ timeoutAt: '9999-12-31T23:00:00-05:00' }, /^timeoutAt must be before the year 10000 in UTC\.$/],
   ])('refuses %j', async (wrong, message) => {
-    const answer = await api.send('POST /v1/chat/workflows', {
+    const reply = await api.send('POST /v1/chat/workflows', {
       headers: api.headersOf(botId),
       json: { name: 'checkout', status: 'pending', ...wrong },
     });
 
-    expect([answer.status, answer.json.type, answer.json.message]).toEqual([
+    expect([reply.status, reply.json.type, reply.json.message]).toEqual([
       400,
       'InvalidPayload',
       expect.stringMatching(message),
@@ -182,7 +182,7 @@ describe('createWorkflow', () => {
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(second.json).toEqual(first.json);
     expect((await client.listWorkflows({ name })).workflows).toHaveLength(1);
-    expect(await told(first.json.workflow.id)).toHaveLength(1);
+    expect(await updatesOf(first.json.workflow.id)).toHaveLength(1);
   });
 });
 
@@ -283,7 +283,7 @@ describe('updateWorkflow', () => {
 
     expect(ended).toMatchObject({ status, failureReason: 'out of cups', completedAt: expect.any(String) });
     expect(again.completedAt).toBe(ended.completedAt);
-    expect(await told(parent.id)).toEqual([
+    expect(await updatesOf(parent.id)).toEqual([
       { type: 'child_workflow_finished', workflow: parent, childWorkflow: ended },
     ]);
   });
@@ -334,7 +334,7 @@ describe('a workflow', () => {
     await letTimeOut(workflow.id);
 
     const [, timedout] = await waitFor(
-      () => told(workflow.id),
+      () => updatesOf(workflow.id),
       (events) => events.length > 1,
     );
 
@@ -350,7 +350,7 @@ describe('a workflow', () => {
     await letTimeOut(id);
 
     await waitFor(
-      () => told(id),
+      () => updatesOf(id),
       (events) => events.length > 0,
     );
 
@@ -377,7 +377,9 @@ describe('a workflow', () => {
 
     expect(await client.deleteWorkflow({ id: child.id })).toEqual({});
 
-    expect(await told(parent.id)).toEqual([{ type: 'child_workflow_deleted', workflow: parent, childWorkflow: child }]);
+    expect(await updatesOf(parent.id)).toEqual([
+      { type: 'child_workflow_deleted', workflow: parent, childWorkflow: child },
+    ]);
     expect(await api.sql('SELECT 1 FROM chat.tag WHERE object_id = $1', [child.id])).toEqual([]);
     expect(await failure(client.deleteWorkflow({ id: child.id }))).toMatchObject({ type: 'ResourceNotFound' });
   });
@@ -389,7 +391,7 @@ describe('a workflow', () => {
 
     await end(child.id);
 
-    expect(await told(parent.id)).toEqual([]);
+    expect(await updatesOf(parent.id)).toEqual([]);
   });
 });
 
@@ -402,13 +404,13 @@ describe('the timeout of a workflow', () => {
     await letTimeOut(id);
 
     const own = await waitFor(
-      () => told(id),
+      () => updatesOf(id),
       (events) => events.length > 0,
     );
     const { workflow } = await client.getWorkflow({ id });
     expect(workflow).toMatchObject({ status: 'timedout', completedAt: expect.any(String) });
     expect(own).toMatchObject([{ type: 'workflow_timedout', workflow, conversation: { id: conversation.id } }]);
-    expect(await told(parent.id)).toMatchObject([{ type: 'child_workflow_finished', childWorkflow: workflow }]);
+    expect(await updatesOf(parent.id)).toMatchObject([{ type: 'child_workflow_finished', childWorkflow: workflow }]);
     expect(await currentOf(conversation.id)).toBeUndefined();
   });
 
@@ -436,12 +438,12 @@ describe('the timeout of a workflow', () => {
 
     await Promise.all([letTimeOut(id), letTimeOut(other.id)]);
     await waitFor(
-      () => told(other.id),
+      () => updatesOf(other.id),
       (events) => events.length > 0,
     );
 
     expect((await client.getWorkflow({ id })).workflow.status).toBe('completed');
-    expect(await told(id)).toEqual([]);
+    expect(await updatesOf(id)).toEqual([]);
   });
 });
 
@@ -476,9 +478,9 @@ describe('the current workflow of a conversation', () => {
 });
 
 describe('getOrCreateWorkflow', () => {
-  type Wanted = Partial<Parameters<Client['getOrCreateWorkflow']>[0]>;
-  const getOrCreate = (wanted: Wanted) =>
-    client.getOrCreateWorkflow({ name: 'checkout', status: 'pending', ...wanted });
+  type Filter = Partial<Parameters<Client['getOrCreateWorkflow']>[0]>;
+  const getOrCreate = (filter: Filter) =>
+    client.getOrCreateWorkflow({ name: 'checkout', status: 'pending', ...filter });
 
   it('creates one workflow for concurrent requests', async () => {
     const tags = { key: randomUUID() };
@@ -487,7 +489,7 @@ describe('getOrCreateWorkflow', () => {
 
     expect(new Set(replies.map(({ workflow }) => workflow.id)).size).toBe(1);
     expect(replies.filter(({ meta }) => meta.created)).toHaveLength(1);
-    expect(await told(replies[0]!.workflow.id)).toHaveLength(1);
+    expect(await updatesOf(replies[0]!.workflow.id)).toHaveLength(1);
   });
 
   it('compares the name and the tags in discriminateByTags', async () => {

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { ChatConversationsModule } from './chat-conversations.module';
+import { ChatEventsModule } from './chat-events.module';
+import { ChatMessagesModule } from './chat-messages.module';
+import { ChatParticipantsModule } from './chat-participants.module';
+import { ChatPrincipalsModule } from './chat-principals.module';
+import { ChatUsersModule } from './chat-users.module';
+
+/** Public API of the native chat for end users. */
+@Module({
+  imports: [
+    ChatPrincipalsModule,
+    ChatUsersModule,
+    ChatConversationsModule,
+    ChatParticipantsModule,
+    ChatMessagesModule,
+    ChatEventsModule,
+  ],
+})
+export class ChatApiModule {}

@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { EventRetentionRepository } from './event-retention.repository';
+import { EventsController } from './events.controller';
+import { EventsRepository } from './events.repository';
+import { EventsService } from './events.service';
+import { MessagePayloadsRepository } from './message-payloads.repository';
+import { MessagePayloadsService } from './message-payloads.service';
+
+@Module({
+  imports: [ListQueriesModule],
+  controllers: [EventsController],
+  providers: [
+    EventsService,
+    EventsRepository,
+    EventRetentionRepository,
+    MessagePayloadsService,
+    MessagePayloadsRepository,
+  ],
+  exports: [EventsService, EventsRepository, EventRetentionRepository],
+})
+export class EventsModule {}

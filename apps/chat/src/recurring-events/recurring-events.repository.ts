@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Sql } from '@parley/persistence/database';
+import type { RecurringEventEntity } from './recurring-event.entity';
+import { msUntilNextDue } from '../events/ms-until-next-due';
+
+export type DueRecurringEvent = Omit<RecurringEventEntity, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
+
+type RescheduledEvent = Pick<RecurringEventEntity, 'bot_id' | 'name' | 'next_at' | 'period_seconds'>;
+
+@Injectable()
+export class RecurringEventsRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Stores the revision and locks it for the bot. Returns the time of the database; undefined if this or a newer
+   * revision was stored before.
+   */
+  async storeNewerRevision(tx: Sql, botId: string, revision: number): Promise<Date | undefined> {
+    const [row] = await tx.query<{ now: Date }>(
+      `INSERT INTO recurring_revision (bot_id, revision) VALUES ($1, $2)
+       ON CONFLICT (bot_id) DO UPDATE SET revision = excluded.revision
+       WHERE recurring_revision.revision < excluded.revision RETURNING now()`,
+      [botId, revision],
+    );
+    return row?.now;
+  }
+
+  /** Replaces the recurring events of the bot. An event with an unchanged cron expression keeps its next time. */
+  async replaceRecurringEvents(tx: Sql, botId: string, events: RecurringEventEntity[]): Promise<void> {
+    const names = events.map(({ name }) => name);
+    await tx.query('DELETE FROM recurring_event WHERE bot_id = $1 AND name <> ALL ($2::text[])', [botId, names]);
+    await tx.query(
+      `INSERT INTO recurring_event AS kept (bot_id, name, type, payload, cron, next_at, period_seconds)
+       SELECT bot_id, name, type, payload, cron, next_at, period_seconds
+       FROM jsonb_populate_recordset(NULL::recurring_event, $1)
+       ON CONFLICT (bot_id, name) DO UPDATE SET type = excluded.type, payload = excluded.payload, cron = excluded.cron,
+         next_at = CASE WHEN kept.cron = excluded.cron THEN kept.next_at ELSE excluded.next_at END,
+         period_seconds = CASE WHEN kept.cron = excluded.cron THEN kept.period_seconds ELSE excluded.period_seconds END`,
+      [JSON.stringify(events)],
+    );
+  }
+
+  /** Claims at most `limit` due events of bots that are not deleted, skipping locked rows. Index recurring_event_due. */
+  async claimDueRecurringEvents(tx: Sql, limit: number): Promise<DueRecurringEvent[]> {
+    return tx.query<DueRecurringEvent>(
+      `SELECT bot_id, name, type, payload, cron, next_at, now() FROM recurring_event due
+       WHERE next_at <= now() AND NOT EXISTS (SELECT FROM dropped_bot WHERE dropped_bot.bot_id = due.bot_id)
+       ORDER BY next_at LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      [limit],
+    );
+  }
+
+  /**
+   * Events whose next time is further away than when it was computed: the clock went back. Index
+   * recurring_event_computed.
+   */
+  async claimRecurringEventsTooFarAhead(
+    tx: Sql,
+    limit: number,
+  ): Promise<(Pick<RecurringEventEntity, 'bot_id' | 'name' | 'cron'> & { now: Date })[]> {
+    return tx.query(
+      `SELECT bot_id, name, cron, now() FROM recurring_event
+       WHERE next_at IS NOT NULL AND next_at AT TIME ZONE 'UTC' - period_seconds * interval '1 second' > now() AT TIME ZONE 'UTC'
+       LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      [limit],
+    );
+  }
+
+  async rescheduleRecurringEvents(tx: Sql, events: RescheduledEvent[]): Promise<void> {
+    await tx.query(
+      `UPDATE recurring_event SET next_at = fresh.next_at, period_seconds = fresh.period_seconds
+       FROM jsonb_populate_recordset(NULL::recurring_event, $1) AS fresh
+       WHERE recurring_event.bot_id = fresh.bot_id AND recurring_event.name = fresh.name`,
+      [JSON.stringify(events)],
+    );
+  }
+
+  /** Index recurring_event_due. */
+  msUntilNextRecurringEvent(withinMs: number): Promise<number | undefined> {
+    return msUntilNextDue(this.database, { table: 'recurring_event', column: 'next_at' }, withinMs);
+  }
+}

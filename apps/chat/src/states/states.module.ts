@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
+import { EventsModule } from '../events/events.module';
+import { ExpiredStatesService } from './expired-states.service';
+import { StatesController } from './states.controller';
+import { StatesRepository } from './states.repository';
+import { StatesService } from './states.service';
+
+@Module({
+  imports: [BotDefinitionsModule, EventsModule],
+  controllers: [StatesController],
+  providers: [StatesService, StatesRepository, ExpiredStatesService],
+  exports: [ExpiredStatesService],
+})
+export class StatesModule {}

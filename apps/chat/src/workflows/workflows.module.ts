@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { ConversationsModule } from '../conversations/conversations.module';
+import { EventsModule } from '../events/events.module';
+import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { TagsModule } from '../tags/tags.module';
+import { UsersModule } from '../users/users.module';
+import { EndedWorkflowsService } from './ended-workflows.service';
+import { WorkflowEventsService } from './workflow-events.service';
+import { WorkflowReferencesService } from './workflow-references.service';
+import { WorkflowsController } from './workflows.controller';
+import { WorkflowsRepository } from './workflows.repository';
+import { WorkflowsService } from './workflows.service';
+
+@Module({
+  imports: [ConversationsModule, EventsModule, ListQueriesModule, TagsModule, UsersModule],
+  controllers: [WorkflowsController],
+  providers: [
+    WorkflowsService,
+    WorkflowsRepository,
+    WorkflowEventsService,
+    WorkflowReferencesService,
+    EndedWorkflowsService,
+  ],
+  exports: [EndedWorkflowsService],
+})
+export class WorkflowsModule {}
