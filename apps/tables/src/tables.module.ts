@@ -11,10 +11,10 @@ import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity
 import type { ServiceSchema } from '@parley/persistence/service-schema';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
-import { CellComputer } from './computed/cell-computer';
-import { ComputeService } from './computed/compute.service';
-import { Sandbox } from './computed/sandbox/sandbox';
-import { StaleRowsRepository } from './computed/stale-rows.repository';
+import { CellComputerService } from './computed-columns/cell-computer.service';
+import { RowComputerService } from './computed-columns/row-computer.service';
+import { SandboxService } from './sandbox/sandbox.service';
+import { StaleRowsRepository } from './computed-columns/stale-rows.repository';
 import { TablesConfig } from './config';
 import { DeletedBotEntity } from './erasure/deleted-bot.entity';
 import { DroppedRowsEntity } from './erasure/dropped-rows.entity';
@@ -22,23 +22,23 @@ import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
-import { FindController } from './find/find.controller';
-import { FindRepository } from './find/find.repository';
-import { FindService } from './find/find.service';
-import { BotFiles } from './jobs/bot-files';
-import { DuplicateJob } from './jobs/duplicate-job';
-import { ExportJob } from './jobs/export-job';
-import { ImportJob } from './jobs/import-job';
-import { JobEntity } from './jobs/job.entity';
-import { JobRowsRepository } from './jobs/job-rows.repository';
-import { JobRunner } from './jobs/job-runner';
-import { JobsController } from './jobs/jobs.controller';
-import { JobsRepository } from './jobs/jobs.repository';
-import { JobsService } from './jobs/jobs.service';
-import { SettleRowsJob } from './jobs/settle-rows-job';
+import { QueriesController } from './queries/queries.controller';
+import { QueriesRepository } from './queries/queries.repository';
+import { QueriesService } from './queries/queries.service';
+import { BotFilesClient } from './imports-exports/bot-files.client';
+import { DuplicateJobService } from './tables/duplicate-job.service';
+import { ExportJobService } from './imports-exports/export-job.service';
+import { ImportJobService } from './imports-exports/import-job.service';
+import { JobEntity } from './queues/job.entity';
+import { RowBatchesRepository } from './tables/row-batches.repository';
+import { JobsWorker } from './workers/jobs.worker';
+import { ImportsExportsController } from './imports-exports/imports-exports.controller';
+import { JobsRepository } from './queues/jobs.repository';
+import { ImportsExportsService } from './imports-exports/imports-exports.service';
+import { SettleRowsJobService } from './tables/settle-rows-job.service';
 import { Tables1795392000000 } from './migrations/1795392000000-tables';
-import { InsertQueue } from './rows/insert-queue';
-import { RowEntity } from './rows/row.entity';
+import { InsertQueueService } from './rows/insert-queue.service';
+import { RowEntity } from './tables/row.entity';
 import { RowChangesRepository } from './rows/row-changes.repository';
 import { RowChangesService } from './rows/row-changes.service';
 import { RowDeletionsRepository } from './rows/row-deletions.repository';
@@ -46,23 +46,23 @@ import { RowDeletionsService } from './rows/row-deletions.service';
 import { RowsController } from './rows/rows.controller';
 import { RowsRepository } from './rows/rows.repository';
 import { RowsService } from './rows/rows.service';
-import { WrittenRows } from './rows/written-rows';
+import { WrittenRowsService } from './rows/written-rows.service';
 import { DroppedPointEntity } from './search/dropped-point.entity';
 import { ReindexController } from './search/reindex.controller';
 import { ReindexService } from './search/reindex.service';
 import { RowIndexService } from './search/row-index.service';
-import { RowPoints } from './search/row-points';
-import { RowSearch } from './search/row-search';
+import { RowPointsService } from './search/row-points.service';
+import { RowSearchService } from './queries/row-search.service';
 import { UnindexedRowsRepository } from './search/unindexed-rows.repository';
 import { TableEntity } from './tables/table.entity';
-import { TableCatalog } from './tables/table-catalog';
+import { TableCache } from './tables/table.cache';
 import { TableRowsRepository } from './tables/table-rows.repository';
 import { TableStateEntity } from './tables/table-state.entity';
 import { TablesController } from './tables/tables.controller';
 import { TablesRepository } from './tables/tables.repository';
 import { TablesService } from './tables/tables.service';
-import { TableWorkEntity } from './work/table-work.entity';
-import { WorkRepository } from './work/work.repository';
+import { TableWorkEntity } from './queues/table-work.entity';
+import { TableWorkRepository } from './queues/table-work.repository';
 
 export const tablesDatabase: ServiceSchema = {
   schema: 'tables',
@@ -103,8 +103,8 @@ export class TablesModule {
       controllers: [
         TablesController,
         RowsController,
-        FindController,
-        JobsController,
+        QueriesController,
+        ImportsExportsController,
         ErasureController,
         ReindexController,
         deadLettersController(tables.deadLetters),
@@ -112,42 +112,42 @@ export class TablesModule {
       ],
       providers: [
         { provide: TablesConfig, useValue: config },
-        BotFiles,
-        CellComputer,
+        BotFilesClient,
+        CellComputerService,
         { provide: Completions, useValue: new Completions(config) },
-        ComputeService,
-        DuplicateJob,
+        RowComputerService,
+        DuplicateJobService,
         ErasureRepository,
         ErasureService,
-        ExportJob,
-        FindRepository,
-        FindService,
-        ImportJob,
-        InsertQueue,
-        JobRowsRepository,
-        JobRunner,
+        ExportJobService,
+        QueriesRepository,
+        QueriesService,
+        ImportJobService,
+        InsertQueueService,
+        RowBatchesRepository,
+        JobsWorker,
         JobsRepository,
-        JobsService,
+        ImportsExportsService,
         ReindexService,
         RowChangesRepository,
         RowChangesService,
         RowDeletionsRepository,
         RowDeletionsService,
         RowIndexService,
-        RowPoints,
-        RowSearch,
+        RowPointsService,
+        RowSearchService,
         RowsRepository,
         RowsService,
-        Sandbox,
-        SettleRowsJob,
+        SandboxService,
+        SettleRowsJobService,
         StaleRowsRepository,
-        TableCatalog,
+        TableCache,
         TableRowsRepository,
         TablesRepository,
         TablesService,
         UnindexedRowsRepository,
-        WorkRepository,
-        WrittenRows,
+        TableWorkRepository,
+        WrittenRowsService,
       ],
     };
   }

@@ -16,6 +16,6 @@ export class EraseBotHandler {
   @Consumes(eraseBotInTables)
   async handle({ botId }: BotDeleted): Promise<void> {
     await this.erasure.dropBot(botId);
-    while ((await this.erasure.deleteAnswers(botId, answersAtOnce)) > 0);
+    while ((await this.erasure.deleteIdempotencyKeys(botId, answersAtOnce)) > 0);
   }
 }

@@ -12,7 +12,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { isUUID } from 'class-validator';
 import { TablesConfig } from '../config';
-import { RowPoints } from '../search/row-points';
+import { RowPointsService } from '../search/row-points.service';
 import { ErasureRepository } from './erasure.repository';
 
 const numbersAtOnce = 20;
@@ -27,7 +27,7 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
 
   constructor(
     private readonly erasure: ErasureRepository,
-    private readonly points: RowPoints,
+    private readonly points: RowPointsService,
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs, workLeaseMs }: TablesConfig,
   ) {
@@ -49,11 +49,11 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
 
   async countLeftovers({ botId }: CountTableLeftovers): Promise<TableLeftovers> {
     if (!isUUID(botId)) throw notFound('bot', botId);
-    return this.erasure.count(botId);
+    return this.erasure.countLeftovers(botId);
   }
 
   private async sweep(): Promise<boolean> {
-    const numbers = await this.erasure.take(numbersAtOnce);
+    const numbers = await this.erasure.takeDroppedNumbers(numbersAtOnce);
     for (const number of numbers) await this.erase(number);
     return numbers.length === numbersAtOnce;
   }
@@ -66,7 +66,7 @@ export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, 
       // A worker may still write points of the table. It finds the table gone and ends; the number is due again.
       if (await this.erasure.isWorkedOn(number, this.leaseMs)) return;
       await this.points.drop(number);
-      if (await this.erasure.forget(number)) return;
+      if (await this.erasure.deleteEmptied(number)) return;
     }
   }
 }

@@ -1,12 +1,12 @@
 import { maxRowId } from '@parley/contracts/tables/rows';
 import type { TableColumn } from '../tables/table.entity';
-import type { KnownTable } from '../tables/table-catalog';
+import type { CachedTable } from '../tables/table.cache';
 import { checkRows } from './checked-rows';
-import type { Remarks } from './remarks';
+import type { RowProblems } from './row-problems';
 
 export interface Change {
   /** Position in the request, from 0. */
-  place: number;
+  position: number;
   /** Not validated yet: `eachIdOnce` checks it. */
   id?: number;
   /** Values by column key; null removes the value. */
@@ -14,25 +14,25 @@ export interface Change {
 }
 
 export async function checkChanges(
-  table: KnownTable,
+  table: CachedTable,
   rows: Record<string, unknown>[],
-  remarks: Remarks,
+  remarks: RowProblems,
 ): Promise<Change[]> {
   const checked = await checkRows(rows, (row) => table.validator.checkChange(row), remarks);
   return checked.map(({ place, data }) => ({ place, id: (rows[place]!.id ?? undefined) as number | undefined, data }));
 }
 
-export function withId(changes: Change[], remarks: Remarks): Change[] {
-  return changes.filter(({ id, place }) => {
+export function withId(changes: Change[], remarks: RowProblems): Change[] {
+  return changes.filter(({ id, position: place }) => {
     if (id === undefined) remarks.refuse(place, 'id is needed to find the row');
     return id !== undefined;
   });
 }
 
 /** Refuses invalid and repeated ids; changes without an id pass. */
-export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
+export function eachIdOnce(changes: Change[], remarks: RowProblems): Change[] {
   const seen = new Set<number>();
-  return changes.filter(({ id, place }) => {
+  return changes.filter(({ id, position: place }) => {
     if (id === undefined) return true;
     const isId = Number.isInteger(id) && id > 0 && id <= maxRowId;
     const isFirst = isId && !seen.has(id);
@@ -47,9 +47,9 @@ export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
  * Returns the first change for each value in the column. Refuses later changes of the value, and changes without a
  * value.
  */
-export function firstOfEach(changes: Change[], { name, key }: TableColumn, remarks: Remarks): Change[] {
+export function firstOfEach(changes: Change[], { name, key }: TableColumn, remarks: RowProblems): Change[] {
   const seen = new Set<string>();
-  return changes.filter(({ id, place, data }) => {
+  return changes.filter(({ id, position: place, data }) => {
     const value = data[key] ?? null;
     const identity = identityOf(value);
     const isFirst = value !== null && !seen.has(identity);

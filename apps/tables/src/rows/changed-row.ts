@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Marks, marksOfChange, marksOfNewRow } from '../computed/marks';
-import { withoutNulls } from '../tables/row-validator';
-import type { KnownTable } from '../tables/table-catalog';
-import type { StoredRow } from './row.entity';
+import { type DirtyFlags, dirtyFlagsOfChange, dirtyFlagsOfNewRow } from '../schema/dirty-flags';
+import { withoutNulls } from '../schema/row-validator';
+import type { CachedTable } from '../tables/table.cache';
+import type { StoredRow } from '../tables/row.entity';
 
 export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexed'>;
 
-export type ChangedRow = RowState & Pick<Marks, 'work'>;
+export type ChangedRow = RowState & Pick<DirtyFlags, 'work'>;
 
 /**
  * Applies a change, in which null removes a value, and marks the dependent work. Drops values of columns that the table
  * no longer has.
  */
 export function changeRow(
-  table: KnownTable,
+  table: CachedTable,
   stored: Omit<StoredRow, 'updated_at'>,
   change: Record<string, unknown>,
 ): ChangedRow {
@@ -25,7 +25,7 @@ export function changeRow(
     if (value !== null) data[key] = value;
     if (value !== before && !isDeepStrictEqual(value, before)) changed.push(name);
   }
-  const marks = marksOfChange(table, changed);
+  const marks = dirtyFlagsOfChange(table, changed);
   return {
     data,
     computed: marks.computed ? { ...stored.computed, ...marks.computed } : stored.computed,
@@ -35,6 +35,6 @@ export function changeRow(
   };
 }
 
-export function newRow(table: KnownTable, given: Record<string, unknown>): ChangedRow {
-  return { data: withoutNulls(given), ...marksOfNewRow(table) };
+export function newRow(table: CachedTable, given: Record<string, unknown>): ChangedRow {
+  return { data: withoutNulls(given), ...dirtyFlagsOfNewRow(table) };
 }

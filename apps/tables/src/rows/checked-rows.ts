@@ -1,16 +1,16 @@
-import type { CheckedRow } from '../tables/row-validator';
-import type { Remarks } from './remarks';
-import { Turn } from './turn';
+import type { CheckedRow } from '../schema/row-validator';
+import type { RowProblems } from './row-problems';
+import { TimeSlice } from './time-slice';
 
 type Row = Record<string, unknown>;
 
 export async function checkRows(
   rows: Row[],
   check: (row: Row) => CheckedRow | string,
-  remarks: Remarks,
+  remarks: RowProblems,
 ): Promise<(CheckedRow & { place: number })[]> {
   const fit: (CheckedRow & { place: number })[] = [];
-  const turn = new Turn();
+  const turn = new TimeSlice();
   for (const [place, row] of rows.entries()) {
     const checked = check(row);
     if (typeof checked === 'string') remarks.refuse(place, checked);
@@ -18,7 +18,7 @@ export async function checkRows(
       checked.warnings.forEach((warning) => remarks.warn(place, warning));
       fit.push({ ...checked, place });
     }
-    if (turn.isOver) await turn.next();
+    if (turn.isOver) await turn.yieldToEventLoop();
   }
   return fit;
 }

@@ -6,16 +6,16 @@ import { tables } from '@parley/contracts/tables/tables';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { TablesConfig } from '../config';
-import { sizeOf } from '../tables/row-validator';
+import { sizeOf } from '../schema/row-validator';
 import { isComparable, keyColumnOf, type TableColumn } from '../tables/table.entity';
-import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { type CachedTable, TableCache } from '../tables/table.cache';
 import { type Change, checkChanges, eachIdOnce, firstOfEach, identityOf, withId } from './change';
 import { type ChangedRow, changeRow, newRow } from './changed-row';
-import { Remarks } from './remarks';
-import { toRow } from './row.entity';
+import { RowProblems } from './row-problems';
+import { toRow } from '../tables/row.entity';
 import { type LockedRow, RowChangesRepository } from './row-changes.repository';
-import { Turn } from './turn';
-import { WrittenRows } from './written-rows';
+import { TimeSlice } from './time-slice';
+import { WrittenRowsService } from './written-rows.service';
 
 /** A change with its locked row; without one it inserts. */
 interface Target extends Change {
@@ -41,9 +41,9 @@ export class RowChangesService {
     { maxBodyBytes }: TablesConfig,
     private readonly database: Database,
     private readonly idempotency: Idempotency,
-    private readonly catalog: TableCatalog,
+    private readonly catalog: TableCache,
     private readonly changes: RowChangesRepository,
-    private readonly written: WrittenRows,
+    private readonly written: WrittenRowsService,
   ) {
     this.maxAnswerBytes = Math.floor(maxBodyBytes / 2);
   }
@@ -59,8 +59,8 @@ export class RowChangesService {
   }
 
   /** Undefined when the table has changed since it was read. */
-  private async updateIn(table: KnownTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
-    const remarks = Remarks.of(input);
+  private async updateIn(table: CachedTable, input: UpdateTableRows): Promise<StoredRows | undefined> {
+    const remarks = RowProblems.of(input);
     const changes = eachIdOnce(withId(await checkChanges(table, input.rows, remarks), remarks), remarks);
     const written = await this.database.transaction(async (tx) => {
       const isLocked = givesKeys(table, changes)
@@ -72,13 +72,13 @@ export class RowChangesService {
       const targets = await this.lockTargets(tx, table, undefined, changes, named, remarks);
       return this.write(tx, table, await this.withFreeKeys(tx, table, targets, remarks), 0, remarks);
     });
-    return written && { rows: toRows(table, written), ...remarks.toAnswer() };
+    return written && { rows: toRows(table, written), ...remarks.toReply() };
   }
 
   /** Undefined when the table, or one of the rows found, has changed since it was read. */
   private async upsertIn(
     caller: BotCaller,
-    table: KnownTable,
+    table: CachedTable,
     input: UpsertTableRows,
   ): Promise<UpsertedRows | undefined> {
     const { table: name, keyColumn = 'id' } = input;
@@ -87,7 +87,7 @@ export class RowChangesService {
       if ((await this.catalog.current(table.bot_id, name)) === table) throw notComparable(table);
       return undefined;
     }
-    const remarks = Remarks.of(input);
+    const remarks = RowProblems.of(input);
     const fit = await checkChanges(table, input.rows, remarks);
     const changes = column ? firstOfEach(fit, column, remarks) : eachIdOnce(fit, remarks);
     const found = await this.findIds(this.database, table, column, changes);
@@ -117,7 +117,7 @@ export class RowChangesService {
         if (!written) return undefined;
         const inserted = written.filter(({ stored }) => !stored);
         const updated = written.filter(({ stored }) => stored);
-        return { inserted: toRows(table, inserted), updated: toRows(table, updated), ...remarks.toAnswer() };
+        return { inserted: toRows(table, inserted), updated: toRows(table, updated), ...remarks.toReply() };
       },
       async (stored) => ({
         ...stored,
@@ -130,36 +130,36 @@ export class RowChangesService {
   /** For each change, up to two ids of rows with its value in the column; without a column, the id of the change. */
   private async findIds(
     sql: Sql,
-    table: KnownTable,
+    table: CachedTable,
     column: TableColumn | undefined,
     changes: Change[],
   ): Promise<number[][]> {
     if (!column) return changes.map(({ id }) => (id === undefined ? [] : [id]));
     const values = changes.map(({ data }) => data[column.key]);
     return column === keyColumnOf(table)
-      ? this.changes.findByKey(sql, table, values)
-      : this.changes.findByColumn(sql, table, column, values);
+      ? this.changes.listIdsByKeys(sql, table, values)
+      : this.changes.listIdsByColumn(sql, table, column, values);
   }
 
   /** Locks the rows found and assigns them to the changes. A change without a row inserts. */
   private async lockTargets(
     tx: Sql,
-    table: KnownTable,
+    table: CachedTable,
     column: TableColumn | undefined,
     changes: Change[],
     found: number[][],
-    remarks: Remarks,
+    remarks: RowProblems,
   ): Promise<Target[]> {
     const rows = await this.changes.lockRows(tx, table, found.flat());
     return changes.flatMap((change, index) => {
       const [id, another] = found[index]!;
       const stored = id === undefined ? undefined : rows.get(id);
       if (column && another !== undefined) {
-        remarks.refuse(change.place, `more than one row has this ${column.name}`);
+        remarks.refuse(change.position, `more than one row has this ${column.name}`);
         return [];
       }
       if (!column && id !== undefined && !stored) {
-        remarks.refuse(change.place, `there is no row ${id} in this table`);
+        remarks.refuse(change.position, `there is no row ${id} in this table`);
         return [];
       }
       // A row that changed before it was locked may no longer have the value.
@@ -170,7 +170,7 @@ export class RowChangesService {
   }
 
   /** Refuses changes that set a key of another row, or of an earlier row of the request. */
-  private async withFreeKeys(tx: Sql, table: KnownTable, targets: Target[], remarks: Remarks): Promise<Target[]> {
+  private async withFreeKeys(tx: Sql, table: CachedTable, targets: Target[], remarks: RowProblems): Promise<Target[]> {
     const column = keyColumnOf(table);
     if (!column) return targets;
     const { name, key } = column;
@@ -179,7 +179,7 @@ export class RowChangesService {
     const getting = targets.filter(getsKey);
     if (getting.length === 0) return targets;
 
-    const holders = await this.changes.findByKey(
+    const holders = await this.changes.listIdsByKeys(
       tx,
       table,
       getting.map(({ data }) => data[key]),
@@ -191,7 +191,7 @@ export class RowChangesService {
       const identity = identityOf(target.data[key]);
       const isFree = !taken.has(target) && !given.has(identity);
       if (isFree) given.add(identity);
-      else remarks.refuse(target.place, `another row has the same ${name}, which must be unique`);
+      else remarks.refuse(target.position, `another row has the same ${name}, which must be unique`);
       return isFree;
     });
   }
@@ -199,16 +199,16 @@ export class RowChangesService {
   /** Writes the valid rows in one statement. Results are in the order of the request. */
   private async write(
     tx: Sql,
-    table: KnownTable,
+    table: CachedTable,
     targets: Target[],
     nextId: number,
-    remarks: Remarks,
+    remarks: RowProblems,
   ): Promise<Written[]> {
     let added = 0;
     let sizeBytes = 0;
     const fit: Omit<Written, 'at'>[] = [];
-    const turn = new Turn();
-    for (const { place, data, stored } of targets) {
+    const turn = new TimeSlice();
+    for (const { position: place, data, stored } of targets) {
       const state = stored ? changeRow(table, stored, data) : newRow(table, data);
       const missing = stored ? undefined : table.validator.requiredProblem(data);
       const rowBytes = sizeOf(state.data);
@@ -218,12 +218,12 @@ export class RowChangesService {
         fit.push({ id: stored?.id ?? nextId + added++, stored, state });
         sizeBytes += rowBytes;
       }
-      if (turn.isOver) await turn.next();
+      if (turn.isOver) await turn.yieldToEventLoop();
     }
     if (sizeBytes > this.maxAnswerBytes) throw tooLarge(sizeBytes, this.maxAnswerBytes);
     if (fit.length === 0) return [];
 
-    const at = await this.changes.write(tx, table, keyColumnOf(table), {
+    const at = await this.changes.writeRows(tx, table, keyColumnOf(table), {
       rows: fit.map(({ id, state }) => ({
         id,
         data: state.data,
@@ -245,7 +245,7 @@ function tooLarge(sizeBytes: number, maxBytes: number): ApiError {
   );
 }
 
-function toRows(table: KnownTable, written: Written[]): Row[] {
+function toRows(table: CachedTable, written: Written[]): Row[] {
   const columns = [...table.columns.values()];
   return written.map(({ id, stored, state: { data, computed, stale }, at }) =>
     toRow(columns, { id, data, computed, stale, created_at: stored?.created_at ?? at, updated_at: at }),
@@ -253,17 +253,17 @@ function toRows(table: KnownTable, written: Written[]): Row[] {
 }
 
 /** Whether a change sets a key, which needs the lock against concurrent inserts. */
-function givesKeys(table: KnownTable, changes: Change[]): boolean {
+function givesKeys(table: CachedTable, changes: Change[]): boolean {
   const column = keyColumnOf(table);
   return column !== undefined && changes.some(({ data }) => (data[column.key] ?? null) !== null);
 }
 
-function comparableColumnOf({ columns }: KnownTable, name: string): TableColumn | undefined {
+function comparableColumnOf({ columns }: CachedTable, name: string): TableColumn | undefined {
   const column = columns.get(name);
   return column && isComparable(column.schema) ? column : undefined;
 }
 
-function notComparable({ columns }: KnownTable): ApiError {
+function notComparable({ columns }: CachedTable): ApiError {
   const names = [...columns.values()].filter(({ schema }) => isComparable(schema)).map(({ name }) => name);
   return new ApiError(
     'InvalidPayload',

@@ -4,15 +4,15 @@ import type { CreateTableRows, StoredRows } from '@parley/contracts/tables/rows'
 import { tables } from '@parley/contracts/tables/tables';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { marksOfNewRow } from '../computed/marks';
-import type { CheckedRow } from '../tables/row-validator';
-import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
+import type { CheckedRow } from '../schema/row-validator';
+import { type CachedTable, TableCache } from '../tables/table.cache';
 import { checkRows } from './checked-rows';
-import { InsertQueue } from './insert-queue';
-import { Remarks } from './remarks';
-import { toRow } from './row.entity';
+import { InsertQueueService } from './insert-queue.service';
+import { RowProblems } from './row-problems';
+import { toRow } from '../tables/row.entity';
 import { type Inserted, RowsRepository } from './rows.repository';
-import { WrittenRows } from './written-rows';
+import { WrittenRowsService } from './written-rows.service';
 
 type FitRow = CheckedRow & { place: number };
 
@@ -20,10 +20,10 @@ type FitRow = CheckedRow & { place: number };
 export class RowsService {
   constructor(
     private readonly idempotency: Idempotency,
-    private readonly catalog: TableCatalog,
-    private readonly queue: InsertQueue,
+    private readonly catalog: TableCache,
+    private readonly queue: InsertQueueService,
     private readonly rows: RowsRepository,
-    private readonly written: WrittenRows,
+    private readonly written: WrittenRowsService,
   ) {}
 
   async create(caller: BotCaller, input: CreateTableRows): Promise<StoredRows> {
@@ -32,8 +32,8 @@ export class RowsService {
   }
 
   /** Undefined when the table has changed since it was read. */
-  private async insert(caller: BotCaller, table: KnownTable, input: CreateTableRows): Promise<StoredRows | undefined> {
-    const remarks = Remarks.of(input);
+  private async insert(caller: BotCaller, table: CachedTable, input: CreateTableRows): Promise<StoredRows | undefined> {
+    const remarks = RowProblems.of(input);
     const fit = await checkRows(input.rows, (row) => table.validator.checkNew(row), remarks);
     // Without a write, the version of the table has to be checked here.
     if (fit.length === 0 && (await this.catalog.current(table.bot_id, input.table)) !== table) return undefined;
@@ -43,7 +43,7 @@ export class RowsService {
       rows: await this.written.settle(table.bot_id, input, stored.rows),
     });
     const insert = async (store: () => Promise<Inserted | undefined>) => {
-      if (fit.length === 0) return { rows: [], ...remarks.toAnswer() };
+      if (fit.length === 0) return { rows: [], ...remarks.toReply() };
       const inserted = await store();
       return inserted && toStoredRows(table, fit, inserted, remarks);
     };
@@ -52,13 +52,13 @@ export class RowsService {
       return stored && settle(stored);
     }
     const data = fit.map((row) => row.data);
-    const insertOnce = (tx: Transaction) => insert(() => this.rows.insert(tx, table, data));
+    const insertOnce = (tx: Transaction) => insert(() => this.rows.insertRows(tx, table, data));
     return this.idempotency.run<StoredRows | undefined>(caller, tables.rows.create, input, insertOnce, settle);
   }
 }
 
-function toStoredRows(table: KnownTable, rows: FitRow[], { ids, createdAt }: Inserted, remarks: Remarks): StoredRows {
-  const { computed, stale } = marksOfNewRow(table);
+function toStoredRows(table: CachedTable, rows: FitRow[], { ids, createdAt }: Inserted, remarks: RowProblems): StoredRows {
+  const { computed, stale } = dirtyFlagsOfNewRow(table);
   const written = { computed, stale, created_at: createdAt, updated_at: createdAt };
   const stored = rows.flatMap(({ data, place }, index) => {
     const id = ids[index];
@@ -66,5 +66,5 @@ function toStoredRows(table: KnownTable, rows: FitRow[], { ids, createdAt }: Ins
     remarks.refuse(place, `another row has the same ${table.key_column}, which must be unique`);
     return [];
   });
-  return { rows: stored, ...remarks.toAnswer() };
+  return { rows: stored, ...remarks.toReply() };
 }

@@ -27,10 +27,10 @@ export class ReindexService {
     const until = performance.now() + pieceMs;
     let next = after ?? { tableId: '', rowId: 0 };
     do {
-      const table = await this.tables.findSearchable(next, botId);
+      const table = await this.tables.findNextSearchable(next, botId);
       if (!table) return done;
       const afterId = table.id === next.tableId ? next.rowId : 0;
-      const batch = await this.rows.settle(this.database, table, marking, afterId, rowsAtOnce);
+      const batch = await this.rows.applyEffect(this.database, table, marking, afterId, rowsAtOnce);
       this.indexing.wake();
       // The table changed between the two statements: retry.
       if (!batch) continue;

@@ -2,12 +2,12 @@ import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationB
 import { EmbedderBusy, EmbedderRefused } from '@parley/passages/embedder';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import { isSearchable } from '../computed/marks';
+import { isSearchable } from '../schema/dirty-flags';
 import { TablesConfig } from '../config';
-import { type KnownTable, TableCatalog } from '../tables/table-catalog';
-import { type BatchResult, TableWorker } from '../work/table-worker';
-import { type Lease, WorkRepository } from '../work/work.repository';
-import { type EmbedderProblem, isEmbedderProblem, RowPoints } from './row-points';
+import { type CachedTable, TableCache } from '../tables/table.cache';
+import { type BatchResult, TableWorker } from '../workers/table.worker';
+import { type Lease, TableWorkRepository } from '../queues/table-work.repository';
+import { type EmbedderProblem, isEmbedderProblem, RowPointsService } from './row-points.service';
 import { type UnindexedRow, UnindexedRowsRepository } from './unindexed-rows.repository';
 
 const rowsPerBatch = 32;
@@ -20,10 +20,10 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
   private readonly worker: TableWorker;
 
   constructor(
-    work: WorkRepository,
-    private readonly catalog: TableCatalog,
+    work: TableWorkRepository,
+    private readonly catalog: TableCache,
     private readonly rows: UnindexedRowsRepository,
-    private readonly points: RowPoints,
+    private readonly points: RowPointsService,
     @Inject(platformToken) private readonly platform: Platform,
     { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
   ) {
@@ -50,12 +50,12 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
       await this.points.drop(tableNumber);
       return 'done';
     }
-    const rows = await this.rows.list(tableNumber, rowsPerBatch);
+    const rows = await this.rows.listUnindexed(tableNumber, rowsPerBatch);
     const problem = rows.length > 0 ? await this.index(table, rows, signal) : undefined;
     // Removed after the points are written, so that a row which was deleted meanwhile loses its new point.
-    const dropped = await this.rows.listDropped(tableNumber, droppedPerBatch);
+    const dropped = await this.rows.listDroppedPoints(tableNumber, droppedPerBatch);
     await this.points.remove(tableNumber, dropped);
-    await this.rows.forgetDropped(tableNumber, dropped);
+    await this.rows.deleteDroppedPoints(tableNumber, dropped);
     if (problem instanceof EmbedderBusy) return { pauseMs: problem.retryAfterMs, error: problem.message };
     if (problem) throw problem;
     return rows.length === 0 && dropped.length === 0 ? 'done' : 'more';
@@ -63,7 +63,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
 
   /** Returns the error when the embedder is unavailable. Rows that the embedder refuses individually lose their point. */
   private async index(
-    table: KnownTable,
+    table: CachedTable,
     rows: UnindexedRow[],
     signal: AbortSignal,
   ): Promise<EmbedderProblem | undefined> {
@@ -78,7 +78,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     return undefined;
   }
 
-  private async writeOrRefuse(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
+  private async writeOrRefuse(table: CachedTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
     try {
       await this.points.write(table, rows, signal);
       return [];
@@ -91,7 +91,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     }
   }
 
-  private async writeEach(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
+  private async writeEach(table: CachedTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
     const refused: number[] = [];
     for (const row of rows) {
       try {

@@ -28,20 +28,20 @@ import type { TableSchema } from '@parley/contracts/tables/table-schema';
 import { tables as operations } from '@parley/contracts/tables/tables';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { Sandbox } from '../computed/sandbox/sandbox';
-import { JobRowsRepository } from '../jobs/job-rows.repository';
-import { JobsService } from '../jobs/jobs.service';
-import { show } from './column-names';
+import { SandboxService } from '../sandbox/sandbox.service';
+import { RowBatchesRepository } from './row-batches.repository';
+import { ImportsExportsService } from '../imports-exports/imports-exports.service';
+import { show } from '../schema/column-names';
 import { copyNames } from './copy-names';
-import { computedColumns } from './computed-columns';
-import { codeIn } from './computed-settings';
-import { effectOnRows } from './effect-on-rows';
+import { computedColumns } from '../schema/column-dependencies';
+import { codeIn } from '../schema/computed-settings';
+import { effectOnRows } from '../schema/effect-on-rows';
 import { columnsOf, isComparable, keyColumnOf, type TableRow, toTable, withColumns } from './table.entity';
-import { TableCatalog } from './table-catalog';
+import { TableCache } from './table.cache';
 import { TableRowsRepository } from './table-rows.repository';
-import { changeSchema, createSchema, renameColumn } from './table-schema';
+import { changeSchema, createSchema, renameColumn } from '../schema/table-schema';
 import { type NewTable, TablesRepository } from './tables.repository';
-import { invalid } from './value-schema';
+import { invalid } from '../schema/value-schema';
 
 /** Limit per bot: a list returns all tables in one response. */
 const maxTables = 500;
@@ -64,10 +64,10 @@ export class TablesService {
     private readonly idempotency: Idempotency,
     private readonly tables: TablesRepository,
     private readonly rows: TableRowsRepository,
-    private readonly catalog: TableCatalog,
-    private readonly jobs: JobsService,
-    private readonly jobRows: JobRowsRepository,
-    private readonly sandbox: Sandbox,
+    private readonly catalog: TableCache,
+    private readonly jobs: ImportsExportsService,
+    private readonly jobRows: RowBatchesRepository,
+    private readonly sandbox: SandboxService,
   ) {}
 
   async create(caller: BotCaller, input: CreateTable): Promise<TableReply> {
@@ -97,7 +97,7 @@ export class TablesService {
   }
 
   async list({ bot }: BotCaller, { tags }: ListTables): Promise<Tables> {
-    return { tables: (await this.tables.list(bot.id, tags)).map(toTable) };
+    return { tables: (await this.tables.listByTags(bot.id, tags)).map(toTable) };
   }
 
   async update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
@@ -105,7 +105,7 @@ export class TablesService {
     return this.change(bot.id, input.table, async (tx, before) => {
       const { table, ...change } = changed(before, input);
       if (before.frozen && table.frozen) refuseChange(before, table);
-      const row = await this.tables.update(tx, table);
+      const row = await this.tables.updateTable(tx, table);
       await this.settleRows(tx, before, row, change);
       return { table: toTable(row), staleColumns: change.staleColumns };
     });
@@ -116,7 +116,7 @@ export class TablesService {
       const schema = renameColumn(before.schema, name, newName);
       const after = { ...before, schema, key_column: before.key_column === name ? newName : before.key_column };
       if (before.frozen) refuseChange(before, after);
-      return { table: toTable(await this.tables.update(tx, after)) };
+      return { table: toTable(await this.tables.updateTable(tx, after)) };
     });
   }
 
@@ -139,7 +139,7 @@ export class TablesService {
 
   delete({ bot }: BotCaller, { table }: TableName): Promise<Empty> {
     return this.change(bot.id, table, async (tx, row) => {
-      await this.tables.delete(tx, row);
+      await this.tables.deleteTable(tx, row);
       return {};
     });
   }
@@ -162,7 +162,7 @@ export class TablesService {
   ): Promise<T> {
     for (let tries = 0; tries < maxTries; tries++) {
       const answer = await transact(async (tx) => {
-        const table = await this.tables.findLocked(tx, botId, nameOrId);
+        const table = await this.tables.findLockedByNameOrId(tx, botId, nameOrId);
         if (!table) return undefined;
         tx.afterCommit(() => this.catalog.forget(table));
         return work(tx, table);
@@ -177,7 +177,7 @@ export class TablesService {
     botId: string,
     { table: nameOrId, ...draft }: GetOrCreateTable,
   ): Promise<GottenOrCreatedTable> {
-    const row = await this.tables.find(botId, nameOrId, tx);
+    const row = await this.tables.findByNameOrId(botId, nameOrId, tx);
     if (row) return { table: toTable(row), created: false, ...(await this.tables.count(row, tx)) };
     if (isTableId(nameOrId)) throw notFound('table', nameOrId);
     if (!tableName.test(nameOrId)) throw new ApiError('InvalidPayload', `table ${tableNameProblem}.`);
@@ -188,27 +188,27 @@ export class TablesService {
 
   private async insert(tx: Transaction, table: NewTable): Promise<TableRow> {
     checkKeyColumn(table);
-    if ((await this.tables.countOf(tx, table.bot_id)) >= maxTables)
+    if ((await this.tables.countByBot(tx, table.bot_id)) >= maxTables)
       throw new ApiError('LimitExceeded', `At most ${maxTables} tables per bot. Delete a table that is not needed.`);
-    const row = await this.tables.insert(tx, table);
+    const row = await this.tables.insertTable(tx, table);
     if (!row) throw forbiddenHeader('x-bot-id', table.bot_id);
     return row;
   }
 
   /** Updates the rows after a schema change: in the same transaction, or by a job for many rows. */
   private async settleRows(tx: Transaction, before: TableRow, after: TableRow, change: ChangedColumns): Promise<void> {
-    const { rows, lastRowId } = await this.rows.measure(tx, after);
+    const { rows, lastRowId } = await this.rows.measureTable(tx, after);
     if (rows === 0) return;
     const keyColumn = keyColumnOf(withColumns(after));
     if (keyColumn && keyColumn.key !== keyColumnOf(withColumns(before))?.key) {
       if (rows > maxRekeyedRows) throw tooManyToRekey(rows);
       await this.refuseDuplicates(tx, after, keyColumn.key);
-      await this.rows.rekey(tx, after.number, keyColumn.key);
+      await this.rows.rekeyRows(tx, after.number, keyColumn.key);
     }
     const effect = effectOnRows(before, after, change);
     if (!effect) return;
     if (rows <= maxSettledRows) {
-      await this.rows.settle(tx, after, effect, 0, maxSettledRows);
+      await this.rows.applyEffect(tx, after, effect, 0, maxSettledRows);
       return;
     }
     const { unindexed: _unindexed, ...columns } = effect;
@@ -233,7 +233,7 @@ export class TablesService {
 
   private async copy(tx: Transaction, source: TableRow, input: DuplicateTable): Promise<DuplicatedTable> {
     const { schemaOnly = false, factor = source.factor } = input;
-    const { rows: count, lastRowId } = schemaOnly ? { rows: 0, lastRowId: 0 } : await this.rows.measure(tx, source);
+    const { rows: count, lastRowId } = schemaOnly ? { rows: 0, lastRowId: 0 } : await this.rows.measureTable(tx, source);
     if (factor < source.factor && count > 0)
       throw new ApiError('InvalidPayload', `factor must be at least ${source.factor}, the factor of the source table.`);
     const name = input.tableName ?? (await this.freeName(tx, source));
@@ -259,13 +259,13 @@ export class TablesService {
     if (count > maxCopiedRows) {
       return this.jobs.start(tx, { botId: copy.bot_id, tableId: copy.id, task: { type: 'duplicate_table', ...task } });
     }
-    await this.jobRows.copy(tx, { ...copy, columns }, task, 0, count);
+    await this.jobRows.copyRows(tx, { ...copy, columns }, task, 0, count);
     return undefined;
   }
 
   private async freeName(tx: Transaction, { bot_id, name }: TableRow): Promise<string> {
     const names = copyNames(name, maxTables + 1);
-    const taken = new Set(await this.tables.listTaken(tx, bot_id, names));
+    const taken = new Set(await this.tables.listTakenNames(tx, bot_id, names));
     return names.find((candidate) => !taken.has(candidate))!;
   }
 }
