@@ -5,7 +5,7 @@ import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
 import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from '@parley/openai/completions';
 import type { CachedTable } from '../tables/table.cache';
 import { dependenciesOf } from '../schema/column-dependencies';
-import type { TableColumn } from '../tables/table.entity';
+import type { TableColumn } from '../schema/columns';
 import { columnsToCompute, isSearchable } from '../schema/dirty-flags';
 import { isNestedTooDeeply, maxLevels } from '../sandbox/nesting';
 import { SandboxService } from '../sandbox/sandbox.service';
@@ -127,7 +127,7 @@ export class CellComputerService {
       data,
     );
     try {
-      const answer = await this.slots.run(
+      const completion = await this.slots.run(
         () =>
           this.completions.complete(
             { model, system: instructionFor(column), prompt: `${prompt}\n\n${JSON.stringify(values)}` },
@@ -135,7 +135,7 @@ export class CellComputerService {
           ),
         signal,
       );
-      return readCompletion(column, answer);
+      return readCompletion(column, completion);
     } catch (error) {
       if (error instanceof CompletionsRefused) return { error: error.message };
       if (!(error instanceof CompletionsBusy || error instanceof CompletionsUnavailable)) throw error;
@@ -194,18 +194,18 @@ function instructionFor({ name, schema }: TableColumn): string {
 }
 
 /** Plain text for string columns. Other types need JSON, which may be inside a code block. */
-function readCompletion({ schema }: TableColumn, answer: string): Outcome {
-  if (schema.type === 'string') return { value: answer };
+function readCompletion({ schema }: TableColumn, completion: string): Outcome {
+  if (schema.type === 'string') return { value: completion };
   try {
-    return { value: JSON.parse(withoutFence(answer)) as unknown };
+    return { value: JSON.parse(withoutFence(completion)) as unknown };
   } catch {
-    return { error: `The answer of the model is not JSON: ${answer.slice(0, 200)}` };
+    return { error: `The answer of the model is not JSON: ${completion.slice(0, 200)}` };
   }
 }
 
-function withoutFence(answer: string): string {
+function withoutFence(completion: string): string {
   const fence = '```';
-  const text = answer.trim();
+  const text = completion.trim();
   if (!text.startsWith(fence) || !text.endsWith(fence)) return text;
   const inside = text.slice(fence.length, -fence.length);
   return inside.startsWith('json') ? inside.slice('json'.length) : inside;

@@ -1,13 +1,11 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Row } from '@parley/contracts/tables/rows';
 import { CompletionsBusy } from '@parley/openai/completions';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import { TablesConfig } from '../config';
 import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
-import { type BatchResult, TableWorker } from '../workers/table.worker';
-import { type Lease, TableWorkRepository } from '../queues/table-work.repository';
+import type { BatchResult, Lease } from '../queues/table-work.repository';
 import { CellComputerService, type Obstacle } from './cell-computer.service';
 import { type ComputedRow, type StaleRow, StaleRowsRepository } from './stale-rows.repository';
 
@@ -15,8 +13,6 @@ const rowsPerBatch = 100;
 const rowsAtOnce = 8;
 /** Time slice: a batch starts no further row after it, so that slow tables leave room for others. */
 const batchMs = 2_000;
-/** Concurrent tables of each of the two workers: tables with `ai` columns and tables without. */
-const tablesAtOnce = 2;
 /** Timeout of a request that waits for the computed columns of its row. */
 const patienceMs = 5_000;
 /** Attempts for a row that changes while its columns are computed for a request. */
@@ -24,34 +20,13 @@ const maxTries = 3;
 
 /** Computes stale rows, table by table. Optimistic concurrency: a result is stored only if its row is unchanged. */
 @Injectable()
-export class RowComputerService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly workers: TableWorker[];
-
+export class RowComputerService {
   constructor(
-    work: TableWorkRepository,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly rows: StaleRowsRepository,
     private readonly cells: CellComputerService,
     @Inject(platformToken) private readonly platform: Platform,
-    { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
-  ) {
-    const options = { kind: 'compute' as const, tablesAtOnce, leaseMs, intervalMs, logger: platform.logger };
-    this.workers = (['asking', 'others'] as const).map(
-      (tables) => new TableWorker({ ...options, tables }, work, (lease, signal) => this.batch(lease, signal)),
-    );
-  }
-
-  onApplicationBootstrap(): void {
-    for (const worker of this.workers) worker.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker.stop()));
-  }
-
-  wake(): void {
-    for (const worker of this.workers) worker.wake();
-  }
+  ) {}
 
   /**
    * Computes the row for a request. Columns stay stale when the completion server is unavailable or the timeout ends. A
@@ -60,6 +35,24 @@ export class RowComputerService implements OnApplicationBootstrap, BeforeApplica
   async computeRow(table: CachedTable, row: Row): Promise<Row> {
     const computed = await this.computeStored(table, row.id);
     return computed ? toRow(table.columns.values(), computed) : row;
+  }
+
+  /** Computes some stale rows of the table. */
+  async computeBatch({ tableNumber, attempts }: Lease, signal: AbortSignal): Promise<BatchResult> {
+    const table = await this.tableCache.ofNumber(tableNumber);
+    if (!table) return 'done';
+    const rows = await this.rows.listStale(tableNumber, rowsPerBatch);
+    if (rows.length === 0) return 'done';
+
+    const { computed, obstacle } = await this.computeAll(table, rows, attempts, signal);
+    if (computed.length > 0) await this.rows.writeComputed(table, computed);
+    if (!obstacle) return 'more';
+    this.platform.logger.warn(
+      { err: obstacle, tableId: table.id },
+      'computing a table waits for the completion server',
+    );
+    const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : 0;
+    return { pauseMs, error: obstacle.message, hasProgressed: computed.length > 0 };
   }
 
   private async computeStored(table: CachedTable, id: number): Promise<StaleRow | undefined> {
@@ -78,29 +71,12 @@ export class RowComputerService implements OnApplicationBootstrap, BeforeApplica
     return this.rows.findById(table.number, id);
   }
 
-  private async batch({ tableNumber, attempts }: Lease, signal: AbortSignal): Promise<BatchResult> {
-    const table = await this.catalog.ofNumber(tableNumber);
-    if (!table) return 'done';
-    const rows = await this.rows.listStale(tableNumber, rowsPerBatch);
-    if (rows.length === 0) return 'done';
-
-    const { computed, obstacle } = await this.computeAll(table, rows, attempts, signal);
-    if (computed.length > 0) await this.rows.writeComputed(table, computed);
-    if (!obstacle) return 'more';
-    this.platform.logger.warn(
-      { err: obstacle, tableId: table.id },
-      'computing a table waits for the completion server',
-    );
-    const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : 0;
-    return { pauseMs, error: obstacle.message, hasProgressed: computed.length > 0 };
-  }
-
   private async computeAll(table: CachedTable, rows: StaleRow[], pauses: number, signal: AbortSignal) {
     const end = performance.now() + batchMs;
     const computed: ComputedRow[] = [];
     let obstacle: Obstacle | undefined;
     const waiting = rows.values();
-    const lane = async () => {
+    const computeNext = async () => {
       for (const row of waiting) {
         const result = await this.cells.compute(table, row, pauses, signal);
         if (result.row.stale.length < row.stale!.length) computed.push(result.row);
@@ -108,8 +84,8 @@ export class RowComputerService implements OnApplicationBootstrap, BeforeApplica
         if (obstacle || performance.now() > end) return;
       }
     };
-    const lanes = Array.from({ length: rowsAtOnce }, lane);
-    await Promise.all(lanes).catch((error: unknown) => {
+    const running = Array.from({ length: rowsAtOnce }, computeNext);
+    await Promise.all(running).catch((error: unknown) => {
       // Results that are complete are kept.
       if (!signal.aborted) throw error;
     });

@@ -4,7 +4,7 @@ import { Database } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
 import type { RowEntity } from '../tables/row.entity';
 import type { TableRow } from '../tables/table.entity';
-import { dueNow } from '../queues/queue-sql';
+import { dueNow } from '../queues/table-work.repository';
 
 export type StaleRow = Omit<RowEntity, 'table_number' | 'key'>;
 
@@ -48,7 +48,10 @@ export class StaleRowsRepository {
    * Optimistic concurrency, in one statement: skips rows that were changed or deleted since they were read, and all
    * rows when the table was changed. Returns the ids of the written rows.
    */
-  async writeComputed({ number, version }: Pick<TableRow, 'number' | 'version'>, rows: ComputedRow[]): Promise<number[]> {
+  async writeComputed(
+    { number, version }: Pick<TableRow, 'number' | 'version'>,
+    rows: ComputedRow[],
+  ): Promise<number[]> {
     const unindexed = rows.some((row) => row.unindexed);
     const written = await this.database.query<{ id: number }>(
       `WITH state AS MATERIALIZED (

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { TableLeftovers } from '@parley/contracts/tables/tables';
 import { Database } from '@parley/persistence/database';
-import { tablesOfBot } from '../tables/bot-lock';
+import { tablesOfBot } from '../tables/tables.repository';
 
 /** Dropped rows: inaccessible, until the sweeper has deleted them. */
 @Injectable()
@@ -57,7 +57,7 @@ export class ErasureRepository {
    * Deletes up to `limit` rows and returns their number. Renews the claim on the number for a minute. An array of ids
    * prevents a bad join plan. Index: the primary key.
    */
-  async deleteRows(number: string, limit: number): Promise<number> {
+  async deleteDroppedRows(number: string, limit: number): Promise<number> {
     const rows = await this.database.query(
       `WITH taken AS (UPDATE dropped_rows SET due_at = now() + interval '1 minute' WHERE number = $1)
        DELETE FROM row WHERE table_number = $1

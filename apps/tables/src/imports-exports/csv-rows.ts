@@ -1,13 +1,19 @@
 import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
-import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow, tooLong } from './read-row';
-import { UnreadableFile } from './unreadable-file';
+import {
+  type IgnoredColumns,
+  maxRowCharacters,
+  type ReadColumns,
+  type ReadRow,
+  tooLong,
+  UnreadableFile,
+} from './read-row';
 
 /** Output of the parser: a record, or the error code of a skipped one, with the number of its last line. */
 type Parsed = { lines: number } & ({ record: string[] } | { code: string });
 
 interface Cell {
-  place: number;
+  index: number;
   name: string;
   type: string;
 }
@@ -21,20 +27,20 @@ export async function* readCsv(
   let header: { cells: Cell[]; width: number } | undefined;
   let line = 1;
   for await (const parsed of parsedRecords(text)) {
-    const place = `Line ${line}`;
+    const location = `Line ${line}`;
     line = parsed.lines + 1;
     if ('code' in parsed) {
       const problem = problemOf(parsed.code);
       // The start of the next row is unknown.
-      if (!header || parsed.code === 'CSV_MAX_RECORD_SIZE') throw new UnreadableFile(`${place} ${problem}`);
-      yield { place, problem };
+      if (!header || parsed.code === 'CSV_MAX_RECORD_SIZE') throw new UnreadableFile(`${location} ${problem}`);
+      yield { location, problem };
       continue;
     }
     const { record } = parsed;
     if (!header) header = { cells: readHeader(record, columns, ignored), width: record.length };
     else if (record.length > header.width) {
-      yield { place, problem: `has ${record.length} cells, but the header has ${header.width}.` };
-    } else yield { place, row: readRecord(record, header.cells) };
+      yield { location, problem: `has ${record.length} cells, but the header has ${header.width}.` };
+    } else yield { location, row: readRecord(record, header.cells) };
   }
 }
 
@@ -74,12 +80,12 @@ function parsedRecords(text: AsyncIterable<string>): AsyncIterable<Parsed> {
 
 function readHeader(record: string[], columns: ReadColumns, ignored: IgnoredColumns): Cell[] {
   const names = record.map((name) => name.trim());
-  const cells = names.flatMap((name, place) => {
+  const cells = names.flatMap((name, index) => {
     const column = columns.get(name);
     if (!column) ignored.add(name);
-    return column ? [{ place, name, type: column.schema.type }] : [];
+    return column ? [{ index, name, type: column.schema.type }] : [];
   });
-  const twice = cells.find(({ name, place }) => names.indexOf(name) !== place);
+  const twice = cells.find(({ name, index }) => names.indexOf(name) !== index);
   if (twice) throw new UnreadableFile(`The first line has the column ${twice.name} twice. Name each column once.`);
   if (cells.length === 0) {
     throw new UnreadableFile(
@@ -91,8 +97,8 @@ function readHeader(record: string[], columns: ReadColumns, ignored: IgnoredColu
 
 function readRecord(record: string[], cells: Cell[]): Record<string, unknown> {
   const values: [string, unknown][] = [];
-  for (const { place, name, type } of cells) {
-    const text = record[place] ?? '';
+  for (const { index, name, type } of cells) {
+    const text = record[index] ?? '';
     if (text !== '') values.push([name, readCell(text, type)]);
   }
   return Object.fromEntries(values);

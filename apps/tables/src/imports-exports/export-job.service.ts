@@ -7,9 +7,8 @@ import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient } from './bot-files.client';
 import type { TaskOf, TakenJob } from '../queues/job.entity';
-import { JobFailed } from '../queues/job-failed';
+import { JobFailed, type JobLease } from '../queues/job-lease';
 import { RowBatchesRepository } from '../tables/row-batches.repository';
-import type { JobLease } from '../queues/job-lease';
 import { JobsRepository, type Outcome } from '../queues/jobs.repository';
 import { TemporaryFile } from './temporary-file';
 import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
@@ -24,7 +23,7 @@ const rowsAtOnce = 1_000;
 export class ExportJobService {
   constructor(
     private readonly database: Database,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly rows: RowBatchesRepository,
     private readonly files: BotFilesClient,
     private readonly jobs: JobsRepository,
@@ -32,7 +31,7 @@ export class ExportJobService {
 
   async run(job: TakenJob<TaskOf<'export'>>, lease: JobLease): Promise<Outcome> {
     const { caller, format, compress } = job.task;
-    const table = await this.catalog.current(job.bot_id, job.table_id);
+    const table = await this.tableCache.current(job.bot_id, job.table_id);
     const columns = ['id', ...table.columns.keys(), 'createdAt', 'updatedAt'];
     const file = await TemporaryFile.open();
     try {

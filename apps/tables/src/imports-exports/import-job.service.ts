@@ -8,9 +8,8 @@ import { BotFilesClient, type OpenFile } from './bot-files.client';
 import type { TaskOf, TakenJob } from '../queues/job.entity';
 import type { JobLease } from '../queues/job-lease';
 import { JobsRepository, maxErrors, type Outcome } from '../queues/jobs.repository';
-import { IgnoredColumns, isRead, type ReadRow } from './read-row';
+import { IgnoredColumns, isRead, type ReadRow, UnreadableFile } from './read-row';
 import { readRows } from './row-file';
-import { UnreadableFile } from './unreadable-file';
 import { unpackedText } from './unpacked-text';
 
 const maxRowsAtOnce = 1_000;
@@ -20,7 +19,7 @@ const maxBytesAtOnce = 8_000_000;
 const maxReadAtOnce = 5_000;
 
 interface Batch {
-  rows: { place: string; data: Record<string, unknown> }[];
+  rows: { location: string; data: Record<string, unknown> }[];
   errors: string[];
   failedRows: number;
   read: number;
@@ -34,7 +33,7 @@ interface Batch {
 export class ImportJobService {
   constructor(
     private readonly database: Database,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly rows: RowsRepository,
     private readonly files: BotFilesClient,
     private readonly jobs: JobsRepository,
@@ -42,10 +41,10 @@ export class ImportJobService {
 
   async run(job: TakenJob<TaskOf<'import'>>, lease: JobLease): Promise<Outcome> {
     for (;;) {
-      const table = await this.catalog.current(job.bot_id, job.table_id);
+      const table = await this.tableCache.current(job.bot_id, job.table_id);
       const ignored = new IgnoredColumns();
       if (await this.importInto(table, job, lease, ignored)) return { warnings: ignored.warnings };
-      this.catalog.forget(table);
+      this.tableCache.forget(table);
     }
   }
 
@@ -92,13 +91,13 @@ export class ImportJobService {
           batch.rows.map(({ data }) => data),
         );
         if (!inserted) return false;
-        const refused = batch.rows.filter((_row, place) => inserted.ids[place] === undefined);
+        const refused = batch.rows.filter((_row, index) => inserted.ids[index] === undefined);
         step.rows = batch.rows.length - refused.length;
         step.failedRows += refused.length;
         step.errors = [
           ...step.errors,
           ...refused.map(
-            ({ place }) => `${place}: another row has the same ${table.key_column}, which must be unique.`,
+            ({ location }) => `${location}: another row has the same ${table.key_column}, which must be unique.`,
           ),
         ].slice(0, maxErrors);
       }
@@ -120,12 +119,12 @@ async function* from(position: number, rows: AsyncIterable<ReadRow>): AsyncItera
 
 async function* batchesOf(table: CachedTable, rows: AsyncIterable<ReadRow>): AsyncIterable<Batch> {
   const maxRows = Math.min(maxRowsAtOnce, Math.floor(maxBytesAtOnce / (table.factor * rowBytesPerFactor)));
-  const turn = new TimeSlice();
+  const slice = new TimeSlice();
   let batch = emptyBatch();
   for await (const row of rows) {
     batch.read += 1;
     check(table, row, batch);
-    if (turn.isOver) await turn.yieldToEventLoop();
+    if (slice.isOver) await slice.yieldToEventLoop();
     if (batch.rows.length < maxRows && batch.read < maxReadAtOnce) continue;
     yield batch;
     batch = emptyBatch();
@@ -139,10 +138,10 @@ function emptyBatch(): Batch {
 
 function check(table: CachedTable, row: ReadRow, batch: Batch): void {
   const checked = isRead(row) ? table.validator.checkNew(row.row) : row.problem;
-  if (typeof checked !== 'string') batch.rows.push({ place: row.place, data: checked.data });
+  if (typeof checked !== 'string') batch.rows.push({ location: row.location, data: checked.data });
   else {
     batch.failedRows += 1;
-    if (batch.errors.length < maxErrors) batch.errors.push(`${row.place}: ${checked.replace(/\.?$/, '.')}`);
+    if (batch.errors.length < maxErrors) batch.errors.push(`${row.location}: ${checked.replace(/\.?$/, '.')}`);
   }
 }
 

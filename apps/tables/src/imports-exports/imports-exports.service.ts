@@ -9,8 +9,8 @@ import { Idempotency } from '@parley/persistence/idempotency';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient } from './bot-files.client';
 import { type JobCaller, type JobRow, type JobTask, toJob } from '../queues/job.entity';
-import { JobsWorker } from '../workers/jobs.worker';
-import { JobsRepository, type NewJob } from '../queues/jobs.repository';
+import { JobQueueService } from '../queues/job-queue.service';
+import { JobsRepository } from '../queues/jobs.repository';
 
 const maxUnfinishedOfBot = 20;
 
@@ -19,14 +19,14 @@ export class ImportsExportsService {
   constructor(
     private readonly database: Database,
     private readonly idempotency: Idempotency,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly files: BotFilesClient,
     private readonly jobs: JobsRepository,
-    private readonly runner: JobsWorker,
+    private readonly queue: JobQueueService,
   ) {}
 
   async export(caller: BotCaller, { table: name, format = 'csv', compress = true }: ExportTable): Promise<JobReply> {
-    const table = await this.catalog.current(caller.bot.id, name);
+    const table = await this.tableCache.current(caller.bot.id, name);
     const task = { type: 'export', caller: withoutRequest(caller), format, compress } as const;
     return this.database.transaction((tx) => this.add(tx, table, task));
   }
@@ -34,22 +34,15 @@ export class ImportsExportsService {
   async import(caller: BotCaller, input: ImportTable): Promise<JobReply> {
     const known = await this.idempotency.find<JobReply>(caller, tables.jobs.import, input);
     if (known) return known;
-    const table = await this.catalog.current(caller.bot.id, input.table);
+    const table = await this.tableCache.current(caller.bot.id, input.table);
     const { id } = await this.files.get(caller, input.fileId);
     const task = { type: 'import', caller: withoutRequest(caller), fileId: id } as const;
     return this.idempotency.run(caller, tables.jobs.import, input, (tx) => this.add(tx, table, task));
   }
 
   async list({ bot }: BotCaller, { table }: TableName): Promise<Jobs> {
-    const { id } = await this.catalog.current(bot.id, table);
+    const { id } = await this.tableCache.current(bot.id, table);
     return { jobs: (await this.jobs.listNewestOfTable(id)).map(toJob) };
-  }
-
-  /** Starts the job after the commit. It is deleted with its table. */
-  async start(tx: Transaction, job: NewJob): Promise<JobRow> {
-    const row = await this.jobs.insertJob(tx, job);
-    tx.afterCommit(() => this.runner.wake());
-    return row;
   }
 
   private async add(tx: Transaction, { bot_id, id }: CachedTable, task: JobTask): Promise<JobReply> {
@@ -59,7 +52,7 @@ export class ImportsExportsService {
         `At most ${maxUnfinishedOfBot} unfinished jobs per bot. Wait until one of them has ended.`,
       );
     }
-    return { job: toJob(await this.start(tx, { botId: bot_id, tableId: id, task })) };
+    return { job: toJob(await this.queue.start(tx, { botId: bot_id, tableId: id, task })) };
   }
 }
 

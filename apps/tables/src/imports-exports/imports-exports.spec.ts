@@ -25,7 +25,7 @@ import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 import { BotFilesClient } from './bot-files.client';
 import type { JobCaller, JobTask } from '../queues/job.entity';
-import { ImportsExportsService } from './imports-exports.service';
+import { JobQueueService } from '../queues/job-queue.service';
 
 let api: PublicApi;
 let filesUrl: string;
@@ -453,7 +453,7 @@ async function started(tableId: string, task: JobTask): Promise<Job> {
   const [table] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE id = $1', [tableId]);
   const { id } = await tables
     .get(Database, { strict: false })
-    .transaction((tx) => tables.get(ImportsExportsService).start(tx, { botId: table!.bot_id, tableId, task }));
+    .transaction((tx) => tables.get(JobQueueService).start(tx, { botId: table!.bot_id, tableId, task }));
   return ended(tableId, id);
 }
 
@@ -467,7 +467,7 @@ async function keyOf(table: string, index: number): Promise<string> {
 }
 
 async function filled(table: string, rows: number): Promise<void> {
-  const names = Array.from({ length: rows }, (_row, place) => ({ name: `n${place}`, price: place, sold: true }));
+  const names = Array.from({ length: rows }, (_row, index) => ({ name: `n${index}`, price: index, sold: true }));
   for (let from = 0; from < rows; from += 1_000) {
     await client.createTableRows({ table, rows: names.slice(from, from + 1_000) });
   }

@@ -1,9 +1,15 @@
-import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow, tooLong } from './read-row';
-import { UnreadableFile } from './unreadable-file';
+import {
+  type IgnoredColumns,
+  maxRowCharacters,
+  type ReadColumns,
+  type ReadRow,
+  tooLong,
+  UnreadableFile,
+} from './read-row';
 
 /** Text of one value; undefined when it exceeds the limit. */
 interface RawRow {
-  place: string;
+  location: string;
   text: string | undefined;
 }
 
@@ -32,23 +38,23 @@ export async function* readJsonArray(
   for await (const raw of elementsOf(text)) yield readRow(raw, columns, ignored);
 }
 
-function readRow({ place, text }: RawRow, columns: ReadColumns, ignored: IgnoredColumns): ReadRow {
-  if (text === undefined) return { place, problem: tooLong() };
+function readRow({ location, text }: RawRow, columns: ReadColumns, ignored: IgnoredColumns): ReadRow {
+  if (text === undefined) return { location, problem: tooLong() };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { place, problem: `is not valid JSON: ${(error as Error).message.slice(0, 200)}.` };
+    return { location, problem: `is not valid JSON: ${(error as Error).message.slice(0, 200)}.` };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { place, problem: 'must be an object with a value for each column.' };
+    return { location, problem: 'must be an object with a value for each column.' };
   }
   const row: [string, unknown][] = [];
   for (const [name, cell] of Object.entries(value)) {
     if (columns.has(name)) row.push([name, cell]);
     else ignored.add(name);
   }
-  return { place, row: Object.fromEntries(row) };
+  return { location, row: Object.fromEntries(row) };
 }
 
 class RowText {
@@ -75,13 +81,13 @@ async function* linesOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow> {
     let start = 0;
     for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
       row.add(chunk.slice(start, end));
-      yield { place: `Line ${line}`, text: row.take() };
+      yield { location: `Line ${line}`, text: row.take() };
       start = end + 1;
       line += 1;
     }
     row.add(chunk.slice(start));
   }
-  yield { place: `Line ${line}`, text: row.take() };
+  yield { location: `Line ${line}`, text: row.take() };
 }
 
 /** Streaming tokenizer: splits an array into the texts of its elements by brackets, quotes and commas only. */
@@ -93,7 +99,7 @@ async function* elementsOf(chunks: AsyncIterable<string>): AsyncIterable<RawRow>
   let isOver = false;
   let line = 1;
   let elements = 0;
-  const taken = (): RawRow => ({ place: `Row ${++elements} (up to line ${line})`, text: row.take() });
+  const taken = (): RawRow => ({ location: `Row ${++elements} (up to line ${line})`, text: row.take() });
 
   for await (const chunk of chunks) {
     let start = 0;

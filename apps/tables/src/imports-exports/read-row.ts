@@ -1,4 +1,4 @@
-export type ReadRow = { place: string; row: Record<string, unknown> } | { place: string; problem: string };
+export type ReadRow = { location: string; row: Record<string, unknown> } | { location: string; problem: string };
 
 export type ReadColumns = ReadonlyMap<string, { schema: { type: string } }>;
 
@@ -28,4 +28,9 @@ export function isRead(row: ReadRow): row is Extract<ReadRow, { row: unknown }> 
 
 export function tooLong(): string {
   return `has more than ${maxRowCharacters} characters.`;
+}
+
+/** Error for a file that cannot be read. Its message is public: the problem and the remedy. */
+export class UnreadableFile extends Error {
+  override readonly name = 'UnreadableFile';
 }

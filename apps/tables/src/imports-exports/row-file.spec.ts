@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { IgnoredColumns, maxRowCharacters, type ReadRow } from './read-row';
 import { readRows } from './row-file';
 import { unpackedText, unpackingLimits } from './unpacked-text';
-import { contentTypes, type ExportFormat, type WrittenRow, writtenRows } from './written-rows';
+import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
+import type { ExportFormat } from '../queues/job.entity';
 
 const types = { name: 'string', price: 'number', sold: 'boolean', tags: 'array', size: 'object' };
 const columns = new Map(Object.entries(types).map(([name, type]) => [name, { schema: { type } }]));
@@ -40,8 +41,8 @@ describe('A CSV file', () => {
     const rows = await read('sold,name,price,tags,size\nTRUE,"Tea, green",-1.5e3,"[1,""a""]","{""w"":2}"\nfalse,,,,\n');
 
     expect(rows).toEqual([
-      { place: 'Line 2', row: { sold: true, name: 'Tea, green', price: -1500, tags: [1, 'a'], size: { w: 2 } } },
-      { place: 'Line 3', row: { sold: false } },
+      { location: 'Line 2', row: { sold: true, name: 'Tea, green', price: -1500, tags: [1, 'a'], size: { w: 2 } } },
+      { location: 'Line 3', row: { sold: false } },
     ]);
   });
 
@@ -72,7 +73,7 @@ describe('A CSV file', () => {
       // Quadratic work would take hours.
       const rows = await read(`price\n${cell}\n`, 'text/csv', new IgnoredColumns(), 65_536);
 
-      expect(rows).toEqual([{ place: 'Line 2', row: { price: cell } }]);
+      expect(rows).toEqual([{ location: 'Line 2', row: { price: cell } }]);
     },
   );
 
@@ -86,8 +87,8 @@ describe('A CSV file', () => {
     const rows = await read('name,price\n"Tea\nof\nold",1\nMilk,2\n');
 
     expect(rows).toEqual([
-      { place: 'Line 2', row: { name: 'Tea\nof\nold', price: 1 } },
-      { place: 'Line 5', row: { name: 'Milk', price: 2 } },
+      { location: 'Line 2', row: { name: 'Tea\nof\nold', price: 1 } },
+      { location: 'Line 5', row: { name: 'Milk', price: 2 } },
     ]);
   });
 
@@ -95,10 +96,10 @@ describe('A CSV file', () => {
     const rows = await read('name,price\nTea"s,1\nMilk,2,3\nHoney\nSalt,4\n');
 
     expect(rows).toEqual([
-      { place: 'Line 2', problem: expect.stringContaining('quotation mark inside a cell') as string },
-      { place: 'Line 3', problem: 'has 3 cells, but the header has 2.' },
-      { place: 'Line 4', row: { name: 'Honey' } },
-      { place: 'Line 5', row: { name: 'Salt', price: 4 } },
+      { location: 'Line 2', problem: expect.stringContaining('quotation mark inside a cell') as string },
+      { location: 'Line 3', problem: 'has 3 cells, but the header has 2.' },
+      { location: 'Line 4', row: { name: 'Honey' } },
+      { location: 'Line 5', row: { name: 'Salt', price: 4 } },
     ]);
   });
 
@@ -113,7 +114,7 @@ describe('A CSV file', () => {
 
     const rows = await read('id,name,colour,createdAt,updatedAt\n7,Tea,green,2024,2024\n', 'text/csv', ignored);
 
-    expect(rows).toEqual([{ place: 'Line 2', row: { name: 'Tea' } }]);
+    expect(rows).toEqual([{ location: 'Line 2', row: { name: 'Tea' } }]);
     expect(ignored.warnings).toEqual(['colour is not a column of this table and was ignored.']);
   });
 
@@ -133,9 +134,9 @@ describe('A JSON file', () => {
     const rows = await read('\n [{"name":"a,]}\\"{","price":1},{"size":{"w":[{}]}}\n,\n{"name":null}]\n');
 
     expect(rows).toEqual([
-      { place: 'Row 1 (up to line 2)', row: { name: 'a,]}"{', price: 1 } },
-      { place: 'Row 2 (up to line 3)', row: { size: { w: [{}] } } },
-      { place: 'Row 3 (up to line 4)', row: { name: null } },
+      { location: 'Row 1 (up to line 2)', row: { name: 'a,]}"{', price: 1 } },
+      { location: 'Row 2 (up to line 3)', row: { size: { w: [{}] } } },
+      { location: 'Row 3 (up to line 4)', row: { name: null } },
     ]);
   });
 
@@ -143,8 +144,8 @@ describe('A JSON file', () => {
     const rows = await read('{"name":"Tea"}\r\n\n{"name":"Milk"}');
 
     expect(rows).toEqual([
-      { place: 'Line 1', row: { name: 'Tea' } },
-      { place: 'Line 3', row: { name: 'Milk' } },
+      { location: 'Line 1', row: { name: 'Tea' } },
+      { location: 'Line 3', row: { name: 'Milk' } },
     ]);
   });
 
@@ -217,7 +218,7 @@ describe('A packed file', () => {
   it('is recognized by its first bytes, also when they arrive one by one', async () => {
     const rows = await read(gzipSync('name\nTea\n'), 'text/csv', undefined, 1);
 
-    expect(rows).toEqual([{ place: 'Line 2', row: { name: 'Tea' } }]);
+    expect(rows).toEqual([{ location: 'Line 2', row: { name: 'Tea' } }]);
   });
 
   it('is rejected when it is truncated', async () => {

@@ -1,8 +1,7 @@
 import { readCsv } from './csv-rows';
 import { readJsonArray, readJsonLines } from './json-rows';
 import { peekStart } from './peek-start';
-import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow } from './read-row';
-import { UnreadableFile } from './unreadable-file';
+import { type IgnoredColumns, maxRowCharacters, type ReadColumns, type ReadRow, UnreadableFile } from './read-row';
 
 /**
  * Reads a CSV file with a header, a JSON array, or JSON Lines. The content type decides, else the first character.

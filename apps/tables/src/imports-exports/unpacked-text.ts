@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { peekStart } from './peek-start';
-import { UnreadableFile } from './unreadable-file';
+import { UnreadableFile } from './read-row';
 
 export interface UnpackingLimits {
   maxBytes: number;

@@ -1,7 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-
-export const exportFormats = ['csv', 'json'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+import type { ExportFormat } from '../queues/job.entity';
 
 export type WrittenRow = Record<string, unknown>;
 

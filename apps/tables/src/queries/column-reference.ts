@@ -1,6 +1,6 @@
 import type { ColumnType } from '@parley/contracts/tables/table-schema';
 import { toText } from '@parley/persistence/storable';
-import type { TableColumn } from '../tables/table.entity';
+import type { TableColumn } from '../schema/columns';
 
 export type Columns = ReadonlyMap<string, TableColumn>;
 
@@ -10,9 +10,9 @@ export type ColumnReference =
   | { kind: 'id'; sql: string }
   | { kind: 'time'; sql: string }
   /** `path` leads into an object or array of the column, where values have type `any`. */
-  | { kind: 'column'; key: string; path: string[]; type: ColumnType | 'date-time' | 'any' };
+  | { kind: 'data'; key: string; path: string[]; type: ColumnType | 'date-time' | 'any' };
 
-export type ColumnPath = Extract<ColumnReference, { kind: 'column' }>;
+export type DataColumn = Extract<ColumnReference, { kind: 'data' }>;
 
 /**
  * Resolves the name of a column, a system column, or `column.field.field` inside of an object. Positions in arrays
@@ -22,7 +22,7 @@ export function resolveColumn(columns: Columns, name: string): ColumnReference |
   if (name === 'id') return { kind: 'id', sql: systemColumns.id };
   if (name === 'createdAt' || name === 'updatedAt') return { kind: 'time', sql: systemColumns[name] };
   const column = columns.get(name);
-  if (column) return { kind: 'column', key: column.key, path: [], type: typeOf(column) };
+  if (column) return { kind: 'data', key: column.key, path: [], type: typeOf(column) };
   return resolvePath(columns, name);
 }
 
@@ -41,20 +41,20 @@ export function splitName(columns: Columns, name: string): { column: TableColumn
 }
 
 /** SQL of the value as `jsonb`; NULL or JSON's null when absent. Appends its parameters to `values`. */
-export function valueAt({ key, path }: ColumnPath, values: unknown[]): string {
+export function valueAt({ key, path }: DataColumn, values: unknown[]): string {
   if (path.length === 0) return `row.data -> $${values.push(key)}::text`;
   return `row.data #> $${values.push([key, ...path])}::text[]`;
 }
 
 function resolvePath(columns: Columns, name: string): ColumnReference | undefined {
   const found = splitName(columns, name);
-  return found && { kind: 'column', key: found.column.key, path: found.path, type: 'any' };
+  return found && { kind: 'data', key: found.column.key, path: found.path, type: 'any' };
 }
 
 function hasInside({ schema }: TableColumn): boolean {
   return schema.type === 'object' || schema.type === 'array';
 }
 
-function typeOf({ schema }: TableColumn): ColumnPath['type'] {
+function typeOf({ schema }: TableColumn): DataColumn['type'] {
   return schema.type === 'string' && schema.format === 'date-time' ? 'date-time' : schema.type;
 }

@@ -26,7 +26,7 @@ const comparisons = new Map<string, Comparison>([
   ['$lte', '<='],
 ]);
 
-type Type = 'id' | 'time' | Extract<ColumnReference, { kind: 'column' }>['type'];
+type Type = 'id' | 'time' | Extract<ColumnReference, { kind: 'data' }>['type'];
 
 /** Parses and validates a filter of `findTableRows`. Throws InvalidPayload with the path of the invalid part. */
 export function readFilter(filter: Record<string, unknown>, columns: Columns): Filter {
@@ -58,8 +58,8 @@ class FilterReader {
       case '$not':
         return { kind: 'not', of: this.read(value, path, depth + 1) };
       default: {
-        const place = resolveColumn(this.columns, name);
-        if (place) return this.readConditions(place, value, path, depth);
+        const column = resolveColumn(this.columns, name);
+        if (column) return this.readConditions(column, value, path, depth);
         return refuse(
           path,
           name.startsWith('$') ? 'is not a known operator: use $and, $or or $not' : notAColumn(this.columns),
@@ -73,38 +73,44 @@ class FilterReader {
     return value.map((entry, index) => this.read(entry, `${path}.${index}`, depth + 1));
   }
 
-  private readConditions(place: ColumnReference, value: unknown, path: string, depth: number): Filter {
-    if (!isRecord(value) || !Object.keys(value).some(isOperator)) return this.readEquality(place, value, path);
+  private readConditions(column: ColumnReference, value: unknown, path: string, depth: number): Filter {
+    if (!isRecord(value) || !Object.keys(value).some(isOperator)) return this.readEquality(column, value, path);
     if (depth > limits.depth) refuse(path, `is nested more than ${limits.depth} levels deep`);
     const operators = Object.entries(value).filter(([name]) => name !== '$options' || !Object.hasOwn(value, '$regex'));
     const of = operators.map(([name, operand]) => {
       const operatorPath = `${path}.${shown(name)}`;
-      if (name === '$not') return opposite(this.readConditions(place, operand, operatorPath, depth + 1));
-      return this.readOperator(place, name, operand, operatorPath, value.$options);
+      if (name === '$not') return opposite(this.readConditions(column, operand, operatorPath, depth + 1));
+      return this.readOperator(column, name, operand, operatorPath, value.$options);
     });
     return { kind: 'all', of };
   }
 
-  private readOperator(place: ColumnReference, name: string, operand: unknown, path: string, options: unknown): Filter {
+  private readOperator(
+    column: ColumnReference,
+    name: string,
+    operand: unknown,
+    path: string,
+    options: unknown,
+  ): Filter {
     const comparison = comparisons.get(name);
-    if (comparison) return this.readComparison(place, comparison, operand, path);
+    if (comparison) return this.readComparison(column, comparison, operand, path);
     switch (name) {
       case '$eq':
-        return this.readEquality(place, operand, path);
+        return this.readEquality(column, operand, path);
       case '$ne':
-        return opposite(this.readEquality(place, operand, path));
+        return opposite(this.readEquality(column, operand, path));
       case '$in':
-        return this.readChoices(place, operand, path);
+        return this.readChoices(column, operand, path);
       case '$nin':
-        return opposite(this.readChoices(place, operand, path));
+        return opposite(this.readChoices(column, operand, path));
       case '$exists':
-        return this.readExistence(place, operand, path);
+        return this.readExistence(column, operand, path);
       case '$mod':
-        return this.readRemainder(place, operand, path);
+        return this.readRemainder(column, operand, path);
       case '$size':
-        return this.readSize(place, operand, path);
+        return this.readSize(column, operand, path);
       case '$regex':
-        return this.readExpression(place, operand, path, options);
+        return this.readExpression(column, operand, path, options);
       case '$options':
         return refuse(path, 'is allowed only next to $regex');
       default:
@@ -117,61 +123,61 @@ class FilterReader {
     }
   }
 
-  private readEquality(place: ColumnReference, value: unknown, path: string): Filter {
+  private readEquality(column: ColumnReference, value: unknown, path: string): Filter {
     this.countCondition(path);
-    if (value === null) return opposite({ kind: 'exists', place });
-    return { kind: 'equals', place, value: readValue(place, value, path) };
+    if (value === null) return opposite({ kind: 'exists', column });
+    return { kind: 'equals', column, value: readValue(column, value, path) };
   }
 
-  private readChoices(place: ColumnReference, value: unknown, path: string): Filter {
+  private readChoices(column: ColumnReference, value: unknown, path: string): Filter {
     this.countCondition(path);
     if (!Array.isArray(value)) refuse(path, 'must be an array');
     this.choices += value.length;
     if (this.choices > limits.choices)
       refuse(path, `exceeds the limit of ${limits.choices} values in all $in and $nin of a filter`);
-    const values = value.filter((entry) => entry !== null).map((entry) => readValue(place, entry, path));
-    const oneOf: Filter = { kind: 'one of', place, values };
-    return values.length === value.length ? oneOf : { kind: 'some', of: [oneOf, opposite({ kind: 'exists', place })] };
+    const values = value.filter((entry) => entry !== null).map((entry) => readValue(column, entry, path));
+    const oneOf: Filter = { kind: 'one of', column, values };
+    return values.length === value.length ? oneOf : { kind: 'some', of: [oneOf, opposite({ kind: 'exists', column })] };
   }
 
-  private readComparison(place: ColumnReference, comparison: Comparison, operand: unknown, path: string): Filter {
+  private readComparison(column: ColumnReference, comparison: Comparison, operand: unknown, path: string): Filter {
     this.countCondition(path);
-    const type = typeOf(place);
+    const type = typeOf(column);
     if (type === 'boolean' || type === 'object' || type === 'null') refuseOperator(path, type);
-    const value = readValue(place, operand, path);
+    const value = readValue(column, operand, path);
     if (typeof value !== 'number' && typeof value !== 'string') refuse(path, 'must be a number or a string');
-    return { kind: 'compare', place, comparison, value };
+    return { kind: 'compare', column, comparison, value };
   }
 
-  private readExistence(place: ColumnReference, operand: unknown, path: string): Filter {
+  private readExistence(column: ColumnReference, operand: unknown, path: string): Filter {
     this.countCondition(path);
     if (typeof operand !== 'boolean') refuse(path, 'must be a boolean');
-    const exists: Filter = { kind: 'exists', place };
+    const exists: Filter = { kind: 'exists', column };
     return operand ? exists : opposite(exists);
   }
 
-  private readRemainder(place: ColumnReference, operand: unknown, path: string): Filter {
+  private readRemainder(column: ColumnReference, operand: unknown, path: string): Filter {
     this.countCondition(path);
-    const type = typeOf(place);
+    const type = typeOf(column);
     if (!['id', 'number', 'array', 'any'].includes(type)) refuseOperator(path, type);
     const [divisor, remainder] = Array.isArray(operand) && operand.length === 2 ? (operand as unknown[]) : [];
     if (!isInteger(divisor) || !isInteger(remainder) || divisor === 0)
       refuse(path, 'must be a divisor other than 0 and a remainder, both integers');
-    return { kind: 'remainder', place, divisor, remainder };
+    return { kind: 'remainder', column, divisor, remainder };
   }
 
-  private readSize(place: ColumnReference, operand: unknown, path: string): Filter {
+  private readSize(column: ColumnReference, operand: unknown, path: string): Filter {
     this.countCondition(path);
-    const type = typeOf(place);
-    if (place.kind !== 'column' || (type !== 'array' && type !== 'any')) refuseOperator(path, type);
+    const type = typeOf(column);
+    if (column.kind !== 'data' || (type !== 'array' && type !== 'any')) refuseOperator(path, type);
     if (!isInteger(operand) || operand < 0) refuse(path, 'must be an integer of at least 0');
-    return { kind: 'size', place, size: operand };
+    return { kind: 'size', column, size: operand };
   }
 
-  private readExpression(place: ColumnReference, operand: unknown, path: string, options: unknown): Filter {
+  private readExpression(column: ColumnReference, operand: unknown, path: string, options: unknown): Filter {
     this.countCondition(path);
-    const type = typeOf(place);
-    if (place.kind !== 'column' || !['string', 'date-time', 'array', 'any'].includes(type)) refuseOperator(path, type);
+    const type = typeOf(column);
+    if (column.kind !== 'data' || !['string', 'date-time', 'array', 'any'].includes(type)) refuseOperator(path, type);
     if (typeof operand !== 'string') refuse(path, 'must be a string');
     if (operand.length > limits.expression) refuse(path, `must be at most ${limits.expression} characters`);
     if (options !== undefined && options !== 'i' && options !== 'c')
@@ -179,7 +185,7 @@ class FilterReader {
     this.expressions += 1;
     if (this.expressions > limits.expressions)
       refuse(path, `exceeds the limit of ${limits.expressions} regular expressions per filter`);
-    return { kind: 'matches', place, name: path, pattern: operand, isCaseSensitive: options !== 'i' };
+    return { kind: 'matches', column, name: path, pattern: operand, isCaseSensitive: options !== 'i' };
   }
 
   private countCondition(path: string): void {
@@ -189,9 +195,9 @@ class FilterReader {
   }
 }
 
-function readValue(place: ColumnReference, value: unknown, path: string): unknown {
+function readValue(column: ColumnReference, value: unknown, path: string): unknown {
   if (!isShallow(value)) refuse(path, `is nested more than ${limits.valueDepth} levels deep`);
-  const type = typeOf(place);
+  const type = typeOf(column);
   switch (type) {
     case 'id':
     case 'number':
@@ -218,8 +224,8 @@ function readTime(value: unknown): string | undefined {
   return toUtc(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
 }
 
-function typeOf(place: ColumnReference): Type {
-  return place.kind === 'column' ? place.type : place.kind;
+function typeOf(column: ColumnReference): Type {
+  return column.kind === 'data' ? column.type : column.kind;
 }
 
 function opposite(of: Filter): Filter {

@@ -4,7 +4,7 @@ import { toJsonb } from '@parley/persistence/storable';
 import { createDatabaseOfLanguage, type EmptyDatabase } from '@parley/testing/test-database';
 import fc from 'fast-check';
 import { tablesDatabase } from '../tables.module';
-import { columnsOf } from '../tables/table.entity';
+import { columnsOf } from '../schema/columns';
 import { Grouping, type GroupRow } from './grouping';
 import { readFilter } from './filter-reader';
 import { conditionOf } from './filter-sql';
@@ -106,12 +106,12 @@ async function page(filter: Filter, direction: Direction): Promise<number[]> {
 
 /* Independent implementation of the filter language: no code shared with the compiler. */
 
-function isMeant(row: Row, filter: Filter): boolean {
-  return Object.entries(filter).every(([name, wanted]) => {
-    if (name === '$and') return (wanted as Filter[]).every((entry) => isMeant(row, entry));
-    if (name === '$or') return (wanted as Filter[]).some((entry) => isMeant(row, entry));
-    if (name === '$not') return !isMeant(row, wanted as Filter);
-    return holds(valueAt(row, name), wanted as Json);
+function matches(row: Row, filter: Filter): boolean {
+  return Object.entries(filter).every(([name, expected]) => {
+    if (name === '$and') return (expected as Filter[]).every((entry) => matches(row, entry));
+    if (name === '$or') return (expected as Filter[]).some((entry) => matches(row, entry));
+    if (name === '$not') return !matches(row, expected as Filter);
+    return holds(valueAt(row, name), expected as Json);
   });
 }
 
@@ -124,11 +124,11 @@ function valueAt(row: Row, name: string): Json {
   }, row[column] ?? null);
 }
 
-function holds(value: Json, wanted: Json): boolean {
-  const isOperators = isObject(wanted) && Object.keys(wanted).some((name) => name.startsWith('$'));
-  if (!isOperators) return isEqualTo(value, wanted);
-  return Object.entries(wanted).every(([operator, operand]) =>
-    operates(value, operator, operand, wanted.$options as string),
+function holds(value: Json, expected: Json): boolean {
+  const isOperators = isObject(expected) && Object.keys(expected).some((name) => name.startsWith('$'));
+  if (!isOperators) return isEqualTo(value, expected);
+  return Object.entries(expected).every(([operator, operand]) =>
+    operates(value, operator, operand, expected.$options as string),
   );
 }
 
@@ -177,9 +177,9 @@ function someOf(value: Json, test: (item: Json) => boolean): boolean {
   return Array.isArray(value) ? value.some(test) : test(value);
 }
 
-function isEqualTo(value: Json, wanted: Json): boolean {
-  if (wanted === null) return value === null;
-  return isSame(value, wanted) || (Array.isArray(value) && value.some((item) => isSame(item, wanted)));
+function isEqualTo(value: Json, expected: Json): boolean {
+  if (expected === null) return value === null;
+  return isSame(value, expected) || (Array.isArray(value) && value.some((item) => isSame(item, expected)));
 }
 
 function isSame(a: Json, b: Json): boolean {
@@ -360,7 +360,7 @@ const filters = fc.letrec<{ filter: Filter; nested: Filter }>((tie) => ({
 
 describe('a filter', () => {
   it('matches the same rows in SQL as in an independent implementation', async () => {
-    let meant = 0;
+    let matching = 0;
     let asked = 0;
     await fc.assert(
       fc.asyncProperty(tables, fc.array(filters, { minLength: 40, maxLength: 40 }), async (rows, all) => {
@@ -369,16 +369,16 @@ describe('a filter', () => {
         const answers = await ask(all);
 
         all.forEach((filter, index) => {
-          const wanted = rows.filter((row) => isMeant(row, filter)).map(({ id }) => id);
-          expect({ filter, ...answers[index] }).toEqual({ filter, ids: wanted, open: 0 });
+          const expected = rows.filter((row) => matches(row, filter)).map(({ id }) => id);
+          expect({ filter, ...answers[index] }).toEqual({ filter, ids: expected, open: 0 });
           asked += 1;
-          if (wanted.length > 0 && wanted.length < rows.length) meant += 1;
+          if (expected.length > 0 && expected.length < rows.length) matching += 1;
         });
       }),
       { numRuns: Number(process.env.FUZZ_CASES ?? 60) },
     );
     // Filters that match all rows or none would prove little.
-    expect(meant).toBeGreaterThan(asked / 4);
+    expect(matching).toBeGreaterThan(asked / 4);
   });
 });
 
@@ -403,11 +403,11 @@ describe('a page', () => {
         await store(rows, 'name');
 
         for (const filter of all) {
-          const meant = rows.filter((row) => isMeant(row, filter)).map(({ id }) => id);
+          const matching = rows.filter((row) => matches(row, filter)).map(({ id }) => id);
           const found = { asc: await page(filter, 'asc'), desc: await page(filter, 'desc') };
           expect({ filter, found }).toEqual({
             filter,
-            found: { asc: meant.slice(0, pageLimit), desc: meant.toReversed().slice(0, pageLimit) },
+            found: { asc: matching.slice(0, pageLimit), desc: matching.toReversed().slice(0, pageLimit) },
           });
         }
       }),

@@ -1,6 +1,6 @@
 import { toJsonb, toText } from '@parley/persistence/storable';
 import type { Comparison, Filter, Matches } from './filter';
-import { type ColumnPath, valueAt } from './column-reference';
+import { type DataColumn, valueAt } from './column-reference';
 
 /** Longer lists of values are compared by hash: each additional `@>` is evaluated for every row that is read. */
 const maxContained = 20;
@@ -22,8 +22,8 @@ export function conditionOf(filter: Filter, values: unknown[]): string {
     case 'not':
       return `NOT ${conditionOf(filter.of, values)}`;
     case 'exists':
-      if (filter.place.kind !== 'column') return 'true';
-      return `coalesce(jsonb_typeof(${valueAt(filter.place, values)}) <> 'null', false)`;
+      if (filter.column.kind !== 'data') return 'true';
+      return `coalesce(jsonb_typeof(${valueAt(filter.column, values)}) <> 'null', false)`;
     case 'equals':
       return equals(filter, values);
     case 'one of':
@@ -33,7 +33,7 @@ export function conditionOf(filter: Filter, values: unknown[]): string {
     case 'remainder':
       return leavesRemainder(filter, values);
     case 'size': {
-      const value = valueAt(filter.place, values);
+      const value = valueAt(filter.column, values);
       const length = `jsonb_array_length(${value}) = $${values.push(filter.size)}::bigint`;
       return `CASE WHEN jsonb_typeof(${value}) = 'array' THEN ${length} ELSE false END`;
     }
@@ -41,7 +41,7 @@ export function conditionOf(filter: Filter, values: unknown[]): string {
       const operator = matchOperator(filter);
       const pattern = `$${values.push(toText(filter.pattern))}::text`;
       return someItem(
-        filter.place,
+        filter.column,
         values,
         (item) => `${isOfType(item, 'string')} AND ${textOf(item)} ${operator} ${pattern}`,
       );
@@ -61,10 +61,10 @@ export function isIndexed(filter: Filter): boolean {
     case 'some':
       return filter.of.every(isIndexed);
     case 'equals':
-      return filter.place.kind === 'column' && isContained(filter.place) && hasScalar(filter.value);
+      return filter.column.kind === 'data' && isContained(filter.column) && hasScalar(filter.value);
     case 'one of': {
-      const { place, values } = filter;
-      return place.kind === 'column' && isContained(place) && values.length <= maxContained && values.every(hasScalar);
+      const { column, values } = filter;
+      return column.kind === 'data' && isContained(column) && values.length <= maxContained && values.every(hasScalar);
     }
     case 'not':
     case 'exists':
@@ -81,39 +81,39 @@ function joined(filters: Filter[], operator: string, none: string, values: unkno
   return `(${filters.map((filter) => conditionOf(filter, values)).join(operator)})`;
 }
 
-function equals({ place, value }: Leaf<'equals'>, values: unknown[]): string {
-  switch (place.kind) {
+function equals({ column, value }: Leaf<'equals'>, values: unknown[]): string {
+  switch (column.kind) {
     case 'id':
       return isId(value) ? `row.id = $${values.push(value)}::integer` : 'false';
     case 'time':
-      return `${place.sql} = $${values.push(value)}::timestamptz`;
-    case 'column':
-      return isContained(place) ? contains(place, value, values) : isAnyOf(place, [value], values);
+      return `${column.sql} = $${values.push(value)}::timestamptz`;
+    case 'data':
+      return isContained(column) ? contains(column, value, values) : isAnyOf(column, [value], values);
   }
 }
 
 /** Equality by `@>`, which can use the index over `data`. Objects and arrays need an exact comparison in addition. */
-function contains(place: ColumnPath, value: unknown, values: unknown[]): string {
-  const contained = (part: unknown) => `row.data @> $${values.push(toJsonb(within(place, part)))}::jsonb`;
+function contains(column: DataColumn, value: unknown, values: unknown[]): string {
+  const contained = (part: unknown) => `row.data @> $${values.push(toJsonb(within(column, part)))}::jsonb`;
   if (!isCompound(value)) {
-    if (place.type === 'any') return `(${contained(value)} OR ${contained([value])})`;
-    return contained(place.type === 'array' ? [value] : value);
+    if (column.type === 'any') return `(${contained(value)} OR ${contained([value])})`;
+    return contained(column.type === 'array' ? [value] : value);
   }
-  const exactly = isAnyOf(place, [value], values);
-  if (place.type === 'object') return `(${contained(value)} AND ${exactly})`;
+  const exactly = isAnyOf(column, [value], values);
+  if (column.type === 'object') return `(${contained(value)} AND ${exactly})`;
   return `((${contained(value)} OR ${contained([value])}) AND ${exactly})`;
 }
 
-function oneOf({ place, values: choices }: Leaf<'one of'>, values: unknown[]): string {
-  switch (place.kind) {
+function oneOf({ column, values: choices }: Leaf<'one of'>, values: unknown[]): string {
+  switch (column.kind) {
     case 'id':
       return `row.id = ANY($${values.push(choices.filter(isId))}::integer[])`;
     case 'time':
-      return `${place.sql} = ANY($${values.push(choices)}::timestamptz[])`;
-    case 'column':
-      if (choices.length > maxContained) return isAnyOf(place, choices, values);
+      return `${column.sql} = ANY($${values.push(choices)}::timestamptz[])`;
+    case 'data':
+      if (choices.length > maxContained) return isAnyOf(column, choices, values);
       return joined(
-        choices.map((value) => ({ kind: 'equals', place, value })),
+        choices.map((value) => ({ kind: 'equals', column, value })),
         ' OR ',
         'false',
         values,
@@ -121,33 +121,33 @@ function oneOf({ place, values: choices }: Leaf<'one of'>, values: unknown[]): s
   }
 }
 
-function isAnyOf(place: ColumnPath, choices: unknown[], values: unknown[]): string {
+function isAnyOf(column: DataColumn, choices: unknown[], values: unknown[]): string {
   const any = `ANY($${values.push(choices.map(toJsonb))}::jsonb[])`;
-  const item = someItem(place, values, (value) => `${value} = ${any}`);
-  return hasItems(place) ? `(coalesce(${valueAt(place, values)} = ${any}, false) OR ${item})` : item;
+  const item = someItem(column, values, (value) => `${value} = ${any}`);
+  return hasItems(column) ? `(coalesce(${valueAt(column, values)} = ${any}, false) OR ${item})` : item;
 }
 
-function compare({ place, comparison, value }: Leaf<'compare'>, values: unknown[]): string {
-  if (place.kind === 'id') return `row.id ${comparison} $${values.push(idBound(comparison, value as number))}::bigint`;
-  if (place.kind === 'time') return `${place.sql} ${comparison} $${values.push(value)}::timestamptz`;
+function compare({ column, comparison, value }: Leaf<'compare'>, values: unknown[]): string {
+  if (column.kind === 'id') return `row.id ${comparison} $${values.push(idBound(comparison, value as number))}::bigint`;
+  if (column.kind === 'time') return `${column.sql} ${comparison} $${values.push(value)}::timestamptz`;
   if (typeof value === 'number') {
     const number = `$${values.push(toJsonb(value))}::jsonb`;
-    return someItem(place, values, (item) => `${isOfType(item, 'number')} AND ${item} ${comparison} ${number}`);
+    return someItem(column, values, (item) => `${isOfType(item, 'number')} AND ${item} ${comparison} ${number}`);
   }
   const text = `$${values.push(toText(value))}::text`;
   return someItem(
-    place,
+    column,
     values,
     (item) => `${isOfType(item, 'string')} AND ${textOf(item)} COLLATE "C" ${comparison} ${text}`,
   );
 }
 
-function leavesRemainder({ place, divisor, remainder }: Leaf<'remainder'>, values: unknown[]): string {
+function leavesRemainder({ column, divisor, remainder }: Leaf<'remainder'>, values: unknown[]): string {
   const by = `$${values.push(divisor)}::numeric`;
   const rest = `$${values.push(remainder)}::numeric`;
-  if (place.kind !== 'column') return `mod(row.id::numeric, ${by}) = ${rest}`;
+  if (column.kind !== 'data') return `mod(row.id::numeric, ${by}) = ${rest}`;
   return someItem(
-    place,
+    column,
     values,
     (item) =>
       `CASE WHEN ${isOfType(item, 'number')} THEN mod(trunc((${item})::numeric), ${by}) = ${rest} ELSE false END`,
@@ -155,14 +155,14 @@ function leavesRemainder({ place, divisor, remainder }: Leaf<'remainder'>, value
 }
 
 /** Whether the condition holds for the value or, if it can be an array, for one of its elements. */
-function someItem(place: ColumnPath, values: unknown[], condition: (item: string) => string): string {
-  const value = `(${valueAt(place, values)})`;
-  if (!hasItems(place)) return `coalesce(${condition(value)}, false)`;
+function someItem(column: DataColumn, values: unknown[], condition: (item: string) => string): string {
+  const value = `(${valueAt(column, values)})`;
+  if (!hasItems(column)) return `coalesce(${condition(value)}, false)`;
   const items = `CASE jsonb_typeof${value} WHEN 'array' THEN ${value} ELSE jsonb_build_array(${value}) END`;
   return `EXISTS (SELECT FROM jsonb_array_elements(${items}) AS item(value) WHERE ${condition('item.value')})`;
 }
 
-function hasItems({ type }: ColumnPath): boolean {
+function hasItems({ type }: DataColumn): boolean {
   return type === 'array' || type === 'any';
 }
 
@@ -175,11 +175,11 @@ function textOf(item: string): string {
 }
 
 /** True for a path that the operand of `@>` can express: fields, but no array positions. */
-function isContained({ path }: ColumnPath): boolean {
+function isContained({ path }: DataColumn): boolean {
   return !path.some((field) => /^[\s+-]*\d+$/.test(field));
 }
 
-function within({ key, path }: ColumnPath, value: unknown): unknown {
+function within({ key, path }: DataColumn, value: unknown): unknown {
   return [key, ...path].reduceRight<unknown>((inner, field) => ({ [field]: inner }), value);
 }
 

@@ -1,4 +1,4 @@
-import type { ColumnPath, ColumnReference } from './column-reference';
+import type { DataColumn, ColumnReference } from './column-reference';
 
 export type Comparison = '>' | '>=' | '<' | '<=';
 
@@ -20,14 +20,14 @@ export type Comparison = '>' | '>=' | '<' | '<=';
 export type Filter =
   | { kind: 'all' | 'some'; of: Filter[] }
   | { kind: 'not'; of: Filter }
-  | { kind: 'exists'; place: ColumnReference }
-  | { kind: 'equals'; place: ColumnReference; value: unknown }
-  | { kind: 'one of'; place: ColumnReference; values: unknown[] }
-  | { kind: 'compare'; place: ColumnReference; comparison: Comparison; value: number | string }
-  | { kind: 'remainder'; place: ColumnReference; divisor: number; remainder: number }
-  | { kind: 'size'; place: ColumnPath; size: number }
+  | { kind: 'exists'; column: ColumnReference }
+  | { kind: 'equals'; column: ColumnReference; value: unknown }
+  | { kind: 'one of'; column: ColumnReference; values: unknown[] }
+  | { kind: 'compare'; column: ColumnReference; comparison: Comparison; value: number | string }
+  | { kind: 'remainder'; column: ColumnReference; divisor: number; remainder: number }
+  | { kind: 'size'; column: DataColumn; size: number }
   /** `name` is the path in the request, for error messages. */
-  | { kind: 'matches'; place: ColumnPath; name: string; pattern: string; isCaseSensitive: boolean };
+  | { kind: 'matches'; column: DataColumn; name: string; pattern: string; isCaseSensitive: boolean };
 
 export type Matches = Extract<Filter, { kind: 'matches' }>;
 

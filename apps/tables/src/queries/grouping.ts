@@ -1,7 +1,13 @@
 import { ApiError } from '@parley/contracts/errors';
-import type { Direction } from './row-order';
-import { valueTerms } from './row-order';
-import { type ColumnPath, type Columns, resolveColumn, notAColumn, type ColumnReference, valueAt } from './column-reference';
+import { type Direction, valueTerms } from './row-order';
+import {
+  type DataColumn,
+  type Columns,
+  resolveColumn,
+  notAColumn,
+  type ColumnReference,
+  valueAt,
+} from './column-reference';
 
 const operations = ['key', 'count', 'sum', 'avg', 'max', 'min', 'unique'] as const;
 type Operation = (typeof operations)[number];
@@ -12,7 +18,7 @@ interface Output {
   /** Column and operation, such as `priceSum`. */
   name: string;
   operation: Operation;
-  place: ColumnReference;
+  column: ColumnReference;
 }
 
 interface Order {
@@ -41,7 +47,7 @@ export class Grouping {
     orderBy?: string,
     direction: Direction = 'asc',
   ): Grouping {
-    const outputs = Object.entries(group).flatMap(([name, wanted]) => readOutputs(columns, name, wanted));
+    const outputs = Object.entries(group).flatMap(([name, requested]) => readOutputs(columns, name, requested));
     if (outputs.length === 0) refuse('group must name at least one column');
     if (outputs.length > maxOutputs) refuse(`group must have at most ${maxOutputs} operations`);
     if (orderBy === undefined) return new Grouping(outputs);
@@ -56,7 +62,7 @@ export class Grouping {
    * @param rows FROM clause that provides `row`
    */
   statement(rows: string, values: unknown[]): string {
-    const sources = this.outputs.map(({ place }, index) => `${sourceOf(place, values)} AS v${index}`);
+    const sources = this.outputs.map(({ column }, index) => `${sourceOf(column, values)} AS v${index}`);
     const results = this.outputs.map((output, index) => `${resultOf(output, `v${index}`)} AS o${index}`);
     const keys = this.outputs.flatMap(({ operation }, index) => (operation === 'key' ? [`v${index}`] : []));
     const terms = this.orderTerms();
@@ -93,19 +99,19 @@ export class Grouping {
   }
 }
 
-function readOutputs(columns: Columns, name: string, wanted: unknown): Output[] {
-  const place = resolveColumn(columns, name);
-  if (!place) refuse(`group.${name} ${notAColumn(columns)}`);
-  const list: unknown[] = Array.isArray(wanted) ? wanted : [wanted];
+function readOutputs(columns: Columns, name: string, requested: unknown): Output[] {
+  const column = resolveColumn(columns, name);
+  if (!column) refuse(`group.${name} ${notAColumn(columns)}`);
+  const list: unknown[] = Array.isArray(requested) ? requested : [requested];
   return [...new Set(list)].map((operation) => {
     if (!isOperation(operation)) refuse(`group.${name} must be one or more of ${operations.join(', ')}`);
-    checkType(name, operation, place);
-    return { name: `${name}${operation.charAt(0).toUpperCase()}${operation.slice(1)}`, operation, place };
+    checkType(name, operation, column);
+    return { name: `${name}${operation.charAt(0).toUpperCase()}${operation.slice(1)}`, operation, column };
   });
 }
 
-function checkType(name: string, operation: Operation, place: ColumnReference): void {
-  const type = place.kind === 'column' ? place.type : place.kind;
+function checkType(name: string, operation: Operation, column: ColumnReference): void {
+  const type = column.kind === 'data' ? column.type : column.kind;
   const isNumeric = type === 'number' || type === 'id' || type === 'any';
   if ((operation === 'sum' || operation === 'avg') && !isNumeric)
     refuse(`group.${name}: ${operation} needs a column of type number`);
@@ -114,18 +120,18 @@ function checkType(name: string, operation: Operation, place: ColumnReference): 
 }
 
 /** SQL of the value as `jsonb`, NULL when absent. Times are formatted as in responses. */
-function sourceOf(place: ColumnReference, values: unknown[]): string {
-  switch (place.kind) {
+function sourceOf(column: ColumnReference, values: unknown[]): string {
+  switch (column.kind) {
     case 'id':
       return `to_jsonb(row.id)`;
     case 'time':
-      return `to_jsonb(to_char(${place.sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
-    case 'column':
-      return `nullif(${valueAt(place, values)}, 'null')`;
+      return `to_jsonb(to_char(${column.sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+    case 'data':
+      return `nullif(${valueAt(column, values)}, 'null')`;
   }
 }
 
-function resultOf({ operation, place }: Output, value: string): string {
+function resultOf({ operation, column }: Output, value: string): string {
   const number = `CASE WHEN jsonb_typeof(${value}) = 'number' THEN (${value})::numeric END`;
   const text = `(${value} #>> '{}') COLLATE "C"`;
   switch (operation) {
@@ -140,12 +146,12 @@ function resultOf({ operation, place }: Output, value: string): string {
       return `to_jsonb(${operation}(${number}))`;
     case 'max':
     case 'min':
-      return `to_jsonb(${operation}(${isText(place.kind === 'column' ? place.type : place.kind) ? text : number}))`;
+      return `to_jsonb(${operation}(${isText(column.kind === 'data' ? column.type : column.kind) ? text : number}))`;
   }
 }
 
-function typeOf({ operation, place }: Output): ColumnPath['type'] {
-  if (operation === 'key') return place.kind === 'column' ? place.type : 'any';
+function typeOf({ operation, column }: Output): DataColumn['type'] {
+  if (operation === 'key') return column.kind === 'data' ? column.type : 'any';
   return 'any';
 }
 

@@ -41,39 +41,39 @@ export type PageRow = StoredRow & Measured;
  * Statement for a page of `PageRow`; appends its parameters to `values`. Indexes: row_key for the key column, row_data
  * for equality, the primary key otherwise.
  */
-export function pageStatement(question: PageQuery, values: unknown[]): string {
-  const { order, filter, offset, limit } = question;
+export function pageStatement(query: PageQuery, values: unknown[]): string {
+  const { order, filter, offset, limit } = query;
   const end = offset + limit;
-  const isWalked = order.place.kind === 'id' && isIndexed(filter) && !isPinned(question) && end <= maxWalkedEnd;
-  return bounded(question, isWalked ? walkedPage(question, order.direction, values) : plainPage(question, values));
+  const isWalked = order.column.kind === 'id' && isIndexed(filter) && !isPinned(query) && end <= maxWalkedEnd;
+  return bounded(query, isWalked ? walkedPage(query, order.direction, values) : plainPage(query, values));
 }
 
 /** Whether the query is cheap for certain and needs no timeout. One regular expression can be expensive on a single row. */
-export function isSmall(question: PageQuery): boolean {
-  const { filter, order, offset } = question;
+export function isSmall(query: PageQuery): boolean {
+  const { filter, order, offset } = query;
   if (expressionsOf(filter).length > 0) return false;
-  return isPinned(question) || (requiredBy(filter).length === 0 && order.place.kind === 'id' && offset <= maxWalkedEnd);
+  return isPinned(query) || (requiredBy(filter).length === 0 && order.column.kind === 'id' && offset <= maxWalkedEnd);
 }
 
 /** FROM clause for all matching rows; appends its parameters to `values`. */
-export function rowsOf(question: RowQuery, values: unknown[]): string {
-  return `row WHERE ${whereOf(question, values)}`;
+export function rowsOf(query: RowQuery, values: unknown[]): string {
+  return `row WHERE ${whereOf(query, values)}`;
 }
 
-export function rowsOfIds(question: PageQuery, ids: number[], values: unknown[]): string {
-  const columns = columnsOf(question, values);
-  const number = `$${values.push(question.tableNumber)}::bigint`;
+export function rowsOfIds(query: PageQuery, ids: number[], values: unknown[]): string {
+  const columns = columnsOf(query, values);
+  const number = `$${values.push(query.tableNumber)}::bigint`;
   const list = `$${values.push(ids)}::int[]`;
   return bounded(
-    question,
+    query,
     `SELECT ${columns} FROM row WHERE table_number = ${number} AND id = ANY (${list}) ORDER BY array_position(${list}, id)`,
   );
 }
 
-export function pageWithoutIds(question: PageQuery, ids: number[], values: unknown[]): string {
-  const columns = columnsOf(question, values);
-  const rows = `${rowsOf(question, values)} AND row.id <> ALL ($${values.push(ids)}::int[])`;
-  return bounded(question, `SELECT ${columns} FROM ${rows} ORDER BY row.id ${pageOf(question, values)}`);
+export function pageWithoutIds(query: PageQuery, ids: number[], values: unknown[]): string {
+  const columns = columnsOf(query, values);
+  const rows = `${rowsOf(query, values)} AND row.id <> ALL ($${values.push(ids)}::int[])`;
+  return bounded(query, `SELECT ${columns} FROM ${rows} ORDER BY row.id ${pageOf(query, values)}`);
 }
 
 /** Adds `is_beyond`: the running size of `column`, a `jsonb`, in the order of the page, exceeds `maxPageBytes`. */
@@ -91,10 +91,10 @@ function bounded({ limit, maxRowBytes }: PageQuery, page: string): string {
   return measured(page, 'data', ['id', 'created_at', 'updated_at', 'computed', 'stale']);
 }
 
-function plainPage(question: PageQuery, values: unknown[]): string {
-  const columns = columnsOf(question, values);
-  const rows = rowsOf(question, values);
-  return `SELECT ${columns} FROM ${rows} ORDER BY ${orderTerms(question.order, values)} ${pageOf(question, values)}`;
+function plainPage(query: PageQuery, values: unknown[]): string {
+  const columns = columnsOf(query, values);
+  const rows = rowsOf(query, values);
+  return `SELECT ${columns} FROM ${rows} ORDER BY ${orderTerms(query.order, values)} ${pageOf(query, values)}`;
 }
 
 /**
@@ -103,10 +103,10 @@ function plainPage(question: PageQuery, values: unknown[]): string {
  * tell them apart. So a short walk comes first. If it does not fill the page, its share of matches decides whether a
  * longer walk is cheaper than the index. The index completes any page that the walks do not fill.
  */
-function walkedPage(question: PageQuery, direction: Direction, values: unknown[]): string {
-  const { offset, limit, filter } = question;
-  const columns = columnsOf(question, values);
-  const number = `$${values.push(question.tableNumber)}::bigint`;
+function walkedPage(query: PageQuery, direction: Direction, values: unknown[]): string {
+  const { offset, limit, filter } = query;
+  const columns = columnsOf(query, values);
+  const number = `$${values.push(query.tableNumber)}::bigint`;
   const condition = conditionOf(filter, values);
   const end = `$${values.push(offset + limit)}::bigint`;
   const first = Math.max(walkedRows, 2 * (offset + limit));
@@ -134,7 +134,7 @@ function walkedPage(question: PageQuery, direction: Direction, values: unknown[]
     UNION ALL SELECT ${columns}
       FROM (SELECT id FROM indexed AS row ${byId} LIMIT ${end}) AS page
       JOIN row ON row.table_number = ${number} AND row.id = page.id
-    ORDER BY id ${direction} ${pageOf(question, values)}`;
+    ORDER BY id ${direction} ${pageOf(query, values)}`;
 }
 
 function columnsOf({ dataOf }: PageQuery, values: unknown[]): string {
@@ -145,20 +145,20 @@ function pageOf({ offset, limit }: PageQuery, values: unknown[]): string {
   return `OFFSET $${values.push(offset)}::bigint LIMIT $${values.push(limit)}::bigint`;
 }
 
-function whereOf(question: RowQuery, values: unknown[]): string {
-  const table = `row.table_number = $${values.push(question.tableNumber)}::bigint`;
+function whereOf(query: RowQuery, values: unknown[]): string {
+  const table = `row.table_number = $${values.push(query.tableNumber)}::bigint`;
   // The index over keys is exact, while the planner can only guess how many rows the index over `data` returns.
-  const keys = keysOf(question).map(
+  const keys = keysOf(query).map(
     (choices) =>
       `row.key = ANY(ARRAY(SELECT row_key(value) FROM jsonb_array_elements($${values.push(toJsonb(choices))}::jsonb)))`,
   );
-  return [table, ...keys, conditionOf(question.filter, values)].join(' AND ');
+  return [table, ...keys, conditionOf(query.filter, values)].join(' AND ');
 }
 
-function isPinned(question: RowQuery): boolean {
+function isPinned(query: RowQuery): boolean {
   return (
-    keysOf(question).length > 0 ||
-    requiredBy(question.filter).some((filter) => isEquality(filter) && filter.place.kind === 'id')
+    keysOf(query).length > 0 ||
+    requiredBy(query.filter).some((filter) => isEquality(filter) && filter.column.kind === 'id')
   );
 }
 
@@ -166,7 +166,7 @@ function isPinned(question: RowQuery): boolean {
 function keysOf({ filter, keyOfKeyColumn }: RowQuery): unknown[][] {
   return requiredBy(filter)
     .filter(isEquality)
-    .filter(({ place }) => place.kind === 'column' && place.path.length === 0 && place.key === keyOfKeyColumn)
+    .filter(({ column }) => column.kind === 'data' && column.path.length === 0 && column.key === keyOfKeyColumn)
     .map((equality) => (equality.kind === 'equals' ? [equality.value] : equality.values));
 }
 

@@ -1,6 +1,6 @@
 import { isRecord } from '@parley/contracts/is-record';
 import type { Row } from '@parley/contracts/tables/rows';
-import type { TableColumn } from '../tables/table.entity';
+import type { TableColumn } from '../schema/columns';
 import { type Columns, splitName } from './column-reference';
 
 /** Fields to keep; an empty map keeps the whole value. */

@@ -43,54 +43,54 @@ export class QueriesRepository {
   }
 
   /** One statement; `pageStatement` describes its indexes. Throws OperationTimeout. */
-  async listPage(question: PageQuery): Promise<PageRow[]> {
+  async listPage(query: PageQuery): Promise<PageRow[]> {
     const values: unknown[] = [];
-    const statement = pageStatement(question, values);
-    return isSmall(question) ? this.database.query(statement, values) : this.read(question, statement, values);
+    const statement = pageStatement(query, values);
+    return isSmall(query) ? this.database.query(statement, values) : this.read(query, statement, values);
   }
 
   /** A page of groups. Reads every row that matches the filter. Throws OperationTimeout. */
   async listGroups(
-    question: RowQuery,
+    query: RowQuery,
     grouping: Grouping,
     offset: number,
     limit: number,
   ): Promise<(GroupRow & Measured)[]> {
     const values: unknown[] = [];
-    const groups = grouping.statement(rowsOf(question, values), values);
+    const groups = grouping.statement(rowsOf(query, values), values);
     const page = `${groups} OFFSET $${values.push(offset)}::bigint LIMIT $${values.push(limit)}::bigint`;
-    return this.read(question, measured(page, 'outputs'), values);
+    return this.read(query, measured(page, 'outputs'), values);
   }
 
   /** Filters the ids: returns those of matching rows. Throws OperationTimeout. */
-  async listMatchingAmong(question: RowQuery, ids: number[]): Promise<number[]> {
+  async listMatchingAmong(query: RowQuery, ids: number[]): Promise<number[]> {
     const values: unknown[] = [];
     const [found] = await this.read<{ ids: number[] }>(
-      question,
-      `SELECT ARRAY(SELECT row.id FROM ${rowsOf(question, values)} AND row.id = ANY ($${values.push(ids)}::int[])) AS ids`,
+      query,
+      `SELECT ARRAY(SELECT row.id FROM ${rowsOf(query, values)} AND row.id = ANY ($${values.push(ids)}::int[])) AS ids`,
       values,
     );
     return found!.ids;
   }
 
   /** Current rows of these ids, in the order of `ids`. Index: the primary key. */
-  listByIds(question: PageQuery, ids: number[]): Promise<PageRow[]> {
+  listByIds(query: PageQuery, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
-    return this.database.query<PageRow>(rowsOfIds(question, ids, values), values);
+    return this.database.query<PageRow>(rowsOfIds(query, ids, values), values);
   }
 
   /** A page of the matching rows except these, by id. Throws OperationTimeout. */
-  listPageWithout(question: PageQuery, ids: number[]): Promise<PageRow[]> {
+  listPageWithout(query: PageQuery, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
-    return this.read<PageRow>(question, pageWithoutIds(question, ids, values), values);
+    return this.read<PageRow>(query, pageWithoutIds(query, ids, values), values);
   }
 
   /** Ids of up to `limit` matching rows, in no defined order. Throws OperationTimeout. */
-  async listMatchingIds(question: RowQuery, limit: number, timeoutMs: number): Promise<number[]> {
+  async listMatchingIds(query: RowQuery, limit: number, timeoutMs: number): Promise<number[]> {
     const values: unknown[] = [];
-    const rows = rowsOf(question, values);
+    const rows = rowsOf(query, values);
     const [found] = await this.read<{ ids: number[] }>(
-      question,
+      query,
       `SELECT ARRAY(SELECT row.id FROM ${rows} LIMIT $${values.push(limit)}::bigint) AS ids`,
       values,
       timeoutMs,

@@ -6,7 +6,7 @@ import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { isSearchable } from '../schema/dirty-flags';
 import { toRow } from '../tables/row.entity';
 import { type FoundRow, RowSearchService } from './row-search.service';
-import { keyColumnOf } from '../tables/table.entity';
+import { keyColumnOf } from '../schema/columns';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { readFilter } from './filter-reader';
 import { QueriesRepository } from './queries.repository';
@@ -20,13 +20,13 @@ const defaultLimit = 100;
 @Injectable()
 export class QueriesService {
   constructor(
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly rows: QueriesRepository,
     private readonly search: RowSearchService,
   ) {}
 
   get({ bot }: BotCaller, { table: name, id }: GetTableRow): Promise<RowReply> {
-    return this.catalog.read(bot.id, name, async (table) => {
+    return this.tableCache.read(bot.id, name, async (table) => {
       const row = await this.rows.findById(table, id);
       if (!row) throw notFound('row', String(id));
       return { row: toRow(table.columns.values(), row) };
@@ -36,7 +36,7 @@ export class QueriesService {
   find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
     if (input.search && input.group)
       throw new ApiError('InvalidPayload', 'search and group cannot be combined: omit one of them.');
-    return this.catalog.read(bot.id, input.table, (table) => this.findIn(table, input));
+    return this.tableCache.read(bot.id, input.table, (table) => this.findIn(table, input));
   }
 
   async readQuery(table: CachedTable, conditions: Record<string, unknown> = {}): Promise<RowQuery> {
@@ -50,34 +50,34 @@ export class QueriesService {
   }
 
   private async findIn(table: CachedTable, input: FindTableRows): Promise<FoundRows> {
-    const question = await this.readQuery(table, input.filter);
+    const query = await this.readQuery(table, input.filter);
     const { limit = defaultLimit, offset = 0, group } = input;
     const { rows, hasMore, warnings } = group
-      ? await this.findGroups(table, question, input, { offset, limit })
-      : await this.findPage(table, question, input, { offset, limit });
+      ? await this.findGroups(table, query, input, { offset, limit })
+      : await this.findPage(table, query, input, { offset, limit });
     return { rows, hasMore, offset, limit, ...(warnings.length > 0 ? { warnings } : {}) };
   }
 
   private async findPage(
     { columns, factor }: CachedTable,
-    question: RowQuery,
+    query: RowQuery,
     { select, orderBy, orderDirection, search }: FindTableRows,
     { offset, limit }: Page,
   ): Promise<Found> {
-    const selection = new Projection(columns, select);
+    const projection = new Projection(columns, select);
     const order = readOrder(columns, orderBy, orderDirection);
-    const dataOf = (values: unknown[]) => selection.dataOf(values);
+    const dataOf = (values: unknown[]) => projection.dataOf(values);
     const maxRowBytes = factor * rowBytesPerFactor;
-    const whole = { ...question, offset, limit: limit + 1, order, dataOf, maxRowBytes };
+    const whole = { ...query, offset, limit: limit + 1, order, dataOf, maxRowBytes };
     const isSearched = Boolean(search) && [...columns.values()].some(isSearchable);
     const found: FoundRow[] = isSearched ? await this.search.page(whole, search!) : await this.rows.listPage(whole);
     const { rows, hasMore, cuts } = cutPage(found, { offset, limit });
-    const warnings = [...selection.warnings, ...cuts];
+    const warnings = [...projection.warnings, ...cuts];
     if (search && !isSearched) warnings.push('search was ignored: no column of the table is searchable.');
     if (isSearched && orderBy) warnings.push('orderBy was ignored: with search, rows are ordered by similarity.');
     return {
       rows: rows.map((row) => ({
-        ...selection.apply(toRow(columns.values(), row)),
+        ...projection.apply(toRow(columns.values(), row)),
         ...(row.similarity === undefined ? {} : { similarity: row.similarity }),
       })),
       hasMore,
@@ -88,12 +88,12 @@ export class QueriesService {
   /** Groups have their position as id. */
   private async findGroups(
     { columns }: CachedTable,
-    question: RowQuery,
+    query: RowQuery,
     { group = {}, select, orderBy, orderDirection }: FindTableRows,
     { offset, limit }: Page,
   ): Promise<Found> {
     const grouping = Grouping.read(columns, group, orderBy, orderDirection);
-    const found = await this.rows.listGroups(question, grouping, offset, limit + 1);
+    const found = await this.rows.listGroups(query, grouping, offset, limit + 1);
     const { rows: groups, hasMore, cuts } = cutPage(found, { offset, limit });
     const rows = groups.map((row, index): Row => {
       return { ...grouping.toValues(row), id: offset + index + 1, computed: {} };

@@ -1,29 +1,36 @@
 import { ApiError } from '@parley/contracts/errors';
-import { type ColumnPath, type Columns, resolveColumn, notAColumn, type ColumnReference, valueAt } from './column-reference';
+import {
+  type DataColumn,
+  type Columns,
+  resolveColumn,
+  notAColumn,
+  type ColumnReference,
+  valueAt,
+} from './column-reference';
 
 export type Direction = 'asc' | 'desc';
 
 export interface RowOrder {
-  place: ColumnReference;
+  column: ColumnReference;
   direction: Direction;
 }
 
 /** Default: by id. Throws InvalidPayload. */
 export function readOrder(columns: Columns, orderBy = 'id', direction: Direction = 'asc'): RowOrder {
-  const place = resolveColumn(columns, orderBy);
-  if (!place) throw new ApiError('InvalidPayload', `orderBy "${orderBy}" ${notAColumn(columns)}.`);
-  return { place, direction };
+  const column = resolveColumn(columns, orderBy);
+  if (!column) throw new ApiError('InvalidPayload', `orderBy "${orderBy}" ${notAColumn(columns)}.`);
+  return { column, direction };
 }
 
 /** ORDER BY terms over `row`; appends its parameters to `values`. Rows with equal values are ordered by id. */
-export function orderTerms({ place, direction }: RowOrder, values: unknown[]): string {
-  switch (place.kind) {
+export function orderTerms({ column, direction }: RowOrder, values: unknown[]): string {
+  switch (column.kind) {
     case 'id':
       return `row.id ${direction}`;
     case 'time':
-      return `${place.sql} ${direction}, row.id`;
-    case 'column':
-      return `${valueTerms(valueAt(place, values), place.type, direction)}, row.id`;
+      return `${column.sql} ${direction}, row.id`;
+    case 'data':
+      return `${valueTerms(valueAt(column, values), column.type, direction)}, row.id`;
   }
 }
 
@@ -31,7 +38,7 @@ export function orderTerms({ place, direction }: RowOrder, values: unknown[]): s
  * Sort order of `jsonb`: numbers by value, texts by code point, absent values last in both directions. Mixed types:
  * numbers, then texts, booleans, and objects and arrays, which have no order among each other.
  */
-export function valueTerms(value: string, type: ColumnPath['type'], direction: Direction): string {
+export function valueTerms(value: string, type: DataColumn['type'], direction: Direction): string {
   const rank = `CASE jsonb_typeof(${value}) WHEN 'number' THEN 1 WHEN 'string' THEN 2 WHEN 'boolean' THEN 3
     WHEN 'object' THEN 4 WHEN 'array' THEN 4 END`;
   const number = `CASE WHEN jsonb_typeof(${value}) = 'number' THEN ${value} END`;
@@ -41,7 +48,7 @@ export function valueTerms(value: string, type: ColumnPath['type'], direction: D
     .join(', ');
 }
 
-function termsFor(type: ColumnPath['type'], { rank, number, text }: Record<'rank' | 'number' | 'text', string>) {
+function termsFor(type: DataColumn['type'], { rank, number, text }: Record<'rank' | 'number' | 'text', string>) {
   switch (type) {
     case 'number':
       return [number];

@@ -29,33 +29,33 @@ export class RowSearchService {
    * A page of the matching rows: those with a point by similarity, then the others by id. Beyond `mostCandidates`, rows
    * with a point are not ordered by similarity either. Throws OperationTimeout.
    */
-  async page(question: PageQuery, text: string): Promise<FoundRow[]> {
-    const { offset, limit } = question;
+  async page(query: PageQuery, text: string): Promise<FoundRow[]> {
+    const { offset, limit } = query;
     const vector = await this.points.embed(text);
-    const { known, matching } = await this.candidates(question, vector);
+    const { known, matching } = await this.candidates(query, vector);
 
     const page = matching.slice(offset, offset + limit);
     const similarities = new Map(page.map(({ id, similarity }) => [id, similarity]));
-    const rows = new Map((await this.rows.listByIds(question, [...similarities.keys()])).map((row) => [row.id, row]));
+    const rows = new Map((await this.rows.listByIds(query, [...similarities.keys()])).map((row) => [row.id, row]));
     const near = page.flatMap(({ id, similarity }) => {
       const row = rows.get(id);
       return row ? [{ ...row, similarity }] : [];
     });
     if (page.length === limit) return near;
-    const others = { ...question, offset: Math.max(0, offset - matching.length), limit: limit - page.length };
+    const others = { ...query, offset: Math.max(0, offset - matching.length), limit: limit - page.length };
     return [...near, ...(await this.rows.listPageWithout(others, known))];
   }
 
   /** Nearest rows of the index (`known`), and the matching rows among them: enough for the page if possible. */
-  private async candidates(question: PageQuery, vector: Float32Array) {
-    const end = question.offset + question.limit;
-    const isFiltered = question.filter.kind !== 'all' || question.filter.of.length > 0;
+  private async candidates(query: PageQuery, vector: Float32Array) {
+    const end = query.offset + query.limit;
+    const isFiltered = query.filter.kind !== 'all' || query.filter.of.length > 0;
     let limit = isFiltered ? mostCandidates : Math.min(Math.max(fewestCandidates, 2 * end), mostCandidates);
     for (;;) {
-      const nearest = await this.nearest(question.tableNumber, vector, limit);
+      const nearest = await this.nearest(query.tableNumber, vector, limit);
       const known = nearest.map(({ id }) => id);
-      const meant = new Set(await this.rows.listMatchingAmong(question, known));
-      const matching: RowHit[] = nearest.filter(({ id }) => meant.has(id));
+      const matchingIds = new Set(await this.rows.listMatchingAmong(query, known));
+      const matching: RowHit[] = nearest.filter(({ id }) => matchingIds.has(id));
       if (matching.length >= end || nearest.length < limit || limit === mostCandidates) return { known, matching };
       limit = mostCandidates;
     }

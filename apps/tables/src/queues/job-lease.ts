@@ -3,6 +3,11 @@ import type { Logger } from '@parley/logging/logger';
 import type { TakenJob } from './job.entity';
 import type { JobsRepository, Step } from './jobs.repository';
 
+/** Permanent failure of a job. The message is public: the reason and the remedy. */
+export class JobFailed extends Error {
+  override readonly name = 'JobFailed';
+}
+
 /** Lost lease: the job was deleted with its table, or another worker has taken it. Stop without further changes. */
 export class JobLost extends Error {
   override readonly name = 'JobLost';

@@ -3,8 +3,9 @@ import type { Job, JobStatus } from '@parley/contracts/tables/jobs';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { EffectOnRows } from '../schema/effect-on-rows';
-import { TableEntity } from '../tables/table.entity';
-import type { ExportFormat } from '../imports-exports/written-rows';
+
+export const exportFormats = ['csv', 'json'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
 
 /** Caller of the job's requests to other services: the bot that started it, without the data of the single request. */
 export type JobCaller = Omit<BotCaller, 'address' | 'traceparent' | 'idempotencyKey'>;
@@ -45,7 +46,7 @@ export class JobEntity {
   bot_id!: string;
 
   @IdColumn()
-  @ForeignKey(() => TableEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('table', { onDelete: 'CASCADE' })
   table_id!: string;
 
   @Column('text')

@@ -11,8 +11,27 @@ export interface Lease {
   attempts: number;
 }
 
+export type BatchResult = 'done' | 'more' | Obstructed;
+
+export interface Obstructed {
+  /** Requested minimum pause. Exponential backoff makes it longer after several failures in a row. */
+  pauseMs: number;
+  error: string;
+  /** Resets the backoff: the batch did a part of its work. */
+  hasProgressed?: boolean;
+}
+
 /** Tables with `ai` columns have workers of their own, because the completion server can be slow. */
 export type WorkTables = 'all' | 'asking' | 'others';
+
+/**
+ * Conflict clause for `INSERT INTO table_work (table_number, kind)`: makes the table due now. A postponed table keeps
+ * its due time. A leased table becomes due again after its batch. Lock order: insert several kinds with `ORDER BY
+ * kind`, which prevents deadlocks.
+ */
+export const dueNow = `ON CONFLICT (table_number, kind) DO UPDATE SET due_at =
+  CASE WHEN table_work.attempts > 0 AND table_work.lease IS NULL THEN table_work.due_at
+  ELSE least(table_work.due_at, now()) END`;
 
 const isAsking = `coalesce(jsonb_path_exists(schema, '$.properties.*."x-zui".computed ? (@.action == "ai")'), false)`;
 const conditions: Record<WorkTables, string> = { all: 'true', asking: isAsking, others: `NOT ${isAsking}` };
@@ -68,7 +87,12 @@ export class TableWorkRepository {
   }
 
   /** Releases the table for a retry after the pause. */
-  async postponeTable({ id, kind, tableNumber }: Lease, pauseMs: number, error: string, attempts: number): Promise<void> {
+  async postponeTable(
+    { id, kind, tableNumber }: Lease,
+    pauseMs: number,
+    error: string,
+    attempts: number,
+  ): Promise<void> {
     await this.database.query(
       `UPDATE table_work SET lease = NULL, due_at = now() + $4 * interval '1 millisecond', attempts = $6,
          last_error = $5

@@ -9,7 +9,7 @@ export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexe
 export type ChangedRow = RowState & Pick<DirtyFlags, 'work'>;
 
 /**
- * Applies a change, in which null removes a value, and marks the dependent work. Drops values of columns that the table
+ * Applies a change, in which null removes a value, and flags the dependent work. Drops values of columns that the table
  * no longer has.
  */
 export function changeRow(
@@ -25,13 +25,13 @@ export function changeRow(
     if (value !== null) data[key] = value;
     if (value !== before && !isDeepStrictEqual(value, before)) changed.push(name);
   }
-  const marks = dirtyFlagsOfChange(table, changed);
+  const flags = dirtyFlagsOfChange(table, changed);
   return {
     data,
-    computed: marks.computed ? { ...stored.computed, ...marks.computed } : stored.computed,
-    stale: marks.stale ? [...new Set([...(stored.stale ?? []), ...marks.stale])] : stored.stale,
-    unindexed: stored.unindexed || marks.unindexed,
-    work: marks.work,
+    computed: flags.computed ? { ...stored.computed, ...flags.computed } : stored.computed,
+    stale: flags.stale ? [...new Set([...(stored.stale ?? []), ...flags.stale])] : stored.stale,
+    unindexed: stored.unindexed || flags.unindexed,
+    work: flags.work,
   };
 }
 

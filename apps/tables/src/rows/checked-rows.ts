@@ -7,18 +7,18 @@ type Row = Record<string, unknown>;
 export async function checkRows(
   rows: Row[],
   check: (row: Row) => CheckedRow | string,
-  remarks: RowProblems,
-): Promise<(CheckedRow & { place: number })[]> {
-  const fit: (CheckedRow & { place: number })[] = [];
-  const turn = new TimeSlice();
-  for (const [place, row] of rows.entries()) {
+  problems: RowProblems,
+): Promise<(CheckedRow & { position: number })[]> {
+  const fit: (CheckedRow & { position: number })[] = [];
+  const slice = new TimeSlice();
+  for (const [position, row] of rows.entries()) {
     const checked = check(row);
-    if (typeof checked === 'string') remarks.refuse(place, checked);
+    if (typeof checked === 'string') problems.refuse(position, checked);
     else {
-      checked.warnings.forEach((warning) => remarks.warn(place, warning));
-      fit.push({ ...checked, place });
+      checked.warnings.forEach((warning) => problems.warn(position, warning));
+      fit.push({ ...checked, position });
     }
-    if (turn.isOver) await turn.yieldToEventLoop();
+    if (slice.isOver) await slice.yieldToEventLoop();
   }
   return fit;
 }

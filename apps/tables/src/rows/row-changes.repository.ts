@@ -4,12 +4,13 @@ import { toJsonb } from '@parley/persistence/storable';
 import { conditionOf } from '../queries/filter-sql';
 import { resolveColumn } from '../queries/column-reference';
 import type { WorkKind } from '../schema/dirty-flags';
-import type { TableColumn, TableRow } from '../tables/table.entity';
+import type { TableRow } from '../tables/table.entity';
+import type { TableColumn } from '../schema/columns';
 import { identityOf } from './change';
 import type { RowState } from './changed-row';
 import type { StoredRow } from '../tables/row.entity';
 import { noMoreIds } from './rows.repository';
-import { dueNow } from '../queues/queue-sql';
+import { dueNow } from '../queues/table-work.repository';
 
 type TableVersion = Pick<TableRow, 'number' | 'version'>;
 
@@ -85,13 +86,18 @@ export class RowChangesRepository {
    * For each string, number or boolean, up to two rows that have it in the column. Few values use the index row_data.
    * More are compared in one scan of the table, because the planner would scan the index once per value.
    */
-  async listIdsByColumn(sql: Sql, { number }: TableVersion, column: TableColumn, values: unknown[]): Promise<number[][]> {
+  async listIdsByColumn(
+    sql: Sql,
+    { number }: TableVersion,
+    column: TableColumn,
+    values: unknown[],
+  ): Promise<number[][]> {
     if (values.length === 0) return [];
-    const place = resolveColumn(new Map([[column.name, column]]), column.name)!;
+    const reference = resolveColumn(new Map([[column.name, column]]), column.name)!;
     const parameters: unknown[] = [number, column.key];
     const rows = await sql.query<{ value: unknown; ids: number[] }>(
       `SELECT row.data -> $2 AS value, (array_agg(row.id))[1:2] AS ids
-       FROM row WHERE row.table_number = $1 AND ${conditionOf({ kind: 'one of', place, values }, parameters)} GROUP BY 1`,
+       FROM row WHERE row.table_number = $1 AND ${conditionOf({ kind: 'one of', column: reference, values }, parameters)} GROUP BY 1`,
       parameters,
     );
     const found = new Map(rows.map(({ value, ids }) => [identityOf(value), ids]));

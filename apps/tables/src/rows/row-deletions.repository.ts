@@ -6,7 +6,7 @@ import { conditionOf } from '../queries/filter-sql';
 import type { TableRow } from '../tables/table.entity';
 import type { CachedTable } from '../tables/table.cache';
 import { isSearchable } from '../schema/dirty-flags';
-import { dueNow } from '../queues/queue-sql';
+import { dueNow } from '../queues/table-work.repository';
 
 /**
  * Deletes rows that meet the condition and counts their ids as unused. Returns nothing when the table's version has

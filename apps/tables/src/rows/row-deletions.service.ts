@@ -23,7 +23,7 @@ const emptyFilterMessage = 'filter has no condition: give deleteAllRows: true to
 export class RowDeletionsService {
   constructor(
     private readonly database: Database,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly tables: TablesRepository,
     private readonly find: QueriesService,
     private readonly rows: QueriesRepository,
@@ -35,7 +35,9 @@ export class RowDeletionsService {
     if (given.length !== 1)
       throw new ApiError('InvalidPayload', 'Exactly one of ids, filter and deleteAllRows: true is required.');
     if (filter) return this.deleteMatching(bot.id, table, filter);
-    return this.catalog.write(bot.id, table, (known) => (ids ? this.deleteByIds(known, ids) : this.deleteAll(known)));
+    return this.tableCache.write(bot.id, table, (known) =>
+      ids ? this.deleteByIds(known, ids) : this.deleteAll(known),
+    );
   }
 
   private async deleteByIds(table: CachedTable, ids: number[]): Promise<DeletedRows | undefined> {
@@ -65,15 +67,15 @@ export class RowDeletionsService {
     filter: Record<string, unknown>,
     deletion: Deletion,
   ): Promise<boolean> {
-    const { table, question, ids } = await this.catalog.read(botId, name, async (table) => {
-      const question = await this.find.readQuery(table, filter);
-      if (isEmptyFilter(question.filter)) throw new ApiError('InvalidPayload', emptyFilterMessage);
-      return { table, question, ids: await this.rows.listMatchingIds(question, idsAtOnce, leftMs(deletion)) };
+    const { table, query, ids } = await this.tableCache.read(botId, name, async (table) => {
+      const query = await this.find.readQuery(table, filter);
+      if (isEmptyFilter(query.filter)) throw new ApiError('InvalidPayload', emptyFilterMessage);
+      return { table, query, ids: await this.rows.listMatchingIds(query, idsAtOnce, leftMs(deletion)) };
     });
     for (let start = 0; start < ids.length; start += rowsAtOnce) {
       const some = ids.slice(start, start + rowsAtOnce);
       const gone = await this.database.transaction((tx) =>
-        this.deletions.deleteRowsWithin(tx, leftMs(deletion), table, some, question.filter),
+        this.deletions.deleteRowsWithin(tx, leftMs(deletion), table, some, query.filter),
       );
       if (!gone) return false;
       deletion.deletedRows += gone.length;
@@ -86,7 +88,7 @@ export class RowDeletionsService {
     const deletedRows = await this.database.transaction(async (tx) =>
       (await this.tables.lockTable(tx, table)) ? this.deletions.truncateTable(tx, table) : undefined,
     );
-    this.catalog.forget(table);
+    this.tableCache.forget(table);
     return deletedRows === undefined ? undefined : { deletedRows };
   }
 }

@@ -6,18 +6,18 @@ export class RowProblems {
   private readonly notices: string[] = [];
 
   static of({ rows, waitComputed }: Pick<CreateTableRows, 'rows' | 'waitComputed'>): RowProblems {
-    const remarks = new RowProblems();
+    const problems = new RowProblems();
     if (waitComputed && rows.length > 1)
-      remarks.notices.push('waitComputed was ignored: it is supported for a single row only.');
-    return remarks;
+      problems.notices.push('waitComputed was ignored: it is supported for a single row only.');
+    return problems;
   }
 
-  warn(place: number, problem: string): void {
-    this.warnings.push({ position: place, problem });
+  warn(position: number, problem: string): void {
+    this.warnings.push({ position: position, problem });
   }
 
-  refuse(place: number, problem: string): void {
-    this.errors.push({ position: place, problem });
+  refuse(position: number, problem: string): void {
+    this.errors.push({ position: position, problem });
   }
 
   toReply(): { warnings?: string[]; errors?: string[] } {
@@ -35,6 +35,8 @@ interface RowProblem {
   problem: string;
 }
 
-function sentences(remarks: RowProblem[]): string[] {
-  return remarks.sort((a, b) => a.position - b.position).map(({ position: place, problem }) => `Row ${place}: ${problem}.`);
+function sentences(problems: RowProblem[]): string[] {
+  return problems
+    .sort((a, b) => a.position - b.position)
+    .map(({ position: position, problem }) => `Row ${position}: ${problem}.`);
 }

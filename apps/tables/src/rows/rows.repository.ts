@@ -5,9 +5,9 @@ import type { Sql } from '@parley/persistence/database';
 import { isOutOfRange } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
 import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
-import { keyColumnOf } from '../tables/table.entity';
+import { keyColumnOf } from '../schema/columns';
 import type { CachedTable } from '../tables/table.cache';
-import { dueNow } from '../queues/queue-sql';
+import { dueNow } from '../queues/table-work.repository';
 
 export interface Inserted {
   /** Id of each row, in order; undefined when its key is taken. */
@@ -62,8 +62,8 @@ export class RowsRepository {
       });
     if (!done) return undefined;
     const stored = done.count < data.length ? new Set(done.ids) : undefined;
-    const ids = data.map((_row, place) => {
-      const id = done.first_id + place;
+    const ids = data.map((_row, index) => {
+      const id = done.first_id + index;
       return !stored || stored.has(id) ? id : undefined;
     });
     return { ids, createdAt: done.created_at };

@@ -14,13 +14,13 @@ import { toRow } from '../tables/row.entity';
 import { type Inserted, RowsRepository } from './rows.repository';
 import { WrittenRowsService } from './written-rows.service';
 
-type FitRow = CheckedRow & { place: number };
+type FitRow = CheckedRow & { position: number };
 
 @Injectable()
 export class RowsService {
   constructor(
     private readonly idempotency: Idempotency,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly queue: InsertQueueService,
     private readonly rows: RowsRepository,
     private readonly written: WrittenRowsService,
@@ -28,24 +28,24 @@ export class RowsService {
 
   async create(caller: BotCaller, input: CreateTableRows): Promise<StoredRows> {
     const known = await this.idempotency.find<StoredRows>(caller, tables.rows.create, input);
-    return known ?? this.catalog.write(caller.bot.id, input.table, (table) => this.insert(caller, table, input));
+    return known ?? this.tableCache.write(caller.bot.id, input.table, (table) => this.insert(caller, table, input));
   }
 
   /** Undefined when the table has changed since it was read. */
   private async insert(caller: BotCaller, table: CachedTable, input: CreateTableRows): Promise<StoredRows | undefined> {
-    const remarks = RowProblems.of(input);
-    const fit = await checkRows(input.rows, (row) => table.validator.checkNew(row), remarks);
+    const problems = RowProblems.of(input);
+    const fit = await checkRows(input.rows, (row) => table.validator.checkNew(row), problems);
     // Without a write, the version of the table has to be checked here.
-    if (fit.length === 0 && (await this.catalog.current(table.bot_id, input.table)) !== table) return undefined;
+    if (fit.length === 0 && (await this.tableCache.current(table.bot_id, input.table)) !== table) return undefined;
 
     const settle = async (stored: StoredRows) => ({
       ...stored,
       rows: await this.written.settle(table.bot_id, input, stored.rows),
     });
     const insert = async (store: () => Promise<Inserted | undefined>) => {
-      if (fit.length === 0) return { rows: [], ...remarks.toReply() };
+      if (fit.length === 0) return { rows: [], ...problems.toReply() };
       const inserted = await store();
-      return inserted && toStoredRows(table, fit, inserted, remarks);
+      return inserted && toStoredRows(table, fit, inserted, problems);
     };
     if (caller.idempotencyKey === undefined) {
       const stored = await insert(() => this.queue.insert(table, fit));
@@ -57,14 +57,19 @@ export class RowsService {
   }
 }
 
-function toStoredRows(table: CachedTable, rows: FitRow[], { ids, createdAt }: Inserted, remarks: RowProblems): StoredRows {
+function toStoredRows(
+  table: CachedTable,
+  rows: FitRow[],
+  { ids, createdAt }: Inserted,
+  problems: RowProblems,
+): StoredRows {
   const { computed, stale } = dirtyFlagsOfNewRow(table);
   const written = { computed, stale, created_at: createdAt, updated_at: createdAt };
-  const stored = rows.flatMap(({ data, place }, index) => {
+  const stored = rows.flatMap(({ data, position }, index) => {
     const id = ids[index];
     if (id !== undefined) return [toRow(table.columns.values(), { id, data, ...written })];
-    remarks.refuse(place, `another row has the same ${table.key_column}, which must be unique`);
+    problems.refuse(position, `another row has the same ${table.key_column}, which must be unique`);
     return [];
   });
-  return { rows: stored, ...remarks.toReply() };
+  return { rows: stored, ...problems.toReply() };
 }

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 
-const maxTurnMs = 5;
+const maxSliceMs = 5;
 
-/** Cooperative scheduling: work over many rows yields to the event loop after each turn. */
+/** Cooperative scheduling: work over many rows yields to the event loop after each time slice. */
 export class TimeSlice {
-  private end = performance.now() + maxTurnMs;
+  private end = performance.now() + maxSliceMs;
 
   get isOver(): boolean {
     return performance.now() > this.end;
@@ -12,6 +12,6 @@ export class TimeSlice {
 
   async yieldToEventLoop(): Promise<void> {
     await setImmediate();
-    this.end = performance.now() + maxTurnMs;
+    this.end = performance.now() + maxSliceMs;
   }
 }

@@ -4,15 +4,15 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { RowComputerService } from '../computed-columns/row-computer.service';
 import { columnsToCompute, isSearchable } from '../schema/dirty-flags';
-import { RowIndexService } from '../search/row-index.service';
+import { WorkSignalService } from '../queues/work-signal.service';
 import { TableCache } from '../tables/table.cache';
 
 @Injectable()
 export class WrittenRowsService {
   constructor(
-    private readonly catalog: TableCache,
-    private readonly compute: RowComputerService,
-    private readonly index: RowIndexService,
+    private readonly tableCache: TableCache,
+    private readonly computer: RowComputerService,
+    private readonly signals: WorkSignalService,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
@@ -38,12 +38,12 @@ export class WrittenRowsService {
     written: Row[],
   ): Promise<Row[]> {
     if (written.length === 0) return written;
-    const table = await this.catalog.remembered(botId, name);
-    if ([...table.columns.values()].some(isSearchable)) this.index.wake();
+    const table = await this.tableCache.cachedTable(botId, name);
+    if ([...table.columns.values()].some(isSearchable)) this.signals.signal('index');
     if (columnsToCompute(table).length === 0) return written;
     const isWaiting = waitComputed === true && rows.length === 1;
-    const settled = isWaiting ? await Promise.all(written.map((row) => this.compute.computeRow(table, row))) : written;
-    this.compute.wake();
+    const settled = isWaiting ? await Promise.all(written.map((row) => this.computer.computeRow(table, row))) : written;
+    this.signals.signal('compute');
     return settled;
   }
 }

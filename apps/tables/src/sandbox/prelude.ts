@@ -61,17 +61,17 @@ export const prelude = String.raw`((instant) => {
     }
   };
 
-  let answer;
+  let result;
   const run = (code, json) => {
     try {
       const row = parse(json);
       const first = code(row);
       const value = typeof first === 'function' ? first(row) : first;
       if (!(value instanceof RealPromise)) return success(value);
-      apply(then, value, [(settled) => (answer = success(settled)), (error) => (answer = failure(error))]);
+      apply(then, value, [(settled) => (result = success(settled)), (error) => (result = failure(error))]);
     } catch (error) {
       return failure(error);
     }
   };
-  return { run, settled: () => answer, failure };
+  return { run, settled: () => result, failure };
 })`;

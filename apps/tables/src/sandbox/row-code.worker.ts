@@ -140,8 +140,8 @@ class Run {
     if ('failure' in compiled) return { error: this.describeFailure(compiled.failure) };
     if (!task.row) return { value: null };
     const row = context.newString(JSON.stringify(task.row));
-    const answer = this.textOf(this.call(run!, compiled.code, row)) ?? this.textOf(this.settled(settled!));
-    if (answer !== undefined) return this.toOutcome(answer);
+    const result = this.textOf(this.call(run!, compiled.code, row)) ?? this.textOf(this.settled(settled!));
+    if (result !== undefined) return this.toOutcome(result);
     // QuickJS reports no error for a promise job that was interrupted.
     if (this.interrupted) throw new Error('interrupted');
     return { error: endless };
@@ -172,16 +172,16 @@ class Run {
     const failures = /\breturn\b/.test(code) ? [body.failure] : [expression.failure, body.failure];
     const lines = code.trimEnd().split('\n').length;
     // An error after the last line is in the wrapper, where the author cannot fix it.
-    const told = failures.find(({ stack }) => Number(lineOf(stack) ?? 0) <= lines);
-    return { failure: told ?? { message: 'the code ends too early', stack: `${fileName}:${lines}` } };
+    const reported = failures.find(({ stack }) => Number(lineOf(stack) ?? 0) <= lines);
+    return { failure: reported ?? { message: 'the code ends too early', stack: `${fileName}:${lines}` } };
   }
 
   /** Code that closes the wrapping function runs here already, in the same sandbox as later. */
   private tryToEvaluate(text: string, failure: QuickJSHandle): Compiled {
     const result = this.context.evalCode(text, fileName, { compileOnly: !this.task.row });
     if (!result.error) return { code: this.scope.manage(result.value) };
-    const told = this.textOf(this.call(failure, this.scope.manage(result.error)));
-    return { failure: JSON.parse(told!) as Failure };
+    const failureJson = this.textOf(this.call(failure, this.scope.manage(result.error)));
+    return { failure: JSON.parse(failureJson!) as Failure };
   }
 
   private settled(settled: QuickJSHandle): QuickJSHandle {
@@ -222,11 +222,11 @@ class Run {
   }
 
   private toOutcome(json: string): CodeOutcome {
-    const answer = JSON.parse(json) as PreludeResult;
-    if ('message' in answer) return { error: this.describeFailure(answer) };
-    if ('refusal' in answer) return { error: `The result is or contains ${answer.refusal}, which cannot be stored.` };
-    if (isNestedTooDeeply(answer.value)) return { error: `The result is nested deeper than ${maxLevels} levels.` };
-    return { value: answer.value };
+    const result = JSON.parse(json) as PreludeResult;
+    if ('message' in result) return { error: this.describeFailure(result) };
+    if ('refusal' in result) return { error: `The result is or contains ${result.refusal}, which cannot be stored.` };
+    if (isNestedTooDeeply(result.value)) return { error: `The result is nested deeper than ${maxLevels} levels.` };
+    return { value: result.value };
   }
 
   private describeFailure({ message, stack }: Failure): string {

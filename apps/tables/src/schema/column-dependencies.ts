@@ -1,4 +1,4 @@
-import type { TableColumn } from '../tables/table.entity';
+import type { TableColumn } from './columns';
 
 type NamedColumn = Pick<TableColumn, 'name' | 'schema'>;
 

@@ -3,7 +3,7 @@ import { computedActions, type ComputedSettings, maxColumns } from '@parley/cont
 import { show } from './column-names';
 import { dependenciesOf, reachedFrom } from './column-dependencies';
 import { readSchemaInput } from './schema-input';
-import type { TableColumn } from '../tables/table.entity';
+import type { TableColumn } from './columns';
 import { invalid } from './value-schema';
 
 const actions: readonly unknown[] = computedActions;

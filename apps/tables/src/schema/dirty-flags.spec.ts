@@ -1,5 +1,6 @@
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
-import { columnsOf, type TableRow } from '../tables/table.entity';
+import type { TableRow } from '../tables/table.entity';
+import { columnsOf } from './columns';
 import { columnsToCompute, dirtyFlagsOfChange, dirtyFlagsOfNewRow } from './dirty-flags';
 
 type Settings = { computed?: Partial<ComputedSettings>; searchable?: boolean };

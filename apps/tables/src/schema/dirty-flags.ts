@@ -1,6 +1,6 @@
 import type { CellState } from '@parley/contracts/tables/rows';
 import { computedColumns, dependenciesOf, reachedFrom } from './column-dependencies';
-import type { TableColumn, TableWithColumns } from '../tables/table.entity';
+import type { TableColumn } from './columns';
 
 export type WorkKind = 'compute' | 'index';
 
@@ -12,7 +12,10 @@ export interface DirtyFlags {
   work: WorkKind[];
 }
 
-type FlaggedTable = Pick<TableWithColumns, 'columns' | 'is_compute_enabled'>;
+interface FlaggedTable {
+  columns: ReadonlyMap<string, TableColumn>;
+  is_compute_enabled: boolean;
+}
 
 export function dirtyFlagsOfNewRow(table: FlaggedTable): DirtyFlags {
   return toDirtyFlags(columnsToCompute(table), [...table.columns.values()].some(isSearchable));

@@ -1,6 +1,11 @@
 import { isSearchable, type WorkKind } from './dirty-flags';
 import { computedColumns } from './column-dependencies';
-import { columnsOf, type TableRow } from '../tables/table.entity';
+import { columnsOf, type TableSchemaRow } from './columns';
+
+/** Table, of which the schema decides about its rows. */
+interface ComputedTable extends TableSchemaRow {
+  is_compute_enabled: boolean;
+}
 
 /** Effect of a schema change on the data of all rows. Columns are identified by key. */
 export interface EffectOnRows {
@@ -13,8 +18,8 @@ export interface EffectOnRows {
 
 /** Undefined when no row changes. */
 export function effectOnRows(
-  before: TableRow,
-  after: TableRow,
+  before: ComputedTable,
+  after: ComputedTable,
   { emptied, staleColumns }: { emptied: string[]; staleColumns: string[] },
 ): EffectOnRows | undefined {
   const computed = new Set(computedKeys(after));
@@ -29,7 +34,7 @@ export function effectOnRows(
 }
 
 /** Part of the effect that still applies to the current table. */
-export function remainingEffect(effect: EffectOnRows, table: TableRow): EffectOnRows {
+export function remainingEffect(effect: EffectOnRows, table: ComputedTable): EffectOnRows {
   const computed = new Set(computedKeys(table));
   return {
     ...effect,
@@ -46,16 +51,16 @@ export function workOf({ stale, unindexed }: EffectOnRows): WorkKind[] {
   ];
 }
 
-function computedKeys(table: TableRow): string[] {
+function computedKeys(table: TableSchemaRow): string[] {
   return computedColumns(columnsOf(table)).map(({ key }) => key);
 }
 
-function searchableKeys(table: TableRow): string[] {
+function searchableKeys(table: TableSchemaRow): string[] {
   const searchable = [...columnsOf(table).values()].filter(isSearchable);
   return searchable.map(({ key }) => key).sort();
 }
 
-function keysOf(table: TableRow, names: string[]): string[] {
+function keysOf(table: TableSchemaRow, names: string[]): string[] {
   const columns = columnsOf(table);
   return names.flatMap((name) => columns.get(name)?.key ?? []);
 }

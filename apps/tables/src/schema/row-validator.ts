@@ -5,7 +5,7 @@ import { show, systemFields } from './column-names';
 import { toUtc } from './date-time';
 import { Pattern } from './pattern';
 import { toStorable } from './storable-value';
-import { columnsOf, type TableColumn, type TableRow } from '../tables/table.entity';
+import { columnsOf, type TableColumn, type TableSchemaRow } from './columns';
 import type { ValueSchema } from './value-schema';
 
 /** Valid row: data by column key, in the stored form. */
@@ -30,7 +30,7 @@ export class RowValidator {
   private readonly validate: ValidateFunction;
   private readonly maxBytes: number;
 
-  constructor(table: Pick<TableRow, 'number' | 'schema' | 'factor'>) {
+  constructor(table: TableSchemaRow & { factor: number }) {
     this.columns = columnsOf(table);
     this.required = table.schema.required ?? [];
     this.validate = compile(this.columns);

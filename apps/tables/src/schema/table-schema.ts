@@ -7,7 +7,7 @@ import { columnNameProblem, show } from './column-names';
 import { computedColumns, dependenciesOf, reachedFrom } from './column-dependencies';
 import { checkDependencies, readComputedSettings } from './computed-settings';
 import { readSchemaInput } from './schema-input';
-import type { TableColumn } from '../tables/table.entity';
+import type { TableColumn } from './columns';
 import { invalid, isNameList, readValueSchema, type ValueSchema } from './value-schema';
 
 export interface IndexedSchema {

@@ -3,7 +3,7 @@ import { behindAllRows, type ReindexedRows, type ReindexRows } from '@parley/con
 import { Database } from '@parley/persistence/database';
 import { TableRowsRepository } from '../tables/table-rows.repository';
 import { TablesRepository } from '../tables/tables.repository';
-import { RowIndexService } from './row-index.service';
+import { WorkSignalService } from '../queues/work-signal.service';
 
 const rowsAtOnce = 2_000;
 /** Time limit of one call. The caller continues from the returned position. */
@@ -18,7 +18,7 @@ export class ReindexService {
     private readonly database: Database,
     private readonly tables: TablesRepository,
     private readonly rows: TableRowsRepository,
-    private readonly indexing: RowIndexService,
+    private readonly signals: WorkSignalService,
   ) {}
 
   /** Each batch has its own transaction. Idempotent: rows that wait for the index already are skipped. */
@@ -31,7 +31,7 @@ export class ReindexService {
       if (!table) return done;
       const afterId = table.id === next.tableId ? next.rowId : 0;
       const batch = await this.rows.applyEffect(this.database, table, marking, afterId, rowsAtOnce);
-      this.indexing.wake();
+      this.signals.signal('index');
       // The table changed between the two statements: retry.
       if (!batch) continue;
       done.rows += batch.rows;

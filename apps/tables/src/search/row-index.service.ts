@@ -1,50 +1,29 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { EmbedderBusy, EmbedderRefused } from '@parley/passages/embedder';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { isSearchable } from '../schema/dirty-flags';
-import { TablesConfig } from '../config';
 import { type CachedTable, TableCache } from '../tables/table.cache';
-import { type BatchResult, TableWorker } from '../workers/table.worker';
-import { type Lease, TableWorkRepository } from '../queues/table-work.repository';
+import type { BatchResult, Lease } from '../queues/table-work.repository';
 import { type EmbedderProblem, isEmbedderProblem, RowPointsService } from './row-points.service';
 import { type UnindexedRow, UnindexedRowsRepository } from './unindexed-rows.repository';
 
 const rowsPerBatch = 32;
 const droppedPerBatch = 500;
-const tablesAtOnce = 2;
 
 /** Updates the passage index with the searchable text of rows. Idempotent: the same rows give the same points. */
 @Injectable()
-export class RowIndexService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly worker: TableWorker;
-
+export class RowIndexService {
   constructor(
-    work: TableWorkRepository,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly rows: UnindexedRowsRepository,
     private readonly points: RowPointsService,
     @Inject(platformToken) private readonly platform: Platform,
-    { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
-  ) {
-    const options = { kind: 'index' as const, tablesAtOnce, leaseMs, intervalMs, logger: platform.logger };
-    this.worker = new TableWorker(options, work, (lease, signal) => this.batch(lease, signal));
-  }
+  ) {}
 
-  onApplicationBootstrap(): void {
-    this.worker.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.worker.stop();
-  }
-
-  wake(): void {
-    this.worker.wake();
-  }
-
-  private async batch({ tableNumber }: Lease, signal: AbortSignal): Promise<BatchResult> {
-    const table = await this.catalog.ofNumber(tableNumber);
+  /** Updates the points of some waiting rows of the table. */
+  async indexBatch({ tableNumber }: Lease, signal: AbortSignal): Promise<BatchResult> {
+    const table = await this.tableCache.ofNumber(tableNumber);
     if (!table) return 'done';
     if (![...table.columns.values()].some(isSearchable)) {
       await this.points.drop(tableNumber);

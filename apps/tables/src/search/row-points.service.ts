@@ -30,17 +30,17 @@ export class RowPointsService {
   /** Throws EmbedderBusy, EmbedderRefused, EmbedderUnavailable, or an error of the index. */
   async write(table: CachedTable, rows: UnindexedRow[], signal: AbortSignal): Promise<void> {
     const texts = rows.map((row) => searchableText(table, row));
-    const withText = rows.filter((_row, place) => texts[place] !== '');
-    const silent = rows.filter((_row, place) => texts[place] === '');
+    const withText = rows.filter((_row, index) => texts[index] !== '');
+    const silent = rows.filter((_row, index) => texts[index] === '');
     const vectors = await this.model.embed(
       texts.filter((text) => text !== ''),
       signal,
     );
-    const points = withText.map(({ id, revision }, place) => ({
+    const points = withText.map(({ id, revision }, index) => ({
       id: pointId(table.number, id),
       fileId: String(id),
       contentVersion: String(revision),
-      vector: vectors[place]!,
+      vector: vectors[index]!,
       terms: { indices: [], values: [] },
       tags: {},
     }));

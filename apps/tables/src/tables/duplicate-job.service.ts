@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { TableCache } from './table.cache';
 import type { TaskOf, TakenJob } from '../queues/job.entity';
-import { JobFailed } from '../queues/job-failed';
+import { JobFailed, type JobLease } from '../queues/job-lease';
 import { RowBatchesRepository } from './row-batches.repository';
-import type { JobLease } from '../queues/job-lease';
 
 const rowsAtOnce = 1_000;
 
@@ -13,7 +12,7 @@ const rowsAtOnce = 1_000;
 export class DuplicateJobService {
   constructor(
     private readonly database: Database,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly rows: RowBatchesRepository,
   ) {}
 
@@ -34,7 +33,7 @@ export class DuplicateJobService {
     job: TakenJob<TaskOf<'duplicate_table'>>,
     lease: JobLease,
   ): Promise<number | 'none' | 'table changed'> {
-    const table = await this.catalog.current(job.bot_id, job.table_id);
+    const table = await this.tableCache.current(job.bot_id, job.table_id);
     return this.database.transaction(async (tx) => {
       const copied = await this.rows.copyRows(tx, table, job.task, job.position, rowsAtOnce);
       if (!copied) return 'table changed';

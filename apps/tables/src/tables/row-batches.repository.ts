@@ -5,9 +5,10 @@ import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
 import { isSearchable } from '../schema/dirty-flags';
 import type { StoredRow } from './row.entity';
-import { keyColumnOf, type TableWithColumns } from './table.entity';
+import type { TableWithColumns } from './table.entity';
+import { keyColumnOf } from '../schema/columns';
 import { TableStateEntity } from './table-state.entity';
-import { dueNow } from '../queues/queue-sql';
+import { dueNow } from '../queues/table-work.repository';
 
 /** Processed rows. `lastId` is null when there were none. */
 interface Passed {

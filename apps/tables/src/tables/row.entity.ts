@@ -1,7 +1,7 @@
 import type { CellState, Row } from '@parley/contracts/tables/rows';
 import { IdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { TableColumn } from './table.entity';
+import type { TableColumn } from '../schema/columns';
 
 /** Row of a table. The SQL table is partitioned by the hash of `table_number`. */
 @Entity('row')

@@ -15,14 +15,14 @@ const rowsAtOnce = 2_000;
 export class SettleRowsJobService {
   constructor(
     private readonly database: Database,
-    private readonly catalog: TableCache,
+    private readonly tableCache: TableCache,
     private readonly rows: TableRowsRepository,
   ) {}
 
   async run(job: Job, lease: JobLease): Promise<void> {
     while (job.position < job.task.lastRowId) {
       lease.signal.throwIfAborted();
-      const table = await this.catalog.ofNumber(job.task.tableNumber);
+      const table = await this.tableCache.ofNumber(job.task.tableNumber);
       if (!table) return;
       job.position = await this.settleBatch(table, job, lease);
     }

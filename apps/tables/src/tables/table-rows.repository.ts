@@ -3,7 +3,7 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql, Transaction } from '@parley/persistence/database';
 import { isStopped } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
-import { dueNow } from '../queues/queue-sql';
+import { dueNow } from '../queues/table-work.repository';
 import { type EffectOnRows, workOf } from '../schema/effect-on-rows';
 import type { TableRow } from './table.entity';
 

@@ -16,7 +16,7 @@ const maxTries = 20;
 /** Cache of tables, so that operations on rows need no query for the table. */
 @Injectable()
 export class TableCache {
-  private readonly known = new LRUCache<string, CachedTable>({ max: maxTables });
+  private readonly cached = new LRUCache<string, CachedTable>({ max: maxTables });
 
   constructor(private readonly tables: TablesRepository) {}
 
@@ -24,22 +24,22 @@ export class TableCache {
    * Cached table, possibly outdated: for writes that check its number and version. A caller whose check fails calls
    * `forget` and retries. Throws ResourceNotFound.
    */
-  async remembered(botId: string, nameOrId: string): Promise<CachedTable> {
-    return this.known.get(keyOf(botId, nameOrId)) ?? this.fetch(botId, nameOrId);
+  async cachedTable(botId: string, nameOrId: string): Promise<CachedTable> {
+    return this.cached.get(keyOf(botId, nameOrId)) ?? this.fetch(botId, nameOrId);
   }
 
   /** Current table. Throws ResourceNotFound. */
   async current(botId: string, nameOrId: string): Promise<CachedTable> {
-    const known = this.known.get(keyOf(botId, nameOrId));
-    if (known && (await this.tables.isCurrent(known, nameOrId))) return known;
+    const cached = this.cached.get(keyOf(botId, nameOrId));
+    if (cached && (await this.tables.isCurrent(cached, nameOrId))) return cached;
     return this.fetch(botId, nameOrId);
   }
 
   async ofNumber(number: string): Promise<CachedTable | undefined> {
     const row = await this.tables.findByNumber(number);
     if (!row) return undefined;
-    const known = this.known.get(keyOf(row.bot_id, row.id));
-    return known?.number === row.number && known.version === row.version ? known : this.remember(row, row.id);
+    const cached = this.cached.get(keyOf(row.bot_id, row.id));
+    return cached?.number === row.number && cached.version === row.version ? cached : this.remember(row, row.id);
   }
 
   /**
@@ -48,7 +48,7 @@ export class TableCache {
    */
   async read<T>(botId: string, nameOrId: string, read: (table: CachedTable) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < maxTries; tries++) {
-      const table = await this.remembered(botId, nameOrId);
+      const table = await this.cachedTable(botId, nameOrId);
       // A failure counts only if the table is current: the new schema may have the missing column.
       const [outcome] = await Promise.allSettled([read(table)]);
       if (await this.tables.isCurrent(table, nameOrId)) {
@@ -66,7 +66,7 @@ export class TableCache {
    */
   async write<T>(botId: string, nameOrId: string, write: (table: CachedTable) => Promise<T | undefined>): Promise<T> {
     for (let tries = 0; tries < maxTries; tries++) {
-      const table = await this.remembered(botId, nameOrId);
+      const table = await this.cachedTable(botId, nameOrId);
       const written = await write(table);
       if (written !== undefined) return written;
       this.forget(table);
@@ -75,8 +75,8 @@ export class TableCache {
   }
 
   forget({ bot_id, id, name }: Pick<TableRow, 'bot_id' | 'id' | 'name'>): void {
-    this.known.delete(keyOf(bot_id, id));
-    this.known.delete(keyOf(bot_id, name));
+    this.cached.delete(keyOf(bot_id, id));
+    this.cached.delete(keyOf(bot_id, name));
   }
 
   private async fetch(botId: string, nameOrId: string): Promise<CachedTable> {
@@ -93,7 +93,7 @@ export class TableCache {
         return (validator ??= new RowValidator(row));
       },
     };
-    this.known.set(keyOf(row.bot_id, nameOrId), table);
+    this.cached.set(keyOf(row.bot_id, nameOrId), table);
     return table;
   }
 }

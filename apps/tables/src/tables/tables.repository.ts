@@ -7,7 +7,6 @@ import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagConditions } from '@parley/persistence/tags';
-import { tablesOfBot } from './bot-lock';
 import type { TableRow } from './table.entity';
 
 export type NewTable = Pick<
@@ -54,8 +53,8 @@ export class TablesRepository {
   }
 
   async countByBot(sql: Sql, botId: string): Promise<number> {
-    const [row] = await sql.query<{ countRows: string }>('SELECT count(*) FROM "table" WHERE bot_id = $1', [botId]);
-    return Number(row!.countRows);
+    const [row] = await sql.query<{ count: string }>('SELECT count(*) FROM "table" WHERE bot_id = $1', [botId]);
+    return Number(row!.count);
   }
 
   async listTakenNames(sql: Sql, botId: string, names: string[]): Promise<string[]> {
@@ -103,7 +102,7 @@ export class TablesRepository {
   }
 
   /** Counts by partial indexes (row_stale, row_unindexed) that contain only waiting rows. */
-  async count(
+  async countRows(
     { number }: TableRow,
     sql: Sql = this.database,
   ): Promise<{ rows: number; stale: number; indexing: number }> {
@@ -170,6 +169,11 @@ export class TablesRepository {
       [id, bot_id],
     );
   }
+}
+
+/** Name of the advisory lock per bot: shared to create a table, exclusive to delete the bot. */
+export function tablesOfBot(botId: string): string {
+  return `tables:bot:${botId}`;
 }
 
 function nameTaken(error: unknown, name: string): unknown {

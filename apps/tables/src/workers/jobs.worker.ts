@@ -16,11 +16,11 @@ import { DuplicateJobService } from '../tables/duplicate-job.service';
 import { ExportJobService } from '../imports-exports/export-job.service';
 import { ImportJobService } from '../imports-exports/import-job.service';
 import type { JobTask, TakenJob, TaskOf } from '../queues/job.entity';
-import { JobFailed } from '../queues/job-failed';
-import { JobLease, JobLost } from '../queues/job-lease';
+import { JobFailed, JobLease, JobLost } from '../queues/job-lease';
 import { JobsRepository, type Outcome } from '../queues/jobs.repository';
+import { WorkSignalService } from '../queues/work-signal.service';
 import { SettleRowsJobService } from '../tables/settle-rows-job.service';
-import { UnreadableFile } from '../imports-exports/unreadable-file';
+import { UnreadableFile } from '../imports-exports/read-row';
 
 const jobsAtOnce = 2;
 /** Attempts without progress. */
@@ -45,6 +45,7 @@ export class JobsWorker implements OnModuleInit, OnApplicationBootstrap, OnModul
     exporting: ExportJobService,
     duplicating: DuplicateJobService,
     settling: SettleRowsJobService,
+    signals: WorkSignalService,
     @Inject(platformToken) private readonly platform: Platform,
     { sweepIntervalMs: intervalMs }: TablesConfig,
   ) {
@@ -60,6 +61,7 @@ export class JobsWorker implements OnModuleInit, OnApplicationBootstrap, OnModul
       { length: jobsAtOnce },
       () => new PollingWorker({ name: 'tables.jobs', intervalMs, logger }, () => this.runNext()),
     );
+    signals.onWork('job', () => this.loops.forEach((loop) => loop.wake()));
   }
 
   /** Releases the jobs of a crashed process with the same name. */
@@ -78,10 +80,6 @@ export class JobsWorker implements OnModuleInit, OnApplicationBootstrap, OnModul
 
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all(this.loops.map((loop) => loop.stop()));
-  }
-
-  wake(): void {
-    this.loops.forEach((loop) => loop.wake());
   }
 
   private async runNext(): Promise<boolean> {

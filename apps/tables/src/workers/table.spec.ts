@@ -6,9 +6,14 @@ import { createTestDatabase, type TestDatabase } from '@parley/testing/test-data
 import { waitFor } from '@parley/testing/wait-for';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { tablesDatabase } from '../tables.module';
-import { dueNow } from '../queues/queue-sql';
-import { type BatchResult, TableWorker } from './table.worker';
-import { type Lease, TableWorkRepository, type WorkTables } from '../queues/table-work.repository';
+import {
+  dueNow,
+  type BatchResult,
+  type Lease,
+  TableWorkRepository,
+  type WorkTables,
+} from '../queues/table-work.repository';
+import { TableWorker } from './table.worker';
 
 const logger = createLogger('test', 'silent');
 

@@ -2,17 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { PollingWorker } from '@parley/background/polling-worker';
 import type { Logger } from '@parley/logging/logger';
 import type { WorkKind } from '../schema/dirty-flags';
-import type { Lease, TableWorkRepository, WorkTables } from '../queues/table-work.repository';
-
-export type BatchResult = 'done' | 'more' | Obstructed;
-
-export interface Obstructed {
-  /** Requested minimum pause. Exponential backoff makes it longer after several failures in a row. */
-  pauseMs: number;
-  error: string;
-  /** Resets the backoff: the batch did a part of its work. */
-  hasProgressed?: boolean;
-}
+import type { BatchResult, Lease, Obstructed, TableWorkRepository, WorkTables } from '../queues/table-work.repository';
 
 export interface TableWorkerOptions {
   kind: WorkKind;
