@@ -3,12 +3,12 @@ import { Semaphore } from '@parley/background/semaphore';
 import type { CellState } from '@parley/contracts/tables/rows';
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
 import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from '@parley/openai/completions';
-import type { CachedTable } from '../tables/table.cache';
+import { isNestedTooDeeply, maxLevels } from '../sandbox/nesting';
+import { SandboxService } from '../sandbox/sandbox.service';
 import { dependenciesOf } from '../schema/column-dependencies';
 import type { TableColumn } from '../schema/columns';
 import { columnsToCompute, isSearchable } from '../schema/dirty-flags';
-import { isNestedTooDeeply, maxLevels } from '../sandbox/nesting';
-import { SandboxService } from '../sandbox/sandbox.service';
+import type { CachedTable } from '../tables/table.cache';
 import type { ComputedRow, StaleRow } from './stale-rows.repository';
 
 /** Concurrent requests to the completion server, over all tables. */

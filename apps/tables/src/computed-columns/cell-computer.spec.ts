@@ -1,12 +1,12 @@
 import { Completions } from '@parley/openai/completions';
 import { CompletionServer } from '@parley/testing/completion-server';
+import { TablesConfig } from '../config';
+import { SandboxService } from '../sandbox/sandbox.service';
+import { columnsOf } from '../schema/columns';
 import { RowValidator } from '../schema/row-validator';
 import type { CachedTable } from '../tables/table.cache';
 import type { TableRow } from '../tables/table.entity';
-import { columnsOf } from '../schema/columns';
-import { TablesConfig } from '../config';
 import { CellComputerService } from './cell-computer.service';
-import { SandboxService } from '../sandbox/sandbox.service';
 import type { StaleRow } from './stale-rows.repository';
 
 const total = { type: 'number', 'x-zui': { index: 0, computed: { action: 'code', code: '1 + 1' } } };

@@ -3,9 +3,9 @@ import type { Row } from '@parley/contracts/tables/rows';
 import { CompletionsBusy } from '@parley/openai/completions';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import type { BatchResult, Lease } from '../queues/table-work.repository';
 import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
-import type { BatchResult, Lease } from '../queues/table-work.repository';
 import { CellComputerService, type Obstacle } from './cell-computer.service';
 import { type ComputedRow, type StaleRow, StaleRowsRepository } from './stale-rows.repository';
 

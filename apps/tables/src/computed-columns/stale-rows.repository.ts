@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { CellState } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
+import { dueNow } from '../queues/table-work.repository';
 import type { RowEntity } from '../tables/row.entity';
 import type { TableRow } from '../tables/table.entity';
-import { dueNow } from '../queues/table-work.repository';
 
 export type StaleRow = Omit<RowEntity, 'table_number' | 'key'>;
 

@@ -3,13 +3,13 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
+import { JobFailed, type JobLease } from '../queues/job-lease';
+import type { TaskOf, TakenJob } from '../queues/job.entity';
+import { JobsRepository, type Outcome } from '../queues/jobs.repository';
+import { RowBatchesRepository } from '../tables/row-batches.repository';
 import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient } from './bot-files.client';
-import type { TaskOf, TakenJob } from '../queues/job.entity';
-import { JobFailed, type JobLease } from '../queues/job-lease';
-import { RowBatchesRepository } from '../tables/row-batches.repository';
-import { JobsRepository, type Outcome } from '../queues/jobs.repository';
 import { TemporaryFile } from './temporary-file';
 import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
 

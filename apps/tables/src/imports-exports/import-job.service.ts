@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { Database } from '@parley/persistence/database';
+import type { JobLease } from '../queues/job-lease';
+import type { TaskOf, TakenJob } from '../queues/job.entity';
+import { JobsRepository, maxErrors, type Outcome } from '../queues/jobs.repository';
 import { RowsRepository } from '../rows/rows.repository';
 import { TimeSlice } from '../rows/time-slice';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient, type OpenFile } from './bot-files.client';
-import type { TaskOf, TakenJob } from '../queues/job.entity';
-import type { JobLease } from '../queues/job-lease';
-import { JobsRepository, maxErrors, type Outcome } from '../queues/jobs.repository';
 import { IgnoredColumns, isRead, type ReadRow, UnreadableFile } from './read-row';
 import { readRows } from './row-file';
 import { unpackedText } from './unpacked-text';

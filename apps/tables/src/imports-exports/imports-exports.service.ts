@@ -6,11 +6,11 @@ import type { TableName } from '@parley/contracts/tables/table-definition';
 import { tables } from '@parley/contracts/tables/tables';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
+import { JobQueueService } from '../queues/job-queue.service';
+import { type JobCaller, type JobTask, toJob } from '../queues/job.entity';
+import { JobsRepository } from '../queues/jobs.repository';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient } from './bot-files.client';
-import { type JobCaller, type JobRow, type JobTask, toJob } from '../queues/job.entity';
-import { JobQueueService } from '../queues/job-queue.service';
-import { JobsRepository } from '../queues/jobs.repository';
 
 const maxUnfinishedOfBot = 20;
 

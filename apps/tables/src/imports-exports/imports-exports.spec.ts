@@ -22,10 +22,10 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
+import { JobQueueService } from '../queues/job-queue.service';
+import type { JobCaller, JobTask } from '../queues/job.entity';
 import { TablesModule } from '../tables.module';
 import { BotFilesClient } from './bot-files.client';
-import type { JobCaller, JobTask } from '../queues/job.entity';
-import { JobQueueService } from '../queues/job-queue.service';
 
 let api: PublicApi;
 let filesUrl: string;
@@ -166,7 +166,7 @@ describe('importTable', () => {
 
   it('imports the valid rows in order, over several batches, and reports the first invalid ones', async () => {
     const table = await newTable();
-    const lines = Array.from({ length: 2_500 }, (_line, place) => `row ${place},${place % 10 === 7 ? 'x' : place}`);
+    const lines = Array.from({ length: 2_500 }, (_line, index) => `row ${index},${index % 10 === 7 ? 'x' : index}`);
 
     const job = await imported(table, ['name,price,colour', ...lines].join('\n'));
 
@@ -175,7 +175,7 @@ describe('importTable', () => {
     expect(job.errors![1]).toMatch(/^Line 19: .*price.*number[^.]*\.$/);
     expect(job.warnings).toEqual(['colour is not a column of this table and was ignored.']);
     const prices = (await valuesOf(table)).map(({ price }) => price);
-    expect(prices).toEqual(lines.map((_line, place) => place).filter((place) => place % 10 !== 7));
+    expect(prices).toEqual(lines.map((_line, index) => index).filter((index) => index % 10 !== 7));
   });
 
   it.each([
@@ -309,12 +309,12 @@ describe('exportTable', () => {
     for (let from = 0; from < 3_000; from += 1_000) {
       await client.createTableRows({
         table,
-        rows: Array.from({ length: 1_000 }, (_row, place) => ({ price: from + place })),
+        rows: Array.from({ length: 1_000 }, (_row, index) => ({ price: from + index })),
       });
     }
 
     expect((await valuesOf(table)).map(({ price }) => price)).toEqual(
-      Array.from({ length: 3_000 }, (_row, place) => place),
+      Array.from({ length: 3_000 }, (_row, index) => index),
     );
   });
 
@@ -490,10 +490,10 @@ describe('a duplicate_table job', () => {
     });
 
     expect(job).toMatchObject({ status: 'completed', rows: 2_400, failedRows: 0 });
-    const expected = Array.from({ length: 2_400 }, (_row, place) => ({
-      id: place + 1,
-      name: `n${place}`,
-      price: place,
+    const expected = Array.from({ length: 2_400 }, (_row, index) => ({
+      id: index + 1,
+      name: `n${index}`,
+      price: index,
       sold: null,
       tags: null,
     }));
@@ -623,7 +623,7 @@ describe('two processes', () => {
       'SELECT id, data ->> $2 AS name FROM tables.row WHERE table_number = $1 ORDER BY id',
       [await numberOf(copy), await keyOf(copy, 0)],
     );
-    expect(rows).toEqual(Array.from({ length: 30_000 }, (_row, place) => ({ id: place + 1, name: `n${place}` })));
+    expect(rows).toEqual(Array.from({ length: 30_000 }, (_row, index) => ({ id: index + 1, name: `n${index}` })));
   });
 
   async function holderOf(table: string): Promise<{ worker: string; position: number } | undefined> {

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import type { ExportFormat } from '../queues/job.entity';
 import { IgnoredColumns, maxRowCharacters, type ReadRow } from './read-row';
 import { readRows } from './row-file';
 import { unpackedText, unpackingLimits } from './unpacked-text';
 import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
-import type { ExportFormat } from '../queues/job.entity';
 
 const types = { name: 'string', price: 'number', sold: 'boolean', tags: 'array', size: 'object' };
 const columns = new Map(Object.entries(types).map(([name, type]) => [name, { schema: { type } }]));

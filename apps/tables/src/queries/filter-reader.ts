@@ -1,8 +1,8 @@
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
-import type { Comparison, Filter } from './filter';
 import { toUtc } from '../schema/date-time';
 import { type Columns, resolveColumn, notAColumn, type ColumnReference } from './column-reference';
+import type { Comparison, Filter } from './filter';
 
 const limits = {
   /** Nesting levels of `$and`, `$or` and `$not`. */

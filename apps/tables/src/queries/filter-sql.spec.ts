@@ -3,11 +3,11 @@ import { Database } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
 import { createDatabaseOfLanguage, type EmptyDatabase } from '@parley/testing/test-database';
 import fc from 'fast-check';
-import { tablesDatabase } from '../tables.module';
 import { columnsOf } from '../schema/columns';
-import { Grouping, type GroupRow } from './grouping';
+import { tablesDatabase } from '../tables.module';
 import { readFilter } from './filter-reader';
 import { conditionOf } from './filter-sql';
+import { Grouping, type GroupRow } from './grouping';
 import { pageStatement } from './page-sql';
 import { type Direction, orderTerms, readOrder } from './row-order';
 

@@ -1,6 +1,6 @@
 import { toJsonb, toText } from '@parley/persistence/storable';
-import type { Comparison, Filter, Matches } from './filter';
 import { type DataColumn, valueAt } from './column-reference';
+import type { Comparison, Filter, Matches } from './filter';
 
 /** Longer lists of values are compared by hash: each additional `@>` is evaluated for every row that is read. */
 const maxContained = 20;

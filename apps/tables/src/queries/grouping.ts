@@ -1,5 +1,4 @@
 import { ApiError } from '@parley/contracts/errors';
-import { type Direction, valueTerms } from './row-order';
 import {
   type DataColumn,
   type Columns,
@@ -8,6 +7,7 @@ import {
   type ColumnReference,
   valueAt,
 } from './column-reference';
+import { type Direction, valueTerms } from './row-order';
 
 const operations = ['key', 'count', 'sum', 'avg', 'max', 'min', 'unique'] as const;
 type Operation = (typeof operations)[number];

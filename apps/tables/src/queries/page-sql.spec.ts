@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import { tablesDatabase } from '../tables.module';
 import { columnsOf } from '../schema/columns';
+import { tablesDatabase } from '../tables.module';
 import { readFilter } from './filter-reader';
 import { pageStatement } from './page-sql';
 import { type Direction, readOrder } from './row-order';

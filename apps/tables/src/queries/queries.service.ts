@@ -3,17 +3,17 @@ import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { FindTableRows, FoundRows, GetTableRow, Row, RowReply } from '@parley/contracts/tables/rows';
 import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
+import { keyColumnOf } from '../schema/columns';
 import { isSearchable } from '../schema/dirty-flags';
 import { toRow } from '../tables/row.entity';
-import { type FoundRow, RowSearchService } from './row-search.service';
-import { keyColumnOf } from '../schema/columns';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { readFilter } from './filter-reader';
-import { QueriesRepository } from './queries.repository';
 import { Grouping } from './grouping';
 import { maxPageBytes, type Measured, type RowQuery } from './page-sql';
-import { readOrder } from './row-order';
 import { Projection } from './projection';
+import { QueriesRepository } from './queries.repository';
+import { readOrder } from './row-order';
+import { type FoundRow, RowSearchService } from './row-search.service';
 
 const defaultLimit = 100;
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { TablesConfig } from '../config';
-import { QueriesRepository } from './queries.repository';
-import type { PageQuery, PageRow } from './page-sql';
 import { type RowHit, RowPointsService } from '../search/row-points.service';
+import type { PageQuery, PageRow } from './page-sql';
+import { QueriesRepository } from './queries.repository';
 
 /**
  * Candidates requested from the index: the minimum without a filter, the maximum with a filter or when too few rows

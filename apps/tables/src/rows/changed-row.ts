@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type DirtyFlags, dirtyFlagsOfChange, dirtyFlagsOfNewRow } from '../schema/dirty-flags';
 import { withoutNulls } from '../schema/row-validator';
-import type { CachedTable } from '../tables/table.cache';
 import type { StoredRow } from '../tables/row.entity';
+import type { CachedTable } from '../tables/table.cache';
 
 export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexed'>;
 

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
-import { conditionOf } from '../queries/filter-sql';
 import { resolveColumn } from '../queries/column-reference';
-import type { WorkKind } from '../schema/dirty-flags';
-import type { TableRow } from '../tables/table.entity';
+import { conditionOf } from '../queries/filter-sql';
+import { dueNow } from '../queues/table-work.repository';
 import type { TableColumn } from '../schema/columns';
+import type { WorkKind } from '../schema/dirty-flags';
+import type { StoredRow } from '../tables/row.entity';
+import type { TableRow } from '../tables/table.entity';
 import { identityOf } from './change';
 import type { RowState } from './changed-row';
-import type { StoredRow } from '../tables/row.entity';
 import { noMoreIds } from './rows.repository';
-import { dueNow } from '../queues/table-work.repository';
 
 type TableVersion = Pick<TableRow, 'number' | 'version'>;
 

@@ -6,16 +6,16 @@ import { tables } from '@parley/contracts/tables/tables';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { TablesConfig } from '../config';
+import { keyColumnOf } from '../schema/columns';
 import { sizeOf } from '../schema/row-validator';
-import { isComparable, keyColumnOf, type TableColumn } from '../schema/columns';
-import { type CachedTable, TableCache } from '../tables/table.cache';
-import { type Change, checkChanges, eachIdOnce, firstOfEach, identityOf, withId } from './change';
-import { type ChangedRow, changeRow, newRow } from './changed-row';
-import { RowProblems } from './row-problems';
 import { toRow } from '../tables/row.entity';
+import { type CachedTable, TableCache } from '../tables/table.cache';
+import { checkChanges, eachIdOnce, firstOfEach, withId } from './change';
+import { type ChangedRow, changeRow, newRow } from './changed-row';
 import { type LockedRow, RowChangesRepository } from './row-changes.repository';
-import { TimeSlice } from './time-slice';
+import { RowProblems } from './row-problems';
 import { comparableColumnOf, notComparable, RowTargetsService, setsKeys, type Target } from './row-targets.service';
+import { TimeSlice } from './time-slice';
 import { WrittenRowsService } from './written-rows.service';
 
 interface Written {

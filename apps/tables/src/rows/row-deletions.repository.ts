@@ -3,10 +3,10 @@ import type { Sql, Transaction } from '@parley/persistence/database';
 import { ofMatching } from '../queries/expression-problem';
 import type { Filter } from '../queries/filter';
 import { conditionOf } from '../queries/filter-sql';
-import type { TableRow } from '../tables/table.entity';
-import type { CachedTable } from '../tables/table.cache';
-import { isSearchable } from '../schema/dirty-flags';
 import { dueNow } from '../queues/table-work.repository';
+import { isSearchable } from '../schema/dirty-flags';
+import type { CachedTable } from '../tables/table.cache';
+import type { TableRow } from '../tables/table.entity';
 
 /**
  * Deletes rows that meet the condition and counts their ids as unused. Returns nothing when the table's version has

@@ -25,7 +25,7 @@ export class RowDeletionsService {
     private readonly database: Database,
     private readonly tableCache: TableCache,
     private readonly tables: TablesRepository,
-    private readonly find: QueriesService,
+    private readonly queries: QueriesService,
     private readonly rows: QueriesRepository,
     private readonly deletions: RowDeletionsRepository,
   ) {}
@@ -68,7 +68,7 @@ export class RowDeletionsService {
     deletion: Deletion,
   ): Promise<boolean> {
     const { table, query, ids } = await this.tableCache.read(botId, name, async (table) => {
-      const query = await this.find.readQuery(table, filter);
+      const query = await this.queries.readQuery(table, filter);
       if (isEmptyFilter(query.filter)) throw new ApiError('InvalidPayload', emptyFilterMessage);
       return { table, query, ids: await this.rows.listMatchingIds(query, idsAtOnce, leftMs(deletion)) };
     });

@@ -13,11 +13,11 @@ export class RowProblems {
   }
 
   warn(position: number, problem: string): void {
-    this.warnings.push({ position: position, problem });
+    this.warnings.push({ position, problem });
   }
 
   refuse(position: number, problem: string): void {
-    this.errors.push({ position: position, problem });
+    this.errors.push({ position, problem });
   }
 
   toReply(): { warnings?: string[]; errors?: string[] } {
@@ -38,5 +38,5 @@ interface RowProblem {
 function sentences(problems: RowProblem[]): string[] {
   return problems
     .sort((a, b) => a.position - b.position)
-    .map(({ position: position, problem }) => `Row ${position}: ${problem}.`);
+    .map(({ position, problem }) => `Row ${position}: ${problem}.`);
 }

@@ -4,10 +4,10 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
 import { isOutOfRange } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
-import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
-import { keyColumnOf } from '../schema/columns';
-import type { CachedTable } from '../tables/table.cache';
 import { dueNow } from '../queues/table-work.repository';
+import { keyColumnOf } from '../schema/columns';
+import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
+import type { CachedTable } from '../tables/table.cache';
 
 export interface Inserted {
   /** Id of each row, in order; undefined when its key is taken. */

@@ -6,11 +6,11 @@ import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
 import type { CheckedRow } from '../schema/row-validator';
+import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { checkRows } from './checked-rows';
 import { InsertQueueService } from './insert-queue.service';
 import { RowProblems } from './row-problems';
-import { toRow } from '../tables/row.entity';
 import { type Inserted, RowsRepository } from './rows.repository';
 import { WrittenRowsService } from './written-rows.service';
 

@@ -4,8 +4,8 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import type { CheckedRow } from '../schema/row-validator';
-import { TableCache } from '../tables/table.cache';
 import { TablesModule } from '../tables.module';
+import { TableCache } from '../tables/table.cache';
 import { InsertQueueService } from './insert-queue.service';
 
 let api: PublicApi;

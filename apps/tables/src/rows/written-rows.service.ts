@@ -3,8 +3,8 @@ import type { CreateTableRows, Row } from '@parley/contracts/tables/rows';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { RowComputerService } from '../computed-columns/row-computer.service';
-import { columnsToCompute, isSearchable } from '../schema/dirty-flags';
 import { WorkSignalService } from '../queues/work-signal.service';
+import { columnsToCompute, isSearchable } from '../schema/dirty-flags';
 import { TableCache } from '../tables/table.cache';
 
 @Injectable()

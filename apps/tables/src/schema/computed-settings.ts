@@ -1,9 +1,9 @@
 import { isRecord } from '@parley/contracts/is-record';
 import { computedActions, type ComputedSettings, maxColumns } from '@parley/contracts/tables/table-schema';
-import { show } from './column-names';
 import { dependenciesOf, reachedFrom } from './column-dependencies';
-import { readSchemaInput } from './schema-input';
+import { show } from './column-names';
 import type { TableColumn } from './columns';
+import { readSchemaInput } from './schema-input';
 import { invalid } from './value-schema';
 
 const actions: readonly unknown[] = computedActions;

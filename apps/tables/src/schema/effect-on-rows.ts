@@ -1,8 +1,8 @@
-import { isSearchable, type WorkKind } from './dirty-flags';
 import { computedColumns } from './column-dependencies';
 import { columnsOf, type TableSchemaRow } from './columns';
+import { isSearchable, type WorkKind } from './dirty-flags';
 
-/** Table, of which the schema decides about its rows. */
+/** Table whose schema change affects its rows. */
 interface ComputedTable extends TableSchemaRow {
   is_compute_enabled: boolean;
 }

@@ -2,10 +2,10 @@ import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { mapEntries } from '@parley/contracts/entries';
 import Ajv, { type ErrorObject, type ValidateFunction } from 'ajv';
 import { show, systemFields } from './column-names';
+import { columnsOf, type TableColumn, type TableSchemaRow } from './columns';
 import { toUtc } from './date-time';
 import { Pattern } from './pattern';
 import { toStorable } from './storable-value';
-import { columnsOf, type TableColumn, type TableSchemaRow } from './columns';
 import type { ValueSchema } from './value-schema';
 
 /** Valid row: data by column key, in the stored form. */

@@ -3,11 +3,11 @@ import { ownEntry } from '@parley/contracts/entries';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import { type ColumnSchema, maxColumns, type TableSchema } from '@parley/contracts/tables/table-schema';
-import { columnNameProblem, show } from './column-names';
 import { computedColumns, dependenciesOf, reachedFrom } from './column-dependencies';
+import { columnNameProblem, show } from './column-names';
+import type { TableColumn } from './columns';
 import { checkDependencies, readComputedSettings } from './computed-settings';
 import { readSchemaInput } from './schema-input';
-import type { TableColumn } from './columns';
 import { invalid, isNameList, readValueSchema, type ValueSchema } from './value-schema';
 
 export interface IndexedSchema {

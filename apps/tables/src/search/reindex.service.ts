@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { behindAllRows, type ReindexedRows, type ReindexRows } from '@parley/contracts/tables/reindex';
 import { Database } from '@parley/persistence/database';
+import { WorkSignalService } from '../queues/work-signal.service';
 import { TableRowsRepository } from '../tables/table-rows.repository';
 import { TablesRepository } from '../tables/tables.repository';
-import { WorkSignalService } from '../queues/work-signal.service';
 
 const rowsAtOnce = 2_000;
 /** Time limit of one call. The caller continues from the returned position. */

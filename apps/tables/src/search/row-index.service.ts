@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { EmbedderBusy, EmbedderRefused } from '@parley/passages/embedder';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import type { BatchResult, Lease } from '../queues/table-work.repository';
 import { isSearchable } from '../schema/dirty-flags';
 import { type CachedTable, TableCache } from '../tables/table.cache';
-import type { BatchResult, Lease } from '../queues/table-work.repository';
 import { type EmbedderProblem, isEmbedderProblem, RowPointsService } from './row-points.service';
 import { type UnindexedRow, UnindexedRowsRepository } from './unindexed-rows.repository';
 

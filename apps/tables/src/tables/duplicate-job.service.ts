@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
-import { TableCache } from './table.cache';
-import type { TaskOf, TakenJob } from '../queues/job.entity';
 import { JobFailed, type JobLease } from '../queues/job-lease';
+import type { TaskOf, TakenJob } from '../queues/job.entity';
 import { RowBatchesRepository } from './row-batches.repository';
+import { TableCache } from './table.cache';
 
 const rowsAtOnce = 1_000;
 

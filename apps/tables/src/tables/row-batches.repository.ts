@@ -3,12 +3,12 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
+import { dueNow } from '../queues/table-work.repository';
+import { keyColumnOf } from '../schema/columns';
 import { isSearchable } from '../schema/dirty-flags';
 import type { StoredRow } from './row.entity';
-import type { TableWithColumns } from './table.entity';
-import { keyColumnOf } from '../schema/columns';
 import { TableStateEntity } from './table-state.entity';
-import { dueNow } from '../queues/table-work.repository';
+import type { TableWithColumns } from './table.entity';
 
 /** Processed rows. `lastId` is null when there were none. */
 interface Passed {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
-import { remainingEffect } from '../schema/effect-on-rows';
-import { type CachedTable, TableCache } from './table.cache';
-import { TableRowsRepository } from './table-rows.repository';
-import type { TaskOf, TakenJob } from '../queues/job.entity';
 import type { JobLease } from '../queues/job-lease';
+import type { TaskOf, TakenJob } from '../queues/job.entity';
+import { remainingEffect } from '../schema/effect-on-rows';
+import { TableRowsRepository } from './table-rows.repository';
+import { type CachedTable, TableCache } from './table.cache';
 
 type Job = TakenJob<TaskOf<'clear_column' | 'clear_vectors'>>;
 

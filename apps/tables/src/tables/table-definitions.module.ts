@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { TableStateEntity } from './table-state.entity';
 import { QueuesModule } from '../queues/queues.module';
 import { SandboxModule } from '../sandbox/sandbox.module';
 import { DuplicateJobService } from './duplicate-job.service';
@@ -9,6 +8,7 @@ import { SchemaChangesService } from './schema-changes.service';
 import { SettleRowsJobService } from './settle-rows-job.service';
 import { TableCopiesService } from './table-copies.service';
 import { TableRowsRepository } from './table-rows.repository';
+import { TableStateEntity } from './table-state.entity';
 import { TableWriterService } from './table-writer.service';
 import { TableCache } from './table.cache';
 import { TablesController } from './tables.controller';

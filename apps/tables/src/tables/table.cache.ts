@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { notFound, unavailable } from '@parley/contracts/errors';
 import { LRUCache } from 'lru-cache';
-import { type TableRow, type TableWithColumns, withColumns } from './table.entity';
 import { RowValidator } from '../schema/row-validator';
+import { type TableRow, type TableWithColumns, withColumns } from './table.entity';
 import { TablesRepository } from './tables.repository';
 
 export interface CachedTable extends TableWithColumns {

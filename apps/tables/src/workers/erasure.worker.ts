@@ -9,8 +9,8 @@ import { PollingWorker } from '@parley/background/polling-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
-import { RowPointsService } from '../search/row-points.service';
 import { ErasureRepository } from '../erasure/erasure.repository';
+import { RowPointsService } from '../search/row-points.service';
 
 const numbersAtOnce = 20;
 const rowsAtOnce = 5_000;

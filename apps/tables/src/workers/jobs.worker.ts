@@ -12,15 +12,15 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
-import { DuplicateJobService } from '../tables/duplicate-job.service';
 import { ExportJobService } from '../imports-exports/export-job.service';
 import { ImportJobService } from '../imports-exports/import-job.service';
-import type { JobTask, TakenJob, TaskOf } from '../queues/job.entity';
+import { UnreadableFile } from '../imports-exports/read-row';
 import { JobFailed, JobLease, JobLost } from '../queues/job-lease';
+import type { JobTask, TakenJob, TaskOf } from '../queues/job.entity';
 import { JobsRepository, type Outcome } from '../queues/jobs.repository';
 import { WorkSignalService } from '../queues/work-signal.service';
+import { DuplicateJobService } from '../tables/duplicate-job.service';
 import { SettleRowsJobService } from '../tables/settle-rows-job.service';
-import { UnreadableFile } from '../imports-exports/read-row';
 
 const jobsAtOnce = 2;
 /** Attempts without progress. */

@@ -5,7 +5,6 @@ import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
-import { tablesDatabase } from '../tables.module';
 import {
   dueNow,
   type BatchResult,
@@ -13,6 +12,7 @@ import {
   TableWorkRepository,
   type WorkTables,
 } from '../queues/table-work.repository';
+import { tablesDatabase } from '../tables.module';
 import { TableWorker } from './table.worker';
 
 const logger = createLogger('test', 'silent');

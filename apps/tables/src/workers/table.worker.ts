@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { PollingWorker } from '@parley/background/polling-worker';
 import type { Logger } from '@parley/logging/logger';
-import type { WorkKind } from '../schema/dirty-flags';
 import type { BatchResult, Lease, Obstructed, TableWorkRepository, WorkTables } from '../queues/table-work.repository';
+import type { WorkKind } from '../schema/dirty-flags';
 
 export interface TableWorkerOptions {
   kind: WorkKind;
