@@ -1,6 +1,6 @@
 import { Database } from '@parley/persistence/database';
 import { RowsRepository } from '../apps/tables/src/rows/rows.repository';
-import { TableCatalog } from '../apps/tables/src/tables/table-catalog';
+import { TableCache } from '../apps/tables/src/tables/table.cache';
 import { TablesRepository } from '../apps/tables/src/tables/tables.repository';
 
 /** Ten columns: strings (three of them unique), numbers, booleans, dates. */
@@ -52,13 +52,13 @@ export async function fillTable(databaseUrl: string, botId: string, name: string
   const concurrency = 4;
   const database = await Database.open({ url: databaseUrl, schema: 'tables', migrations: [], poolSize: concurrency });
   try {
-    const table = await new TableCatalog(new TablesRepository(database)).current(botId, name);
+    const table = await new TableCache(new TablesRepository(database)).current(botId, name);
     const keyed = (row: object) =>
       Object.fromEntries(Object.entries(row).map(([column, value]) => [table.columns.get(column)!.key, value]));
     const rows = new RowsRepository();
     const blocks = Array.from({ length: rowCount / rowsInBlock }, (_, number) => blockName(number)).values();
     const worker = async () => {
-      for (const block of blocks) await rows.insert(database, table, rowsOf(block).map(keyed));
+      for (const block of blocks) await rows.insertRows(database, table, rowsOf(block).map(keyed));
     };
     await Promise.all(Array.from({ length: concurrency }, worker));
     await database.query('VACUUM ANALYZE row');

@@ -26,7 +26,7 @@ import { BotPluginEntity, InstallationEntity } from './installations/installatio
 import { InstallationsModule } from './installations/installations.module';
 import { ShareableIdEntity } from './installations/shareable-id.entity';
 import { IntrospectionModule } from './introspection/introspection.module';
-import { MemberEntity } from './members/member.entity';
+import { MemberEntity } from './roles/member.entity';
 import { MembersModule } from './members/members.module';
 import { Admin1795392000000 } from './migrations/1795392000000-admin';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';

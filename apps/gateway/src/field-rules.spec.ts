@@ -3,7 +3,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { problemsOf, toInstance } from '@parley/contracts/fields';
 import type { Class, Operation } from '@parley/contracts/operation';
 import { fieldSources, type FieldSource } from '@parley/contracts/query-fields';
-import { InputReader, type RawInput } from './forwarding/input-reader';
+import { InputReader, type RawInput } from './bodies/input-reader';
 import { fieldsOf } from './test/contract-fields';
 import { casesOf } from './test/field-cases';
 import { baseOf, smallestOf } from './test/field-values';

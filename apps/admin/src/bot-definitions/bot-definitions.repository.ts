@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
-import type { BotDefinition } from '../bots/bot-definition';
+import type { BotDefinition } from '../installations/bot-definition';
 import type { InstallationRow, PluginDefinition } from '../installations/installation.entity';
 
 export interface BotDefinitionRow {

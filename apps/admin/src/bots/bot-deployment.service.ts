@@ -13,7 +13,7 @@ import { viewerOf } from '../bot-visibility/viewer';
 import { InstallationsService } from '../installations/installations.service';
 import { withoutPlugins } from '../installations/merged-definition';
 import { QuotasService } from '../usage/quotas.service';
-import { changeDefinition, checkDefinition, emptyDefinition, requireAtMost } from './bot-definition';
+import { changeDefinition, checkDefinition, emptyDefinition, requireAtMost } from '../installations/bot-definition';
 import { BotVersionsRepository } from './bot-versions.repository';
 import type { BotRow } from './bot.entity';
 import { BotsRepository } from './bots.repository';

@@ -4,8 +4,7 @@ import { shownConfigurationSchema } from '@parley/contracts/schemas';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { InstalledRows } from '../installations/installation.entity';
-import { WorkspaceEntity } from '../workspaces/workspace.entity';
-import type { BotDefinition } from './bot-definition';
+import type { BotDefinition } from '../installations/bot-definition';
 
 /** Bot of a workspace. */
 @Entity('bot')
@@ -17,7 +16,7 @@ export class BotEntity {
   id!: string;
 
   @IdColumn()
-  @ForeignKey(() => WorkspaceEntity)
+  @ForeignKey('WorkspaceEntity')
   workspace_id!: string;
 
   @Column('text')

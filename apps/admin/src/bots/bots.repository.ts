@@ -8,7 +8,7 @@ import { visible } from '../bot-visibility/bot-visibility.repository';
 import type { Viewer } from '../bot-visibility/viewer';
 import { installedColumns } from '../installations/installations.repository';
 import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
-import type { BotDefinition } from './bot-definition';
+import type { BotDefinition } from '../installations/bot-definition';
 import { BotEntity, type BotEntryRow, type BotRow, type LockedBotRow } from './bot.entity';
 
 const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';

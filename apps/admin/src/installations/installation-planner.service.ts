@@ -9,7 +9,7 @@ import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
 import { viewerOf } from '../bot-visibility/viewer';
-import { requireAtMost } from '../bots/bot-definition';
+import { requireAtMost } from './bot-definition';
 import { type InstallationRow, type InstalledRows, openConfiguration, type PluginRow } from './installation.entity';
 import { InstallationsRepository, type InstallationWrites } from './installations.repository';
 import { applyChange, chooseAlias, type IntegrationPlan, planIntegrations } from './integration-plan';

@@ -1,5 +1,5 @@
 import type { UpdateBot } from '@parley/contracts/admin/bots';
-import type { BotDefinition } from '../bots/bot-definition';
+import type { BotDefinition } from './bot-definition';
 import type { PluginRow } from './installation.entity';
 
 type Entries<T> = Record<string, T>;

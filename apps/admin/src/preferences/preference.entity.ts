@@ -1,13 +1,11 @@
 import { PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, ForeignKey } from 'typeorm';
-import { AccountEntity } from '../accounts/account.entity';
-import { WorkspaceEntity } from '../workspaces/workspace.entity';
 
 /** Preference of an account. */
 @Entity('account_preference')
 export class AccountPreferenceEntity {
   @PrimaryIdColumn()
-  @ForeignKey(() => AccountEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('AccountEntity', { onDelete: 'CASCADE' })
   account_id!: string;
 
   @PrimaryIdColumn()
@@ -22,7 +20,7 @@ export class AccountPreferenceEntity {
 @Entity('workspace_preference')
 export class WorkspacePreferenceEntity {
   @PrimaryIdColumn()
-  @ForeignKey(() => WorkspaceEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
   workspace_id!: string;
 
   @PrimaryIdColumn()

@@ -3,7 +3,7 @@ import { type Permission, requirePermission } from '@parley/contracts/access';
 import type { Caller, Role } from '@parley/contracts/caller';
 import { notFound } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
-import { MemberEntity } from '../members/member.entity';
+import { MemberEntity } from './member.entity';
 
 /** Roles of accounts in workspaces. */
 @Injectable()

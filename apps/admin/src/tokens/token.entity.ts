@@ -1,9 +1,6 @@
 import type { TokenEntry } from '@parley/contracts/admin/tokens';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
-import { AccountEntity } from '../accounts/account.entity';
-import { BotEntity } from '../bots/bot.entity';
-import { WorkspaceEntity } from '../workspaces/workspace.entity';
 
 /** Personal access token of an account, API key of a bot, or API key of an integration of a workspace. */
 @Entity('token')
@@ -31,11 +28,11 @@ export class TokenEntity {
   note!: string;
 
   @IdColumn({ nullable: true })
-  @ForeignKey(() => AccountEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('AccountEntity', { onDelete: 'CASCADE' })
   account_id!: string | null;
 
   @IdColumn({ nullable: true })
-  @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('BotEntity', { onDelete: 'CASCADE' })
   bot_id!: string | null;
 
   @TimestampColumn()
@@ -47,7 +44,7 @@ export class TokenEntity {
 
   /** Workspace of the integration; null for other kinds. */
   @IdColumn({ nullable: true })
-  @ForeignKey(() => WorkspaceEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
   workspace_id!: string | null;
 }
 

@@ -1,7 +1,6 @@
 import type { DailyUsage, UsageActivity, UsageType } from '@parley/contracts/admin/usage';
 import { PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { WorkspaceEntity } from '../workspaces/workspace.entity';
 
 /** Usage of one day: the last value of the day. Primary key: workspace, type, bot, day. */
 @Entity('usage')
@@ -9,7 +8,7 @@ import { WorkspaceEntity } from '../workspaces/workspace.entity';
 @Index('usage_day', ['workspace_id', 'type', 'day', 'bot_id'])
 export class UsageEntity {
   @PrimaryIdColumn()
-  @ForeignKey(() => WorkspaceEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
   workspace_id!: string;
 
   /** Empty for usage without a bot. */

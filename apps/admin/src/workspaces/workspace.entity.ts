@@ -1,7 +1,6 @@
 import type { PublicWorkspace, Workspace, WorkspaceLabel } from '@parley/contracts/admin/workspaces';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { AccountEntity } from '../accounts/account.entity';
 
 /** Workspace, which owns bots and integrations. */
 @Entity('workspace')
@@ -16,7 +15,7 @@ export class WorkspaceEntity {
   name!: string;
 
   @IdColumn()
-  @ForeignKey(() => AccountEntity)
+  @ForeignKey('AccountEntity')
   owner_id!: string;
 
   @Column('text', { nullable: true })

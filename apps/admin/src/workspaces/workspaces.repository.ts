@@ -8,7 +8,7 @@ import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { Repository } from 'typeorm';
-import { MemberEntity } from '../members/member.entity';
+import { MemberEntity } from '../roles/member.entity';
 import { type PublicRow, WorkspaceEntity, type WorkspaceRow } from './workspace.entity';
 
 const columns = `workspace.*, (SELECT count(*) FROM bot WHERE bot.workspace_id = workspace.id) AS bot_count`;

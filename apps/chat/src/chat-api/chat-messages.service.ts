@@ -15,7 +15,7 @@ import { newId } from '@parley/persistence/ids';
 import { MessageWriterService } from '../messages/message-writer.service';
 import { MessagesService } from '../messages/messages.service';
 import { asInstallation, asUser } from './chat-installations.cache';
-import { type ChatMessage, toChatMessage, toContent } from '../messages/chat-payload';
+import { type ChatMessage, toChatMessage, toContent } from '../signals/chat-payload';
 import { shownId } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { type ChatPrincipal, requireParticipant, requireUser } from './viewer';

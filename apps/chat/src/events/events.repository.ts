@@ -8,7 +8,7 @@ import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { givenColumns, toEquality } from '../list-queries/conditions';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import type { EventEntity } from './event.entity';
-import { msUntilNextDue } from './ms-until-next-due';
+import { msUntilNextDue } from '../due-times/ms-until-next-due';
 
 /** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */
 export type NewEvent = Pick<EventEntity, 'bot_id' | 'type' | 'payload'> &

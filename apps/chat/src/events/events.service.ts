@@ -5,7 +5,7 @@ import type { CreateEvent, EventId, EventReply, Events, ListEvents } from '@parl
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf, scopeOf, storedName } from '../bot-definitions/scope';
-import { dueTime } from './due-time';
+import { dueTime } from '../due-times/due-time';
 import { type EventEntity, toEvent } from './event.entity';
 import { MessagePayloadsService } from './message-payloads.service';
 import { EventsRepository, type Reference, type References } from './events.repository';

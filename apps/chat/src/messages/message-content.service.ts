@@ -4,7 +4,7 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
 import { LRUCache } from 'lru-cache';
 import { ConversationsRepository } from '../conversations/conversations.repository';
-import { type Content, contentProblem } from './chat-payload';
+import { type Content, contentProblem } from '../signals/chat-payload';
 import type { Scope } from '../bot-definitions/scope';
 
 const maxConversations = 10_000;

@@ -16,7 +16,7 @@ import { notFound } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { newId } from '@parley/persistence/ids';
-import { dueTime } from '../events/due-time';
+import { dueTime } from '../due-times/due-time';
 import { scopeOf, storedNames } from '../bot-definitions/scope';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import type { ScheduledMessageEntity } from './message.entity';
-import { msUntilNextDue } from '../events/ms-until-next-due';
+import { msUntilNextDue } from '../due-times/ms-until-next-due';
 
 /**
  * Condition for the event of a scheduled message; a `message_created` event that a bot created itself has a payload.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import type { RecurringEventEntity } from './recurring-event.entity';
-import { msUntilNextDue } from '../events/ms-until-next-due';
+import { msUntilNextDue } from '../due-times/ms-until-next-due';
 
 export type DueRecurringEvent = Omit<RecurringEventEntity, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
 

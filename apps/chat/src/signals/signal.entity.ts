@@ -1,6 +1,6 @@
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { toChatMessage } from '../messages/chat-payload';
+import { toChatMessage } from './chat-payload';
 
 /**
  * Signal to the clients of a conversation, kept for as long as they may catch up. The table has no primary key: TypeORM

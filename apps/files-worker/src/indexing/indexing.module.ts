@@ -1,14 +1,23 @@
 import { Module } from '@nestjs/common';
 import { ModelsModule } from '../models/models.module';
+import { DocumentAdvisersService } from './document-advisers.service';
 import { DocumentReaderService } from './document-reader.service';
 import { IndexFileHandler } from './index-file.handler';
 import { IndexerService } from './indexer.service';
 import { IndexingJobService } from './indexing-job.service';
 import { PointsService } from './points.service';
+import { SummarizerService } from './summarizer.service';
 
 @Module({
   imports: [ModelsModule],
   controllers: [IndexFileHandler],
-  providers: [DocumentReaderService, IndexerService, IndexingJobService, PointsService],
+  providers: [
+    DocumentAdvisersService,
+    DocumentReaderService,
+    IndexerService,
+    IndexingJobService,
+    PointsService,
+    SummarizerService,
+  ],
 })
 export class IndexingModule {}

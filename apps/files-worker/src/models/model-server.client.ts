@@ -2,12 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { SummarizationOptions } from '@parley/contracts/indexing-options';
 import { type CompletionRequest, Completions } from '@parley/openai/completions';
 import { FilesWorkerConfig } from '../config';
-import type { JobLease } from '../indexing/job-lease';
 import { storable } from '@parley/documents/storable';
 
 export type ModelKind = NonNullable<SummarizationOptions['modelType']> | 'vision';
 
 export type ModelRequest = Omit<CompletionRequest, 'model'> & { model: ModelKind };
+
+/** Lease of the work that a request belongs to. Its signal ends the request. */
+export interface RequestLease {
+  readonly signal: AbortSignal;
+  /** Repeats the request while the server asks to slow down. */
+  whenFree<T>(ask: () => Promise<T>): Promise<T>;
+}
 
 const maxAttempts = 2;
 
@@ -25,7 +31,7 @@ export class ModelServerClient {
   async ask<Result>(
     request: ModelRequest,
     read: (answer: string) => Result | undefined,
-    lease: JobLease,
+    lease: RequestLease,
   ): Promise<Result | undefined> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const result = read(storable(await this.complete(request, lease)));
@@ -34,7 +40,7 @@ export class ModelServerClient {
     return undefined;
   }
 
-  private complete(request: ModelRequest, lease: JobLease): Promise<string> {
+  private complete(request: ModelRequest, lease: RequestLease): Promise<string> {
     const completion = { ...request, model: this.nameOf(request.model) };
     return lease.whenFree(() => this.completions.complete(completion, lease.signal));
   }

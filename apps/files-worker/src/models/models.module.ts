@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Completions } from '@parley/openai/completions';
 import { FilesWorkerConfig } from '../config';
-import { DocumentAdvisersService } from './document-advisers.service';
 import { ModelServerClient } from './model-server.client';
-import { SummarizerService } from './summarizer.service';
 
 @Module({
   providers: [
@@ -12,10 +10,8 @@ import { SummarizerService } from './summarizer.service';
       useFactory: (config: FilesWorkerConfig) => new Completions(config),
       inject: [FilesWorkerConfig],
     },
-    DocumentAdvisersService,
     ModelServerClient,
-    SummarizerService,
   ],
-  exports: [DocumentAdvisersService, SummarizerService],
+  exports: [ModelServerClient],
 })
 export class ModelsModule {}

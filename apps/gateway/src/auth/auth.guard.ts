@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { Access } from '@parley/contracts/access';
 import { Public } from '@parley/service/public';
 import type { FastifyRequest } from 'fastify';
-import { ForOperation, replyOf, requestOf, webhookIdOf } from '../forwarding/forwarded-request';
+import { ForOperation, replyOf, requestOf, webhookIdOf } from '../bodies/forwarded-request';
 import { RateLimiter, type Sender } from '../rate-limits/rate.limiter';
 import { bearerToken, header, IdentityService } from './identity.service';
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
-import { parseBody } from '../forwarding/input-reader';
+import { parseBody } from './input-reader';
 import { type BodyLease, BodyMemoryLimiter, type BodySender } from './body-memory.limiter';
 import { countValues } from './json-values';
 import { LargeBody, largeBytes, quickValues } from './large-body';

@@ -8,7 +8,7 @@ import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import type Piscina from 'piscina';
-import type { RawInput } from '../forwarding/input-reader';
+import type { RawInput } from './input-reader';
 import type { LargeBody } from './large-body';
 import type { CheckedBody, LargeBodyTask } from './large-body.worker';
 

@@ -3,7 +3,7 @@ import { allOperations } from '@parley/contracts/contracts';
 import { ApiError, type WireError } from '@parley/contracts/errors';
 import { defaultBodyValues, type Operation } from '@parley/contracts/operation';
 import { move } from 'piscina';
-import { InputReader, parseBody, type RawInput } from '../forwarding/input-reader';
+import { InputReader, parseBody, type RawInput } from './input-reader';
 import { countValues } from './json-values';
 
 export interface LargeBodyTask {

@@ -14,9 +14,9 @@ import { LargeBodiesService } from '../bodies/large-bodies.service';
 import { LargeBody } from '../bodies/large-body';
 import { networkOf } from '../rate-limits/network';
 import { hasBody, isJson, limitBodyTime, unauthenticatedTimeoutMs } from './body-parser';
-import { type ForwardedRequest, replyOf, requestOf, webhookIdOf } from './forwarded-request';
+import { type ForwardedRequest, replyOf, requestOf, webhookIdOf } from '../bodies/forwarded-request';
 import { readIdempotencyKey } from './idempotency-key';
-import { InputReader } from './input-reader';
+import { InputReader } from '../bodies/input-reader';
 
 interface Exchange {
   operation: Operation;

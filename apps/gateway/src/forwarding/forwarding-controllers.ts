@@ -17,7 +17,7 @@ import type { Operation, Route } from '@parley/contracts/operation';
 import { Public } from '@parley/service/public';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ContractPipe, RequestInput } from './contract.pipe';
-import { ForOperation, type ForwardedRequest } from './forwarded-request';
+import { ForOperation, type ForwardedRequest } from '../bodies/forwarded-request';
 import { ForwardingService } from './forwarding.service';
 
 /** Creates a controller for each service, with a route for each operation that has one in its contract. */

@@ -12,7 +12,7 @@ import { AuthModule } from '../auth/auth.module';
 import { BodiesModule } from '../bodies/bodies.module';
 import { limitHeaders } from '../rate-limits/rate.limiter';
 import { leaveBodiesUnread } from './body-parser';
-import { type ForwardedRequest, operationOf } from './forwarded-request';
+import { type ForwardedRequest, operationOf } from '../bodies/forwarded-request';
 import { forwardingControllers, missingController } from './forwarding-controllers';
 import { ForwardingService } from './forwarding.service';
 import { LoadSheddingGuard } from './load-shedding.guard';

@@ -6,7 +6,7 @@ import type { JsonBytes } from '@parley/transport/message';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyReply } from 'fastify';
 import { ChatCallersCache } from '../auth/chat-callers.cache';
-import { type ForwardedRequest, webhookIdOf } from './forwarded-request';
+import { type ForwardedRequest, webhookIdOf } from '../bodies/forwarded-request';
 import { TextDownloadLimiter } from './text-download.limiter';
 
 /** Forwards requests to the operations of services. */

@@ -4,7 +4,7 @@ import { ConcurrencyLimiter, whenEnded } from '@parley/service/concurrency-limit
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { GatewayConfig } from '../config';
-import { ForOperation, replyOf } from './forwarded-request';
+import { ForOperation, replyOf } from '../bodies/forwarded-request';
 
 /** Load shedding, before any other work for a request. Requests of the operator are always admitted. */
 @Injectable()

@@ -1,6 +1,5 @@
 import { PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { IntegrationEntity } from '../integrations/integration.entity';
 
 /** Logical clock with one row. Its lock serialises all changes of counters: changes up to this time are committed. */
 @Entity('counter_clock')
@@ -21,7 +20,7 @@ export class CounterClockEntity {
 @Index('integration_counter_closed', ['closed_at'], { where: 'closed_at IS NOT NULL' })
 export class IntegrationCounterEntity {
   @PrimaryIdColumn()
-  @ForeignKey(() => IntegrationEntity, { onDelete: 'CASCADE' })
+  @ForeignKey('IntegrationEntity', { onDelete: 'CASCADE' })
   integration_id!: string;
 
   @Column('integer')

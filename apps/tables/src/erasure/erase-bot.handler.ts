@@ -3,10 +3,10 @@ import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, eraseBotInTables } from '@parley/contracts/admin/bots';
 import { ErasureRepository } from './erasure.repository';
 
-const answersAtOnce = 5_000;
+const keysAtOnce = 5_000;
 
 /**
- * Makes all data of a deleted bot inaccessible; the sweeper of ErasureService erases it. Idempotent: each step removes
+ * Makes all data of a deleted bot inaccessible; ErasureWorker erases it. Idempotent: each step removes
  * the remaining data.
  */
 @Controller()
@@ -16,6 +16,6 @@ export class EraseBotHandler {
   @Consumes(eraseBotInTables)
   async handle({ botId }: BotDeleted): Promise<void> {
     await this.erasure.dropBot(botId);
-    while ((await this.erasure.deleteAnswers(botId, answersAtOnce)) > 0);
+    while ((await this.erasure.deleteIdempotencyKeys(botId, keysAtOnce)) > 0);
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { TableLeftovers } from '@parley/contracts/tables/tables';
 import { Database } from '@parley/persistence/database';
-import { tablesOfBot } from '../tables/bot-lock';
+import { tablesOfBot } from '../tables/tables.repository';
 
 /** Dropped rows: inaccessible, until the sweeper has deleted them. */
 @Injectable()
@@ -32,7 +32,7 @@ export class ErasureRepository {
   }
 
   /** Deletes up to `limit` idempotency keys of the bot and returns their number. Index: idempotency_key_of_bot. */
-  async deleteAnswers(botId: string, limit: number): Promise<number> {
+  async deleteIdempotencyKeys(botId: string, limit: number): Promise<number> {
     const rows = await this.database.query(
       `DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY(
          SELECT ctid FROM idempotency_key WHERE bot_id = $1 ORDER BY scope, operation, key LIMIT $2)) RETURNING 1`,
@@ -42,7 +42,7 @@ export class ErasureRepository {
   }
 
   /** Claims due table numbers for a minute: they become due again unless `forget` removes them. */
-  async take(limit: number): Promise<string[]> {
+  async takeDroppedNumbers(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ number: string }>(
       `UPDATE dropped_rows SET due_at = now() + interval '1 minute'
        WHERE number = ANY (ARRAY(
@@ -57,7 +57,7 @@ export class ErasureRepository {
    * Deletes up to `limit` rows and returns their number. Renews the claim on the number for a minute. An array of ids
    * prevents a bad join plan. Index: the primary key.
    */
-  async deleteRows(number: string, limit: number): Promise<number> {
+  async deleteDroppedRows(number: string, limit: number): Promise<number> {
     const rows = await this.database.query(
       `WITH taken AS (UPDATE dropped_rows SET due_at = now() + interval '1 minute' WHERE number = $1)
        DELETE FROM row WHERE table_number = $1
@@ -78,7 +78,7 @@ export class ErasureRepository {
   }
 
   /** Removes the claim and the queued work of a number that has no rows any more. False when rows are left. */
-  async forget(number: string): Promise<boolean> {
+  async deleteEmptied(number: string): Promise<boolean> {
     const [done] = await this.database.query<{ isEmpty: boolean }>(
       `WITH rest AS MATERIALIZED (SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT 1),
          gone AS (DELETE FROM dropped_rows WHERE number = $1 AND NOT EXISTS (SELECT 1 FROM rest)),
@@ -90,7 +90,7 @@ export class ErasureRepository {
     return done!.isEmpty;
   }
 
-  async count(botId: string): Promise<TableLeftovers> {
+  async countLeftovers(botId: string): Promise<TableLeftovers> {
     const [counts] = await this.database.query<Record<keyof TableLeftovers, string>>(
       `WITH numbers AS (
          SELECT number FROM "table" WHERE bot_id = $1 UNION SELECT number FROM dropped_rows WHERE bot_id = $1)

@@ -1,72 +1,15 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Injectable } from '@nestjs/common';
 import { notFound } from '@parley/contracts/errors';
 import type { CountTableLeftovers, TableLeftovers } from '@parley/contracts/tables/tables';
-import type { Platform } from '@parley/service/platform';
-import { platformToken } from '@parley/service/tokens';
 import { isUUID } from 'class-validator';
-import { TablesConfig } from '../config';
-import { RowPoints } from '../search/row-points';
 import { ErasureRepository } from './erasure.repository';
 
-const numbersAtOnce = 20;
-const rowsAtOnce = 5_000;
-
-/** Sweeper for dropped rows. Each step is idempotent and safe to run in several processes at once. */
 @Injectable()
-export class ErasureService implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-  private readonly leaseMs: number;
-  private isStopping = false;
-
-  constructor(
-    private readonly erasure: ErasureRepository,
-    private readonly points: RowPoints,
-    @Inject(platformToken) { logger }: Platform,
-    { sweepIntervalMs: intervalMs, workLeaseMs }: TablesConfig,
-  ) {
-    this.leaseMs = workLeaseMs;
-    this.loop = new PollingWorker({ name: 'tables.erase', intervalMs, logger }, () => this.sweep());
-  }
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
+export class ErasureService {
+  constructor(private readonly erasure: ErasureRepository) {}
 
   async countLeftovers({ botId }: CountTableLeftovers): Promise<TableLeftovers> {
     if (!isUUID(botId)) throw notFound('bot', botId);
-    return this.erasure.count(botId);
-  }
-
-  private async sweep(): Promise<boolean> {
-    const numbers = await this.erasure.take(numbersAtOnce);
-    for (const number of numbers) await this.erase(number);
-    return numbers.length === numbersAtOnce;
-  }
-
-  /** Small batches, so that no lock is held for long. After a shutdown, the rest is due again a minute later. */
-  private async erase(number: string): Promise<void> {
-    while (!this.isStopping) {
-      // An incomplete batch is not the last one: another process may have deleted some of its rows.
-      if ((await this.erasure.deleteRows(number, rowsAtOnce)) > 0) continue;
-      // A worker may still write points of the table. It finds the table gone and ends; the number is due again.
-      if (await this.erasure.isWorkedOn(number, this.leaseMs)) return;
-      await this.points.drop(number);
-      if (await this.erasure.forget(number)) return;
-    }
+    return this.erasure.countLeftovers(botId);
   }
 }

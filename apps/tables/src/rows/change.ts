@@ -1,12 +1,12 @@
 import { maxRowId } from '@parley/contracts/tables/rows';
-import type { TableColumn } from '../tables/table.entity';
-import type { KnownTable } from '../tables/table-catalog';
+import type { TableColumn } from '../schema/columns';
+import type { CachedTable } from '../tables/table.cache';
 import { checkRows } from './checked-rows';
-import type { Remarks } from './remarks';
+import type { RowProblems } from './row-problems';
 
 export interface Change {
   /** Position in the request, from 0. */
-  place: number;
+  position: number;
   /** Not validated yet: `eachIdOnce` checks it. */
   id?: number;
   /** Values by column key; null removes the value. */
@@ -14,30 +14,34 @@ export interface Change {
 }
 
 export async function checkChanges(
-  table: KnownTable,
+  table: CachedTable,
   rows: Record<string, unknown>[],
-  remarks: Remarks,
+  problems: RowProblems,
 ): Promise<Change[]> {
-  const checked = await checkRows(rows, (row) => table.validator.checkChange(row), remarks);
-  return checked.map(({ place, data }) => ({ place, id: (rows[place]!.id ?? undefined) as number | undefined, data }));
+  const checked = await checkRows(rows, (row) => table.validator.checkChange(row), problems);
+  return checked.map(({ position, data }) => ({
+    position,
+    id: (rows[position]!.id ?? undefined) as number | undefined,
+    data,
+  }));
 }
 
-export function withId(changes: Change[], remarks: Remarks): Change[] {
-  return changes.filter(({ id, place }) => {
-    if (id === undefined) remarks.refuse(place, 'id is needed to find the row');
+export function withId(changes: Change[], problems: RowProblems): Change[] {
+  return changes.filter(({ id, position: position }) => {
+    if (id === undefined) problems.refuse(position, 'id is needed to find the row');
     return id !== undefined;
   });
 }
 
 /** Refuses invalid and repeated ids; changes without an id pass. */
-export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
+export function eachIdOnce(changes: Change[], problems: RowProblems): Change[] {
   const seen = new Set<number>();
-  return changes.filter(({ id, place }) => {
+  return changes.filter(({ id, position: position }) => {
     if (id === undefined) return true;
     const isId = Number.isInteger(id) && id > 0 && id <= maxRowId;
     const isFirst = isId && !seen.has(id);
-    if (!isId) remarks.refuse(place, `id must be an integer from 1 to ${maxRowId}`);
-    else if (!isFirst) remarks.refuse(place, `an earlier row of the request has the id ${id}`);
+    if (!isId) problems.refuse(position, `id must be an integer from 1 to ${maxRowId}`);
+    else if (!isFirst) problems.refuse(position, `an earlier row of the request has the id ${id}`);
     seen.add(id);
     return isFirst;
   });
@@ -47,15 +51,15 @@ export function eachIdOnce(changes: Change[], remarks: Remarks): Change[] {
  * Returns the first change for each value in the column. Refuses later changes of the value, and changes without a
  * value.
  */
-export function firstOfEach(changes: Change[], { name, key }: TableColumn, remarks: Remarks): Change[] {
+export function firstOfEach(changes: Change[], { name, key }: TableColumn, problems: RowProblems): Change[] {
   const seen = new Set<string>();
-  return changes.filter(({ id, place, data }) => {
+  return changes.filter(({ id, position: position, data }) => {
     const value = data[key] ?? null;
     const identity = identityOf(value);
     const isFirst = value !== null && !seen.has(identity);
-    if (value === null) remarks.refuse(place, `${name} is needed to find the row`);
-    else if (!isFirst) remarks.refuse(place, `an earlier row of the request has this ${name}`);
-    else if (id !== undefined) remarks.warn(place, 'id is set by the platform and was ignored');
+    if (value === null) problems.refuse(position, `${name} is needed to find the row`);
+    else if (!isFirst) problems.refuse(position, `an earlier row of the request has this ${name}`);
+    else if (id !== undefined) problems.warn(position, 'id is set by the platform and was ignored');
     seen.add(identity);
     return isFirst;
   });

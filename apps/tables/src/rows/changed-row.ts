@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Marks, marksOfChange, marksOfNewRow } from '../computed/marks';
-import { withoutNulls } from '../tables/row-validator';
-import type { KnownTable } from '../tables/table-catalog';
-import type { StoredRow } from './row.entity';
+import { type DirtyFlags, dirtyFlagsOfChange, dirtyFlagsOfNewRow } from '../schema/dirty-flags';
+import { withoutNulls } from '../schema/row-validator';
+import type { StoredRow } from '../tables/row.entity';
+import type { CachedTable } from '../tables/table.cache';
 
 export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexed'>;
 
-export type ChangedRow = RowState & Pick<Marks, 'work'>;
+export type ChangedRow = RowState & Pick<DirtyFlags, 'work'>;
 
 /**
- * Applies a change, in which null removes a value, and marks the dependent work. Drops values of columns that the table
+ * Applies a change, in which null removes a value, and flags the dependent work. Drops values of columns that the table
  * no longer has.
  */
 export function changeRow(
-  table: KnownTable,
+  table: CachedTable,
   stored: Omit<StoredRow, 'updated_at'>,
   change: Record<string, unknown>,
 ): ChangedRow {
@@ -25,16 +25,16 @@ export function changeRow(
     if (value !== null) data[key] = value;
     if (value !== before && !isDeepStrictEqual(value, before)) changed.push(name);
   }
-  const marks = marksOfChange(table, changed);
+  const flags = dirtyFlagsOfChange(table, changed);
   return {
     data,
-    computed: marks.computed ? { ...stored.computed, ...marks.computed } : stored.computed,
-    stale: marks.stale ? [...new Set([...(stored.stale ?? []), ...marks.stale])] : stored.stale,
-    unindexed: stored.unindexed || marks.unindexed,
-    work: marks.work,
+    computed: flags.computed ? { ...stored.computed, ...flags.computed } : stored.computed,
+    stale: flags.stale ? [...new Set([...(stored.stale ?? []), ...flags.stale])] : stored.stale,
+    unindexed: stored.unindexed || flags.unindexed,
+    work: flags.work,
   };
 }
 
-export function newRow(table: KnownTable, given: Record<string, unknown>): ChangedRow {
-  return { data: withoutNulls(given), ...marksOfNewRow(table) };
+export function newRow(table: CachedTable, given: Record<string, unknown>): ChangedRow {
+  return { data: withoutNulls(given), ...dirtyFlagsOfNewRow(table) };
 }

@@ -1,5 +1,5 @@
 import { checkRows } from './checked-rows';
-import { Remarks } from './remarks';
+import { RowProblems } from './row-problems';
 
 it('yields to the event loop while it checks many rows', async () => {
   let now = performance.now();
@@ -15,7 +15,7 @@ it('yields to the event loop while it checks many rows', async () => {
   };
   let others = setImmediate(count);
 
-  await checkRows(Array<object>(50).fill({}) as Record<string, unknown>[], slowly, new Remarks());
+  await checkRows(Array<object>(50).fill({}) as Record<string, unknown>[], slowly, new RowProblems());
 
   clearImmediate(others);
   clock.mockRestore();

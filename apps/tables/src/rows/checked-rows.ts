@@ -1,24 +1,24 @@
-import type { CheckedRow } from '../tables/row-validator';
-import type { Remarks } from './remarks';
-import { Turn } from './turn';
+import type { CheckedRow } from '../schema/row-validator';
+import type { RowProblems } from './row-problems';
+import { TimeSlice } from './time-slice';
 
 type Row = Record<string, unknown>;
 
 export async function checkRows(
   rows: Row[],
   check: (row: Row) => CheckedRow | string,
-  remarks: Remarks,
-): Promise<(CheckedRow & { place: number })[]> {
-  const fit: (CheckedRow & { place: number })[] = [];
-  const turn = new Turn();
-  for (const [place, row] of rows.entries()) {
+  problems: RowProblems,
+): Promise<(CheckedRow & { position: number })[]> {
+  const fit: (CheckedRow & { position: number })[] = [];
+  const slice = new TimeSlice();
+  for (const [position, row] of rows.entries()) {
     const checked = check(row);
-    if (typeof checked === 'string') remarks.refuse(place, checked);
+    if (typeof checked === 'string') problems.refuse(position, checked);
     else {
-      checked.warnings.forEach((warning) => remarks.warn(place, warning));
-      fit.push({ ...checked, place });
+      checked.warnings.forEach((warning) => problems.warn(position, warning));
+      fit.push({ ...checked, position });
     }
-    if (turn.isOver) await turn.next();
+    if (slice.isOver) await slice.yieldToEventLoop();
   }
   return fit;
 }

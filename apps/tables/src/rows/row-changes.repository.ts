@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
-import { conditionOf } from '../find/filter-sql';
-import { findPlace } from '../find/place';
-import type { WorkKind } from '../computed/marks';
-import type { TableColumn, TableRow } from '../tables/table.entity';
+import { resolveColumn } from '../queries/column-reference';
+import { conditionOf } from '../queries/filter-sql';
+import { dueNow } from '../queues/table-work.repository';
+import type { TableColumn } from '../schema/columns';
+import type { WorkKind } from '../schema/dirty-flags';
+import type { StoredRow } from '../tables/row.entity';
+import type { TableRow } from '../tables/table.entity';
 import { identityOf } from './change';
 import type { RowState } from './changed-row';
-import type { StoredRow } from './row.entity';
 import { noMoreIds } from './rows.repository';
-import { dueNow } from '../work/queue-sql';
 
 type TableVersion = Pick<TableRow, 'number' | 'version'>;
 
@@ -21,7 +22,7 @@ export type WrittenRow = RowState & Pick<StoredRow, 'id'>;
  * Writes locked rows and new ones, whose ids follow the last one. No join: whatever the planner's estimate, each row
  * costs one lookup in the primary key.
  */
-const writeRows = `
+const writeStatement = `
   WITH moment AS MATERIALIZED (SELECT clock_timestamp()::timestamptz(3) AS at),
   given AS (
     UPDATE table_state SET next_row_id = next_row_id + $4 WHERE number = $1 AND $4 > 0),
@@ -72,7 +73,7 @@ export class RowChangesRepository {
   }
 
   /** For each value, the row with this key. Index: row_key. */
-  async findByKey(tx: Sql, { number }: TableVersion, values: unknown[]): Promise<number[][]> {
+  async listIdsByKeys(tx: Sql, { number }: TableVersion, values: unknown[]): Promise<number[][]> {
     const rows = await tx.query<{ ids: number[] }>(
       `SELECT ARRAY(SELECT id FROM row WHERE table_number = $1 AND row.key = row_key(value)) AS ids
        FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS entry (value, place) ORDER BY place`,
@@ -85,13 +86,18 @@ export class RowChangesRepository {
    * For each string, number or boolean, up to two rows that have it in the column. Few values use the index row_data.
    * More are compared in one scan of the table, because the planner would scan the index once per value.
    */
-  async findByColumn(sql: Sql, { number }: TableVersion, column: TableColumn, values: unknown[]): Promise<number[][]> {
+  async listIdsByColumn(
+    sql: Sql,
+    { number }: TableVersion,
+    column: TableColumn,
+    values: unknown[],
+  ): Promise<number[][]> {
     if (values.length === 0) return [];
-    const place = findPlace(new Map([[column.name, column]]), column.name)!;
+    const reference = resolveColumn(new Map([[column.name, column]]), column.name)!;
     const parameters: unknown[] = [number, column.key];
     const rows = await sql.query<{ value: unknown; ids: number[] }>(
       `SELECT row.data -> $2 AS value, (array_agg(row.id))[1:2] AS ids
-       FROM row WHERE row.table_number = $1 AND ${conditionOf({ kind: 'one of', place, values }, parameters)} GROUP BY 1`,
+       FROM row WHERE row.table_number = $1 AND ${conditionOf({ kind: 'one of', column: reference, values }, parameters)} GROUP BY 1`,
       parameters,
     );
     const found = new Map(rows.map(({ value, ids }) => [identityOf(value), ids]));
@@ -103,14 +109,14 @@ export class RowChangesRepository {
    *
    * @param keyColumn source of the rows' keys
    */
-  async write(
+  async writeRows(
     tx: Sql,
     { number }: TableVersion,
     keyColumn: TableColumn | undefined,
     { rows, added, work }: { rows: WrittenRow[]; added: number; work: WorkKind[] },
   ): Promise<Date> {
     const [done] = await tx
-      .query<{ at: Date }>(writeRows, [number, toJsonb(rows), keyColumn?.key ?? null, added, work])
+      .query<{ at: Date }>(writeStatement, [number, toJsonb(rows), keyColumn?.key ?? null, added, work])
       .catch((error: unknown) => {
         throw noMoreIds(error);
       });

@@ -205,7 +205,7 @@ describe('updateTableRows', () => {
       [4, 'urn'],
     ]);
     expect(answer.errors).toEqual(
-      [0, 2, 4].map((place) => `Row ${place}: another row has the same name, which must be unique.`),
+      [0, 2, 4].map((index) => `Row ${index}: another row has the same name, which must be unique.`),
     );
     expect((await update(table, [{ id: 5, name: 'mug' }])).errors).toBeUndefined();
   });
@@ -259,7 +259,7 @@ describe('updateTableRows', () => {
         },
       },
     );
-    const lane = async (_entry: unknown, index: number) => {
+    const writer = async (_entry: unknown, index: number) => {
       for (let round = 1; round <= 10; round++) {
         const rows = [
           { id: 2 * index + 1, name: `cup ${round}` },
@@ -269,7 +269,7 @@ describe('updateTableRows', () => {
       }
     };
 
-    await Promise.all(Array.from({ length: 20 }, lane));
+    await Promise.all(Array.from({ length: 20 }, writer));
 
     expect(await rowsOf(table, 1, 2)).toMatchObject([{ name: 'cup 10' }, { price: 10 }]);
   });
@@ -465,7 +465,7 @@ describe('upsertTableRows', () => {
 
     expect([inserted, updated]).toMatchObject([[{ id: 3, name: 'jug' }], []]);
     expect(errors).toEqual(
-      [0, 1, 3].map((place) => `Row ${place}: another row has the same name, which must be unique.`),
+      [0, 1, 3].map((index) => `Row ${index}: another row has the same name, which must be unique.`),
     );
     expect(await countOf(table)).toBe(3);
   });
@@ -493,7 +493,7 @@ describe('upsertTableRows', () => {
     const first = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
     const again = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
 
-    const errors = [1, 2].map((place) => `Row ${place}: an earlier row of the request has this name.`);
+    const errors = [1, 2].map((index) => `Row ${index}: an earlier row of the request has this name.`);
     expect(first).toMatchObject({ inserted: [{ name: 'a\ufffd' }, { name: 'b' }], errors });
     expect(again).toMatchObject({ inserted: [], updated: [{ id: 1 }, { id: 2 }], errors });
   });

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql, Transaction } from '@parley/persistence/database';
-import { ofMatching } from '../find/expression-problem';
-import type { Filter } from '../find/filter';
-import { conditionOf } from '../find/filter-sql';
+import { ofMatching } from '../queries/expression-problem';
+import type { Filter } from '../queries/filter';
+import { conditionOf } from '../queries/filter-sql';
+import { dueNow } from '../queues/table-work.repository';
+import { isSearchable } from '../schema/dirty-flags';
+import type { CachedTable } from '../tables/table.cache';
 import type { TableRow } from '../tables/table.entity';
-import type { KnownTable } from '../tables/table-catalog';
-import { isSearchable } from '../computed/marks';
-import { dueNow } from '../work/queue-sql';
 
 /**
  * Deletes rows that meet the condition and counts their ids as unused. Returns nothing when the table's version has
@@ -24,7 +24,7 @@ function deletion(condition: string, hasPoints: boolean): string {
           ORDER BY id OFFSET 0 FOR UPDATE) AS row
         WHERE ${condition}))
       RETURNING id),
-    ${hasPoints ? noted : ''}
+    ${hasPoints ? queuePoints : ''}
     ids AS (SELECT coalesce(array_agg(id ORDER BY id), '{}') AS gone FROM gone),
     counted AS (
       UPDATE "table" SET unused_ids = unused_ids + cardinality(ids.gone) FROM ids
@@ -32,11 +32,11 @@ function deletion(condition: string, hasPoints: boolean): string {
     SELECT ids.gone FROM ids, state`;
 }
 
-const noted = `
+const queuePoints = `
     noted AS (INSERT INTO dropped_point (table_number, row_id) SELECT $1, id FROM gone),
     queued AS (INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state ${dueNow}),`;
 
-const everything: Filter = { kind: 'all', of: [] };
+const everyRow: Filter = { kind: 'all', of: [] };
 
 @Injectable()
 export class RowDeletionsRepository {
@@ -44,11 +44,11 @@ export class RowDeletionsRepository {
    * Returns the ids of the deleted rows that match the filter. Undefined, with nothing deleted, when the table has
    * changed since it was read.
    */
-  async delete(
+  async deleteRows(
     sql: Sql,
-    { number, version, columns }: Pick<KnownTable, 'number' | 'version' | 'columns'>,
+    { number, version, columns }: Pick<CachedTable, 'number' | 'version' | 'columns'>,
     ids: number[],
-    filter: Filter = everything,
+    filter: Filter = everyRow,
   ): Promise<number[] | undefined> {
     const values: unknown[] = [number, version, ids];
     const hasPoints = [...columns.values()].some(isSearchable);
@@ -60,22 +60,22 @@ export class RowDeletionsRepository {
   }
 
   /** `delete` with a statement timeout, which is a 503. */
-  async deleteWithin(
+  async deleteRowsWithin(
     tx: Transaction,
     timeoutMs: number,
-    table: Pick<KnownTable, 'number' | 'version' | 'columns'>,
+    table: Pick<CachedTable, 'number' | 'version' | 'columns'>,
     ids: number[],
     filter: Filter,
   ): Promise<number[] | undefined> {
     await tx.query(`SET LOCAL statement_timeout = ${timeoutMs}`);
-    return this.delete(tx, table, ids, filter);
+    return this.deleteRows(tx, table, ids, filter);
   }
 
   /**
    * Truncates a locked table in constant time: it gets a new table number without rows, and the old number is queued
    * for the sweeper. Returns the number of rows.
    */
-  async empty(tx: Sql, { id, bot_id, number }: Pick<TableRow, 'id' | 'bot_id' | 'number'>): Promise<number> {
+  async truncateTable(tx: Sql, { id, bot_id, number }: Pick<TableRow, 'id' | 'bot_id' | 'number'>): Promise<number> {
     const [done] = await tx.query<{ rows: string }>(
       `WITH old AS (DELETE FROM table_state WHERE number = $1 RETURNING version, next_row_id),
          state AS (

@@ -3,10 +3,10 @@ import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { type DeletedRows, type DeleteTableRows, maxRowId } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/persistence/database';
-import type { Filter } from '../find/filter';
-import { FindRepository } from '../find/find.repository';
-import { FindService } from '../find/find.service';
-import { type KnownTable, TableCatalog } from '../tables/table-catalog';
+import type { Filter } from '../queries/filter';
+import { QueriesRepository } from '../queries/queries.repository';
+import { QueriesService } from '../queries/queries.service';
+import { type CachedTable, TableCache } from '../tables/table.cache';
 import { TablesRepository } from '../tables/tables.repository';
 import { RowDeletionsRepository } from './row-deletions.repository';
 
@@ -17,16 +17,16 @@ const rowsAtOnce = 5_000;
 /** Deadline below the timeout of the operation. Each statement gets the time that is left. */
 const maxDeletionMs = 25_000;
 
-const everythingMeant = 'filter has no condition: give deleteAllRows: true to delete every row.';
+const emptyFilterMessage = 'filter has no condition: give deleteAllRows: true to delete every row.';
 
 @Injectable()
 export class RowDeletionsService {
   constructor(
     private readonly database: Database,
-    private readonly catalog: TableCatalog,
+    private readonly tableCache: TableCache,
     private readonly tables: TablesRepository,
-    private readonly find: FindService,
-    private readonly rows: FindRepository,
+    private readonly queries: QueriesService,
+    private readonly rows: QueriesRepository,
     private readonly deletions: RowDeletionsRepository,
   ) {}
 
@@ -35,12 +35,14 @@ export class RowDeletionsService {
     if (given.length !== 1)
       throw new ApiError('InvalidPayload', 'Exactly one of ids, filter and deleteAllRows: true is required.');
     if (filter) return this.deleteMatching(bot.id, table, filter);
-    return this.catalog.write(bot.id, table, (known) => (ids ? this.deleteByIds(known, ids) : this.deleteAll(known)));
+    return this.tableCache.write(bot.id, table, (known) =>
+      ids ? this.deleteByIds(known, ids) : this.deleteAll(known),
+    );
   }
 
-  private async deleteByIds(table: KnownTable, ids: number[]): Promise<DeletedRows | undefined> {
+  private async deleteByIds(table: CachedTable, ids: number[]): Promise<DeletedRows | undefined> {
     const possible = ids.filter((id) => id > 0 && id <= maxRowId);
-    const gone = await this.deletions.delete(this.database, table, possible);
+    const gone = await this.deletions.deleteRows(this.database, table, possible);
     return gone && { deletedRows: gone.length };
   }
 
@@ -50,7 +52,7 @@ export class RowDeletionsService {
     try {
       while (!(await this.deleteSome(botId, name, filter, deletion)));
     } catch (error) {
-      throw told(error, deletion);
+      throw withDeletedCount(error, deletion);
     }
     return { deletedRows: deletion.deletedRows };
   }
@@ -65,15 +67,15 @@ export class RowDeletionsService {
     filter: Record<string, unknown>,
     deletion: Deletion,
   ): Promise<boolean> {
-    const { table, question, ids } = await this.catalog.read(botId, name, async (table) => {
-      const question = await this.find.readQuestion(table, filter);
-      if (meansEverything(question.filter)) throw new ApiError('InvalidPayload', everythingMeant);
-      return { table, question, ids: await this.rows.listIds(question, idsAtOnce, leftMs(deletion)) };
+    const { table, query, ids } = await this.tableCache.read(botId, name, async (table) => {
+      const query = await this.queries.readQuery(table, filter);
+      if (isEmptyFilter(query.filter)) throw new ApiError('InvalidPayload', emptyFilterMessage);
+      return { table, query, ids: await this.rows.listMatchingIds(query, idsAtOnce, leftMs(deletion)) };
     });
     for (let start = 0; start < ids.length; start += rowsAtOnce) {
       const some = ids.slice(start, start + rowsAtOnce);
       const gone = await this.database.transaction((tx) =>
-        this.deletions.deleteWithin(tx, leftMs(deletion), table, some, question.filter),
+        this.deletions.deleteRowsWithin(tx, leftMs(deletion), table, some, query.filter),
       );
       if (!gone) return false;
       deletion.deletedRows += gone.length;
@@ -82,18 +84,18 @@ export class RowDeletionsService {
   }
 
   /** Constant time: the rows become inaccessible and the sweeper deletes them. */
-  private async deleteAll(table: KnownTable): Promise<DeletedRows | undefined> {
+  private async deleteAll(table: CachedTable): Promise<DeletedRows | undefined> {
     const deletedRows = await this.database.transaction(async (tx) =>
-      (await this.tables.lock(tx, table)) ? this.deletions.empty(tx, table) : undefined,
+      (await this.tables.lockTable(tx, table)) ? this.deletions.truncateTable(tx, table) : undefined,
     );
-    this.catalog.forget(table);
+    this.tableCache.forget(table);
     return deletedRows === undefined ? undefined : { deletedRows };
   }
 }
 
 /** A filter without conditions is refused because it is probably a mistake of the client. */
-function meansEverything(filter: Filter): boolean {
-  return filter.kind === 'all' && filter.of.every(meansEverything);
+function isEmptyFilter(filter: Filter): boolean {
+  return filter.kind === 'all' && filter.of.every(isEmptyFilter);
 }
 
 interface Deletion {
@@ -114,7 +116,7 @@ function leftMs({ deadline }: Deletion): number {
  * Adds the number of rows deleted so far to the error. A 503 becomes OperationTimeout: clients retry a 503 and would
  * never see the number.
  */
-function told(error: unknown, { deletedRows }: Deletion): unknown {
+function withDeletedCount(error: unknown, { deletedRows }: Deletion): unknown {
   if (!(error instanceof ApiError) || deletedRows === 0) return error;
   const type = error.code === 503 ? 'OperationTimeout' : error.type;
   return new ApiError(type, `${error.message} ${deletedRows} rows were deleted before.`, {

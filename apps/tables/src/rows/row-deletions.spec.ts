@@ -55,13 +55,13 @@ async function addManyRows(table: string): Promise<void> {
 
 const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
 
-async function countsOf(table: string): Promise<{ said: number; stored: number }> {
-  const { rows: said } = await client.getTable({ table });
-  const [counted] = await api.sql<{ count: string }>(
+async function countsOf(table: string): Promise<{ counted: number; stored: number }> {
+  const { rows: counted } = await client.getTable({ table });
+  const [stored] = await api.sql<{ count: string }>(
     'SELECT count(*) FROM tables.row JOIN tables."table" ON number = table_number WHERE name = $1',
     [table],
   );
-  return { said, stored: Number(counted!.count) };
+  return { counted, stored: Number(stored!.count) };
 }
 
 describe('deleteTableRows', () => {
@@ -74,7 +74,7 @@ describe('deleteTableRows', () => {
     const impossible = await client.deleteTableRows({ table, ids: [0, -1, 2 ** 31, 2 ** 53] });
 
     expect([first, again, none, impossible]).toEqual([2, 0, 0, 0].map((deletedRows) => ({ deletedRows })));
-    expect(await countsOf(table)).toEqual({ said: 3, stored: 3 });
+    expect(await countsOf(table)).toEqual({ counted: 3, stored: 3 });
     const { errors } = await client.updateTableRows({ table, rows: [{ id: 2 }, { id: 3 }] });
     expect(errors).toEqual(['Row 0: there is no row 2 in this table.']);
   });
@@ -85,7 +85,7 @@ describe('deleteTableRows', () => {
     await client.deleteTableRows({ table, ids: [1] });
 
     expect(await addRows(table, 1)).toEqual([2]);
-    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+    expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
   it('deletes each row once in concurrent requests', async () => {
@@ -99,7 +99,7 @@ describe('deleteTableRows', () => {
     );
 
     expect(answers.reduce((sum, { deletedRows }) => sum + deletedRows, 0)).toBe(100);
-    expect(await countsOf(table)).toEqual({ said: 0, stored: 0 });
+    expect(await countsOf(table)).toEqual({ counted: 0, stored: 0 });
   });
 
   it('counts rows correctly during concurrent inserts, updates and deletions', async () => {
@@ -115,7 +115,7 @@ describe('deleteTableRows', () => {
     );
 
     const left = answers.reduce((sum, change) => sum + change, 30);
-    expect(await countsOf(table)).toEqual({ said: left, stored: left });
+    expect(await countsOf(table)).toEqual({ counted: left, stored: left });
   });
 
   it('deletes all rows at once, and the sweeper erases them', async () => {
@@ -127,9 +127,9 @@ describe('deleteTableRows', () => {
     const again = await client.deleteTableRows({ table, deleteAllRows: true });
 
     expect([first, again]).toEqual([{ deletedRows: 18 }, { deletedRows: 0 }]);
-    expect(await countsOf(table)).toEqual({ said: 0, stored: 0 });
+    expect(await countsOf(table)).toEqual({ counted: 0, stored: 0 });
     expect(await addRows(table, 2)).toEqual([21, 22]);
-    expect(await countsOf(table)).toEqual({ said: 2, stored: 2 });
+    expect(await countsOf(table)).toEqual({ counted: 2, stored: 2 });
     await waitFor(async () => {
       const left = await api.sql(
         `SELECT 1 FROM tables.row WHERE table_number = $1 UNION ALL
@@ -152,7 +152,7 @@ describe('deleteTableRows', () => {
     ]);
 
     const left = answers.reduce((sum, change) => sum + change, 10);
-    expect(await countsOf(table)).toEqual({ said: left, stored: left });
+    expect(await countsOf(table)).toEqual({ counted: left, stored: left });
   });
 
   it('deletes the rows that match a filter', async () => {
@@ -162,7 +162,7 @@ describe('deleteTableRows', () => {
     const again = await client.deleteTableRows({ table, filter: { price: { $gt: 15 } } });
 
     expect([first, again]).toEqual([{ deletedRows: 6 }, { deletedRows: 0 }]);
-    expect(await countsOf(table)).toEqual({ said: 14, stored: 14 });
+    expect(await countsOf(table)).toEqual({ counted: 14, stored: 14 });
     const { rows } = await client.findTableRows({ table });
     expect(rows.map(({ price }) => price)).toEqual([1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
   });
@@ -174,7 +174,7 @@ describe('deleteTableRows', () => {
     const gone = await client.deleteTableRows({ table, filter: { id: { $gt: 500 } } });
 
     expect(gone).toEqual({ deletedRows: 11_500 });
-    expect(await countsOf(table)).toEqual({ said: 500, stored: 500 });
+    expect(await countsOf(table)).toEqual({ counted: 500, stored: 500 });
   });
 
   it('reports the number of deleted rows when it fails', async () => {
@@ -193,7 +193,7 @@ describe('deleteTableRows', () => {
       type: 'OperationTimeout',
       message: expect.stringMatching(/^Another request is changing the same data.* 5000 rows were deleted before\.$/),
     });
-    expect(await countsOf(table)).toEqual({ said: 7000, stored: 7000 });
+    expect(await countsOf(table)).toEqual({ counted: 7000, stored: 7000 });
   });
 
   it('reads the filter again when the table changed while no row was found', async () => {
@@ -211,7 +211,7 @@ describe('deleteTableRows', () => {
     await api.sql('COMMIT');
 
     expect(await gone).toEqual({ deletedRows: 1 });
-    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+    expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
   it('keeps a row that no longer matches the filter when it is locked', async () => {
@@ -227,7 +227,7 @@ describe('deleteTableRows', () => {
     await api.sql('COMMIT');
 
     expect(await gone).toEqual({ deletedRows: 1 });
-    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+    expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
   it.each([{}, { $and: [{}, {}] }])('refuses %j as a filter', async (filter) => {
@@ -237,7 +237,7 @@ describe('deleteTableRows', () => {
       type: 'InvalidPayload',
       message: expect.stringContaining('deleteAllRows'),
     });
-    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+    expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
   it('refuses an invalid filter', async () => {
@@ -247,7 +247,7 @@ describe('deleteTableRows', () => {
       type: 'InvalidPayload',
       message: expect.stringContaining('colour'),
     });
-    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+    expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
   it.each([
@@ -262,7 +262,7 @@ describe('deleteTableRows', () => {
       type: 'InvalidPayload',
       message: expect.stringContaining('ids'),
     });
-    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+    expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
   it('does not find tables of another bot', async () => {
@@ -276,6 +276,6 @@ describe('deleteTableRows', () => {
         });
       }
     }
-    expect(await countsOf(table)).toEqual({ said: 1, stored: 1 });
+    expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 });

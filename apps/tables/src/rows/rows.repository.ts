@@ -4,10 +4,10 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
 import { isOutOfRange } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
-import { marksOfNewRow } from '../computed/marks';
-import { keyColumnOf } from '../tables/table.entity';
-import type { KnownTable } from '../tables/table-catalog';
-import { dueNow } from '../work/queue-sql';
+import { dueNow } from '../queues/table-work.repository';
+import { keyColumnOf } from '../schema/columns';
+import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
+import type { CachedTable } from '../tables/table.cache';
 
 export interface Inserted {
   /** Id of each row, in order; undefined when its key is taken. */
@@ -19,7 +19,7 @@ export interface Inserted {
  * Inserts rows in order, with consecutive ids. Returns nothing when the table's version has changed. Locks the table's
  * state until the commit.
  */
-export const insertRows = `
+export const insertStatement = `
   WITH state AS (
     UPDATE table_state SET next_row_id = next_row_id + $3
     WHERE number = $1 AND version = $2
@@ -43,10 +43,10 @@ export const insertRows = `
 @Injectable()
 export class RowsRepository {
   /** One statement. Undefined when the table has changed since it was read. */
-  async insert(sql: Sql, table: KnownTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
-    const { computed, stale, unindexed, work } = marksOfNewRow(table);
+  async insertRows(sql: Sql, table: CachedTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
+    const { computed, stale, unindexed, work } = dirtyFlagsOfNewRow(table);
     const [done] = await sql
-      .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(insertRows, [
+      .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(insertStatement, [
         table.number,
         table.version,
         data.length,
@@ -62,8 +62,8 @@ export class RowsRepository {
       });
     if (!done) return undefined;
     const stored = done.count < data.length ? new Set(done.ids) : undefined;
-    const ids = data.map((_row, place) => {
-      const id = done.first_id + place;
+    const ids = data.map((_row, index) => {
+      const id = done.first_id + index;
       return !stored || stored.has(id) ? id : undefined;
     });
     return { ids, createdAt: done.created_at };

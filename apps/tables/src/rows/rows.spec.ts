@@ -3,10 +3,10 @@ import { type Account, configured, type PublicApi, startPublicApi } from '@parle
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
-import type { CheckedRow } from '../tables/row-validator';
-import { TableCatalog } from '../tables/table-catalog';
+import type { CheckedRow } from '../schema/row-validator';
 import { TablesModule } from '../tables.module';
-import { InsertQueue } from './insert-queue';
+import { TableCache } from '../tables/table.cache';
+import { InsertQueueService } from './insert-queue.service';
 
 let api: PublicApi;
 let alice: Account;
@@ -41,10 +41,10 @@ async function newTable(options: { keyColumn?: string; factor?: number } = {}): 
 
 async function knownTable(name: string) {
   const [owner] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [name]);
-  return api.apps.at(-1)!.get(TableCatalog, { strict: false }).current(owner!.bot_id, name);
+  return api.apps.at(-1)!.get(TableCache, { strict: false }).current(owner!.bot_id, name);
 }
 
-const insertQueue = () => api.apps.at(-1)!.get(InsertQueue, { strict: false });
+const insertQueue = () => api.apps.at(-1)!.get(InsertQueueService, { strict: false });
 
 describe('createTableRows', () => {
   it('stores rows in order and returns every column', async () => {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { behindAllRows, type ReindexedRows, type ReindexRows } from '@parley/contracts/tables/reindex';
 import { Database } from '@parley/persistence/database';
+import { WorkSignalService } from '../queues/work-signal.service';
 import { TableRowsRepository } from '../tables/table-rows.repository';
 import { TablesRepository } from '../tables/tables.repository';
-import { RowIndexService } from './row-index.service';
 
 const rowsAtOnce = 2_000;
 /** Time limit of one call. The caller continues from the returned position. */
@@ -18,7 +18,7 @@ export class ReindexService {
     private readonly database: Database,
     private readonly tables: TablesRepository,
     private readonly rows: TableRowsRepository,
-    private readonly indexing: RowIndexService,
+    private readonly signals: WorkSignalService,
   ) {}
 
   /** Each batch has its own transaction. Idempotent: rows that wait for the index already are skipped. */
@@ -27,11 +27,11 @@ export class ReindexService {
     const until = performance.now() + pieceMs;
     let next = after ?? { tableId: '', rowId: 0 };
     do {
-      const table = await this.tables.findSearchable(next, botId);
+      const table = await this.tables.findNextSearchable(next, botId);
       if (!table) return done;
       const afterId = table.id === next.tableId ? next.rowId : 0;
-      const batch = await this.rows.settle(this.database, table, marking, afterId, rowsAtOnce);
-      this.indexing.wake();
+      const batch = await this.rows.applyEffect(this.database, table, marking, afterId, rowsAtOnce);
+      this.signals.signal('index');
       // The table changed between the two statements: retry.
       if (!batch) continue;
       done.rows += batch.rows;

@@ -1,61 +1,40 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { EmbedderBusy, EmbedderRefused } from '@parley/passages/embedder';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import { isSearchable } from '../computed/marks';
-import { TablesConfig } from '../config';
-import { type KnownTable, TableCatalog } from '../tables/table-catalog';
-import { type BatchResult, TableWorker } from '../work/table-worker';
-import { type Lease, WorkRepository } from '../work/work.repository';
-import { type EmbedderProblem, isEmbedderProblem, RowPoints } from './row-points';
+import type { BatchResult, Lease } from '../queues/table-work.repository';
+import { isSearchable } from '../schema/dirty-flags';
+import { type CachedTable, TableCache } from '../tables/table.cache';
+import { type EmbedderProblem, isEmbedderProblem, RowPointsService } from './row-points.service';
 import { type UnindexedRow, UnindexedRowsRepository } from './unindexed-rows.repository';
 
 const rowsPerBatch = 32;
 const droppedPerBatch = 500;
-const tablesAtOnce = 2;
 
 /** Updates the passage index with the searchable text of rows. Idempotent: the same rows give the same points. */
 @Injectable()
-export class RowIndexService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly worker: TableWorker;
-
+export class RowIndexService {
   constructor(
-    work: WorkRepository,
-    private readonly catalog: TableCatalog,
+    private readonly tableCache: TableCache,
     private readonly rows: UnindexedRowsRepository,
-    private readonly points: RowPoints,
+    private readonly points: RowPointsService,
     @Inject(platformToken) private readonly platform: Platform,
-    { sweepIntervalMs: intervalMs, workLeaseMs: leaseMs }: TablesConfig,
-  ) {
-    const options = { kind: 'index' as const, tablesAtOnce, leaseMs, intervalMs, logger: platform.logger };
-    this.worker = new TableWorker(options, work, (lease, signal) => this.batch(lease, signal));
-  }
+  ) {}
 
-  onApplicationBootstrap(): void {
-    this.worker.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.worker.stop();
-  }
-
-  wake(): void {
-    this.worker.wake();
-  }
-
-  private async batch({ tableNumber }: Lease, signal: AbortSignal): Promise<BatchResult> {
-    const table = await this.catalog.ofNumber(tableNumber);
+  /** Updates the points of some waiting rows of the table. */
+  async indexBatch({ tableNumber }: Lease, signal: AbortSignal): Promise<BatchResult> {
+    const table = await this.tableCache.ofNumber(tableNumber);
     if (!table) return 'done';
     if (![...table.columns.values()].some(isSearchable)) {
       await this.points.drop(tableNumber);
       return 'done';
     }
-    const rows = await this.rows.list(tableNumber, rowsPerBatch);
+    const rows = await this.rows.listUnindexed(tableNumber, rowsPerBatch);
     const problem = rows.length > 0 ? await this.index(table, rows, signal) : undefined;
     // Removed after the points are written, so that a row which was deleted meanwhile loses its new point.
-    const dropped = await this.rows.listDropped(tableNumber, droppedPerBatch);
+    const dropped = await this.rows.listDroppedPoints(tableNumber, droppedPerBatch);
     await this.points.remove(tableNumber, dropped);
-    await this.rows.forgetDropped(tableNumber, dropped);
+    await this.rows.deleteDroppedPoints(tableNumber, dropped);
     if (problem instanceof EmbedderBusy) return { pauseMs: problem.retryAfterMs, error: problem.message };
     if (problem) throw problem;
     return rows.length === 0 && dropped.length === 0 ? 'done' : 'more';
@@ -63,7 +42,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
 
   /** Returns the error when the embedder is unavailable. Rows that the embedder refuses individually lose their point. */
   private async index(
-    table: KnownTable,
+    table: CachedTable,
     rows: UnindexedRow[],
     signal: AbortSignal,
   ): Promise<EmbedderProblem | undefined> {
@@ -78,7 +57,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     return undefined;
   }
 
-  private async writeOrRefuse(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
+  private async writeOrRefuse(table: CachedTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
     try {
       await this.points.write(table, rows, signal);
       return [];
@@ -91,7 +70,7 @@ export class RowIndexService implements OnApplicationBootstrap, BeforeApplicatio
     }
   }
 
-  private async writeEach(table: KnownTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
+  private async writeEach(table: CachedTable, rows: UnindexedRow[], signal: AbortSignal): Promise<number[]> {
     const refused: number[] = [];
     for (const row of rows) {
       try {

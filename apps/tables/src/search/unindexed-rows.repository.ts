@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
-import type { RowEntity } from '../rows/row.entity';
+import type { RowEntity } from '../tables/row.entity';
 
 export type UnindexedRow = Pick<RowEntity, 'id' | 'data' | 'revision'>;
 
@@ -10,7 +10,7 @@ export class UnindexedRowsRepository {
   constructor(private readonly database: Database) {}
 
   /** Index: row_unindexed. */
-  list(tableNumber: string, limit: number): Promise<UnindexedRow[]> {
+  listUnindexed(tableNumber: string, limit: number): Promise<UnindexedRow[]> {
     return this.database.query<UnindexedRow>(
       'SELECT id, data, revision FROM row WHERE table_number = $1 AND unindexed ORDER BY id LIMIT $2',
       [tableNumber, limit],
@@ -30,7 +30,7 @@ export class UnindexedRowsRepository {
   }
 
   /** Ids of deleted rows that may still have a point. */
-  async listDropped(tableNumber: string, limit: number): Promise<number[]> {
+  async listDroppedPoints(tableNumber: string, limit: number): Promise<number[]> {
     const rows = await this.database.query<{ row_id: number }>(
       'SELECT row_id FROM dropped_point WHERE table_number = $1 ORDER BY row_id LIMIT $2',
       [tableNumber, limit],
@@ -38,7 +38,7 @@ export class UnindexedRowsRepository {
     return rows.map(({ row_id }) => row_id);
   }
 
-  async forgetDropped(tableNumber: string, ids: number[]): Promise<void> {
+  async deleteDroppedPoints(tableNumber: string, ids: number[]): Promise<void> {
     await this.database.query('DELETE FROM dropped_point WHERE table_number = $1 AND row_id = ANY ($2::int[])', [
       tableNumber,
       ids,

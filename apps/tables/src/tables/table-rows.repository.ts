@@ -3,8 +3,8 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql, Transaction } from '@parley/persistence/database';
 import { isStopped } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
-import { dueNow } from '../work/queue-sql';
-import { type EffectOnRows, workOf } from './effect-on-rows';
+import { dueNow } from '../queues/table-work.repository';
+import { type EffectOnRows, workOf } from '../schema/effect-on-rows';
 import type { TableRow } from './table.entity';
 
 export interface Duplicate {
@@ -23,7 +23,7 @@ const rekeyTimeoutMs = 9_000;
 
 @Injectable()
 export class TableRowsRepository {
-  async measure(sql: Sql, { number }: Pick<TableRow, 'number'>): Promise<{ rows: number; lastRowId: number }> {
+  async measureTable(sql: Sql, { number }: Pick<TableRow, 'number'>): Promise<{ rows: number; lastRowId: number }> {
     const [row] = await sql.query<{ rows: string; lastRowId: number }>(
       `SELECT next_row_id - 1 - unused_ids AS rows, (next_row_id - 1)::int AS "lastRowId"
        FROM table_state JOIN "table" USING (number) WHERE number = $1`,
@@ -45,7 +45,7 @@ export class TableRowsRepository {
   }
 
   /** Sets the keys of all rows of a locked table from the column. Throws OperationTimeout. */
-  rekey(tx: Transaction, tableNumber: string, columnKey: string): Promise<void> {
+  rekeyRows(tx: Transaction, tableNumber: string, columnKey: string): Promise<void> {
     return patiently(tx, async () => {
       // Cleared first: a new key could conflict with the former key of another row. Keys remain when a table loses its
       // key column.
@@ -61,7 +61,7 @@ export class TableRowsRepository {
    * Applies the effect to the next rows. Undefined when the table has changed since it was read. Index: the primary
    * key.
    */
-  async settle(
+  async applyEffect(
     tx: Sql,
     { number, version }: Pick<TableRow, 'number' | 'version'>,
     effect: EffectOnRows,

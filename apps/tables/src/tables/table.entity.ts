@@ -1,7 +1,8 @@
 import type { Table } from '@parley/contracts/tables/table-definition';
-import type { ColumnSchema, TableSchema } from '@parley/contracts/tables/table-schema';
+import type { TableSchema } from '@parley/contracts/tables/table-schema';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Column, Entity, Unique } from 'typeorm';
+import { columnsOf, type TableColumn } from '../schema/columns';
 
 /** Definition of a table: name, columns and settings. */
 @Entity('table')
@@ -61,47 +62,12 @@ export interface TableRow extends TableEntity {
   version: number;
 }
 
-export interface TableColumn {
-  name: string;
-  /** Name of the column in `row.data`. */
-  key: string;
-  schema: ColumnSchema;
-}
-
 export interface TableWithColumns extends TableRow {
   columns: Map<string, TableColumn>;
 }
 
-/** Columns by name, in the order of their index. */
-export function columnsOf({ number, schema }: Pick<TableRow, 'number' | 'schema'>): Map<string, TableColumn> {
-  const columns = Object.entries(schema.properties).map(([name, column]) => ({
-    name,
-    key: columnKey(number, column['x-zui'].index),
-    schema: column,
-  }));
-  columns.sort((a, b) => a.schema['x-zui'].index - b.schema['x-zui'].index);
-  return new Map(columns.map((column) => [column.name, column]));
-}
-
 export function withColumns(table: TableRow): TableWithColumns {
   return { ...table, columns: columnsOf(table) };
-}
-
-export function keyColumnOf({
-  key_column,
-  columns,
-}: Pick<TableWithColumns, 'key_column' | 'columns'>): TableColumn | undefined {
-  return key_column === null ? undefined : columns.get(key_column);
-}
-
-/** Whether columns of this type can identify rows, as the key column or in an upsert. */
-export function isComparable({ type }: Pick<ColumnSchema, 'type'>): boolean {
-  return ['string', 'number', 'boolean'].includes(type);
-}
-
-/** Column keys are unique over all tables, so that an entry of the index over `data` belongs to one column. */
-function columnKey(number: string, index: number): string {
-  return `${Number(number).toString(36)}.${index}`;
 }
 
 export function toTable(row: TableRow): Table {

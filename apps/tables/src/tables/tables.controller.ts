@@ -11,11 +11,15 @@ import type {
   UpdateTable,
 } from '@parley/contracts/tables/table-definition';
 import { tables } from '@parley/contracts/tables/tables';
+import { TableCopiesService } from './table-copies.service';
 import { TablesService } from './tables.service';
 
 @Controller()
 export class TablesController {
-  constructor(private readonly service: TablesService) {}
+  constructor(
+    private readonly service: TablesService,
+    private readonly copies: TableCopiesService,
+  ) {}
 
   @Handles(tables.create)
   create(caller: BotCaller, input: CreateTable) {
@@ -49,7 +53,7 @@ export class TablesController {
 
   @Handles(tables.duplicate)
   duplicate(caller: BotCaller, input: DuplicateTable) {
-    return this.service.duplicate(caller, input);
+    return this.copies.duplicate(caller, input);
   }
 
   @Handles(tables.delete)

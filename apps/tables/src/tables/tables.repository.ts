@@ -7,7 +7,6 @@ import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagConditions } from '@parley/persistence/tags';
-import { tablesOfBot } from './bot-lock';
 import type { TableRow } from './table.entity';
 
 export type NewTable = Pick<
@@ -22,7 +21,7 @@ export class TablesRepository {
   constructor(private readonly database: Database) {}
 
   /** Undefined when the bot is deleted, even concurrently. Throws AlreadyExists. */
-  async insert(tx: Transaction, table: NewTable): Promise<TableRow | undefined> {
+  async insertTable(tx: Transaction, table: NewTable): Promise<TableRow | undefined> {
     // A separate statement: the next one must see commits that happened while this one waited for the lock.
     await tx.query('SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [tablesOfBot(table.bot_id)]);
     const [row] = await tx
@@ -45,7 +44,7 @@ export class TablesRepository {
   }
 
   /** Oldest first. Index: table_name. */
-  list(botId: string, tags: TagQuery | undefined): Promise<TableRow[]> {
+  listByTags(botId: string, tags: TagQuery | undefined): Promise<TableRow[]> {
     const values: unknown[] = [botId];
     return this.database.query<TableRow>(
       `SELECT ${whole} WHERE bot_id = $1 AND ${tagConditions('tags', tags, values)} ORDER BY id`,
@@ -53,12 +52,12 @@ export class TablesRepository {
     );
   }
 
-  async countOf(sql: Sql, botId: string): Promise<number> {
+  async countByBot(sql: Sql, botId: string): Promise<number> {
     const [row] = await sql.query<{ count: string }>('SELECT count(*) FROM "table" WHERE bot_id = $1', [botId]);
     return Number(row!.count);
   }
 
-  async listTaken(sql: Sql, botId: string, names: string[]): Promise<string[]> {
+  async listTakenNames(sql: Sql, botId: string, names: string[]): Promise<string[]> {
     const rows = await sql.query<{ name: string }>('SELECT name FROM "table" WHERE bot_id = $1 AND name = ANY ($2)', [
       botId,
       names,
@@ -67,7 +66,7 @@ export class TablesRepository {
   }
 
   /** Finds by id or name. Indexes: the primary key and table_name. */
-  async find(botId: string, nameOrId: string, sql: Sql = this.database): Promise<TableRow | undefined> {
+  async findByNameOrId(botId: string, nameOrId: string, sql: Sql = this.database): Promise<TableRow | undefined> {
     const [row] = await sql.query<TableRow>(
       `SELECT ${whole} WHERE bot_id = $1 AND (id = $2 OR name = $2) ORDER BY (id = $2) DESC LIMIT 1`,
       [botId, nameOrId],
@@ -81,7 +80,7 @@ export class TablesRepository {
   }
 
   /** First table, of one bot or of all, with a searchable column and possibly rows after this position. */
-  async findSearchable({ tableId, rowId }: RowKey, botId?: string): Promise<TableRow | undefined> {
+  async findNextSearchable({ tableId, rowId }: RowKey, botId?: string): Promise<TableRow | undefined> {
     const [row] = await this.database.query<TableRow>(
       `SELECT ${whole}
        WHERE id >= $1 AND NOT (id = $1 AND $2::int = $3) AND ($4::text IS NULL OR bot_id = $4)
@@ -103,7 +102,7 @@ export class TablesRepository {
   }
 
   /** Counts by partial indexes (row_stale, row_unindexed) that contain only waiting rows. */
-  async count(
+  async countRows(
     { number }: TableRow,
     sql: Sql = this.database,
   ): Promise<{ rows: number; stale: number; indexing: number }> {
@@ -122,7 +121,7 @@ export class TablesRepository {
    * Exclusive lock on the table until the transaction ends: no writes of rows. False when the table has changed since
    * it was read. Lock order: the state of a table is locked before anything else of the table.
    */
-  async lock(tx: Sql, { number, version }: TableRow): Promise<boolean> {
+  async lockTable(tx: Sql, { number, version }: TableRow): Promise<boolean> {
     const rows = await tx.query('SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR UPDATE', [
       number,
       version,
@@ -134,16 +133,16 @@ export class TablesRepository {
    * Finds and locks the table until the transaction ends. Undefined when its number changed meanwhile, so that the
    * caller has to retry. Throws ResourceNotFound.
    */
-  async findLocked(tx: Sql, botId: string, nameOrId: string): Promise<TableRow | undefined> {
-    const table = await this.find(botId, nameOrId, tx);
+  async findLockedByNameOrId(tx: Sql, botId: string, nameOrId: string): Promise<TableRow | undefined> {
+    const table = await this.findByNameOrId(botId, nameOrId, tx);
     if (!table) throw notFound('table', nameOrId);
     await tx.query('SELECT 1 FROM table_state WHERE number = $1 FOR UPDATE', [table.number]);
-    const now = await this.find(botId, nameOrId, tx);
+    const now = await this.findByNameOrId(botId, nameOrId, tx);
     return now?.number === table.number ? now : undefined;
   }
 
   /** Stores the locked table as its next version. Throws AlreadyExists. */
-  async update(tx: Sql, table: TableRow): Promise<TableRow> {
+  async updateTable(tx: Sql, table: TableRow): Promise<TableRow> {
     const [row] = await tx
       .query<TableRow>(
         `WITH state AS (UPDATE table_state SET version = version + 1 WHERE number = $3 RETURNING version),
@@ -162,7 +161,7 @@ export class TablesRepository {
   }
 
   /** Deletes the locked table and queues its rows for the sweeper. */
-  async delete(tx: Sql, { bot_id, id }: TableRow): Promise<void> {
+  async deleteTable(tx: Sql, { bot_id, id }: TableRow): Promise<void> {
     await tx.query(
       `WITH gone AS (DELETE FROM "table" WHERE id = $1 AND bot_id = $2 RETURNING number),
          state AS (DELETE FROM table_state USING gone WHERE table_state.number = gone.number)
@@ -170,6 +169,11 @@ export class TablesRepository {
       [id, bot_id],
     );
   }
+}
+
+/** Name of the advisory lock per bot: shared to create a table, exclusive to delete the bot. */
+export function tablesOfBot(botId: string): string {
+  return `tables:bot:${botId}`;
 }
 
 function nameTaken(error: unknown, name: string): unknown {

@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { CellState } from '@parley/contracts/tables/rows';
+import { Database } from '@parley/persistence/database';
+import { toJsonb } from '@parley/persistence/storable';
+import { dueNow } from '../queues/table-work.repository';
+import type { RowEntity } from '../tables/row.entity';
+import type { TableRow } from '../tables/table.entity';
+
+export type StaleRow = Omit<RowEntity, 'table_number' | 'key'>;
+
+/** Result of computing a row that had this revision. Columns are identified by key. */
+export interface ComputedRow {
+  id: number;
+  revision: number;
+  data: Record<string, unknown>;
+  /** Columns whose value is removed. */
+  emptied: string[];
+  computed: Record<string, CellState>;
+  /** Columns that are not computed any more: their state is removed. */
+  left: string[];
+  stale: string[];
+  unindexed: boolean;
+}
+
+const columns = 'id, data, computed, stale, revision, created_at, updated_at';
+
+@Injectable()
+export class StaleRowsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Index: row_stale. */
+  listStale(tableNumber: string, limit: number): Promise<StaleRow[]> {
+    return this.database.query<StaleRow>(
+      `SELECT ${columns} FROM row WHERE table_number = $1 AND stale IS NOT NULL ORDER BY id LIMIT $2`,
+      [tableNumber, limit],
+    );
+  }
+
+  async findById(tableNumber: string, id: number): Promise<StaleRow | undefined> {
+    const [row] = await this.database.query<StaleRow>(
+      `SELECT ${columns} FROM row WHERE table_number = $1 AND id = $2`,
+      [tableNumber, id],
+    );
+    return row;
+  }
+
+  /**
+   * Optimistic concurrency, in one statement: skips rows that were changed or deleted since they were read, and all
+   * rows when the table was changed. Returns the ids of the written rows.
+   */
+  async writeComputed(
+    { number, version }: Pick<TableRow, 'number' | 'version'>,
+    rows: ComputedRow[],
+  ): Promise<number[]> {
+    const unindexed = rows.some((row) => row.unindexed);
+    const written = await this.database.query<{ id: number }>(
+      `WITH state AS MATERIALIZED (
+         SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
+       result AS MATERIALIZED (
+         SELECT * FROM jsonb_to_recordset($3::jsonb)
+           AS result (id int, revision int, data jsonb, emptied text[], computed jsonb, "left" text[], stale text[], unindexed boolean)),
+       locked AS MATERIALIZED (
+         SELECT id FROM row
+         WHERE table_number = $1 AND id = ANY (ARRAY(SELECT id FROM result)) AND (SELECT count(*) FROM state) = 1
+         ORDER BY id FOR UPDATE),
+       queued AS (
+         INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state WHERE $4
+         ${dueNow})
+       UPDATE row SET
+         data = (row.data - result.emptied) || result.data,
+         computed = (coalesce(row.computed, '{}') - result."left") || result.computed,
+         stale = nullif(result.stale, '{}'),
+         unindexed = row.unindexed OR result.unindexed,
+         revision = row.revision + 1
+       FROM result JOIN locked USING (id)
+       WHERE row.table_number = $1 AND row.id = result.id AND row.revision = result.revision
+       RETURNING row.id`,
+      [number, version, toJsonb(rows), unindexed],
+    );
+    return written.map(({ id }) => id);
+  }
+}

@@ -1,0 +1,128 @@
+import { pipeline, Readable } from 'node:stream';
+import { parse } from 'csv-parse';
+import {
+  type IgnoredColumns,
+  maxRowCharacters,
+  type ReadColumns,
+  type ReadRow,
+  tooLong,
+  UnreadableFile,
+} from './read-row';
+
+/** Output of the parser: a record, or the error code of a skipped one, with the number of its last line. */
+type Parsed = { lines: number } & ({ record: string[] } | { code: string });
+
+interface Cell {
+  index: number;
+  name: string;
+  type: string;
+}
+
+/** CSV with column names in the first line. Empty cells have no value. */
+export async function* readCsv(
+  text: AsyncIterable<string>,
+  columns: ReadColumns,
+  ignored: IgnoredColumns,
+): AsyncIterable<ReadRow> {
+  let header: { cells: Cell[]; width: number } | undefined;
+  let line = 1;
+  for await (const parsed of parsedRecords(text)) {
+    const location = `Line ${line}`;
+    line = parsed.lines + 1;
+    if ('code' in parsed) {
+      const problem = problemOf(parsed.code);
+      // The start of the next row is unknown.
+      if (!header || parsed.code === 'CSV_MAX_RECORD_SIZE') throw new UnreadableFile(`${location} ${problem}`);
+      yield { location, problem };
+      continue;
+    }
+    const { record } = parsed;
+    if (!header) header = { cells: readHeader(record, columns, ignored), width: record.length };
+    else if (record.length > header.width) {
+      yield { location, problem: `has ${record.length} cells, but the header has ${header.width}.` };
+    } else yield { location, row: readRecord(record, header.cells) };
+  }
+}
+
+/** Matches in linear time. */
+const numberPattern = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i;
+/** No number needs more characters, even without an exponent. */
+const maxNumberLength = 400;
+
+const quoteAdvice = 'Is a quotation mark at the start of a cell not closed?';
+
+function problemOf(code: string): string {
+  switch (code) {
+    case 'CSV_MAX_RECORD_SIZE':
+      return `${tooLong()} ${quoteAdvice}`;
+    case 'INVALID_OPENING_QUOTE':
+      return 'has a quotation mark inside a cell: put the cell into quotation marks and double those inside.';
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return 'has a quotation mark inside a quoted cell: double it. The text up to the next quotation mark was skipped as well.';
+    default:
+      return `cannot be read. ${quoteAdvice}`;
+  }
+}
+
+function parsedRecords(text: AsyncIterable<string>): AsyncIterable<Parsed> {
+  const parser = parse({
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    max_record_size: maxRowCharacters,
+    on_record: (record: string[], { lines }) => ({ record, lines }) as unknown as string[],
+    // Skipped records go into the output stream to keep their position among the records.
+    on_skip: (error) => void parser.push({ code: error!.code, lines: parser.info.lines }),
+  });
+  // The parser reports a failure of the source to its reader.
+  return pipeline(Readable.from(text), parser, () => undefined) as AsyncIterable<Parsed>;
+}
+
+function readHeader(record: string[], columns: ReadColumns, ignored: IgnoredColumns): Cell[] {
+  const names = record.map((name) => name.trim());
+  const cells = names.flatMap((name, index) => {
+    const column = columns.get(name);
+    if (!column) ignored.add(name);
+    return column ? [{ index, name, type: column.schema.type }] : [];
+  });
+  const twice = cells.find(({ name, index }) => names.indexOf(name) !== index);
+  if (twice) throw new UnreadableFile(`The first line has the column ${twice.name} twice. Name each column once.`);
+  if (cells.length === 0) {
+    throw new UnreadableFile(
+      `The first line names no column of this table. It must contain column names such as ${[...columns.keys()].slice(0, 3).join(', ')}, separated by commas.`,
+    );
+  }
+  return cells;
+}
+
+function readRecord(record: string[], cells: Cell[]): Record<string, unknown> {
+  const values: [string, unknown][] = [];
+  for (const { index, name, type } of cells) {
+    const text = record[index] ?? '';
+    if (text !== '') values.push([name, readCell(text, type)]);
+  }
+  return Object.fromEntries(values);
+}
+
+/** Text that does not match the type stays text: the row check reports it. */
+function readCell(text: string, type: string): unknown {
+  switch (type) {
+    case 'number':
+      return text.length <= maxNumberLength && numberPattern.test(text) ? Number(text) : text;
+    case 'boolean':
+      return { true: true, false: false }[text.trim().toLowerCase()] ?? text;
+    case 'object':
+    case 'array':
+      return readJson(text);
+    default:
+      return text;
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,77 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/persistence/database';
+import { JobFailed, type JobLease } from '../queues/job-lease';
+import type { TaskOf, TakenJob } from '../queues/job.entity';
+import { JobsRepository, type Outcome } from '../queues/jobs.repository';
+import { RowBatchesRepository } from '../tables/row-batches.repository';
+import { toRow } from '../tables/row.entity';
+import { type CachedTable, TableCache } from '../tables/table.cache';
+import { BotFilesClient } from './bot-files.client';
+import { TemporaryFile } from './temporary-file';
+import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
+
+const rowsAtOnce = 1_000;
+
+/**
+ * Exports a table to a file of the bot. No snapshot: each row is exported as it is when it is read. A worker that takes
+ * over starts again and writes the same file.
+ */
+@Injectable()
+export class ExportJobService {
+  constructor(
+    private readonly database: Database,
+    private readonly tableCache: TableCache,
+    private readonly rows: RowBatchesRepository,
+    private readonly files: BotFilesClient,
+    private readonly jobs: JobsRepository,
+  ) {}
+
+  async run(job: TakenJob<TaskOf<'export'>>, lease: JobLease): Promise<Outcome> {
+    const { caller, format, compress } = job.task;
+    const table = await this.tableCache.current(job.bot_id, job.table_id);
+    const columns = ['id', ...table.columns.keys(), 'createdAt', 'updatedAt'];
+    const file = await TemporaryFile.open();
+    try {
+      const counter = { rows: 0 };
+      const text = Readable.from(writtenRows(format, columns, this.batches(table, lease, counter)));
+      const write = (chunks: AsyncIterable<Uint8Array | string>) => file.write(chunks);
+      const { signal } = lease;
+      await (compress ? pipeline(text, createGzip(), write, { signal }) : pipeline(text, write, { signal }));
+      // The rows of a deleted table are erased soon, so the export may be incomplete.
+      if ((await this.rows.findLastRowId(table.number)) === undefined) {
+        throw new JobFailed('The table was emptied or deleted before all of its rows were exported.');
+      }
+      await this.database.transaction((tx) =>
+        lease.advance(tx, { position: 0, rows: counter.rows - job.rows, failedRows: 0, errors: [] }),
+      );
+      await this.jobs.markFinalizing(job);
+      const key = `exports/${table.name}-${job.id}.${format}${compress ? '.gz' : ''}`;
+      const contentType = compress ? 'application/gzip' : contentTypes[format];
+      const outputFileId = await this.files.write(
+        caller,
+        { key, contentType, sizeBytes: file.sizeBytes },
+        file.content(),
+        signal,
+      );
+      return { outputFileId };
+    } finally {
+      await file.close();
+    }
+  }
+
+  private async *batches(table: CachedTable, lease: JobLease, counter: { rows: number }): AsyncIterable<WrittenRow[]> {
+    const columns = [...table.columns.values()];
+    const lastId = (await this.rows.findLastRowId(table.number)) ?? 0;
+    for (let afterId = 0; afterId < lastId;) {
+      const rows = await this.rows.listAfterId(table.number, afterId, rowsAtOnce);
+      if (rows.length === 0) return;
+      yield rows.map((row) => toRow(columns, row));
+      counter.rows += rows.length;
+      afterId = rows.at(-1)!.id;
+      lease.progress = Math.min(95, Math.floor((100 * afterId) / lastId));
+    }
+  }
+}

@@ -1,0 +1,296 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import type { ExportFormat } from '../queues/job.entity';
+import { IgnoredColumns, maxRowCharacters, type ReadRow } from './read-row';
+import { readRows } from './row-file';
+import { unpackedText, unpackingLimits } from './unpacked-text';
+import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
+
+const types = { name: 'string', price: 'number', sold: 'boolean', tags: 'array', size: 'object' };
+const columns = new Map(Object.entries(types).map(([name, type]) => [name, { schema: { type } }]));
+
+async function* chunksOf(content: string | Uint8Array, size = 7): AsyncIterable<Uint8Array> {
+  const bytes = Buffer.from(content as Uint8Array);
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+function read(
+  content: string | Uint8Array,
+  contentType = 'application/octet-stream',
+  ignored = new IgnoredColumns(),
+  chunkSize?: number,
+): Promise<ReadRow[]> {
+  return all(readRows(unpackedText(chunksOf(content, chunkSize)), contentType, columns, ignored));
+}
+
+async function written(format: ExportFormat, names: string[], ...batches: WrittenRow[][]): Promise<string> {
+  async function* given() {
+    yield* batches;
+  }
+  return (await all(writtenRows(format, names, given()))).join('');
+}
+
+describe('A CSV file', () => {
+  it('has typed values, columns in any order, and no values for empty cells', async () => {
+    const rows = await read('sold,name,price,tags,size\nTRUE,"Tea, green",-1.5e3,"[1,""a""]","{""w"":2}"\nfalse,,,,\n');
+
+    expect(rows).toEqual([
+      { location: 'Line 2', row: { sold: true, name: 'Tea, green', price: -1500, tags: [1, 'a'], size: { w: 2 } } },
+      { location: 'Line 3', row: { sold: false } },
+    ]);
+  });
+
+  it('keeps text that does not match the type for the row check', async () => {
+    const [row] = await read('price,sold,tags\n12 Euro,perhaps,"[1"\n');
+
+    expect(row).toMatchObject({ row: { price: '12 Euro', sold: 'perhaps', tags: '[1' } });
+  });
+
+  it('accepts the usual forms of numbers', async () => {
+    const rows = await read('price\n12\n+1.\n.5\n -0.25 \n1E3\n1.e-2\n.\n1.2.3\n', 'text/csv');
+
+    expect(rows.map((row) => ('row' in row ? row.row.price : row))).toEqual([
+      12,
+      1,
+      0.5,
+      -0.25,
+      1000,
+      0.01,
+      '.',
+      '1.2.3',
+    ]);
+  });
+
+  it.each(['1'.repeat(990_000), `${'1'.repeat(990_000)}x`, `${' '.repeat(990_000)}x`])(
+    'parses a cell of a million characters in linear time',
+    async (cell) => {
+      // Quadratic work would take hours.
+      const rows = await read(`price\n${cell}\n`, 'text/csv', new IgnoredColumns(), 65_536);
+
+      expect(rows).toEqual([{ location: 'Line 2', row: { price: cell } }]);
+    },
+  );
+
+  it('can have a byte order mark, CRLF line ends and no final line end', async () => {
+    const rows = await read('\ufeffname,price\r\nTea,1\r\nMilk,2');
+
+    expect(rows).toMatchObject([{ row: { name: 'Tea', price: 1 } }, { row: { name: 'Milk', price: 2 } }]);
+  });
+
+  it('reports the first line of a row, after cells with several lines', async () => {
+    const rows = await read('name,price\n"Tea\nof\nold",1\nMilk,2\n');
+
+    expect(rows).toEqual([
+      { location: 'Line 2', row: { name: 'Tea\nof\nold', price: 1 } },
+      { location: 'Line 5', row: { name: 'Milk', price: 2 } },
+    ]);
+  });
+
+  it('continues after invalid rows', async () => {
+    const rows = await read('name,price\nTea"s,1\nMilk,2,3\nHoney\nSalt,4\n');
+
+    expect(rows).toEqual([
+      { location: 'Line 2', problem: expect.stringContaining('quotation mark inside a cell') as string },
+      { location: 'Line 3', problem: 'has 3 cells, but the header has 2.' },
+      { location: 'Line 4', row: { name: 'Honey' } },
+      { location: 'Line 5', row: { name: 'Salt', price: 4 } },
+    ]);
+  });
+
+  it('is not read into memory as a whole because of an unclosed quotation mark', async () => {
+    const content = `name,price\nTea,1\n"Milk,2\n${'x'.repeat(maxRowCharacters)}\nSalt,3\n`;
+
+    await expect(read(content, undefined, undefined, 65_536)).rejects.toThrow(/^Line 3 has more than .*not closed/);
+  });
+
+  it('warns about columns that the table lacks, except the system columns of an export', async () => {
+    const ignored = new IgnoredColumns();
+
+    const rows = await read('id,name,colour,createdAt,updatedAt\n7,Tea,green,2024,2024\n', 'text/csv', ignored);
+
+    expect(rows).toEqual([{ location: 'Line 2', row: { name: 'Tea' } }]);
+    expect(ignored.warnings).toEqual(['colour is not a column of this table and was ignored.']);
+  });
+
+  it.each([
+    ['has no column of the table', 'colour;size2\n', /names no column of this table.*name, price, sold/],
+    ['has a column twice', 'name,price,name\n', /name twice/],
+    ['is empty', ' \n', /empty/],
+    ['is no UTF-8', Buffer.from('name\nM\xfcsli\n', 'latin1'), /UTF-8/],
+    ['ends within a character', Buffer.from('name\nMü').subarray(0, -1), /UTF-8/],
+  ])('is rejected when it %s', async (_what, content, reason) => {
+    await expect(read(content)).rejects.toThrow(reason);
+  });
+});
+
+describe('A JSON file', () => {
+  it('can be an array with elements in one line or many', async () => {
+    const rows = await read('\n [{"name":"a,]}\\"{","price":1},{"size":{"w":[{}]}}\n,\n{"name":null}]\n');
+
+    expect(rows).toEqual([
+      { location: 'Row 1 (up to line 2)', row: { name: 'a,]}"{', price: 1 } },
+      { location: 'Row 2 (up to line 3)', row: { size: { w: [{}] } } },
+      { location: 'Row 3 (up to line 4)', row: { name: null } },
+    ]);
+  });
+
+  it('can have an object per line', async () => {
+    const rows = await read('{"name":"Tea"}\r\n\n{"name":"Milk"}');
+
+    expect(rows).toEqual([
+      { location: 'Line 1', row: { name: 'Tea' } },
+      { location: 'Line 3', row: { name: 'Milk' } },
+    ]);
+  });
+
+  it.each([
+    ['array', '[{"name":"Tea"},{name:1},7,{"name":"Milk"}]'],
+    ['lines', '{"name":"Tea"}\n{name:1}\n7\n{"name":"Milk"}\n'],
+  ])('continues after invalid rows (%s)', async (_shape, content) => {
+    const rows = await read(content);
+
+    expect(rows).toMatchObject([
+      { row: { name: 'Tea' } },
+      { problem: expect.stringContaining('is not valid JSON') as string },
+      { problem: expect.stringContaining('must be an object') as string },
+      { row: { name: 'Milk' } },
+    ]);
+  });
+
+  it.each([
+    ['array', (long: string) => `[{"name":"${long}"},{"name":"Tea"}]`],
+    ['lines', (long: string) => `{"name":"${long}"}\n{"name":"Tea"}`],
+  ])('continues after a row that is too long (%s)', async (_shape, content) => {
+    const rows = await read(content('x'.repeat(maxRowCharacters)), undefined, undefined, 65_536);
+
+    expect(rows).toMatchObject([
+      { problem: `has more than ${maxRowCharacters} characters.` },
+      { row: { name: 'Tea' } },
+    ]);
+  });
+
+  it('can be an empty array', async () => {
+    await expect(read('[ ]')).resolves.toEqual([]);
+  });
+
+  it('warns about columns that the table lacks', async () => {
+    const ignored = new IgnoredColumns();
+
+    await read('[{"id":1,"colour":1,"__proto__":{"a":1}},{"colour":2}]', undefined, ignored);
+
+    expect(ignored.warnings).toEqual([
+      'colour is not a column of this table and was ignored.',
+      '__proto__ is not a column of this table and was ignored.',
+    ]);
+  });
+
+  it.each([
+    ['is cut off', '[{"name":"Tea"},{"na', /not closed.*after row 1/],
+    ['goes on after its array', '[]\n[]', /after the end of the array in line 2/],
+  ])('is rejected when it %s', async (_what, content, reason) => {
+    await expect(read(content)).rejects.toThrow(reason);
+  });
+});
+
+describe('The format of a file', () => {
+  it.each([
+    ['text/csv; charset=utf-8', '{name},price\n1,2\n', { price: 2 }],
+    ['application/json', '[{"price":2}]', { price: 2 }],
+    ['application/x-ndjson', '{"price":2}', { price: 2 }],
+    ['text/plain', '[{"price":2}]', { price: 2 }],
+    ['application/gzip', 'price\n2\n', { price: 2 }],
+  ])('follows from %s and the first character', async (contentType, content, row) => {
+    await expect(read(content, contentType)).resolves.toMatchObject([{ row }]);
+  });
+
+  it('is rejected when the content type is JSON but the content is not', async () => {
+    await expect(read('name,price\n', 'application/json')).rejects.toThrow(/begins with neither/);
+  });
+});
+
+describe('A packed file', () => {
+  it('is recognized by its first bytes, also when they arrive one by one', async () => {
+    const rows = await read(gzipSync('name\nTea\n'), 'text/csv', undefined, 1);
+
+    expect(rows).toEqual([{ location: 'Line 2', row: { name: 'Tea' } }]);
+  });
+
+  it('is rejected when it is truncated', async () => {
+    const packed = gzipSync('name\n' + 'Tea\n'.repeat(1000));
+
+    await expect(read(packed.subarray(0, -10))).rejects.toThrow(/damaged or cut off/);
+  });
+
+  it.each([
+    ['in all', { ...unpackingLimits, maxBytes: 999_999 }, /more than 999999 bytes/],
+    ['for its size', { ...unpackingLimits, unsuspiciousBytes: 100_000 }, /300 times its size/],
+  ])('is rejected when it unpacks to too much %s, before all of it is unpacked', async (_what, limits, reason) => {
+    let unpacked = 0;
+    const unpacking = async () => {
+      for await (const text of unpackedText(chunksOf(gzipSync('x'.repeat(20_000_000)), 16_384), limits)) {
+        unpacked += text.length;
+      }
+    };
+
+    await expect(unpacking()).rejects.toThrow(reason);
+    expect(unpacked).toBeLessThan(2_000_000);
+  });
+
+  it('reports a failure of its source', async () => {
+    async function* broken() {
+      yield gzipSync('name\n').subarray(0, 12);
+      throw new Error('The connection was cut.');
+    }
+
+    await expect(all(unpackedText(broken()))).rejects.toThrow('The connection was cut.');
+  });
+});
+
+describe('A written file', () => {
+  const row = fc.record({
+    name: fc.option(fc.string({ minLength: 1, unit: 'grapheme' })),
+    price: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true }).map((price) => price + 0)),
+    sold: fc.option(fc.boolean()),
+    tags: fc.option(fc.array(fc.jsonValue())),
+    size: fc.option(fc.dictionary(fc.string(), fc.jsonValue())),
+  });
+
+  it.each(['csv', 'json'] as const)('can be read again with the same rows (%s)', async (format) => {
+    const names = ['id', ...columns.keys(), 'createdAt'];
+    const noValues = Object.fromEntries([...columns.keys()].map((name) => [name, null]));
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 5 }), fc.integer({ min: 1, max: 50 }), async (rows, chunkSize) => {
+        const shown = rows.map((values, id) => ({ id, ...values, createdAt: '2024-01-01T00:00:00.000Z' }));
+        const content = await written(format, names, shown.slice(0, 2), shown.slice(2));
+
+        const again = await read(content, contentTypes[format], undefined, chunkSize);
+
+        const values = again.map((entry) => ({ ...noValues, ...('row' in entry ? entry.row : {}) }));
+        expect(values).toEqual(JSON.parse(JSON.stringify(rows)));
+      }),
+    );
+  });
+
+  it('has the given columns in order', async () => {
+    const rows = [{ price: 1.5, name: '=1+1', id: 3, other: true }];
+
+    await expect(written('csv', ['id', 'name', 'price', 'sold'], rows)).resolves.toBe(
+      'id,name,price,sold\n3,=1+1,1.5,\n',
+    );
+    await expect(written('json', ['id', 'name', 'price', 'sold'], rows)).resolves.toBe(
+      '[\n{"id":3,"name":"=1+1","price":1.5,"sold":null}\n]\n',
+    );
+  });
+
+  it('is valid without rows', async () => {
+    await expect(written('csv', ['id', 'name'])).resolves.toBe('id,name\n');
+    await expect(written('json', ['id', 'name'], [])).resolves.toBe('[]\n');
+  });
+});

@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { type ApiError, unavailable } from '@parley/contracts/errors';
+import { maxRowsPerRequest } from '@parley/contracts/tables/rows';
+import { Database } from '@parley/persistence/database';
+import type { CheckedRow } from '../schema/row-validator';
+import type { CachedTable } from '../tables/table.cache';
+import { type Inserted, RowsRepository } from './rows.repository';
+
+interface Request {
+  table: CachedTable;
+  data: Record<string, unknown>[];
+  sizeBytes: number;
+  resolve: (inserted: Inserted | undefined) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Concurrent statements per table: one commits while the next sends its rows. */
+const statementsAtOnce = 2;
+
+/** Bytes of JSON per combined statement. A larger request gets a statement of its own. */
+const maxBytesTogether = 8_000_000;
+/** Limit of waiting JSON over all tables, some seconds of work. The number of requests is limited by admission control. */
+const maxWaitingBytes = 128_000_000;
+
+/**
+ * Group commit: inserts into one table wait for each other's commit, so requests that arrive meanwhile share one
+ * statement. Many small concurrent requests cost little more than one. Each request gets its own result.
+ */
+@Injectable()
+export class InsertQueueService {
+  private readonly waiting = new Map<string, Request[]>();
+  private readonly running = new Map<string, number>();
+  private waitingBytes = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly rows: RowsRepository,
+  ) {}
+
+  /** Same contract as `RowsRepository.insert`. */
+  insert(table: CachedTable, rows: Pick<CheckedRow, 'data' | 'sizeBytes'>[]): Promise<Inserted | undefined> {
+    const data = rows.map((row) => row.data);
+    const sizeBytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
+    if (this.waitingBytes > 0 && this.waitingBytes + sizeBytes > maxWaitingBytes) return Promise.reject(tooMany());
+    return new Promise((resolve, reject) => {
+      const requests = this.waiting.get(table.number) ?? [];
+      requests.push({ table, data, sizeBytes, resolve, reject });
+      this.waiting.set(table.number, requests);
+      this.waitingBytes += sizeBytes;
+      if ((this.running.get(table.number) ?? 0) < statementsAtOnce) void this.run(table.number);
+    });
+  }
+
+  private async run(number: string): Promise<void> {
+    this.running.set(number, (this.running.get(number) ?? 0) + 1);
+    for (let batch = this.take(number); batch.length > 0; batch = this.take(number)) await this.store(batch);
+    const others = this.running.get(number)! - 1;
+    if (others > 0) this.running.set(number, others);
+    else this.running.delete(number);
+  }
+
+  private take(number: string): Request[] {
+    const requests = this.waiting.get(number) ?? [];
+    let rows = 0;
+    let bytes = 0;
+    const end = requests.findIndex(({ table, data, sizeBytes }) => {
+      rows += data.length;
+      bytes += sizeBytes;
+      const isOther = table.version !== requests[0]!.table.version;
+      return isOther || rows > maxRowsPerRequest || bytes > maxBytesTogether;
+    });
+    const batch = requests.splice(0, end === -1 ? requests.length : Math.max(1, end));
+    if (requests.length === 0) this.waiting.delete(number);
+    this.waitingBytes -= batch.reduce((sum, request) => sum + request.sizeBytes, 0);
+    return batch;
+  }
+
+  private async store(batch: Request[]): Promise<void> {
+    try {
+      const data = batch.flatMap((request) => request.data);
+      const inserted = await this.rows.insertRows(this.database, batch[0]!.table, data);
+      let from = 0;
+      for (const { data: own, resolve } of batch) {
+        resolve(inserted && { ...inserted, ids: inserted.ids.slice(from, from + own.length) });
+        from += own.length;
+      }
+    } catch (error) {
+      batch.forEach(({ reject }) => reject(error));
+    }
+  }
+}
+
+function tooMany(): ApiError {
+  return unavailable('Too many rows are waiting to be inserted. Try again in a moment.');
+}

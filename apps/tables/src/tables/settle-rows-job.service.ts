@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/persistence/database';
+import type { JobLease } from '../queues/job-lease';
+import type { TaskOf, TakenJob } from '../queues/job.entity';
+import { remainingEffect } from '../schema/effect-on-rows';
+import { TableRowsRepository } from './table-rows.repository';
+import { type CachedTable, TableCache } from './table.cache';
+
+type Job = TakenJob<TaskOf<'clear_column' | 'clear_vectors'>>;
+
+const rowsAtOnce = 2_000;
+
+/** Applies a change of columns to existing rows. Resumable: each batch commits together with the id of its last row. */
+@Injectable()
+export class SettleRowsJobService {
+  constructor(
+    private readonly database: Database,
+    private readonly tableCache: TableCache,
+    private readonly rows: TableRowsRepository,
+  ) {}
+
+  async run(job: Job, lease: JobLease): Promise<void> {
+    while (job.position < job.task.lastRowId) {
+      lease.signal.throwIfAborted();
+      const table = await this.tableCache.ofNumber(job.task.tableNumber);
+      if (!table) return;
+      job.position = await this.settleBatch(table, job, lease);
+    }
+  }
+
+  /** Returns the new position, or the old one when the table changed meanwhile. */
+  private settleBatch(table: CachedTable, { task, position }: Job, lease: JobLease): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const settled = await this.rows.applyEffect(tx, table, remainingEffect(task.effect, table), position, rowsAtOnce);
+      if (!settled) return position;
+      const reached = settled.lastId ?? task.lastRowId;
+      lease.progress = Math.min(99, Math.floor((100 * reached) / task.lastRowId));
+      await lease.advance(tx, { position: reached, rows: settled.rows, failedRows: 0, errors: [] });
+      return reached;
+    });
+  }
+}

@@ -1,0 +1,64 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { PollingWorker } from '@parley/background/polling-worker';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { TablesConfig } from '../config';
+import { ErasureRepository } from '../erasure/erasure.repository';
+import { RowPointsService } from '../search/row-points.service';
+
+const numbersAtOnce = 20;
+const rowsAtOnce = 5_000;
+
+/** Sweeper for dropped rows. Each step is idempotent and safe to run in several processes at once. */
+@Injectable()
+export class ErasureWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly loop: PollingWorker;
+  private readonly leaseMs: number;
+  private isStopping = false;
+
+  constructor(
+    private readonly erasure: ErasureRepository,
+    private readonly points: RowPointsService,
+    @Inject(platformToken) { logger }: Platform,
+    { sweepIntervalMs: intervalMs, workLeaseMs }: TablesConfig,
+  ) {
+    this.leaseMs = workLeaseMs;
+    this.loop = new PollingWorker({ name: 'tables.erase', intervalMs, logger }, () => this.sweep());
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  private async sweep(): Promise<boolean> {
+    const numbers = await this.erasure.takeDroppedNumbers(numbersAtOnce);
+    for (const number of numbers) await this.erase(number);
+    return numbers.length === numbersAtOnce;
+  }
+
+  /** Small batches, so that no lock is held for long. After a shutdown, the rest is due again a minute later. */
+  private async erase(number: string): Promise<void> {
+    while (!this.isStopping) {
+      // An incomplete batch is not the last one: another process may have deleted some of its rows.
+      if ((await this.erasure.deleteDroppedRows(number, rowsAtOnce)) > 0) continue;
+      // A worker may still write points of the table. It finds the table gone and ends; the number is due again.
+      if (await this.erasure.isWorkedOn(number, this.leaseMs)) return;
+      await this.points.drop(number);
+      if (await this.erasure.deleteEmptied(number)) return;
+    }
+  }
+}
