@@ -5,7 +5,8 @@ import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import { MemberEntity, type MemberRow } from '../roles/member.entity';
+import { MemberEntity } from '../roles/member.entity';
+import type { MemberRow } from './member-row';
 
 const columns = `member.id, member.account_id, member.role, member.created_at, account.email, account.profile_picture,
   account.display_name`;

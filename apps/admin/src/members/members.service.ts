@@ -20,7 +20,7 @@ import { QuotasService } from '../usage/quotas.service';
 import { MembersRepository } from './members.repository';
 import { RolesRepository } from '../roles/roles.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
-import { toMember } from '../roles/member.entity';
+import { toMember } from './member-row';
 
 /**
  * Members of a workspace. Changes hold the workspace lock and read the caller's role again, so that one owner always

@@ -1,8 +1,6 @@
-import type { WorkspaceMember } from '@parley/contracts/admin/members';
 import type { Role } from '@parley/contracts/caller';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
-import { AccountEntity } from '../accounts/account.entity';
 
 /** Member of a workspace: an account with a role. */
 @Entity('workspace_member')
@@ -27,19 +25,4 @@ export class MemberEntity {
 
   @IdColumn()
   id!: string;
-}
-
-export type MemberRow = Omit<MemberEntity, 'workspace_id'> &
-  Pick<AccountEntity, 'email' | 'profile_picture' | 'display_name'>;
-
-export function toMember(row: MemberRow): WorkspaceMember {
-  return {
-    id: row.id,
-    userId: row.account_id,
-    email: row.email,
-    createdAt: row.created_at.toISOString(),
-    role: row.role,
-    profilePicture: row.profile_picture ?? undefined,
-    displayName: row.display_name ?? undefined,
-  };
 }

@@ -17,12 +17,12 @@ import { Idempotency } from '@parley/persistence/idempotency';
 import type { ConversationEntity } from '../conversations/conversation.entity';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { ConversationsService } from '../conversations/conversations.service';
+import { ChatConversationsRepository } from './chat-conversations.repository';
 import { asInstallation, asUser, type ChatInstallation } from './chat-installations.cache';
 import { idTaken, tagsOf, toChatConversation } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { requireOwner, requireParticipant, requireUser } from './viewer';
 import { ViewerLookupsRepository } from './viewer-lookups.repository';
-import { ChatConversationsRepository } from './chat-conversations.repository';
 
 const channel = 'channel';
 const maxTries = 5;

@@ -10,12 +10,12 @@ import { notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { EventsRepository } from '../events/events.repository';
 import { SignalsService } from '../signals/signals.service';
+import { ChatEventsRepository } from './chat-events.repository';
 import { asUser, type ChatInstallation } from './chat-installations.cache';
 import { shownId, toChatEvent } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { requireParticipant, requireUser } from './viewer';
 import { ViewerLookupsRepository } from './viewer-lookups.repository';
-import { ChatEventsRepository } from './chat-events.repository';
 
 @Injectable()
 export class ChatEventsService {

@@ -29,8 +29,8 @@ export class ChatInstallationsCache {
   }
 
   /**
-   * Cached for at most a second. Looked up again before a request is refused, here or because the caller's
-   * `isValid` rejects the cached installation. Throws ResourceNotFound unless it is an enabled native chat, Forbidden while the
+   * Cached for at most a second. Looked up again before a request is refused, here or because `isValid`
+   * rejects the cached installation. Throws ResourceNotFound unless it is an enabled native chat, Forbidden while the
    * bot is blocked.
    */
   async get(

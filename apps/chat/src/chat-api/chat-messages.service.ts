@@ -12,16 +12,16 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { newId } from '@parley/persistence/ids';
+import { type ChatMessage, toChatMessage, toContent } from '../signals/chat-payload';
 import { MessageWriterService } from '../messages/message-writer.service';
 import { MessagesService } from '../messages/messages.service';
 import { asInstallation, asUser } from './chat-installations.cache';
-import { type ChatMessage, toChatMessage, toContent } from '../signals/chat-payload';
+import { ChatMessagesRepository } from './chat-messages.repository';
 import { shownId } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
+import type { StoredMessage } from './lookup-sql';
 import { type ChatPrincipal, requireParticipant, requireUser } from './viewer';
 import { ViewerLookupsRepository } from './viewer-lookups.repository';
-import { ChatMessagesRepository } from './chat-messages.repository';
-import type { StoredMessage } from './lookup-sql';
 
 @Injectable()
 export class ChatMessagesService {

@@ -10,10 +10,10 @@ import type {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { ParticipantsService } from '../conversations/participants.service';
 import { toChatUser } from './chat-objects';
+import { ChatParticipantsRepository } from './chat-participants.repository';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { requireOwner, requireParticipant } from './viewer';
 import { ViewerLookupsRepository } from './viewer-lookups.repository';
-import { ChatParticipantsRepository } from './chat-participants.repository';
 
 @Injectable()
 export class ChatParticipantsService {

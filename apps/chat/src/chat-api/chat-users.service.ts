@@ -18,8 +18,8 @@ import { UsersRepository } from '../users/users.repository';
 import { UsersService } from '../users/users.service';
 import { asInstallation, type ChatInstallation, ChatInstallationsCache } from './chat-installations.cache';
 import { idTaken, tagsOf, toChatUser } from './chat-objects';
-import { UserKeysService } from './user-keys.service';
 import { ChatPrincipalsService } from './chat-principals.service';
+import { UserKeysService } from './user-keys.service';
 import { requireUser } from './viewer';
 import { ViewerLookupsRepository } from './viewer-lookups.repository';
 

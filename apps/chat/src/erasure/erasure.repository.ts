@@ -142,18 +142,18 @@ export class ErasureRepository {
     values: unknown[],
   ): AsyncGenerator<number> {
     for (let after: unknown[] | undefined, isFirst = true; isFirst || after; isFirst = false) {
-      const [last] = await this.database.query<{ key: unknown[]; count: number }>(
+      const [last] = await this.database.query<{ sort_key: unknown[]; count: number }>(
         `WITH taken AS (${renewLease}),
            batch AS MATERIALIZED (
-             SELECT ctid AS row_id, json_build_array(${order}) AS key, row_number() OVER (ORDER BY ${order}) AS nth
+             SELECT ctid AS row_id, json_build_array(${order}) AS sort_key, row_number() OVER (ORDER BY ${order}) AS nth
              FROM ${table} WHERE bot_id = $1 AND ${where} AND ${after ? isAfterKey(order, after, values.length) : from}
              ORDER BY ${order} LIMIT $2),
            gone AS (
              DELETE FROM ${table} WHERE bot_id = $1 AND ctid = ANY (ARRAY(SELECT row_id FROM batch)) RETURNING 1)
-         SELECT key, (SELECT count(*)::int FROM gone) AS count FROM batch ORDER BY nth DESC LIMIT 1`,
+         SELECT sort_key, (SELECT count(*)::int FROM gone) AS count FROM batch ORDER BY nth DESC LIMIT 1`,
         [...values, ...(after ?? [])],
       );
-      after = last?.key;
+      after = last?.sort_key;
       if (last) yield last.count;
     }
   }

@@ -34,7 +34,7 @@ export class MessageContentService {
     if (problem) throw new ApiError('InvalidPayload', problem);
   }
 
-  /** Like `check`, but skips a message of an unknown type: it was stored before there was validation. */
+  /** Like `validate`, but skips a message of an unknown type: it was stored before there was validation. */
   async validateUpdate(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
     if (chatPayloadTypes.includes(content.type)) await this.validate(scope, conversationId, content, sql);
   }

@@ -221,7 +221,7 @@ export class NewMessagesRepository {
     return this.executeWithRetry(tx, insertStatement, botId, messages);
   }
 
-  /** Like `insert`, with given creation times and without signals and events. */
+  /** Like `insertInTransaction`, with given creation times and without signals and events. */
   importInTransaction(
     tx: Transaction,
     botId: string,

@@ -60,7 +60,7 @@ function leadingColumnOf({ kind, conversationId }: TaggedRowsQuery): [column: st
   return conversationId === undefined ? ['kind', kind] : ['conversation_id', conversationId];
 }
 
-/** Counts the rows of each tag up to `few`; ORDER BY makes Postgres use the index. Indexes as in `taggedRows`. */
+/** Counts the rows of each tag up to `maxSortedRows`; ORDER BY makes Postgres use the index. Indexes as in `taggedRows`. */
 async function rarestOf(sql: Sql, botId: string, query: TaggedRowsQuery, tags: Texts, isAnyCount: boolean) {
   const [[name, value], ...others] = Object.entries(tags) as [[string, string], ...[string, string][]];
   if (others.length === 0 && isAnyCount) return { name, value, count: 0 };

@@ -128,7 +128,7 @@ export class UsersRepository {
     return row!;
   }
 
-  /** Requires the lock of `lockToDelete`. Also deletes the participants and states of the user; messages remain. */
+  /** Requires the lock of `lockUserToDelete`. Also deletes the participants and states of the user; messages remain. */
   async deleteUser(tx: Sql, { bot_id, id }: UserEntity): Promise<void> {
     await tx.query(
       `WITH participants AS (DELETE FROM participant WHERE bot_id = $1 AND user_id = $2),
