@@ -3,7 +3,15 @@ import type { Operation } from '@parley/contracts/operation';
 import { waitFor } from '@parley/testing/wait-for';
 import { brokenPromises } from '../support/answers';
 import { type Damage, damagesOf, longestText } from './inputs';
-import { ask, disagreements, type Request, requestOf, routedOperations, senderOf, type WildRequest } from '../support/requests';
+import {
+  ask,
+  disagreements,
+  type Request,
+  requestOf,
+  routedOperations,
+  senderOf,
+  type WildRequest,
+} from '../support/requests';
 import { type Home, Tenant } from '../support/tenant';
 
 /** Inputs that are not generated, with reasons. */

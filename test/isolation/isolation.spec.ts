@@ -3,7 +3,15 @@ import type { Operation } from '@parley/contracts/operation';
 import type { TestResponse, PublicApi } from '@parley/testing/public-api';
 import { brokenPromises } from '../support/answers';
 import { publicThings } from '../support/public-things';
-import { ask, disagreements, type Request, requestOf, routedOperations, type Sender, senderOf } from '../support/requests';
+import {
+  ask,
+  disagreements,
+  type Request,
+  requestOf,
+  routedOperations,
+  type Sender,
+  senderOf,
+} from '../support/requests';
 import { storedRows } from './stored-rows';
 import { newName, Tenant } from '../support/tenant';
 import { startAllServices } from '../support/all-services';

@@ -125,7 +125,12 @@ export class Idempotency {
 }
 
 /** True for the first request with this key. An advisory lock keeps the key until the transaction ends. */
-async function claimKey(tx: Transaction, rowKey: RowKey, { bot }: IdempotencyScope, bodyHash: Buffer): Promise<boolean> {
+async function claimKey(
+  tx: Transaction,
+  rowKey: RowKey,
+  { bot }: IdempotencyScope,
+  bodyHash: Buffer,
+): Promise<boolean> {
   const [found] = await tx.query<{ isFree: boolean; isFirst: boolean }>(
     `WITH lock AS MATERIALIZED (
        SELECT pg_try_advisory_xact_lock(hashtextextended(
@@ -169,7 +174,12 @@ function hashOf(input: object): Buffer {
 }
 
 /** A request without effect frees its key. */
-async function storeAnswer(tx: Transaction, rowKey: RowKey, answer: object | undefined, isFinal: boolean): Promise<void> {
+async function storeAnswer(
+  tx: Transaction,
+  rowKey: RowKey,
+  answer: object | undefined,
+  isFinal: boolean,
+): Promise<void> {
   if (!answer) {
     await tx.query(`DELETE FROM idempotency_key WHERE ${whereKey}`, rowKey);
     return;
