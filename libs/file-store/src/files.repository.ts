@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import type { AccessPolicy, ListFiles, UpdateFile } from '@parley/contracts/files';
+import { columnsOf } from '@parley/persistence/columns';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { mergedJson } from '@parley/persistence/tags';
 import { type KeyColumn, Keyset, pageSize } from '@parley/persistence/keyset';
 import type { TagQuery } from '@parley/contracts/query-fields';
-import type { FileEntity, FileRef, FileWithJob } from './file.entity';
+import { FileEntity, type FileRef, type FileWithJob } from './file.entity';
 import { eachOf, fewReadable, fewTagged } from './few-files';
 import { type FileScope, notExpired, owned, readable } from './file-scope';
 
@@ -36,7 +37,8 @@ export interface FileDeclaration {
 
 type FileChange = Omit<UpdateFile, 'id' | 'expiresAt'> & { expiresAt?: Date | null };
 
-const withJob = `file.*, CASE WHEN file.status = 'indexing_pending' THEN (
+const columns = columnsOf(FileEntity, 'file');
+const withJob = `${columns}, CASE WHEN file.status = 'indexing_pending' THEN (
   SELECT to_jsonb(job) FROM (SELECT stage, part, attempts, last_error FROM indexing_job
     WHERE file_id = file.id AND content_version = file.content_version) job) END AS job`;
 
@@ -99,7 +101,7 @@ export class FilesRepository {
            failed_status_reason = NULL, blob_version = NULL, content_version = NULL, active_version = NULL,
            are_passages_set = false, is_active_current = false, updated_at = now()
          WHERE (${owned(scope, values)} AND $21) OR file.expires_at <= now()
-         RETURNING *),
+         RETURNING ${columns}),
        home AS (
          INSERT INTO bot_home (bot_id, workspace_id)
          SELECT $1, $18 FROM declared WHERE NOT EXISTS (SELECT FROM bot_home WHERE bot_id = $1)

@@ -1,4 +1,4 @@
-import { Column, type ColumnOptions, PrimaryColumn } from 'typeorm';
+import { Column, type ColumnOptions, getMetadataArgsStorage, PrimaryColumn } from 'typeorm';
 
 type Options = Pick<ColumnOptions, 'nullable' | 'unique' | 'default'>;
 
@@ -15,4 +15,13 @@ export function PrimaryIdColumn(): PropertyDecorator {
 /** Time of a row in milliseconds, `timestamptz(3) NOT NULL DEFAULT now()`. */
 export function TimestampColumn(): PropertyDecorator {
   return Column({ type: 'timestamptz', precision: 3, default: () => 'now()' });
+}
+
+/**
+ * Columns of an entity for the select list of a prepared statement. With `*`, Postgres would refuse the statement on open
+ * connections as soon as a migration of the next version adds a column.
+ */
+export function columnsOf(entity: new () => object, alias: string): string {
+  const columns = getMetadataArgsStorage().filterColumns(entity);
+  return columns.map(({ propertyName, options }) => `${alias}.${options.name ?? propertyName}`).join(', ');
 }

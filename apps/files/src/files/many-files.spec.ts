@@ -73,6 +73,17 @@ const rowsFor = async (ask: () => Promise<unknown>) => rowsOf(test.database, awa
 const numbersOf = ({ rows }: { rows: { id: string }[] }) => rows.map(({ id }) => Number(id.slice(-6)));
 const from = (first: number, count: number) => Array.from({ length: count }, (_, index) => first - index);
 
+it('prepared statements survive a column that a migration of the next version adds', async () => {
+  const find = () => Promise.all(Array.from({ length: 8 }, () => files.findReadable(all, idOf(7))));
+  const before = await find();
+
+  await test.database.query('ALTER TABLE file ADD COLUMN added text');
+  const after = await find();
+  await test.database.query('ALTER TABLE file DROP COLUMN added');
+
+  expect(after).toEqual(before);
+});
+
 describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
   beforeAll(async () => {
     if (when === 'with statistics') await test.database.query('ANALYZE');
