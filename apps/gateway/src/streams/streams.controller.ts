@@ -84,8 +84,8 @@ export class StreamsController implements OnModuleInit {
   /** Keeps no reference to the request while the stream is open. */
   private async sendEvents(request: TracedRequest, reply: FastifyReply): Promise<void> {
     const { raw } = reply;
-    const opening = readStreamRequest(request.raw, request.id, request.traceparent!);
-    const isOpen = await this.listen(opening, request.ip, reply, () => {
+    const streamRequest = readStreamRequest(request.raw, request.id, request.traceparent!);
+    const isOpen = await this.listen(streamRequest, request.ip, reply, () => {
       if (raw.destroyed) return undefined;
       reply.hijack();
       raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...eventStream });
@@ -119,9 +119,9 @@ export class StreamsController implements OnModuleInit {
     const response = { header: (name: string, value: string) => (headers[name] = value) };
     socket.on('error', ignore);
     try {
-      const opening = readStreamRequest(request, id, traceparentOf(request.headers));
+      const streamRequest = readStreamRequest(request, id, traceparentOf(request.headers));
       const connect = () => this.shakeHands(request, socket, head);
-      const isOpen = await this.listen(opening, this.proxies.senderOf(request), response, connect);
+      const isOpen = await this.listen(streamRequest, this.proxies.senderOf(request), response, connect);
       if (isOpen) this.platform.metrics.observeRequest(`GET ${listenRoute}`, 101, performance.now() - started);
     } catch (error) {
       const { code } = this.refuse(socket, error, id, headers);

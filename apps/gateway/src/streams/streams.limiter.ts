@@ -35,7 +35,7 @@ export class StreamsLimiter {
    * returned function `leave` is called. Throws RateLimited at a limit. Fair share: one user cannot use all streams of a
    * bot, nor one bot all streams of the gateway.
    */
-  async enter(authorize: () => Promise<Listener>): Promise<{ listener: Listener; leave: () => void }> {
+  async enter<T>(authorize: () => Promise<Listener>, open: (listener: Listener, leave: () => void) => T): Promise<T> {
     if (this.openCount + this.authorizing >= this.config.listenMaxStreams) {
       this.platform.metrics.countShed('streams', 'under way');
       throw retryLater('This gateway has reached its limit of open streams.');
@@ -47,7 +47,13 @@ export class StreamsLimiter {
     } finally {
       this.authorizing -= 1;
     }
-    return { listener, leave: this.countStream(listener) };
+    const leave = this.countStream(listener);
+    try {
+      return open(listener, leave);
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
   private countStream({ botId, userId }: Listener): () => void {

@@ -89,8 +89,10 @@ export class StreamsService implements OnModuleInit, OnModuleDestroy {
     const { caller, target, after } = request;
     try {
       if (this.isStopping) throw ended('stopping');
-      const { listener, leave } = await this.limiter.enter(() => this.client.call(signals.open, caller, target));
-      const { stream, subscription } = this.join(listener, request, leave);
+      const { listener, stream, subscription } = await this.limiter.enter(
+        () => this.client.call(signals.open, caller, target),
+        (authorized, leave) => this.join(authorized, request, leave),
+      );
       try {
         await withDeadline(signals.catchUp.subject, subscription.live, liveTimeoutMs);
         let missed = await this.client.call(signals.catchUp, caller, { ...listener, after });
@@ -137,7 +139,7 @@ export class StreamsService implements OnModuleInit, OnModuleDestroy {
     listener: Listener,
     request: StreamRequest,
     leave: () => void,
-  ): { stream: Stream; subscription: ConversationSubscription } {
+  ): { listener: Listener; stream: Stream; subscription: ConversationSubscription } {
     const { requestId } = request.caller;
     const { botId, conversationId, userId } = listener;
     const subscription = this.subscriptions.get(conversationId) ?? this.subscribe({ botId, conversationId });
@@ -152,7 +154,7 @@ export class StreamsService implements OnModuleInit, OnModuleDestroy {
     });
     part.add(stream);
     subscription.streams.add(stream);
-    return { stream, subscription };
+    return { listener, stream, subscription };
   }
 
   private subscribe(conversation: Omit<Listener, 'userId'>): ConversationSubscription {
