@@ -4,7 +4,7 @@ import { tables } from '@parley/contracts/tables/tables';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
 import { localIndexEntities } from '@parley/passages/local-index.entity';
-import { PassagesModule } from '@parley/passages/passages.module';
+import { PassageIndexModule } from '@parley/passages/passage-index.module';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { ConfigModule } from '@parley/service/config.module';
@@ -63,7 +63,7 @@ export class TablesModule {
           platform,
         ),
         ConfigModule.register(TablesConfig, config),
-        PassagesModule.register(config),
+        PassageIndexModule.register(config),
         TableDefinitionsModule,
         ComputedColumnsModule,
         SearchModule,

@@ -39,7 +39,7 @@ it('reads every block of a document made by LibreOffice, in order and with its p
     [
       1,
       'paragraph',
-      'The lighthouse stands on a rock of granite two miles west of the quay. This handbook tells its keepers what to do on a calm day, on a foggy night and when the supply boat is late. It replaces the loose notes that earlier keepers pinned to the kitchen api.',
+      'The lighthouse stands on a rock of granite two miles west of the quay. This handbook tells its keepers what to do on a calm day, on a foggy night and when the supply boat is late. It replaces the loose notes that earlier keepers pinned to the kitchen door.',
     ],
     [
       1,

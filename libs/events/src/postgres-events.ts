@@ -1,11 +1,11 @@
 import { PollingWorker } from '@parley/background/polling-worker';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
 import {
   ackWaitMs,
   type WorkingConsumer,
   type EventMessage,
   type EventStream,
   heartbeatMs,
-  redeliveryDelayMs,
   type StreamPosition,
 } from '@parley/transport/event-stream';
 import type { Logger } from '@parley/logging/logger';
@@ -103,7 +103,7 @@ export class PostgresEvents implements EventStream {
       if (signal.aborted) return this.deliveries.releaseLease(name, event.id);
       const reason = error instanceof Error ? error.message : String(error);
       if (attempts < maxDeliveries) {
-        return this.deliveries.postpone(name, event.id, redeliveryDelayMs(attempts), reason);
+        return this.deliveries.postpone(name, event.id, retryBackoffMs(attempts), reason);
       }
       return this.deadLetter(consumer, delivery, reason);
     }

@@ -4,7 +4,7 @@ import type { BlobStore } from '@parley/blobs/blob-store';
 import { eventEntities } from '@parley/events/event-entities';
 import type { Embedder } from '@parley/passages/embedder';
 import { localIndexEntities } from '@parley/passages/local-index.entity';
-import { PassagesModule } from '@parley/passages/passages.module';
+import { PassageIndexModule } from '@parley/passages/passage-index.module';
 import { embedder } from '@parley/passages/tokens';
 import { Database } from '@parley/persistence/database';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
@@ -82,7 +82,7 @@ export class FileStoreModule {
       module: FileStoreModule,
       global: true,
       imports: [
-        PassagesModule.register(config, listKnownModels),
+        PassageIndexModule.register(config, listKnownModels),
         TypeOrmModule.forFeature([IndexModelEntity, PassageEntity, UploadEntity]),
       ],
       providers: [
@@ -101,7 +101,7 @@ export class FileStoreModule {
         CloseBlobs,
         CloseNextModel,
       ],
-      exports: [...repositories, blobStore, nextModel, PassagesModule],
+      exports: [...repositories, blobStore, nextModel, PassageIndexModule],
     };
   }
 }

@@ -4,7 +4,7 @@ const maxRetryAfterMs = 60_000;
 
 export class ResponseTooLarge extends Error {}
 
-/** Reads the body as a stream, so that an endless one ends with AnswerTooLong. */
+/** Reads the body as a stream, so that an endless one ends with ResponseTooLarge. */
 export async function readBounded(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

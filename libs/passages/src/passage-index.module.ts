@@ -22,10 +22,10 @@ import { embedder, passageIndex } from './tokens';
  * migration must create `localIndexTables1795392000000`.
  */
 @Module({})
-export class PassagesModule {
+export class PassageIndexModule {
   static register(config: PassagesConfig, knownModels?: (sql: Sql) => Promise<KnownModel[]>): DynamicModule {
     return {
-      module: PassagesModule,
+      module: PassageIndexModule,
       global: true,
       providers: [
         { provide: embedder, useFactory: () => openEmbedder(config) },

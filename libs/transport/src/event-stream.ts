@@ -56,12 +56,6 @@ export interface EventStream {
 
 /** Retention of events in the stream and of published outbox rows, in hours: the outbox refills a lost stream. */
 export const retentionHours = 72;
-
-/** Redelivery backoff: 1 s, 2 s, 4 s … up to a minute. */
-export function redeliveryDelayMs(attempt: number): number {
-  return Math.min(1000 * 2 ** (attempt - 1), 60_000);
-}
-
 /** Ack wait: how long an event stays leased to a process without a heartbeat. */
 export const ackWaitMs = 15_000;
 export const heartbeatMs = 5_000;

@@ -1,7 +1,8 @@
 import { connect } from 'nats';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
-import { type Delivery, type EventMessage, redeliveryDelayMs, type WorkingConsumer } from './event-stream';
+import type { Delivery, EventMessage, WorkingConsumer } from './event-stream';
 import { JetStreamEvents } from './jetstream-events';
 import { NatsLink } from './nats-connection';
 import { outcomeOf, silent } from './test/probe';
@@ -184,7 +185,7 @@ suite('Events over JetStream', () => {
     await waitFor(() => flaky.deliveries.length === 5);
     expect(flaky.ids().slice(0, 2)).toEqual([`${subject}-1`, `${subject}-2`]);
     expect(flaky.ids().sort()).toEqual([1, 1, 2, 3, 4].map((number) => `${subject}-${number}`));
-    const delayNs = redeliveryDelayMs(1) * 1_000_000;
+    const delayNs = retryBackoffMs(1) * 1_000_000;
     expect(acks.filter((ack) => ack.startsWith('-NAK'))).toEqual([`-NAK ${JSON.stringify({ delay: delayNs })}`]);
     expect(flaky.deadLetters).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsMsg, type JetStreamClient, type JetStreamManager, headers, type MsgHdrs } from 'nats';
 import { PollingWorker } from '@parley/background/polling-worker';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
 import type { Logger } from '@parley/logging/logger';
 import {
   ackWaitMs,
@@ -10,7 +11,6 @@ import {
   type EventStream,
   heartbeatMs,
   messageIdOf,
-  redeliveryDelayMs,
   type StreamPosition,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
@@ -162,7 +162,7 @@ export class JetStreamEvents implements EventStream {
       await consumer.handle({ event, attempt, signal });
     } catch (error) {
       if (signal.aborted) return message.nak();
-      if (attempt < consumer.maxDeliveries) return message.nak(redeliveryDelayMs(attempt));
+      if (attempt < consumer.maxDeliveries) return message.nak(retryBackoffMs(attempt));
       return deadLetter(consumer, message, event, attempt, error instanceof Error ? error.message : String(error));
     }
     // Outside the try: a lost acknowledgement must not give finished work back.

@@ -23,7 +23,7 @@ const maxTags = 1000;
 
 /** Writes a bot with its definition, code, recurring events and installations in one transaction. */
 @Injectable()
-export class BotDeploymentService {
+export class BotWritesService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
@@ -50,7 +50,8 @@ export class BotDeploymentService {
         definition: changeDefinition(emptyDefinition, input),
       });
       if (input.code !== undefined) await this.versions.deployCode(tx, created.id, input.code);
-      if (Object.keys(created.definition.recurringEvents).length > 0) await this.recurringEvents.reserve(tx, created);
+      if (Object.keys(created.definition.recurringEvents).length > 0)
+        await this.recurringEvents.reserveAndAnnounce(tx, created);
       await this.audit.insertChange(tx, caller, {
         workspaceId,
         action: 'CREATE_BOT',
@@ -88,7 +89,7 @@ export class BotDeploymentService {
         if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
         if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
         const updated = await this.bots.updateLocked(tx, input, changed);
-        if (input.recurringEvents) await this.recurringEvents.reserve(tx, updated);
+        if (input.recurringEvents) await this.recurringEvents.reserveAndAnnounce(tx, updated);
         await this.audit.insertChange(tx, caller, {
           workspaceId: caller.workspace.id,
           action: 'UPDATE_BOT',

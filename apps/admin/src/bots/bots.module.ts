@@ -8,7 +8,7 @@ import { BotAllowlistController } from './bot-allowlist.controller';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
 import { BotAllowlistService } from './bot-allowlist.service';
 import { BotDeletionService } from './bot-deletion.service';
-import { BotDeploymentService } from './bot-deployment.service';
+import { BotWritesService } from './bot-writes.service';
 import { BotTransferService } from './bot-transfer.service';
 import { BotVersionsController } from './bot-versions.controller';
 import { BotVersionsRepository } from './bot-versions.repository';
@@ -23,7 +23,7 @@ import { RecurringEventsService } from './recurring-events.service';
   controllers: [BotsController, BotAllowlistController, BotVersionsController],
   providers: [
     BotsService,
-    BotDeploymentService,
+    BotWritesService,
     BotDeletionService,
     BotTransferService,
     RecurringEventsService,

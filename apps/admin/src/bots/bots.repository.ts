@@ -128,7 +128,7 @@ export class BotsRepository {
     return row!.revision;
   }
 
-  /** Resets the allowlist to its default: open to all users of the workspace. */
+  /** Also resets the allowlist to its default: open to all users of the workspace. The caller holds the locks of both workspaces. */
   async moveToWorkspace(tx: Sql, id: string, workspaceId: string): Promise<void> {
     await tx.manager.delete(BotAllowedMemberEntity, { bot_id: id });
     await tx.manager.update(BotEntity, { id }, { allowlist: 'ALL_WORKSPACE_USERS' });

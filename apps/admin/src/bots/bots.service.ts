@@ -21,7 +21,7 @@ import { AuditRepository } from '../audit/audit.repository';
 import { viewerOf } from '../bot-visibility/viewer';
 import { InstallationViewsService } from '../installations/installation-views.service';
 import { withPlugins } from '../installations/merged-definition';
-import { BotDeploymentService } from './bot-deployment.service';
+import { BotWritesService } from './bot-writes.service';
 import { type BotRow, toBot, toBotEntry } from './bot.entity';
 import { BotsRepository } from './bots.repository';
 
@@ -32,7 +32,7 @@ export class BotsService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
-    private readonly deployment: BotDeploymentService,
+    private readonly deployment: BotWritesService,
     private readonly installationViews: InstallationViewsService,
     private readonly audit: AuditRepository,
     private readonly box: SecretBox,

@@ -27,7 +27,7 @@ export class RecurringEventsService {
    * Reserves storage for the bot's recurring events and announces them as changed. Needs the workspace lock. Throws
    * QuotaExceeded when their payloads exceed the storage quota.
    */
-  async reserve(tx: Transaction, { id: botId, workspace_id, definition }: BotRow): Promise<void> {
+  async reserveAndAnnounce(tx: Transaction, { id: botId, workspace_id, definition }: BotRow): Promise<void> {
     const bytes = recurringBytes(definition.recurringEvents, this.config);
     await this.quotas.reserveForRecurringEvents(tx, { botId, workspaceId: workspace_id, bytes });
     const revision = await this.bots.incrementRecurringEventsRevision(tx, botId);

@@ -7,7 +7,7 @@ import { CoalescingCache } from './coalescing-cache';
 
 const maxBots = 1_000;
 
-/** Cache of bot definitions: recurring events and installations, owned by admin. */
+/** Cache of bot definitions (states, recurring events and installations), which admin owns. */
 @Injectable()
 export class BotDefinitionsCache {
   private readonly definitions: CoalescingCache<ResolvedBotDefinition>;

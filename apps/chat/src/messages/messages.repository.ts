@@ -42,7 +42,7 @@ const withTag = `bot_id = $1 AND tag.conversation_id = lookup.conversation_id
   AND tag_key(tag.name) = tag_key(own.name) AND tag_key(tag.value) = tag_key(own.value)`;
 
 /**
- * `$3` is a list of WantedMessage. Among several tags it walks the rarest one in the conversation, as in `taggedRows`, and
+ * `$3` is a list of MessageTagFilter. Among several tags it walks the rarest one in the conversation, as in `taggedRows`, and
  * checks the others by primary key. Indexes tag_of_conversation and scheduled_message_of_conversation, then the primary
  * keys.
  */

@@ -268,11 +268,11 @@ export class NewMessagesRepository {
    */
   private async executeWithRetry(tx: Transaction, statement: Statement, botId: string, messages: Draft[]) {
     const written = await this.execute(tx, statement, botId, messages);
-    const missing = messages.flatMap((_, ordinal) => (written[ordinal] ? [] : [ordinal]));
+    const missing = messages.flatMap((_, index) => (written[index] ? [] : [index]));
     if (missing.length === 0) return written;
-    const again = missing.map((ordinal) => messages[ordinal]!);
+    const again = missing.map((index) => messages[index]!);
     const late = await this.execute(tx, statement, botId, again);
-    missing.forEach((ordinal, index) => (written[ordinal] = late[index]));
+    missing.forEach((index, position) => (written[index] = late[position]));
     return written;
   }
 

@@ -101,7 +101,7 @@ export class IndexerService {
   /** Answers of models vary: an earlier attempt may have written more passages than this one will. */
   private async deleteEarlierAttempt(version: ContentVersion, file: FileEntity): Promise<void> {
     if (!(await this.passages.deleteVersion(version))) return;
-    await this.points.removeOtherVersions(version, file.active_version);
+    await this.points.removeVersionsExcept(version, file.active_version);
   }
 
   private async *stored(version: ContentVersion): AsyncGenerator<Batch> {

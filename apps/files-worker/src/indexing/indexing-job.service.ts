@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { redeliveryDelayMs } from '@parley/transport/event-stream';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
@@ -114,7 +114,7 @@ export class IndexingJobService implements OnModuleInit {
       throw error;
     }
     // The sweeper announces the job when it is due.
-    const pauseMs = isOurs ? oursPauseMs : redeliveryDelayMs(job.attempts);
+    const pauseMs = isOurs ? oursPauseMs : retryBackoffMs(job.attempts);
     await this.jobs.releaseForRetry(version, job.lease, reason, isOurs ? 'pause' : 'attempt', pauseMs);
   }
 

@@ -77,7 +77,7 @@ export class PointsService {
     }
   }
 
-  async removeOtherVersions({ botId, fileId }: ContentVersion, keptVersion: string | null): Promise<void> {
+  async removeVersionsExcept({ botId, fileId }: ContentVersion, keptVersion: string | null): Promise<void> {
     await this.index.removeFile(botId, fileId, keptVersion);
   }
 

@@ -13,7 +13,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
 import { FileCleanupService } from './file-cleanup.service';
-import { logFailure } from './log-failure';
+import { retryLater } from './retry-later';
 
 const batchSize = 100;
 
@@ -53,7 +53,7 @@ export class CleanupWorker implements OnApplicationBootstrap, OnModuleDestroy, B
         await this.cleanupQueue.requeueFiles(due.slice(index));
         break;
       }
-      await logFailure(this.platform.logger, file.fileId, () => this.cleanup.cleanUp(file));
+      await retryLater(this.platform.logger, file.fileId, () => this.cleanup.cleanUp(file));
     }
     return due.length === batchSize;
   }

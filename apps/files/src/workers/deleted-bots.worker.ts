@@ -11,7 +11,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
 import { ErasureService } from '../erasure/erasure.service';
-import { logFailure } from './log-failure';
+import { retryLater } from './retry-later';
 
 /** Resumes the erasure of deleted bots that a crash or a backup interrupted. */
 @Injectable()
@@ -43,7 +43,7 @@ export class DeletedBotsWorker implements OnApplicationBootstrap, OnModuleDestro
   private async erase(): Promise<boolean> {
     for (const botId of await this.bots.listUnerased()) {
       if (this.isStopping) break;
-      await logFailure(this.platform.logger, botId, () => this.erasure.erase(botId));
+      await retryLater(this.platform.logger, botId, () => this.erasure.erase(botId));
     }
     return false;
   }

@@ -14,7 +14,7 @@ import { Database } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
-import { logFailure } from './log-failure';
+import { retryLater } from './retry-later';
 
 const batchSize = 100;
 
@@ -58,7 +58,7 @@ export class ExpiredFilesWorker implements OnApplicationBootstrap, OnModuleDestr
     let isMore = bots.length === batchSize;
     for (const botId of bots) {
       if (this.isStopping) break;
-      await logFailure(this.platform.logger, botId, async () => {
+      await retryLater(this.platform.logger, botId, async () => {
         isMore = (await this.sweepOverdue(botId)) || isMore;
       });
     }

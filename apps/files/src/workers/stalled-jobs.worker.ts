@@ -8,7 +8,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
 
-/** Announces stalled indexing jobs again. Idempotent, and safe to run in several processes at once. */
+/** Announces stalled indexing jobs again, and deletes old turns of bots. Idempotent, and safe to run in several processes at once. */
 @Injectable()
 export class StalledJobsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loop: PollingWorker;

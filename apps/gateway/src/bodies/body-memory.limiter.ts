@@ -24,12 +24,12 @@ export interface BodyLease {
 
 /**
  * Memory limit for request bodies, counted as bytes arrive. A tenant may hold as many bytes as are free: half of the
- * limit when it is alone, a third beside a tenant that holds as much, and so on. Unauthenticated
- * senders share 5 % of it. When that is full, their oldest incomplete body is cut off: an honest sender needs a moment
- * only.
+ * limit when it is alone, a third beside a tenant that holds as much, and so on. Unauthenticated senders share 5 % of it.
+ * When that is full, their oldest incomplete body is cut off: an honest sender needs a moment only.
  *
  * Incomplete bodies are limited too, however few bytes they have, because each occupies a request slot: those of all
- * unauthenticated senders, and those of all tenants with the same share for each. Beyond that, the oldest of the sender is cut off.
+ * unauthenticated senders, and those of all tenants with the same share for each. Beyond that, the oldest of the sender
+ * is cut off.
  */
 export class BodyMemoryLimiter {
   private bytes = 0;

@@ -41,7 +41,7 @@ export class ErasureRepository {
     return rows.length;
   }
 
-  /** Claims due table numbers for a minute: they become due again unless `forget` removes them. */
+  /** Claims due table numbers for a minute: they become due again unless `deleteEmptied` removes them. */
   async takeDroppedNumbers(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ number: string }>(
       `UPDATE dropped_rows SET due_at = now() + interval '1 minute'

@@ -27,7 +27,7 @@ export async function checkChanges(
 }
 
 export function withId(changes: Change[], problems: RowProblems): Change[] {
-  return changes.filter(({ id, position: position }) => {
+  return changes.filter(({ id, position }) => {
     if (id === undefined) problems.refuse(position, 'id is needed to find the row');
     return id !== undefined;
   });
@@ -36,7 +36,7 @@ export function withId(changes: Change[], problems: RowProblems): Change[] {
 /** Refuses invalid and repeated ids; changes without an id pass. */
 export function eachIdOnce(changes: Change[], problems: RowProblems): Change[] {
   const seen = new Set<number>();
-  return changes.filter(({ id, position: position }) => {
+  return changes.filter(({ id, position }) => {
     if (id === undefined) return true;
     const isId = Number.isInteger(id) && id > 0 && id <= maxRowId;
     const isFirst = isId && !seen.has(id);
@@ -53,7 +53,7 @@ export function eachIdOnce(changes: Change[], problems: RowProblems): Change[] {
  */
 export function firstOfEach(changes: Change[], { name, key }: TableColumn, problems: RowProblems): Change[] {
   const seen = new Set<string>();
-  return changes.filter(({ id, position: position, data }) => {
+  return changes.filter(({ id, position, data }) => {
     const value = data[key] ?? null;
     const identity = identityOf(value);
     const isFirst = value !== null && !seen.has(identity);

@@ -37,7 +37,7 @@ export class InsertQueueService {
     private readonly rows: RowsRepository,
   ) {}
 
-  /** Same contract as `RowsRepository.insert`. */
+  /** Same contract as `RowsRepository.insertRows`. */
   insert(table: CachedTable, rows: Pick<CheckedRow, 'data' | 'sizeBytes'>[]): Promise<Inserted | undefined> {
     const data = rows.map((row) => row.data);
     const sizeBytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);

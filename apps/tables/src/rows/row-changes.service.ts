@@ -136,7 +136,7 @@ export class RowChangesService {
     let sizeBytes = 0;
     const fit: Omit<Written, 'at'>[] = [];
     const slice = new TimeSlice();
-    for (const { position: position, data, stored } of targets) {
+    for (const { position, data, stored } of targets) {
       const state = stored ? changeRow(table, stored, data) : newRow(table, data);
       const missing = stored ? undefined : table.validator.requiredProblem(data);
       const rowBytes = sizeOf(state.data);

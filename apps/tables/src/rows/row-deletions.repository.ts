@@ -59,7 +59,7 @@ export class RowDeletionsRepository {
     return done?.gone;
   }
 
-  /** `delete` with a statement timeout, which is a 503. */
+  /** `deleteRows` with a statement timeout, which is a 503. */
   async deleteRowsWithin(
     tx: Transaction,
     timeoutMs: number,

@@ -31,7 +31,7 @@ export interface ChangedColumns {
 }
 
 /** Applies the update to the table. Throws InvalidPayload. */
-export function updateTable(before: TableRow, input: UpdateTable): ChangedColumns & { table: TableRow } {
+export function applyTableChange(before: TableRow, input: UpdateTable): ChangedColumns & { table: TableRow } {
   const current = { schema: before.schema, nextIndex: before.next_index };
   const change = input.schema ? changeSchema(current, input.schema) : { ...current, staleColumns: [], emptied: [] };
   const table: TableRow = {

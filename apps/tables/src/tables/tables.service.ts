@@ -27,7 +27,7 @@ import { codeIn } from '../schema/computed-settings';
 import { renameColumn } from '../schema/table-schema';
 import { invalid } from '../schema/value-schema';
 import { SchemaChangesService } from './schema-changes.service';
-import { refuseFrozenChange, toNewTable, updateTable } from './table-changes';
+import { refuseFrozenChange, toNewTable, applyTableChange } from './table-changes';
 import { busy, isNameTaken, maxTries, TableWriterService } from './table-writer.service';
 import { TableCache } from './table.cache';
 import { toTable } from './table.entity';
@@ -77,7 +77,7 @@ export class TablesService {
   async update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
     if (input.schema) await this.checkCode(input.schema);
     return this.writer.change(bot.id, input.table, async (tx, before) => {
-      const { table, ...change } = updateTable(before, input);
+      const { table, ...change } = applyTableChange(before, input);
       if (before.frozen && table.frozen) refuseFrozenChange(before, table);
       const row = await this.tables.updateTable(tx, table);
       await this.schemaChanges.settleRows(tx, before, row, change);

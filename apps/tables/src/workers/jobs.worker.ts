@@ -7,6 +7,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { PollingWorker } from '@parley/background/polling-worker';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
 import { removeAbandonedSpoolFiles } from '@parley/blobs/spool-file';
 import { ApiError } from '@parley/contracts/errors';
 import type { Platform } from '@parley/service/platform';
@@ -25,7 +26,6 @@ import { SettleRowsJobService } from '../tables/settle-rows-job.service';
 const jobsAtOnce = 2;
 /** Attempts without progress. */
 const maxAttempts = 10;
-const maxPauseSeconds = 60;
 
 type Works = { [Type in JobTask['type']]: (job: TakenJob<TaskOf<Type>>, lease: JobLease) => Promise<Outcome | void> };
 
@@ -119,7 +119,7 @@ export class JobsWorker implements OnModuleInit, OnApplicationBootstrap, OnModul
 
     logger.warn({ ...about, attempt: job.attempts, err: error }, 'job attempt failed');
     if (job.attempts >= maxAttempts) return this.jobs.failJob(job, outOfAttempts(publicReason(error)));
-    return this.jobs.releaseForRetry(job, Math.min(maxPauseSeconds, 2 ** (job.attempts - 1)));
+    return this.jobs.releaseForRetry(job, retryBackoffMs(job.attempts) / 1_000);
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PollingWorker } from '@parley/background/polling-worker';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
 import type { Logger } from '@parley/logging/logger';
 import type { BatchResult, Lease, Obstructed, TableWorkRepository, WorkTables } from '../queues/table-work.repository';
 import type { WorkKind } from '../schema/dirty-flags';
@@ -12,8 +13,6 @@ export interface TableWorkerOptions {
   intervalMs: number;
   logger: Logger;
 }
-
-const maxPauseMs = 60_000;
 
 /**
  * Worker that processes waiting tables in batches. A lease with heartbeats gives each table to one worker of all
@@ -82,7 +81,7 @@ export class TableWorker {
 
   private async postpone(lease: Lease, { pauseMs, error, hasProgressed }: Obstructed): Promise<void> {
     const attempts = hasProgressed ? 0 : lease.attempts;
-    await this.work.postponeTable(lease, Math.max(pauseMs, pauseAfter(attempts)), error, attempts + 1);
+    await this.work.postponeTable(lease, Math.max(pauseMs, retryBackoffMs(attempts + 1)), error, attempts + 1);
   }
 
   private async runBatch(lease: Lease): Promise<BatchResult> {
@@ -104,9 +103,4 @@ export class TableWorker {
       clearInterval(heartbeat);
     }
   }
-}
-
-/** Exponential backoff: 1 s after the first failure, doubled for each further one. */
-function pauseAfter(attempts: number): number {
-  return Math.min(1_000 * 2 ** attempts, maxPauseMs);
 }
