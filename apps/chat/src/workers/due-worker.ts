@@ -1,37 +1,17 @@
-import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 
 /**
  * Background loop over rows with a due time. It wakes when the next row becomes due; rows of another process are found
  * within one sweep interval.
  */
-export abstract class DueWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-  private isStopping = false;
-
+export abstract class DueWorker extends BackgroundWorker {
   protected constructor(
     name: string,
     { logger }: Platform,
     private readonly sweepIntervalMs: number,
   ) {
-    this.loop = new PollingWorker({ name, intervalMs: sweepIntervalMs, logger }, () => this.round());
-  }
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  protected wake(): void {
-    this.loop.wake();
+    super({ name, intervalMs: sweepIntervalMs, logger });
   }
 
   protected wakeAt(dueAt: Date): void {
@@ -44,7 +24,7 @@ export abstract class DueWorker implements OnApplicationBootstrap, OnModuleDestr
   /** Processes one batch of due rows. True if there may be more. */
   protected abstract processDue(): Promise<boolean>;
 
-  private async round(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     if (this.isStopping) return false;
     // Read before processing: otherwise a row could become due in between unnoticed.
     const nextInMs = await this.msUntilNextDue(this.sweepIntervalMs);

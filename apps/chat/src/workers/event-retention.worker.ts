@@ -1,11 +1,5 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
@@ -21,32 +15,18 @@ const dayMs = 24 * 60 * 60_000;
  * Keeps scheduled events and messages. Safe to run in several processes.
  */
 @Injectable()
-export class EventRetentionWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
+export class EventRetentionWorker extends BackgroundWorker {
   private lastBotId = '';
-  private isStopping = false;
 
   constructor(
     private readonly events: EventRetentionRepository,
     @Inject(platformToken) { logger }: Platform,
     private readonly config: ChatConfig,
   ) {
-    this.loop = new PollingWorker({ name: 'chat.eventRetention', intervalMs, logger }, () => this.round());
+    super({ name: 'chat.eventRetention', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async round(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     const before = new Date(Date.now() - this.config.eventRetentionDays * dayMs);
     const bots = await this.events.listBotsWithEvents(this.lastBotId, before, botsAtOnce);
     for (const { bot_id: botId, has_old: hasOld } of bots) {

@@ -1,5 +1,5 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
@@ -9,25 +9,16 @@ const statesAtOnce = 100;
 
 /** Deletes expired states. Safe to run in several processes. */
 @Injectable()
-export class ExpiredStatesWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
+export class ExpiredStatesWorker extends BackgroundWorker {
   constructor(
-    expired: ExpiredStatesService,
+    private readonly expired: ExpiredStatesService,
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs }: ChatConfig,
   ) {
-    this.loop = new PollingWorker(
-      { name: 'chat.states', intervalMs, logger },
-      async () => (await expired.deleteExpired(statesAtOnce)) === statesAtOnce,
-    );
+    super({ name: 'chat.states', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  beforeApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  protected async round(): Promise<boolean> {
+    return (await this.expired.deleteExpired(statesAtOnce)) === statesAtOnce;
   }
 }

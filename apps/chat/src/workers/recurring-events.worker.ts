@@ -19,7 +19,7 @@ export class RecurringEventsWorker extends DueWorker {
     { sweepIntervalMs }: ChatConfig,
   ) {
     super('chat.recurringEvents', platform, sweepIntervalMs);
-    recurring.onReplaced(() => this.wake());
+    recurring.onReplaced(() => this.loop.wake());
   }
 
   protected msUntilNextDue(withinMs: number): Promise<number | undefined> {

@@ -1,5 +1,5 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { SignalPartitionsRepository } from '../signals/signal-partitions.repository';
@@ -11,21 +11,16 @@ const hoursKept = 2;
 
 /** Retention of signals: drops whole partitions, each of one hour. */
 @Injectable()
-export class SignalPartitionsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
-  constructor(repository: SignalPartitionsRepository, @Inject(platformToken) { logger }: Platform) {
-    this.loop = new PollingWorker({ name: 'chat.signals', intervalMs, logger }, async () => {
-      await repository.rotatePartitions(hoursAhead, hoursKept);
-      return false;
-    });
+export class SignalPartitionsWorker extends BackgroundWorker {
+  constructor(
+    private readonly repository: SignalPartitionsRepository,
+    @Inject(platformToken) { logger }: Platform,
+  ) {
+    super({ name: 'chat.signals', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
+  protected async round(): Promise<boolean> {
+    await this.repository.rotatePartitions(hoursAhead, hoursKept);
+    return false;
   }
 }

@@ -1,5 +1,5 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ChatConfig } from '../config';
@@ -9,25 +9,16 @@ const workflowsAtOnce = 20;
 
 /** Ends workflows whose timeout has passed. Safe to run in several processes. */
 @Injectable()
-export class WorkflowTimeoutsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
+export class WorkflowTimeoutsWorker extends BackgroundWorker {
   constructor(
-    ended: EndedWorkflowsService,
+    private readonly ended: EndedWorkflowsService,
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs }: ChatConfig,
   ) {
-    this.loop = new PollingWorker(
-      { name: 'chat.workflows', intervalMs, logger },
-      async () => (await ended.timeOut(workflowsAtOnce)) === workflowsAtOnce,
-    );
+    super({ name: 'chat.workflows', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  beforeApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  protected async round(): Promise<boolean> {
+    return (await this.ended.timeOut(workflowsAtOnce)) === workflowsAtOnce;
   }
 }

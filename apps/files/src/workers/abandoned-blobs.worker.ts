@@ -1,7 +1,7 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import { blobStore } from '@parley/file-store/tokens';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 
@@ -9,25 +9,15 @@ const intervalMs = 600_000;
 
 /** Removes partial blobs that crashed uploads left in the blob store. */
 @Injectable()
-export class AbandonedBlobsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
+export class AbandonedBlobsWorker extends BackgroundWorker {
   constructor(
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(platformToken) { logger }: Platform,
   ) {
-    this.loop = new PollingWorker({ name: 'files.clearBlobs', intervalMs, logger }, () => this.clear());
+    super({ name: 'files.clearBlobs', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async clear(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     await this.blobs.removeAbandoned();
     return false;
   }

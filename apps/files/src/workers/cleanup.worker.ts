@@ -1,14 +1,8 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
 import { mayRemoveContent } from '@parley/persistence/content-hold';
 import { Database } from '@parley/persistence/database';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
@@ -19,10 +13,7 @@ const batchSize = 100;
 
 /** Processes the cleanup queue, except while a backup copies contents. */
 @Injectable()
-export class CleanupWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-  private isStopping = false;
-
+export class CleanupWorker extends BackgroundWorker {
   constructor(
     private readonly database: Database,
     private readonly cleanupQueue: UntidyFilesRepository,
@@ -30,22 +21,10 @@ export class CleanupWorker implements OnApplicationBootstrap, OnModuleDestroy, B
     @Inject(platformToken) private readonly platform: Platform,
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
-    this.loop = new PollingWorker({ name: 'files.tidy', intervalMs, logger: platform.logger }, () => this.tidy());
+    super({ name: 'files.tidy', intervalMs, logger: platform.logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async tidy(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     if (!(await mayRemoveContent(this.database))) return false;
     const due = await this.cleanupQueue.takeDueFiles(batchSize);
     for (const [index, file] of due.entries()) {

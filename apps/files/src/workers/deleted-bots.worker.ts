@@ -1,12 +1,6 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
 import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
@@ -15,32 +9,17 @@ import { retryLater } from './retry-later';
 
 /** Resumes the erasure of deleted bots that a crash or a backup interrupted. */
 @Injectable()
-export class DeletedBotsWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-  private isStopping = false;
-
+export class DeletedBotsWorker extends BackgroundWorker {
   constructor(
     private readonly bots: DeletedBotsRepository,
     private readonly erasure: ErasureService,
     @Inject(platformToken) private readonly platform: Platform,
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
-    this.loop = new PollingWorker({ name: 'files.erase', intervalMs, logger: platform.logger }, () => this.erase());
+    super({ name: 'files.erase', intervalMs, logger: platform.logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async erase(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     for (const botId of await this.bots.listUnerased()) {
       if (this.isStopping) break;
       await retryLater(this.platform.logger, botId, () => this.erasure.erase(botId));

@@ -1,16 +1,10 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import { Database } from '@parley/persistence/database';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
@@ -20,10 +14,7 @@ const batchSize = 100;
 
 /** Deletes abandoned uploads, superseded jobs and expired files. Idempotent, and safe to run in several processes at once. */
 @Injectable()
-export class ExpiredFilesWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-  private isStopping = false;
-
+export class ExpiredFilesWorker extends BackgroundWorker {
   constructor(
     private readonly database: Database,
     private readonly files: FilesRepository,
@@ -33,22 +24,10 @@ export class ExpiredFilesWorker implements OnApplicationBootstrap, OnModuleDestr
     @Inject(platformToken) private readonly platform: Platform,
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
-    this.loop = new PollingWorker({ name: 'files.sweep', intervalMs, logger: platform.logger }, () => this.sweep());
+    super({ name: 'files.sweep', intervalMs, logger: platform.logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async sweep(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     await this.database.transaction(async (tx) => {
       const abandoned = await this.uploads.deleteAbandonedUploads(tx);
       const superseded = await this.jobs.deleteSuperseded(tx);

@@ -1,6 +1,6 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
 import { indexingStages } from '@parley/contracts/indexing-work';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
@@ -11,8 +11,7 @@ import { IndexingWorkRepository, type IndexingWorkMetrics } from '../indexing-wo
  * process reports the figures of all.
  */
 @Injectable()
-export class IndexingMetricsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
+export class IndexingMetricsWorker extends BackgroundWorker {
   private figures?: IndexingWorkMetrics;
 
   constructor(
@@ -20,7 +19,7 @@ export class IndexingMetricsWorker implements OnApplicationBootstrap, BeforeAppl
     @Inject(platformToken) { logger, metrics }: Platform,
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
-    this.loop = new PollingWorker({ name: 'files.measure', intervalMs, logger }, () => this.measure());
+    super({ name: 'files.measure', intervalMs, logger });
     metrics.gauges('parley_files_indexing_jobs', 'Contents in the indexing queue, by stage.', 'stage', () =>
       Object.fromEntries(indexingStages.map((stage) => [stage, this.countAt(stage)])),
     );
@@ -44,15 +43,7 @@ export class IndexingMetricsWorker implements OnApplicationBootstrap, BeforeAppl
     gauge('parley_files_uploads_under_way', 'Uploads under way.', (figures) => figures.uploads);
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async measure(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     // A failed round clears the figures, so that stale ones are never shown.
     this.figures = await this.work.measureIndexingWork().catch((error: unknown) => {
       this.figures = undefined;

@@ -1,18 +1,16 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
 import { fileUploaded } from '@parley/contracts/files';
 import { Outbox } from '@parley/events/outbox';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { Database } from '@parley/persistence/database';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
 
 /** Announces stalled indexing jobs again, and deletes old turns of bots. Idempotent, and safe to run in several processes at once. */
 @Injectable()
-export class StalledJobsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
+export class StalledJobsWorker extends BackgroundWorker {
   constructor(
     private readonly database: Database,
     private readonly jobs: JobsRepository,
@@ -20,18 +18,10 @@ export class StalledJobsWorker implements OnApplicationBootstrap, BeforeApplicat
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
-    this.loop = new PollingWorker({ name: 'files.announceStalled', intervalMs, logger }, () => this.announce());
+    super({ name: 'files.announceStalled', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async announce(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     await this.database.transaction(async (tx) => {
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
     });

@@ -1,9 +1,9 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
 import { usageChanged } from '@parley/contracts/admin/usage';
 import { Outbox } from '@parley/events/outbox';
 import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
 import { Database } from '@parley/persistence/database';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { FilesConfig } from '../config';
@@ -12,9 +12,7 @@ const batchSize = 100;
 
 /** Reports changed storage usage to admin, which ignores deleted bots. */
 @Injectable()
-export class UsageReportsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
+export class UsageReportsWorker extends BackgroundWorker {
   constructor(
     private readonly database: Database,
     private readonly use: StorageUseRepository,
@@ -22,18 +20,10 @@ export class UsageReportsWorker implements OnApplicationBootstrap, BeforeApplica
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs }: FilesConfig,
   ) {
-    this.loop = new PollingWorker({ name: 'files.tellUse', intervalMs, logger }, () => this.report());
+    super({ name: 'files.tellUse', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async report(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const changed = await this.use.takeChangedUse(tx, batchSize);
       const reports = changed.flatMap(({ botId, workspaceId, at, fileBytes, vectorBytes }) => {

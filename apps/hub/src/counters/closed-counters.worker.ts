@@ -1,5 +1,5 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { CountersRepository } from './counters.repository';
@@ -9,25 +9,15 @@ const intervalMs = 600_000;
 
 /** Deletes closed rows that no pagination needs any more; keeps them one hour longer, to allow for clock skew. */
 @Injectable()
-export class ClosedCountersWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
-
+export class ClosedCountersWorker extends BackgroundWorker {
   constructor(
     private readonly counters: CountersRepository,
     @Inject(platformToken) { logger }: Platform,
   ) {
-    this.loop = new PollingWorker({ name: 'hub.forgetCounters', intervalMs, logger }, () => this.deleteClosed());
+    super({ name: 'hub.forgetCounters', intervalMs, logger });
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async deleteClosed(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     await this.counters.deleteClosedBefore(snapshotHours + 1);
     return false;
   }

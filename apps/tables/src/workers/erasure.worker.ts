@@ -1,11 +1,5 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Injectable } from '@nestjs/common';
+import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { TablesConfig } from '../config';
@@ -17,10 +11,8 @@ const rowsAtOnce = 5_000;
 
 /** Sweeper for dropped rows. Each step is idempotent and safe to run in several processes at once. */
 @Injectable()
-export class ErasureWorker implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly loop: PollingWorker;
+export class ErasureWorker extends BackgroundWorker {
   private readonly leaseMs: number;
-  private isStopping = false;
 
   constructor(
     private readonly erasure: ErasureRepository,
@@ -28,23 +20,11 @@ export class ErasureWorker implements OnApplicationBootstrap, OnModuleDestroy, B
     @Inject(platformToken) { logger }: Platform,
     { sweepIntervalMs: intervalMs, workLeaseMs }: TablesConfig,
   ) {
+    super({ name: 'tables.erase', intervalMs, logger });
     this.leaseMs = workLeaseMs;
-    this.loop = new PollingWorker({ name: 'tables.erase', intervalMs, logger }, () => this.sweep());
   }
 
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.loop.stop();
-  }
-
-  private async sweep(): Promise<boolean> {
+  protected async round(): Promise<boolean> {
     const numbers = await this.erasure.takeDroppedNumbers(numbersAtOnce);
     for (const number of numbers) await this.erase(number);
     return numbers.length === numbersAtOnce;
