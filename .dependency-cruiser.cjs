@@ -56,8 +56,8 @@ module.exports = {
     ),
     forbid(
       'only-repositories-know-typeorm',
-      'SQL belongs in repositories, entities, migrations, libs/persistence and libs/events.',
-      { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(persistence|events|testing)/'] },
+      'SQL belongs in repositories, entities, migrations, libs/persistence, libs/work-queue and libs/events.',
+      { pathNot: ['[.](repository|entity)[.]ts$', '/migrations/', '^libs/(persistence|work-queue|events|testing)/'] },
       { path: npm('typeorm') },
     ),
     forbid(

@@ -1,8 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { chatApp } from '@parley/contracts/apps/chat';
-import { chat } from '@parley/contracts/chat/chat';
+import { chat, chatWorkAdded } from '@parley/contracts/chat/chat';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
+import { workController } from '@parley/work-queue/work.controller';
+import { WorkEntity } from '@parley/work-queue/work.entity';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { ConfigModule } from '@parley/service/config.module';
@@ -21,6 +23,7 @@ import { EventsModule } from './events/events.module';
 import { MessageEntity, ScheduledMessageEntity } from './messages/message.entity';
 import { MessagesModule } from './messages/messages.module';
 import { Chat1795392000000 } from './migrations/1795392000000-chat';
+import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { RecurringEventEntity, RecurringRevisionEntity } from './recurring-events/recurring-event.entity';
 import { RecurringEventsModule } from './recurring-events/recurring-events.module';
 import { SignalEntity } from './signals/signal.entity';
@@ -37,9 +40,10 @@ import { WorkflowsModule } from './workflows/workflows.module';
 
 export const chatDatabase: ServiceSchema = {
   schema: 'chat',
-  migrations: [Chat1795392000000],
+  migrations: [Chat1795392000000, WorkQueue1796000000000],
   entities: [
     ...eventEntities,
+    WorkEntity,
     IdempotencyKeyEntity,
     ConversationClockEntity,
     ConversationEntity,
@@ -67,7 +71,13 @@ export class ChatModule {
       module: ChatModule,
       imports: [
         ServiceModule.register(
-          { name: 'chat', contract: chat, consumers: chatApp.consumes, database: { ...chatDatabase, config } },
+          {
+            name: 'chat',
+            contract: chat,
+            consumers: chatApp.consumes,
+            database: { ...chatDatabase, config },
+            workAdded: chatWorkAdded,
+          },
           platform,
         ),
         ConfigModule.register(ChatConfig, config),
@@ -84,7 +94,7 @@ export class ChatModule {
         ChatApiModule,
         WorkersModule,
       ],
-      controllers: [deadLettersController(chat.deadLetters)],
+      controllers: [deadLettersController(chat.deadLetters), workController(chat.work)],
     };
   }
 }

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { filesWorkerApp } from '@parley/contracts/apps/files';
+import { filesWorkAdded } from '@parley/contracts/files';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
@@ -20,6 +21,7 @@ export class FilesWorkerModule {
             contract: {},
             consumers: filesWorkerApp.consumes,
             database: { ...filesDatabase, config },
+            workAdded: filesWorkAdded,
           },
           platform,
         ),

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { filesApp } from '@parley/contracts/apps/files';
-import { files } from '@parley/contracts/files';
+import { files, filesWorkAdded } from '@parley/contracts/files';
+import { workController } from '@parley/work-queue/work.controller';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
 import { ConfigModule } from '@parley/service/config.module';
@@ -27,7 +28,13 @@ export class FilesModule {
       module: FilesModule,
       imports: [
         ServiceModule.register(
-          { name: 'files', contract: files, consumers: filesApp.consumes, database: { ...filesDatabase, config } },
+          {
+            name: 'files',
+            contract: files,
+            consumers: filesApp.consumes,
+            database: { ...filesDatabase, config },
+            workAdded: filesWorkAdded,
+          },
           platform,
         ),
         ConfigModule.register(FilesConfig, config),
@@ -43,7 +50,7 @@ export class FilesModule {
         StoredFilesModule,
         WorkersModule,
       ],
-      controllers: [deadLettersController(files.deadLetters)],
+      controllers: [deadLettersController(files.deadLetters), workController(files.work)],
     };
   }
 }

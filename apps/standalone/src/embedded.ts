@@ -146,6 +146,7 @@ export class EmbeddedPlatform {
       metrics,
       migrateAtStart: true,
       instance: 'embedded',
+      isOnlyProcess: true,
     });
 
     this.started.push(() => this.closeApps());

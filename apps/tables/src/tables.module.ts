@@ -1,10 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { tablesApp } from '@parley/contracts/apps/tables';
-import { tables } from '@parley/contracts/tables/tables';
+import { tables, tablesWorkAdded } from '@parley/contracts/tables/tables';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
 import { localIndexEntities } from '@parley/passages/local-index.entity';
 import { PassageIndexModule } from '@parley/passages/passage-index.module';
+import { workController } from '@parley/work-queue/work.controller';
+import { WorkEntity } from '@parley/work-queue/work.entity';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { ConfigModule } from '@parley/service/config.module';
@@ -17,6 +19,7 @@ import { DroppedRowsEntity } from './erasure/dropped-rows.entity';
 import { ErasureModule } from './erasure/erasure.module';
 import { ImportsExportsModule } from './imports-exports/imports-exports.module';
 import { Tables1795392000000 } from './migrations/1795392000000-tables';
+import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { QueriesModule } from './queries/queries.module';
 import { JobEntity } from './queues/job.entity';
 import { TableWorkEntity } from './queues/table-work.entity';
@@ -31,9 +34,10 @@ import { WorkersModule } from './workers/workers.module';
 
 export const tablesDatabase: ServiceSchema = {
   schema: 'tables',
-  migrations: [Tables1795392000000],
+  migrations: [Tables1795392000000, WorkQueue1796000000000],
   entities: [
     ...eventEntities,
+    WorkEntity,
     IdempotencyKeyEntity,
     ...localIndexEntities,
     TableEntity,
@@ -59,6 +63,7 @@ export class TablesModule {
             contract: tables,
             consumers: tablesApp.consumes,
             database: { ...tablesDatabase, config },
+            workAdded: tablesWorkAdded,
           },
           platform,
         ),
@@ -73,7 +78,7 @@ export class TablesModule {
         ErasureModule,
         WorkersModule,
       ],
-      controllers: [deadLettersController(tables.deadLetters)],
+      controllers: [deadLettersController(tables.deadLetters), workController(tables.work)],
     };
   }
 }

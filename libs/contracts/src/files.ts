@@ -26,6 +26,7 @@ import { ListFilePassages, maxPassagesBytes, Passages, SetFilePassages } from '.
 import { HeaderText, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './query-fields';
 import { storageCounts } from './storage-counts';
 import { reindex } from './reindex';
+import { workAdded, workOperations } from './work';
 
 export const fileStatuses = [
   'upload_pending',
@@ -350,6 +351,8 @@ export class Leftovers {
   points!: number;
 }
 
+export const filesWorkAdded = workAdded('files');
+
 export const files = {
   upsert: operation({
     subject: 'files.upsert',
@@ -456,4 +459,5 @@ export const files = {
   storage: storageCounts,
   reindex,
   deadLetters: deadLetterOperations('files'),
+  work: workOperations('files'),
 };

@@ -7,6 +7,7 @@ import { localIndexEntities } from '@parley/passages/local-index.entity';
 import { PassageIndexModule } from '@parley/passages/passage-index.module';
 import { embedder } from '@parley/passages/tokens';
 import { Database } from '@parley/persistence/database';
+import { WorkEntity } from '@parley/work-queue/work.entity';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
 import type { Platform } from '@parley/service/platform';
@@ -25,6 +26,7 @@ import { IndexingJobEntity, IndexingTurnEntity } from './indexing-job.entity';
 import { JobsRepository } from './jobs.repository';
 import { KnowledgeBaseEntity } from './knowledge-base.entity';
 import { Files1795392000000 } from './migrations/1795392000000-files';
+import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { ModelCheckService } from './model-check.service';
 import { CloseNextModel, NextModelService } from './next-model.service';
 import { openBlobs } from './open-blobs';
@@ -40,9 +42,10 @@ import { UploadsRepository } from './uploads.repository';
 
 export const filesDatabase: ServiceSchema = {
   schema: 'files',
-  migrations: [Files1795392000000],
+  migrations: [Files1795392000000, WorkQueue1796000000000],
   entities: [
     ...eventEntities,
+    WorkEntity,
     IdempotencyKeyEntity,
     ...localIndexEntities,
     FileEntity,

@@ -52,6 +52,14 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly attempts = new Counter({
+    name: 'parley_work_attempts_total',
+    help: 'Attempts of background work, by queue and end.',
+    labelNames: ['service', 'queue', 'end'],
+    registers: [this.registry],
+  });
+
+  private readonly queueReaders = new Map<string, Map<string, () => Promise<Map<string, number>>>>();
   private readonly readers = new Map<string, Map<string, Reader>>();
   private readonly places = new Map<string, () => number>();
   private rendered?: { text: Promise<Buffer>; until: number };
@@ -146,6 +154,34 @@ export class Metrics {
       registers: [this.registry],
       collect: () => Object.entries(read()).forEach(([value, figure]) => gauge.set({ [label]: value }, figure)),
     });
+  }
+
+  /**
+   * Gauge with the labels `service` and `queue`, read on each scrape by one statement of each service. Queues without a
+   * value have no series.
+   */
+  gaugeOfQueues(name: string, help: string, service: string, read: () => Promise<Map<string, number>>): void {
+    const known = this.queueReaders.get(name);
+    const readers = known ?? new Map<string, () => Promise<Map<string, number>>>();
+    readers.set(service, read);
+    if (known) return;
+    this.queueReaders.set(name, readers);
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['service', 'queue'],
+      registers: [this.registry],
+      collect: async () => {
+        const read = async (of: string) => ({ of, values: await readers.get(of)!().catch(() => undefined) });
+        const all = await Promise.all([...readers.keys()].map(read));
+        gauge.reset();
+        for (const { of, values } of all) values?.forEach((value, queue) => gauge.set({ service: of, queue }, value));
+      },
+    });
+  }
+
+  countAttempt(service: string, queue: string, end: string): void {
+    this.attempts.inc({ service, queue, end });
   }
 
   /**

@@ -13,4 +13,6 @@ export interface Platform {
   migrateAtStart: boolean;
   /** Name of this process in lease rows. Stable over restarts only where one process runs alone. */
   instance: string;
+  /** True if no other process works on the database: leases of the last run can be ended at the start. */
+  isOnlyProcess: boolean;
 }

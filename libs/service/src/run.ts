@@ -95,6 +95,7 @@ export async function connectPlatform(
     metrics: new Metrics(),
     migrateAtStart: false,
     instance: `${hostname()}:${process.pid}`,
+    isOnlyProcess: false,
   };
 }
 

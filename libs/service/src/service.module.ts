@@ -8,12 +8,14 @@ import {
   type OnApplicationShutdown,
   type OnModuleDestroy,
 } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { PollingWorker } from '@parley/background/polling-worker';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { retentionHours } from '@parley/transport/event-stream';
-import type { Consumer, Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
+import type { Broadcast, Consumer, Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
+import type { WorkAdded } from '@parley/contracts/work';
 import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { ServiceDataSource } from '@parley/persistence/service-data-source';
@@ -23,6 +25,10 @@ import { Inbox } from '@parley/events/inbox';
 import { Outbox } from '@parley/events/outbox';
 import { OutboxRepository } from '@parley/events/outbox.repository';
 import { Relay } from '@parley/events/relay';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { WorkRepository } from '@parley/work-queue/work.repository';
+import { WorkService } from '@parley/work-queue/work.service';
 import { ConcurrencyLimiter } from './concurrency-limiter';
 import { ApiExceptionFilter } from './api-exception.filter';
 import type { ServiceConfig } from './config';
@@ -30,6 +36,7 @@ import { Connections } from './connections';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from './health.controller';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
+import { backgroundProviders } from './background-providers';
 import { platformProviders } from './transport.module';
 
 const optionsToken = Symbol('parley:service');
@@ -41,6 +48,8 @@ export interface ServiceOptions {
   /** Consumers that must have a handler. */
   consumers?: Consumer[];
   database: ServiceSchema & { config: ServiceConfig };
+  /** Wakes the workers of other processes. For services with the table `work`. */
+  workAdded?: Broadcast<WorkAdded>;
 }
 
 /** Common providers of a service with a database: bus, database, outbox, idempotency. Import it once per app module. */
@@ -51,6 +60,7 @@ export class ServiceModule {
       module: ServiceModule,
       global: true,
       imports: [
+        DiscoveryModule,
         TypeOrmModule.forRootAsync({
           // Reported at once: the supervisor of the process starts it again.
           useFactory: () => ({ type: 'postgres', toRetry: () => false }),
@@ -86,6 +96,7 @@ export class ServiceModule {
           inject: [Database],
         },
         Readiness,
+        ...backgroundProviders(options, platform),
         ServiceLifecycle,
       ],
       exports: [
@@ -99,6 +110,10 @@ export class ServiceModule {
         Idempotency,
         DeadLettersRepository,
         Readiness,
+        BackgroundTasks,
+        WorkRepository,
+        WorkQueue,
+        WorkService,
       ],
     };
   }
@@ -189,6 +204,7 @@ class ServiceLifecycle
     private readonly idempotency: Idempotency,
     private readonly connections: Connections,
     private readonly server: ParleyServer,
+    private readonly background: BackgroundTasks,
     outbox: Outbox,
   ) {
     this.relay = new Relay(outboxRows, platform.events, platform.logger);
@@ -198,10 +214,11 @@ class ServiceLifecycle
     outbox.onCommit(() => this.relay.wake());
   }
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     this.relay.start();
     this.cleaning.start();
     this.measure();
+    await this.background.start();
   }
 
   /** Gauges with the label `service`, because one process of the embedded mode runs several services. */
@@ -235,14 +252,16 @@ class ServiceLifecycle
 
   async onModuleDestroy(): Promise<void> {
     const { shutdownTimeoutMs } = this.options.database.config;
+    this.background.beginStop();
     await Promise.all([this.connections.close(shutdownTimeoutMs), this.server.drain(shutdownTimeoutMs)]);
   }
 
   /**
-   * Nest calls the hooks of global modules after those of others: no background work adds events any more. Events of
-   * requests that outlive the shutdown timeout stay in the outbox for the next process.
+   * After the background work, which adds events. Events of requests that outlive the shutdown timeout stay in the outbox
+   * for the next process.
    */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.background.stop();
     await Promise.all([this.relay.stop(), this.cleaning.stop()]);
     await this.publishTheLast();
   }

@@ -24,7 +24,15 @@ export async function joinService(
   });
   const events = new PostgresEvents(new DeliveriesRepository(database), logger);
   const driver = new InProcessDriver(new InProcessHub(), 1_000_000, logger);
-  const platform = { driver, events, logger, metrics: new Metrics(), migrateAtStart: true, instance };
+  const platform = {
+    driver,
+    events,
+    logger,
+    metrics: new Metrics(),
+    migrateAtStart: true,
+    instance,
+    isOnlyProcess: false,
+  };
   const app = await createHybridApp(module(platform), logger);
   await events.open();
   return {

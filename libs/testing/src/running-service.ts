@@ -61,6 +61,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
     metrics: new Metrics(0),
     migrateAtStart: true,
     instance: 'test',
+    isOnlyProcess: false,
   });
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

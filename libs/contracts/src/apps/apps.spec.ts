@@ -11,8 +11,8 @@ const uses: [keyof App, RegExp][] = [
   ['asks', /\bclient\s*\.\s*(?:call|request)\(\s*([\w.]+)/g],
   ['announces', /\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*([\w.]+)/g],
   ['consumes', /@Consumes\(([\w.]+)\)/g],
-  ['tells', /\bclient\s*\.\s*(?:broadcast|publishTo)\(\s*([\w.]+)/g],
-  ['hears', /\bclient\s*\.\s*(?:listen|subscribe)\(\s*([\w.]+)/g],
+  ['tells', /(?:\bclient\s*\.\s*(?:broadcast|publishTo)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
+  ['hears', /(?:\bclient\s*\.\s*(?:listen|subscribe)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
 ];
 
 /** Bus permission of the gateway, which forwards every operation that has a route. */

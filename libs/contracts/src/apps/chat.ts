@@ -1,6 +1,6 @@
 import { eraseBotInChat } from '../admin/bots';
 import { keepRecurringEvents, botDefinitions } from '../admin/bot-definitions';
-import { chat } from '../chat/chat';
+import { chat, chatWorkAdded } from '../chat/chat';
 import { signalChannel, signalsMissing } from '../chat/signals';
 import { type App, nothing } from './app';
 
@@ -9,5 +9,6 @@ export const chatApp: App = {
   answers: chat,
   asks: [botDefinitions.get, botDefinitions.findByWebhookId],
   consumes: [eraseBotInChat, keepRecurringEvents],
-  tells: [signalChannel, signalsMissing],
+  tells: [chatWorkAdded, signalChannel, signalsMissing],
+  hears: [chatWorkAdded],
 };

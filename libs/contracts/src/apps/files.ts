@@ -1,7 +1,7 @@
 import { eraseBotInFiles, moveBotInFiles } from '../admin/bots';
 import { identity } from '../admin/identity';
 import { usageChanged } from '../admin/usage';
-import { files, fileUploaded, indexFile } from '../files';
+import { files, filesWorkAdded, fileUploaded, indexFile } from '../files';
 import { type App, nothing } from './app';
 
 /** Shared outbox: files and files-worker use one schema, and either publishes rows of the other. */
@@ -16,6 +16,14 @@ export const filesApp: App = {
   answers: files,
   asks: [identity.roleInBot],
   consumes: [eraseBotInFiles, moveBotInFiles],
+  tells: [filesWorkAdded],
+  hears: [filesWorkAdded],
 };
 
-export const filesWorkerApp: App = { ...nothing, ...outbox, consumes: [indexFile] };
+export const filesWorkerApp: App = {
+  ...nothing,
+  ...outbox,
+  consumes: [indexFile],
+  tells: [filesWorkAdded],
+  hears: [filesWorkAdded],
+};

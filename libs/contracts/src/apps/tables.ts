@@ -1,6 +1,6 @@
 import { eraseBotInTables } from '../admin/bots';
 import { files } from '../files';
-import { tables } from '../tables/tables';
+import { tables, tablesWorkAdded } from '../tables/tables';
 import { type App, nothing } from './app';
 
 export const tablesApp: App = {
@@ -8,4 +8,6 @@ export const tablesApp: App = {
   answers: tables,
   asks: [files.get, files.upsert],
   consumes: [eraseBotInTables],
+  tells: [tablesWorkAdded],
+  hears: [tablesWorkAdded],
 };

@@ -10,12 +10,16 @@ import { states } from './states';
 import { tags } from './tags';
 import { users } from './users';
 import { workflows } from './workflows';
+import { workAdded, workOperations } from '../work';
+
+export const chatWorkAdded = workAdded('chat');
 
 export const chat = {
   callers,
   conversations,
   countLeftovers,
   deadLetters: deadLetterOperations('chat'),
+  work: workOperations('chat'),
   endpoint,
   events,
   messages,

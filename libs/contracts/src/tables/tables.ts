@@ -22,6 +22,7 @@ import {
   UpdatedTable,
   UpdateTable,
 } from './table-definition';
+import { workAdded, workOperations } from '../work';
 
 export class CountTableLeftovers {
   @PathParam()
@@ -43,6 +44,8 @@ export class TableLeftovers {
 
 /** A change of the key column, or of computed or searchable columns, reads all rows. */
 const changeTimeoutMs = 30_000;
+
+export const tablesWorkAdded = workAdded('tables');
 
 export const tables = {
   create: operation({
@@ -151,4 +154,5 @@ export const tables = {
   }),
   reindex: reindexRows,
   deadLetters: deadLetterOperations('tables'),
+  work: workOperations('tables'),
 };

@@ -1,0 +1,9 @@
+import type { Migration } from '@parley/persistence/service-schema';
+import { workTable1796000000000 } from '@parley/work-queue/migrations/1796000000000-work-table';
+import type { QueryRunner } from 'typeorm';
+
+export class WorkQueue1796000000000 implements Migration {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(workTable1796000000000);
+  }
+}

@@ -1,0 +1,234 @@
+import { PollingWorker } from '@parley/background/polling-worker';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
+import type { Transaction } from '@parley/persistence/database';
+import type { Logger } from '@parley/logging/logger';
+import { continueTrace, isTracing } from '@parley/tracing/tracing';
+import type { HeldLease, Leases } from './leases';
+import {
+  type FailureHandler,
+  GiveUp,
+  LeaseLost,
+  type Outcome,
+  Park,
+  type Queue,
+  RetryLater,
+  type Work,
+  type WorkerOptions,
+  type WorkHandler,
+} from './queue';
+import type { LeasedWork, WorkRepository } from './work.repository';
+
+/** End of an attempt, for metrics. */
+export type AttemptEnd = 'finished' | 'more' | 'retried' | 'postponed' | 'parked' | 'failed' | 'lost' | 'given back';
+
+export interface WorkerContext {
+  work: WorkRepository;
+  leases: Leases;
+  /** Name of this process. */
+  worker: string;
+  logger: Logger;
+  stopping: AbortSignal;
+  /** Requests a look for due work. */
+  pollIn: (ms: number) => void;
+  onAttemptEnded?: (queue: string, end: AttemptEnd) => void;
+}
+
+/** Claims repeat after a failure of the database; otherwise they wait to be woken. */
+const retryClaimMs = 1_000;
+const neverMs = 2 ** 31 - 1;
+const defaults = { leaseMs: 15_000, attempts: 10, timeoutMs: 600_000, perTenant: Infinity };
+const crashed = 'Every process that worked on it ended.';
+
+/** Worker of one queue in this process: claims as much work as it has free places. */
+export class QueueWorker {
+  private readonly options: typeof defaults & WorkerOptions;
+  private readonly running = new Set<Promise<void>>();
+  private readonly runningOf = new Map<string, number>();
+  private readonly claiming: PollingWorker;
+  /** False when the last claim found less than it asked for, until something is added. */
+  private mayHaveMore = true;
+
+  constructor(
+    private readonly queue: Queue,
+    options: WorkerOptions,
+    private readonly handle: WorkHandler<unknown>,
+    private readonly onFailed: FailureHandler | undefined,
+    private readonly context: WorkerContext,
+  ) {
+    this.options = { ...defaults, ...options };
+    const { logger } = context;
+    this.claiming = new PollingWorker({ name: queue.name, intervalMs: neverMs, logger }, () => this.claim());
+  }
+
+  get runningCount(): number {
+    return this.running.size;
+  }
+
+  start(): void {
+    this.claiming.start();
+  }
+
+  wake(): void {
+    this.mayHaveMore = true;
+    this.claiming.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.claiming.stop();
+    await Promise.all(this.running);
+  }
+
+  private async claim(): Promise<boolean> {
+    const { concurrency, leaseMs, perTenant } = this.options;
+    const { work, worker, stopping } = this.context;
+    const limit = concurrency - this.running.size;
+    if (!this.mayHaveMore || limit === 0 || stopping.aborted) return false;
+    this.mayHaveMore = false;
+    const claimedAt = performance.now();
+    try {
+      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf };
+      const claimed = await work.claimWork(this.queue, limits);
+      for (const each of claimed) this.startWork(each, claimedAt);
+      const isPartial = perTenant < limit || this.queue.isOrdered;
+      this.mayHaveMore ||= isPartial ? claimed.length > 0 : claimed.length === limit;
+      return this.mayHaveMore;
+    } catch (error) {
+      this.mayHaveMore = true;
+      this.claiming.wakeIn(retryClaimMs);
+      throw error;
+    }
+  }
+
+  private startWork(work: LeasedWork, claimedAt: number): void {
+    const { tenant } = work;
+    this.runningOf.set(tenant, (this.runningOf.get(tenant) ?? 0) + 1);
+    const running = this.run(work, claimedAt).finally(() => {
+      this.running.delete(running);
+      const left = this.runningOf.get(tenant)! - 1;
+      if (left > 0) this.runningOf.set(tenant, left);
+      else this.runningOf.delete(tenant);
+      this.mayHaveMore ||= this.options.perTenant < Infinity;
+      this.claiming.wake();
+    });
+    this.running.add(running);
+  }
+
+  /** Never throws: work that cannot be settled is claimed again when its lease has ended. */
+  private async run(work: LeasedWork, claimedAt: number): Promise<void> {
+    const { leases, logger, onAttemptEnded } = this.context;
+    const lease = leases.hold(work, this.options.leaseMs, claimedAt);
+    try {
+      const end = await this.attempt(work, lease);
+      onAttemptEnded?.(this.queue.name, end);
+    } catch (error) {
+      logger.warn({ err: error, queue: work.queue, key: work.key }, 'background work could not be settled');
+    } finally {
+      leases.release(lease);
+    }
+  }
+
+  private async attempt(work: LeasedWork, lease: HeldLease): Promise<AttemptEnd> {
+    if (work.attempt > this.options.attempts) return this.fail(work, work.lastError ?? crashed);
+    let outcome: Outcome;
+    try {
+      outcome = await this.inTime(lease, () => this.traced(work, this.toWork(work, lease)));
+    } catch (error) {
+      return this.settleFailure(work, lease, error);
+    }
+    return this.settle(work, outcome);
+  }
+
+  private async settle(work: LeasedWork, outcome: Outcome): Promise<AttemptEnd> {
+    if (outcome === 'more') {
+      await this.context.work.requeueWork(work);
+      this.wake();
+      return 'more';
+    }
+    if (await this.context.work.finishWork(work)) this.wake();
+    return 'finished';
+  }
+
+  private async settleFailure(work: LeasedWork, { work: { signal } }: HeldLease, error: unknown): Promise<AttemptEnd> {
+    const { work: rows, logger, pollIn, stopping } = this.context;
+    if (signal.reason instanceof LeaseLost) return 'lost';
+    if (error instanceof GiveUp) return this.fail(work, error.message);
+    if (error instanceof Park) {
+      const { waitsFor, until, message } = error;
+      await rows.parkWork(work, { waitsFor, until, error: message });
+      pollIn(Math.max(0, until.getTime() - Date.now()));
+      return 'parked';
+    }
+    if (error instanceof RetryLater) {
+      await rows.postponeWork(work, { pauseMs: error.pauseMs, error: error.message, counts: false });
+      pollIn(error.pauseMs);
+      return 'postponed';
+    }
+    if (stopping.aborted) {
+      await rows.giveBackWork(work);
+      return 'given back';
+    }
+    const about = { err: error, queue: work.queue, key: work.key, attempt: work.attempt };
+    const reason = error instanceof Error ? error.message : String(error);
+    if (work.attempt >= this.options.attempts) {
+      logger.error(about, 'background work is given up');
+      return this.fail(work, reason);
+    }
+    logger.warn(about, 'background work failed, retrying later');
+    const pauseMs = retryBackoffMs(work.attempt);
+    await rows.postponeWork(work, { pauseMs, error: reason, counts: true });
+    pollIn(pauseMs);
+    return 'retried';
+  }
+
+  private async fail(work: LeasedWork, reason: string): Promise<AttemptEnd> {
+    const { key, tenant, payload, attempt: attempts } = work;
+    if (this.onFailed) await this.onFailed({ key, tenant, payload, attempts }, reason);
+    const rows = this.context.work;
+    if (await (this.onFailed ? rows.finishWork(work) : rows.failWork(work, reason))) this.wake();
+    return 'failed';
+  }
+
+  /** Rejects when the time limit has passed, even if the handler goes on. */
+  private async inTime(lease: HeldLease, handle: () => Promise<Outcome>): Promise<Outcome> {
+    const { timeoutMs } = this.options;
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        const error = new Error(`The attempt took longer than ${timeoutMs / 1_000} s.`);
+        lease.work.abort(error);
+        reject(error);
+      }, timeoutMs);
+    });
+    try {
+      return await Promise.race([handle(), limit]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private traced(work: LeasedWork, handed: Work): Promise<Outcome> {
+    if (!isTracing()) return this.handle(handed);
+    const start = {
+      name: `work ${this.queue.name}`,
+      kind: 'consumer' as const,
+      attributes: { queue: this.queue.name },
+    };
+    return continueTrace(work.traceparent ?? undefined, start, () => this.handle(handed));
+  }
+
+  private toWork(work: LeasedWork, lease: HeldLease): Work {
+    const { key, tenant, payload, attempt, lastError, createdAt } = work;
+    const { work: rows } = this.context;
+    const { signal } = lease.work;
+    const requireLease = (isHeld: boolean) => {
+      if (!isHeld) lease.work.abort(new LeaseLost('The lease of the work is lost.'));
+      signal.throwIfAborted();
+    };
+    const confirm = async (tx: Transaction) => requireLease(await rows.lockLease(tx, work));
+    const advance = async (tx: Transaction) => {
+      requireLease(await rows.recordProgress(tx, work));
+      work.attempt = 1;
+    };
+    return { key, tenant, payload, attempt, lastError, createdAt, signal, confirm, advance };
+  }
+}

@@ -1,0 +1,578 @@
+import { createLogger } from '@parley/logging/logger';
+import { type Database } from '@parley/persistence/database';
+import { waitFor } from '@parley/testing/wait-for';
+import { GiveUp, LeaseLost, type NewWork, Park, queue, RetryLater, type Work, type WorkerOptions } from './queue';
+import { createWorkDatabase, openWorkDatabase } from './test/work-database';
+import type { WorkEntity } from './work.entity';
+import { WorkQueue } from './work-queue.service';
+import { WorkRepository } from './work.repository';
+import { WorkRunner } from './work-runner';
+
+const logger = createLogger('test', 'silent');
+const plain = queue<number | null>('probe.plain');
+const again = queue<number | null>('probe.again', { repeated: 'again' });
+const ordered = queue<number | null>('probe.ordered', { isOrdered: true });
+
+let url: string;
+let database: Database;
+let drop: () => Promise<void>;
+let rows: WorkRepository;
+let work: WorkQueue;
+const runners: WorkRunner[] = [];
+
+beforeEach(async () => {
+  ({ url, database, drop } = await createWorkDatabase());
+  rows = new WorkRepository(database);
+  work = new WorkQueue(rows);
+});
+
+afterEach(async () => {
+  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+  await drop();
+});
+
+/** Runner with one worker, as a process has it. */
+async function start(
+  of: typeof plain,
+  handle: (work: Work<number | null>) => Promise<void | 'more'>,
+  options: Partial<WorkerOptions> = {},
+  onFailed?: (failed: { key: string }, reason: string) => Promise<void>,
+): Promise<WorkRunner> {
+  const runner = new WorkRunner(rows, { worker: `worker-${runners.length}`, isOnlyWorker: false, logger });
+  runner.register(of, { concurrency: 4, ...options }, handle, onFailed);
+  work.onAdded((name, dueAt) => runner.wake(name, dueAt));
+  runners.push(runner);
+  await runner.start();
+  return runner;
+}
+
+function of(key: string, more: Partial<NewWork<number | null>> = {}): NewWork<number | null> {
+  return { key, tenant: 'alice', payload: null, ...more };
+}
+
+function keys(prefix: string, count: number, more: Partial<NewWork<number | null>> = {}) {
+  return Array.from({ length: count }, (_, index) => of(`${prefix}${index}`, more));
+}
+
+function listAll(): Promise<WorkEntity[]> {
+  return rows.listWork({ limit: 100 });
+}
+
+const untilEmpty = () =>
+  waitFor(
+    async () => (await listAll()).length,
+    (left) => left === 0,
+  );
+
+/** Handler that waits until the test ends each piece of work. */
+function controlled() {
+  const started: string[] = [];
+  const ends = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
+  const handle = (one: Work<number | null>) => {
+    started.push(one.key);
+    return new Promise<void>((resolve, reject) => ends.set(one.key, { resolve, reject }));
+  };
+  return { started, handle, end: (key: string) => ends.get(key)!.resolve(), ends };
+}
+
+const untilStarted = (started: string[], count: number) =>
+  waitFor(
+    () => started.length,
+    (length) => length === count,
+  );
+
+describe('adding work', () => {
+  it('hands over payload and tenant once, and deletes the row', async () => {
+    const got: Work<number | null>[] = [];
+    await start(plain, async (one) => void got.push(one));
+
+    await work.addNow(plain, [of('a', { payload: 7 })]);
+    await untilEmpty();
+
+    expect(got).toMatchObject([{ key: 'a', tenant: 'alice', payload: 7, attempt: 1, lastError: null }]);
+  });
+
+  it('adds a waiting key once', async () => {
+    await work.addNow(plain, [of('a', { payload: 1 })]);
+    await work.addNow(plain, [of('a', { payload: 2 }), of('b')]);
+
+    expect((await listAll()).map(({ key, payload }) => [key, payload])).toEqual([
+      ['a', 1],
+      ['b', null],
+    ]);
+  });
+
+  it('is invisible until the commit, and undone by a rollback', async () => {
+    const { started, handle, end } = controlled();
+    await start(plain, handle);
+
+    const failed = database.transaction(async (tx) => {
+      await work.add(tx, plain, [of('undone')]);
+      throw new Error('rolled back');
+    });
+    await expect(failed).rejects.toThrow('rolled back');
+    await database.transaction((tx) => work.add(tx, plain, [of('kept')]));
+    await untilStarted(started, 1);
+
+    expect(started).toEqual(['kept']);
+    end('kept');
+    await untilEmpty();
+  });
+
+  it.each([
+    ['runs a key once more that was added while it ran', again, 2],
+    ['ignores a key that was added while it ran', plain, 1],
+  ])('%s', async (_name, which, runs) => {
+    const { started, handle, end } = controlled();
+    await start(which, handle);
+    await work.addNow(which, [of('a')]);
+    await untilStarted(started, 1);
+
+    await work.addNow(which, [of('a')]);
+    end('a');
+    if (runs === 2) {
+      await untilStarted(started, 2);
+      end('a');
+    }
+    await untilEmpty();
+
+    expect(started).toHaveLength(runs);
+  });
+
+  it('starts work at its due time, and moves it forward when it is added with an earlier one', async () => {
+    const hour = new Date(Date.now() + 3_600_000);
+    const got: string[] = [];
+    await start(plain, async ({ key }) => void got.push(key));
+
+    await work.addNow(plain, [of('later', { dueAt: hour }), of('soon', { dueAt: new Date(Date.now() + 50) })]);
+    await waitFor(
+      () => got.length,
+      (length) => length === 1,
+    );
+    expect(got).toEqual(['soon']);
+    await work.addNow(plain, [of('later')]);
+    await untilEmpty();
+
+    expect(got).toEqual(['soon', 'later']);
+  });
+});
+
+describe('turns', () => {
+  it('alternate between tenants, however much work one has', async () => {
+    await work.addNow(plain, keys('a', 50));
+    await work.addNow(plain, [of('b0', { tenant: 'bob' }), of('b1', { tenant: 'bob' })]);
+    const got: string[] = [];
+
+    await start(plain, async ({ key }) => void got.push(key), { concurrency: 1 });
+    await untilEmpty();
+
+    expect(got.indexOf('b0')).toBeLessThan(3);
+    expect(got.indexOf('b1')).toBeLessThan(5);
+    expect(got.filter((key) => key.startsWith('a'))).toEqual(keys('a', 50).map(({ key }) => key));
+  });
+
+  it('give a new tenant a place beside the others in the middle of their work', async () => {
+    await work.addNow(plain, [...keys('a', 20), ...keys('c', 20, { tenant: 'carol' })]);
+    const got: string[] = [];
+    const handle = async ({ key }: Work<number | null>) => {
+      got.push(key);
+      if (got.length === 9) await work.addNow(plain, [of('b', { tenant: 'bob' })]);
+    };
+
+    await start(plain, handle, { concurrency: 1 });
+    await untilEmpty();
+
+    expect(got.indexOf('b')).toBeLessThan(12);
+  });
+
+  it('limit what a process runs of one tenant', async () => {
+    await work.addNow(plain, [...keys('a', 6), of('b', { tenant: 'bob' })]);
+    const { started, handle, end } = controlled();
+
+    await start(plain, handle, { concurrency: 4, perTenant: 2 });
+    await untilStarted(started, 3);
+    expect(started.sort()).toEqual(['a0', 'a1', 'b']);
+    end('a0');
+    await untilStarted(started, 4);
+
+    expect(started.at(-1)).toBe('a2');
+    for (const key of ['b', 'a1', 'a2']) end(key);
+    for (const key of ['a3', 'a4', 'a5']) {
+      await waitFor(() => started.includes(key));
+      end(key);
+    }
+    await untilEmpty();
+  });
+});
+
+describe('ordering keys', () => {
+  it('run their work one after the other, in the order of adding, and others beside it', async () => {
+    const { started, handle, end } = controlled();
+    await start(ordered, handle);
+
+    await work.addNow(ordered, [of('a0', { orderingKey: 'a' }), of('a1', { orderingKey: 'a' })]);
+    await work.addNow(ordered, [of('a2', { orderingKey: 'a' }), of('b0', { orderingKey: 'b' }), of('free')]);
+    await untilStarted(started, 3);
+    expect(started.sort()).toEqual(['a0', 'b0', 'free']);
+    for (const key of ['a0', 'a1', 'a2']) {
+      await waitFor(() => started.includes(key));
+      expect(started.filter((one) => one > key && one.startsWith('a'))).toEqual([]);
+      end(key);
+    }
+
+    ['b0', 'free'].forEach(end);
+    await untilEmpty();
+  });
+
+  it('wait while their work is retried, and go on when it is given up', async () => {
+    const got: string[] = [];
+    const handle = async ({ key, attempt }: Work<number | null>) => {
+      got.push(`${key} ${attempt}`);
+      if (key === 'a0' && attempt === 1) throw new Error('again');
+      if (key === 'a0') throw new GiveUp('never');
+    };
+
+    await work.addNow(ordered, keys('a', 3, { orderingKey: 'a' }));
+    await start(ordered, handle);
+    await waitFor(() => got.length === 4);
+
+    expect(got).toEqual(['a0 1', 'a0 2', 'a1 1', 'a2 1']);
+  });
+
+  it('hold under 8 processes, concurrent adding and failures', async () => {
+    const running = new Map<string, number>();
+    const ended = new Map<string, number[]>();
+    let most = 0;
+    const retried = new Set<string>();
+    const handle = async ({ key, tenant, payload }: Work<number | null>) => {
+      const count = (running.get(tenant) ?? 0) + 1;
+      running.set(tenant, count);
+      most = Math.max(most, count);
+      await new Promise(setImmediate);
+      running.set(tenant, count - 1);
+      if (payload! % 25 === 0 && !retried.has(key)) {
+        retried.add(key);
+        throw new RetryLater('later', 1);
+      }
+      ended.set(tenant, [...(ended.get(tenant) ?? []), payload!]);
+    };
+    for (let process = 0; process < 8; process += 1) await start(ordered, handle, { concurrency: 3 });
+    work.onAdded((name) => runners.forEach((runner) => runner.wake(name)));
+
+    const addAll = async (tenant: string) => {
+      for (let number = 0; number < 60; number += 1)
+        await work.addNow(ordered, [of(`${tenant}${number}`, { tenant, orderingKey: tenant, payload: number })]);
+    };
+    await Promise.all(['a', 'b', 'c', 'd'].map(addAll));
+    await untilEmpty();
+
+    expect(most).toBe(1);
+    for (const numbers of ended.values()) expect(numbers).toEqual(numbers.map((_, index) => index));
+    expect([...ended.values()].flat()).toHaveLength(240);
+  });
+
+  it('lose nothing when one key is added to from many transactions at once', async () => {
+    let running = 0;
+    let most = 0;
+    let count = 0;
+    await start(ordered, async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+      count += 1;
+    });
+
+    const adding = Array.from({ length: 8 }, async (_, adder) => {
+      for (let number = 0; number < 20; number += 1) {
+        await database.transaction(async (tx) => {
+          await work.add(tx, ordered, [of(`${adder}-${number}`, { orderingKey: 'one' })]);
+          await new Promise(setImmediate);
+        });
+      }
+    });
+    await Promise.all(adding);
+    await untilEmpty();
+
+    expect({ most, count }).toEqual({ most: 1, count: 160 });
+  });
+});
+
+describe('failures', () => {
+  it('are retried with a backoff, up to the number of attempts, and stay for an operator', async () => {
+    const attempts: number[] = [];
+    await start(
+      plain,
+      async ({ attempt }) => {
+        attempts.push(attempt);
+        throw new Error('It does not work.');
+      },
+      { attempts: 2 },
+    );
+
+    await work.addNow(plain, [of('a')]);
+    const [row] = await waitFor(
+      () => listAll(),
+      ([first]) => first?.state === 'failed',
+    );
+
+    expect(attempts).toEqual([1, 2]);
+    expect(row).toMatchObject({ attempts: 2, last_error: 'It does not work.' });
+  });
+
+  it('are handed to the failure handler instead, which may fail itself once', async () => {
+    const reasons: string[] = [];
+    const onFailed = async ({ key }: { key: string }, reason: string) => {
+      reasons.push(`${key}: ${reason}`);
+      if (reasons.length === 1) throw new Error('The database is away.');
+    };
+
+    await start(plain, () => Promise.reject(new GiveUp('broken')), { leaseMs: 300 }, onFailed);
+    await work.addNow(plain, [of('a')]);
+    await untilEmpty();
+
+    expect(reasons).toEqual(['a: broken', 'a: broken']);
+  });
+
+  it('do not count when the handler asks for a later try', async () => {
+    const attempts: number[] = [];
+    await start(
+      plain,
+      async ({ attempt }) => {
+        attempts.push(attempt);
+        if (attempts.length < 3) throw new RetryLater('busy', 10);
+      },
+      { attempts: 1 },
+    );
+
+    await work.addNow(plain, [of('a')]);
+    await untilEmpty();
+
+    expect(attempts).toEqual([1, 1, 1]);
+  });
+
+  it('end a handler that never returns, at its time limit', async () => {
+    const signals: AbortSignal[] = [];
+    await start(
+      plain,
+      ({ signal }) => {
+        signals.push(signal);
+        return new Promise(() => undefined);
+      },
+      { timeoutMs: 50, attempts: 1 },
+    );
+
+    await work.addNow(plain, [of('a')]);
+    const [row] = await waitFor(
+      () => listAll(),
+      ([first]) => first?.state === 'failed',
+    );
+
+    expect(row!.last_error).toBe('The attempt took longer than 0.05 s.');
+    expect(signals[0]!.aborted).toBe(true);
+  });
+
+  it('of a process that dies count as attempts', async () => {
+    await work.addNow(plain, [of('a')]);
+    const limits = { worker: 'dead', leaseMs: 1, limit: 1, perTenant: 1, running: new Map() };
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await waitFor(
+        () => rows.releaseDueWork([plain.name]),
+        ({ ready }) => ready.length === 1,
+      );
+      expect(await rows.claimWork(plain, limits)).toMatchObject([{ attempt }]);
+    }
+    const reasons: string[] = [];
+
+    await start(
+      plain,
+      () => Promise.resolve(),
+      { attempts: 2 },
+      async (_failed, reason) => void reasons.push(reason),
+    );
+    await untilEmpty();
+
+    expect(reasons).toEqual(['Every process that worked on it ended.']);
+  });
+});
+
+describe('parked work', () => {
+  it('is not claimed until it is woken by key', async () => {
+    const attempts: number[] = [];
+    let isOpen = false;
+    await start(ordered, async ({ attempt, key }) => {
+      attempts.push(attempt);
+      if (!isOpen) throw new Park('no room', `room of ${key}`, new Date(Date.now() + 3_600_000));
+    });
+    await work.addNow(ordered, [of('a', { orderingKey: 'a' }), of('behind', { orderingKey: 'a' })]);
+    await waitFor(
+      () => listAll(),
+      ([first]) => first?.state === 'parked',
+    );
+
+    isOpen = true;
+    await work.unpark(ordered, 'room of another');
+    expect((await listAll()).map(({ state }) => state)).toEqual(['parked', 'queued']);
+    await work.unpark(ordered, 'room of a');
+    await untilEmpty();
+
+    expect(attempts).toEqual([1, 1, 1]);
+  });
+
+  it('is claimed again at the end of its time', async () => {
+    let attempts = 0;
+    await start(plain, async () => {
+      attempts += 1;
+      if (attempts === 1) throw new Park('no room', 'room', new Date(Date.now() + 50));
+    });
+
+    await work.addNow(plain, [of('a')]);
+    await untilEmpty();
+
+    expect(attempts).toBe(2);
+  });
+});
+
+describe('leases', () => {
+  it('are renewed while the handler works', async () => {
+    const { started, handle, end } = controlled();
+    await start(plain, handle, { leaseMs: 150 });
+    await work.addNow(plain, [of('a')]);
+    await untilStarted(started, 1);
+    const [{ due_at: first }] = (await listAll()) as [WorkEntity];
+
+    await waitFor(
+      () => listAll(),
+      ([row]) => row!.due_at!.getTime() > first!.getTime() + 150,
+    );
+
+    expect(started).toEqual(['a']);
+    end('a');
+    await untilEmpty();
+  });
+
+  it('abort the handler when another process has the work, and its late result changes nothing', async () => {
+    let signal: AbortSignal | undefined;
+    let confirmed: unknown;
+    const ended = new Promise<void>((resolve) => {
+      void start(
+        plain,
+        async (one) => {
+          signal = one.signal;
+          await waitFor(() => one.signal.aborted);
+          confirmed = await database.transaction((tx) => one.confirm(tx)).catch((error: unknown) => error);
+          resolve();
+        },
+        { leaseMs: 300 },
+      );
+    });
+    await work.addNow(plain, [of('a')]);
+    await waitFor(() => signal !== undefined);
+
+    await database.query(`UPDATE work SET lease = 'of another process', worker = 'other'`);
+    await ended;
+    await runners[0]!.stop();
+
+    expect(signal!.reason).toBeInstanceOf(LeaseLost);
+    expect(confirmed).toBeInstanceOf(LeaseLost);
+    expect(await listAll()).toMatchObject([{ state: 'running', lease: 'of another process', attempts: 1 }]);
+  });
+
+  it('are confirmed in the transaction of the work, and held until its commit', async () => {
+    const other = await openWorkDatabase(url);
+    const seen: unknown[] = [];
+    await start(plain, (one) =>
+      database.transaction(async (tx) => {
+        await one.confirm(tx);
+        await other.query(`SELECT 1`);
+        // The row is locked: its lease may end, but nobody can take it.
+        seen.push(await new WorkRepository(other).releaseDueWork([plain.name]));
+      }),
+    );
+
+    await work.addNow(plain, [of('a')]);
+    await untilEmpty();
+
+    expect(seen).toMatchObject([{ ready: [] }]);
+    await other.close();
+  });
+
+  it('count attempts anew after a step that was committed', async () => {
+    const attempts: number[] = [];
+    await start(
+      plain,
+      async (one) => {
+        attempts.push(one.attempt);
+        if (attempts.length < 3) {
+          await database.transaction((tx) => one.advance(tx));
+          throw new Error('broken after a step');
+        }
+      },
+      { attempts: 2 },
+    );
+
+    await work.addNow(plain, [of('a')]);
+    await untilEmpty();
+
+    expect(attempts).toEqual([1, 2, 2]);
+  });
+
+  it('are given back at a stop, without counting the attempt', async () => {
+    const { started, handle, ends } = controlled();
+    const runner = await start(plain, handle);
+    await work.addNow(plain, [of('a')]);
+    await untilStarted(started, 1);
+
+    const stopped = runner.stop();
+    ends.get('a')!.reject(new Error('aborted'));
+    await stopped;
+
+    expect(await listAll()).toMatchObject([{ state: 'ready', attempts: 0, lease: null }]);
+  });
+
+  it('of the only worker end when it starts again', async () => {
+    await work.addNow(plain, [of('a')]);
+    await rows.claimWork(plain, { worker: 'me', leaseMs: 60_000, limit: 1, perTenant: 1, running: new Map() });
+    const attempts: number[] = [];
+    const runner = new WorkRunner(rows, { worker: 'me', isOnlyWorker: true, logger });
+    runner.register(plain, { concurrency: 1 }, async ({ attempt }) => void attempts.push(attempt));
+    runners.push(runner);
+
+    await runner.start();
+    await untilEmpty();
+
+    expect(attempts).toEqual([2]);
+  });
+});
+
+describe('an operator', () => {
+  it('retries failed work, and discards work that does not run', async () => {
+    let isBroken = true;
+    const { started, handle, end } = controlled();
+    await start(plain, async (one) => {
+      if (one.key === 'running') return handle(one);
+      if (isBroken) throw new GiveUp('broken');
+    });
+    await work.addNow(plain, keys('a', 3));
+    await work.addNow(plain, [of('running')]);
+    await untilStarted(started, 1);
+    await waitFor(
+      () => listAll(),
+      (all) => all.filter(({ state }) => state === 'failed').length === 3,
+    );
+
+    expect(await rows.discardWork(plain.name, 'a0')).toBe(true);
+    expect(await rows.discardWork(plain.name, 'running')).toBe(false);
+    expect(await rows.discardWork(plain.name, 'unknown')).toBe(false);
+    isBroken = false;
+    expect(await rows.retryWork(plain.name)).toBe(2);
+    runners[0]!.wakeAll();
+    await waitFor(
+      () => listAll(),
+      (all) => all.length === 1,
+    );
+
+    end('running');
+    await untilEmpty();
+  });
+});

@@ -1,0 +1,470 @@
+import { Injectable } from '@nestjs/common';
+import type { WorkState } from '@parley/contracts/work';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { isUniqueViolation } from '@parley/persistence/errors';
+import { newUlid } from '@parley/persistence/ids';
+import { toJsonb, toText } from '@parley/persistence/storable';
+import { currentTraceparent } from '@parley/tracing/tracing';
+import { lockNext } from './lock-next';
+import type { NewWork, Queue } from './queue';
+import type { WorkEntity } from './work.entity';
+
+/** Work that this process has claimed. `lease` is a fencing token. */
+export interface LeasedWork {
+  queue: string;
+  key: string;
+  tenant: string;
+  orderingKey: string | null;
+  payload: unknown;
+  attempt: number;
+  lastError: string | null;
+  traceparent: string | null;
+  createdAt: Date;
+  lease: string;
+}
+
+export type LeaseOf = Pick<LeasedWork, 'queue' | 'key' | 'lease'>;
+
+export interface ClaimLimits {
+  worker: string;
+  leaseMs: number;
+  /** Free places of the process. */
+  limit: number;
+  perTenant: number;
+  /** Work of each tenant that runs in the process. */
+  running: ReadonlyMap<string, number>;
+}
+
+/** Figures of a queue in one state. */
+export interface QueueDepth {
+  queue: string;
+  state: WorkState;
+  count: number;
+  oldestSeconds: number;
+}
+
+export interface WorkFilter {
+  queue?: string;
+  key?: string;
+  states?: WorkState[];
+  limit: number;
+}
+
+export interface Polled {
+  /** Queues that have ready work. */
+  ready: string[];
+  /** Until the next work becomes due; undefined without any. */
+  nextDueMs?: number;
+}
+
+const maxReleased = 1_000;
+const maxErrorLength = 2_000;
+
+/** Smallest position of the queue: a tenant without ready work starts here, beside the others and not behind them. */
+const firstPosition = (queue: string) =>
+  `coalesce((SELECT position FROM work WHERE queue = ${queue} AND state = 'ready' ORDER BY position LIMIT 1),
+     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`;
+
+/** Position behind the ready work of the same tenant. Indexes work_ready and work_ready_of_tenant, one entry of each. */
+const nextPosition = (queue: string, tenant: string) =>
+  `greatest(${firstPosition(queue)}, (SELECT position + 1 FROM work
+     WHERE queue = ${queue} AND tenant = ${tenant} AND state = 'ready' ORDER BY position DESC LIMIT 1))`;
+
+const leased = 'queue = $1 AND key = $2 AND lease = $3';
+const released = 'lease = NULL, due_at = NULL, again = false';
+
+/** SQL of the queue. Statements that end a lease change nothing when the lease is lost. */
+@Injectable()
+export class WorkRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Adds work in one statement. Keys that wait already keep their place; an earlier due time moves them forward.
+   * Locks the last work of each ordering key, so that it cannot end unseen by the work behind it.
+   */
+  async insertWork(
+    { name, repeated, isOrdered }: Queue,
+    works: NewWork<unknown>[],
+    sql: Sql = this.database,
+  ): Promise<void> {
+    await sql.query(
+      isOrdered ? insertOrdered : insertUnordered,
+      [
+        name,
+        works.map(({ key }) => key),
+        works.map(({ tenant }) => tenant),
+        works.map(({ payload }) => toJsonb(payload ?? null)),
+        works.map(({ dueAt }) => dueAt ?? null),
+        currentTraceparent() ?? null,
+        repeated === 'again',
+        ...(isOrdered ? [works.map(({ orderingKey }) => orderingKey ?? null)] : []),
+      ],
+      isOrdered ? 'insert_ordered_work' : 'insert_work',
+    );
+  }
+
+  /**
+   * Claims ready work by position, at most `perTenant` for each tenant. Index work_ready. Empty when another process has
+   * claimed work with the same ordering key meanwhile.
+   */
+  async claimWork(
+    { name, isOrdered }: Queue,
+    { worker, leaseMs, limit, perTenant, running }: ClaimLimits,
+  ): Promise<LeasedWork[]> {
+    const lease = newUlid();
+    const full = [...running].filter(([, count]) => count >= perTenant).map(([tenant]) => tenant);
+    const rows = await this.database
+      .query<Omit<LeasedWork, 'lease'>>(
+        isOrdered ? claimOrdered : claimUnordered,
+        [name, limit, lease, worker, leaseMs, full, [...running.keys()], [...running.values()], perTenant],
+        isOrdered ? 'claim_ordered_work' : 'claim_work',
+      )
+      .catch((error: unknown) => {
+        if (isUniqueViolation(error, 'work_running_of_key')) return [];
+        throw error;
+      });
+    return rows.map((row) => ({ ...row, lease }));
+  }
+
+  /**
+   * Heartbeat of several leases. Returns those that are lost. Rows that a transaction has locked are skipped: nobody can
+   * take them over meanwhile.
+   */
+  renewLeases(leases: (LeaseOf & { leaseMs: number })[]): Promise<LeaseOf[]> {
+    return this.database.query<LeaseOf>(
+      `WITH held AS (
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS held (queue, key, lease, lease_ms)),
+       locked AS (
+         SELECT work.queue, work.key, lease_ms FROM work JOIN held USING (queue, key, lease) FOR UPDATE OF work SKIP LOCKED),
+       renewed AS (
+         UPDATE work SET due_at = now() + lease_ms * interval '1 millisecond'
+         FROM locked WHERE work.queue = locked.queue AND work.key = locked.key)
+       SELECT queue, key, lease FROM held WHERE NOT EXISTS (
+         SELECT FROM work WHERE work.queue = held.queue AND work.key = held.key AND work.lease = held.lease)`,
+      [
+        leases.map(({ queue }) => queue),
+        leases.map(({ key }) => key),
+        leases.map(({ lease }) => lease),
+        leases.map(({ leaseMs }) => leaseMs),
+      ],
+    );
+  }
+
+  /** Locks the work until the transaction ends. False when the lease is lost: the transaction must change nothing. */
+  async lockLease(tx: Transaction, { queue, key, lease }: LeaseOf): Promise<boolean> {
+    const rows = await tx.query(`SELECT 1 FROM work WHERE ${leased} FOR UPDATE`, [queue, key, lease]);
+    return rows.length > 0;
+  }
+
+  /** Like `lockLease`. Attempts are counted anew. */
+  async recordProgress(tx: Transaction, { queue, key, lease }: LeaseOf): Promise<boolean> {
+    const rows = await tx.query(`UPDATE work SET attempts = 1 WHERE ${leased} RETURNING 1`, [queue, key, lease]);
+    return rows.length > 0;
+  }
+
+  /** Deletes the work, or makes it ready when it was added again. True when more work became ready. */
+  finishWork(work: LeasedWork): Promise<boolean> {
+    return this.inOrder(work, (sql) => this.finishIn(sql, work));
+  }
+
+  /** The work is `ready` again, behind that of other tenants. Its attempts start anew. */
+  async requeueWork({ queue, key, lease, tenant }: LeasedWork): Promise<void> {
+    await this.database.query(
+      `UPDATE work SET state = 'ready', position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
+       WHERE ${leased}`,
+      [queue, key, lease, tenant],
+    );
+  }
+
+  /** The work becomes ready after the pause. Its ordering key waits with it. */
+  async postponeWork(
+    { queue, key, lease }: LeaseOf,
+    { pauseMs, error, counts }: { pauseMs: number; error: string; counts: boolean },
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE work SET state = 'waiting', lease = NULL, again = false, last_error = $4, attempts = attempts - $6,
+         due_at = now() + $5::float8 * interval '1 millisecond'
+       WHERE ${leased}`,
+      [queue, key, lease, toText(error).slice(0, maxErrorLength), pauseMs, counts ? 0 : 1],
+    );
+  }
+
+  /** At a stop: the work is ready for another process, before all other work. The attempt does not count. */
+  async giveBackWork({ queue, key, lease }: LeaseOf): Promise<void> {
+    await this.database.query(
+      `UPDATE work SET state = 'ready', position = ${firstPosition('$1')}, attempts = attempts - 1, ${released}
+       WHERE ${leased}`,
+      [queue, key, lease],
+    );
+  }
+
+  /** Parked work costs no claims until it is woken. The attempt does not count. Its ordering key waits with it. */
+  async parkWork(
+    { queue, key, lease }: LeaseOf,
+    { waitsFor, until, error }: { waitsFor: string; until: Date; error: string },
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE work SET state = 'parked', lease = NULL, again = false, last_error = $4, attempts = attempts - 1,
+         waits_for = $5, due_at = $6
+       WHERE ${leased}`,
+      [queue, key, lease, toText(error).slice(0, maxErrorLength), waitsFor, until],
+    );
+  }
+
+  /** Makes parked work ready. Index work_parked. Returns the number. */
+  async unparkWork(queue: string, waitsFor: string, sql: Sql = this.database): Promise<number> {
+    const rows = await sql.query(
+      makeReady(`SELECT queue, key FROM work WHERE queue = $1 AND state = 'parked' AND waits_for = $2 FOR UPDATE`),
+      [queue, waitsFor],
+    );
+    return rows.length;
+  }
+
+  /** Keeps the work for an operator. True when work behind it became ready. */
+  failWork(work: LeasedWork, error: string): Promise<boolean> {
+    return this.inOrder(work, async (sql) => {
+      const { queue, key, lease } = work;
+      await sql.query(`UPDATE work SET state = 'failed', last_error = $4, ${released} WHERE ${leased}`, [
+        queue,
+        key,
+        lease,
+        toText(error).slice(0, maxErrorLength),
+      ]);
+      return false;
+    });
+  }
+
+  /**
+   * Makes due work ready: waiting and parked work, and work whose lease has ended. Index work_due. Returns the queues
+   * with ready work, so that a lost wake-up costs one interval.
+   */
+  async releaseDueWork(queues: string[]): Promise<Polled> {
+    const [row] = await this.database.query<{ ready: string[] | null; nextDueMs: number | null }>(
+      `WITH freed AS (${makeReady(
+        lockNext({
+          table: 'work',
+          columns: 'queue, key',
+          where: 'due_at <= now()',
+          orderBy: 'due_at',
+          limit: maxReleased,
+        }),
+      )})
+       SELECT (SELECT array_agg(name) FROM unnest($1::text[]) AS queue (name)
+           WHERE name IN (SELECT queue FROM freed) OR EXISTS (SELECT FROM work WHERE queue = name AND state = 'ready')) AS ready,
+         (SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 FROM work WHERE due_at > now()) AS "nextDueMs"`,
+      [queues],
+      'release_due_work',
+    );
+    return { ready: row!.ready ?? [], nextDueMs: row!.nextDueMs ?? undefined };
+  }
+
+  /** Ends the leases of a crashed process with the same name. Its attempts count. */
+  async endLeasesOf(worker: string, queues: string[]): Promise<void> {
+    await this.database.query(
+      `UPDATE work SET due_at = now() WHERE state = 'running' AND worker = $1 AND queue = ANY ($2)`,
+      [worker, queues],
+    );
+  }
+
+  /**
+   * Makes queued work ready that has nothing before it. Returns the number, which is 0 unless the same key was added
+   * twice at once. Index work_ordered.
+   */
+  async promoteForgotten(): Promise<number> {
+    const rows = await this.database.query(
+      makeReady(
+        `SELECT work.queue, work.key FROM (
+           SELECT DISTINCT ON (queue, ordering_key) queue, key FROM work
+           WHERE ordering_key IS NOT NULL AND state <> 'failed' ORDER BY queue, ordering_key, id) AS head
+         JOIN work USING (queue, key) WHERE state = 'queued' FOR UPDATE OF work SKIP LOCKED`,
+      ),
+    );
+    return rows.length;
+  }
+
+  /** Index: none, for an operator and for metrics. */
+  measureDepth(): Promise<QueueDepth[]> {
+    return this.database.query<QueueDepth>(
+      `SELECT queue, state, count(*)::int AS count,
+         coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
+       FROM work GROUP BY queue, state`,
+    );
+  }
+
+  /** Oldest first. */
+  listWork({ queue, key, states, limit }: WorkFilter): Promise<WorkEntity[]> {
+    return this.database.query<WorkEntity>(
+      `SELECT * FROM work WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR key = $2)
+         AND ($3::text[] IS NULL OR state = ANY ($3))
+       ORDER BY created_at, id LIMIT $4`,
+      [queue ?? null, key ?? null, states ?? null, limit],
+    );
+  }
+
+  /** Makes failed, waiting and parked work ready, with all of its attempts. Returns the queues. */
+  async retryWork(queue: string, key?: string): Promise<number> {
+    const rows = await this.database.query(
+      makeReady(
+        `SELECT queue, key FROM work WHERE queue = $1 AND ($2::text IS NULL OR key = $2)
+           AND (state = 'failed' OR $2::text IS NOT NULL AND state IN ('waiting', 'parked')) FOR UPDATE`,
+        'attempts = 0',
+      ),
+      [queue, key ?? null],
+    );
+    return rows.length;
+  }
+
+  /** Deletes work that does not run. False when there is none. */
+  discardWork(queue: string, key: string): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const [row] = await tx.query<{ orderingKey: string | null }>(
+        `DELETE FROM work WHERE queue = $1 AND key = $2 AND state <> 'running' RETURNING ordering_key AS "orderingKey"`,
+        [queue, key],
+      );
+      if (row?.orderingKey != null) await promoteNext(tx, queue, row.orderingKey);
+      return row !== undefined;
+    });
+  }
+
+  /** Deletes all work of a tenant that does not run. A running handler finds the tenant gone. */
+  async deleteOfTenant(sql: Sql, tenant: string): Promise<void> {
+    await sql.query(`DELETE FROM work WHERE tenant = $1 AND state <> 'running'`, [tenant]);
+  }
+
+  private async finishIn(sql: Sql, { queue, key, lease, tenant }: LeasedWork): Promise<boolean> {
+    const gone = await sql.query(
+      `DELETE FROM work WHERE ${leased} AND NOT again RETURNING 1`,
+      [queue, key, lease],
+      'finish_work',
+    );
+    if (gone.length > 0) return false;
+    const again = await sql.query(
+      `UPDATE work SET state = 'ready', position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
+       WHERE ${leased} RETURNING 1`,
+      [queue, key, lease, tenant],
+    );
+    return again.length > 0;
+  }
+
+  /** Ends the work, then makes the next of its ordering key ready. */
+  private async inOrder(work: LeasedWork, end: (sql: Sql) => Promise<boolean>): Promise<boolean> {
+    const { queue, orderingKey } = work;
+    if (orderingKey === null) return end(this.database);
+    return this.database.transaction(async (tx) => {
+      const isReady = await end(tx);
+      // A statement of its own, since it has to see work whose transaction `end` has waited for.
+      return (await promoteNext(tx, queue, orderingKey)) || isReady;
+    });
+  }
+}
+
+async function promoteNext(tx: Transaction, queue: string, orderingKey: string): Promise<boolean> {
+  const rows = await tx.query(
+    makeReady(
+      `SELECT queue, key FROM (SELECT queue, key, state FROM work
+         WHERE queue = $1 AND ordering_key = $2 AND state <> 'failed' ORDER BY id LIMIT 1 FOR UPDATE) AS next
+       WHERE state = 'queued'`,
+    ),
+    [queue, orderingKey],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Statement that makes selected work ready.
+ * @param selection query for `queue` and `key`, which locks the rows
+ */
+function makeReady(selection: string, ...changes: string[]): string {
+  return `UPDATE work SET ${["state = 'ready'", 'position = chosen.position', 'waits_for = NULL', released, ...changes].join(', ')}
+    FROM (SELECT queue, key, ${nextPosition('work.queue', 'work.tenant')}
+        + row_number() OVER (PARTITION BY queue, tenant ORDER BY work.id) - 1 AS position
+      FROM (${selection}) AS selected JOIN work USING (queue, key)) AS chosen
+    WHERE work.queue = chosen.queue AND work.key = chosen.key
+    RETURNING work.queue`;
+}
+
+/** @param ordered columns and conditions of work with an ordering key */
+function insertStatement(ordered: { column: string; input: string; isNew: string; isBehind: string; held: string }) {
+  return `WITH new AS MATERIALIZED (
+      SELECT * FROM unnest($2::text[], $3::text[], $4::jsonb[], $5::timestamptz[]${ordered.input}, index)${ordered.isNew}),
+    tenant AS MATERIALIZED (
+      SELECT tenant, ${nextPosition('$1', 'tenants.tenant')} AS position FROM (SELECT DISTINCT tenant FROM new) AS tenants)${ordered.held}
+    INSERT INTO work (queue, key, tenant, payload, traceparent, state, position, due_at${ordered.column})
+    SELECT $1, key, tenant, payload, $6, state,
+      CASE state WHEN 'ready' THEN position + row_number() OVER (PARTITION BY tenant ORDER BY index) - 1 END,
+      CASE state WHEN 'waiting' THEN due_at END${ordered.column}
+    FROM (SELECT new.*, tenant.position,
+        CASE WHEN ${ordered.isBehind} THEN 'queued' WHEN due_at > now() THEN 'waiting' ELSE 'ready' END AS state
+      FROM new JOIN tenant USING (tenant)) AS placed
+    ORDER BY index
+    ON CONFLICT (queue, key) DO UPDATE SET
+      again = work.again OR work.state = 'running',
+      (state, position, due_at) = (SELECT CASE WHEN work.state = 'running' THEN work.state
+            WHEN excluded.state = 'ready' THEN 'ready' ELSE 'waiting' END,
+          CASE WHEN work.state <> 'running' THEN excluded.position END,
+          CASE WHEN work.state = 'running' THEN work.due_at WHEN excluded.state <> 'ready' THEN coalesce(excluded.due_at, now()) END),
+      attempts = CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END
+    WHERE (work.state IN ('running', 'failed') AND $7)
+      OR (work.state = 'waiting' AND work.attempts = 0 AND work.due_at > coalesce(excluded.due_at, now()))`;
+}
+
+const insertUnordered = insertStatement({
+  column: '',
+  input: ') WITH ORDINALITY AS new (key, tenant, payload, due_at',
+  isNew: '',
+  isBehind: 'false',
+  held: '',
+});
+
+const insertOrdered = insertStatement({
+  column: ', ordering_key',
+  input: ', $8::text[]) WITH ORDINALITY AS new (key, tenant, payload, due_at, ordering_key',
+  // Nothing may wait for failed work, which is not added again.
+  isNew: ` WHERE NOT EXISTS (SELECT FROM work WHERE work.queue = $1 AND work.key = new.key AND work.state = 'failed')`,
+  isBehind: `ordering_key IS NOT NULL AND (ordering_key IN (SELECT ordering_key FROM held)
+          OR row_number() OVER (PARTITION BY ordering_key ORDER BY index) > 1)`,
+  held: `,
+    held AS MATERIALIZED (
+      SELECT ordering_key FROM (SELECT DISTINCT ordering_key FROM new WHERE ordering_key IS NOT NULL ORDER BY 1) AS keys,
+        LATERAL (SELECT FROM work WHERE queue = $1 AND work.ordering_key = keys.ordering_key AND state <> 'failed'
+          ORDER BY id DESC LIMIT 1 FOR SHARE) AS last)`,
+});
+
+function claimStatement(ordered: { ctes: string; condition: string }) {
+  const candidates = lockNext({
+    table: 'work',
+    columns: 'key, tenant, ordering_key, id, position',
+    where: `queue = $1 AND state = 'ready' AND tenant <> ALL ($6::text[])`,
+    orderBy: 'position, id',
+    limit: '$2',
+  });
+  return `WITH candidate AS MATERIALIZED (${candidates}),
+    numbered AS (
+      SELECT key, row_number() OVER (PARTITION BY tenant ORDER BY position, id) + coalesce(running.count, 0) AS number
+      FROM candidate LEFT JOIN unnest($7::text[], $8::int[]) AS running (tenant, count) USING (tenant))${ordered.ctes}
+    UPDATE work SET state = 'running', position = NULL, lease = $3, worker = $4, attempts = attempts + 1,
+      due_at = now() + $5::int * interval '1 millisecond'
+    FROM numbered WHERE queue = $1 AND work.key = numbered.key AND number <= $9::float8${ordered.condition}
+    RETURNING work.queue, work.key, work.tenant, work.ordering_key AS "orderingKey", work.payload,
+      work.attempts AS attempt, work.last_error AS "lastError", work.traceparent, work.created_at AS "createdAt"`;
+}
+
+const claimUnordered = claimStatement({ ctes: '', condition: '' });
+
+const isBefore = `sibling.queue = $1 AND sibling.ordering_key = candidate.ordering_key AND sibling.state <> 'failed'
+  AND sibling.key <> candidate.key AND (sibling.id < candidate.id OR sibling.state = 'running')`;
+
+/**
+ * Transactions that add to one ordering key at once do not see each other, so several of its rows may be ready. All but
+ * the first become queued, if the one before them can be locked: it may be ending, and would not wake them then.
+ */
+const claimOrdered = claimStatement({
+  ctes: `,
+    behind AS MATERIALIZED (SELECT key FROM candidate WHERE EXISTS (SELECT FROM work AS sibling WHERE ${isBefore})),
+    held AS MATERIALIZED (
+      SELECT candidate.key FROM candidate JOIN behind USING (key),
+        LATERAL (SELECT FROM work AS sibling WHERE ${isBefore} ORDER BY id LIMIT 1 FOR SHARE SKIP LOCKED) AS first),
+    put_behind AS (
+      UPDATE work SET state = 'queued', position = NULL FROM held WHERE work.queue = $1 AND work.key = held.key)`,
+  condition: ' AND NOT EXISTS (SELECT FROM behind WHERE behind.key = work.key)',
+});
