@@ -87,7 +87,7 @@ async function letTimePass(databaseUrl: string): Promise<void> {
 }
 
 function undelivered(databaseUrl: string): Promise<unknown[]> {
-  return query(databaseUrl, 'SELECT consumer, event_id, last_error FROM events.delivery');
+  return query(databaseUrl, 'SELECT queue, key, last_error FROM events.work');
 }
 
 async function query(databaseUrl: string, text: string): Promise<unknown[]> {

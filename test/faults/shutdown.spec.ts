@@ -157,7 +157,7 @@ describe('the embedded platform, on a database of the test,', () => {
 
     const jobs = await rows('SELECT taken_by, attempts FROM files.indexing_job');
     // Deliveries of other events may exist at this moment.
-    const deliveries = await rows(`SELECT attempts FROM events.delivery WHERE consumer = '${indexFile.name}'`);
+    const deliveries = await rows(`SELECT attempts FROM events.work WHERE queue = '${indexFile.name}'`);
     expect(jobs).toEqual([{ taken_by: null, attempts: 0 }]);
     expect(deliveries).toEqual([{ attempts: 0 }]);
     held.release();

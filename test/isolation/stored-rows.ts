@@ -22,7 +22,7 @@ export async function storedRows(sql: Sql): Promise<string[]> {
 async function workUnderWay(sql: Sql): Promise<number> {
   const outboxes = (await tablesOf(sql)).filter(({ name }) => name === 'outbox');
   const selects = [
-    'SELECT count(*)::int AS count FROM events.delivery',
+    'SELECT count(*)::int AS count FROM events.work',
     ...outboxes.map(({ schema }) => `SELECT count(*)::int FROM ${schema}.outbox WHERE published_at IS NULL`),
   ];
   const jobs = `SELECT count(*)::int FROM tables.job WHERE status NOT IN ('completed', 'failed')`;

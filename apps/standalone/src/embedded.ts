@@ -18,7 +18,7 @@ import { Database } from '@parley/persistence/database';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import type { Logger } from '@parley/logging/logger';
-import { DeliveriesRepository } from '@parley/events/deliveries.repository';
+import { WorkRepository } from '@parley/work-queue/work.repository';
 import { eventsSchema } from '@parley/events/events-schema';
 import { PostgresEvents } from '@parley/events/postgres-events';
 import { openKeyFile } from '@parley/secrets/key-file';
@@ -185,7 +185,7 @@ export class EmbeddedPlatform {
     });
     this.started.push(async () => void (await withTimeout(this.timeLeftMs, database.close())));
     await database.migrate();
-    return new PostgresEvents(new DeliveriesRepository(database), this.appsLogger);
+    return new PostgresEvents(new WorkRepository(database), this.appsLogger);
   }
 
   private async open(module: DynamicModule): Promise<NestFastifyApplication> {

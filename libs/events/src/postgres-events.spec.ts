@@ -1,14 +1,15 @@
 import type { EventMessage } from '@parley/transport/event-stream';
 import { waitFor } from '@parley/testing/wait-for';
-import { DeliveriesRepository } from './deliveries.repository';
+import { queue } from '@parley/work-queue/queue';
+import { WorkRepository } from '@parley/work-queue/work.repository';
 import { PostgresEvents } from './postgres-events';
 import { consumerOf, createOutboxDatabase, happened, type OutboxDatabase, range, silent } from './test/outbox-database';
 
 let database: OutboxDatabase;
 let streams: PostgresEvents[] = [];
 
-function newStream(timing?: { ackWaitMs: number; heartbeatMs: number }): PostgresEvents {
-  const events = new PostgresEvents(new DeliveriesRepository(database.events), silent, timing);
+function newStream(options: { leaseMs?: number } = {}): PostgresEvents {
+  const events = new PostgresEvents(new WorkRepository(database.events), silent, options);
   streams.push(events);
   return events;
 }
@@ -17,8 +18,23 @@ function eventsOf(count: number): EventMessage[] {
   return range(count).map((number) => ({ id: `event-${number}`, subject: happened.subject, data: { number } }));
 }
 
+/** Process that claims events of one consumer and ends without a trace. */
+async function processThatDied(consumer: string, events: number) {
+  const repository = new WorkRepository(database.events);
+  const works = eventsOf(events).map(({ id: key, subject, data }) => ({ key, tenant: '', payload: { subject, data } }));
+  await repository.insertWork(queue(consumer), works);
+  const limits = { worker: 'embedded', leaseMs: 3_600_000, perTenant: Infinity, running: new Map<string, number>() };
+  return {
+    claim: async (limit: number) => {
+      await repository.endLeasesOf('embedded', [consumer]);
+      await repository.releaseDueWork([consumer]);
+      expect(await repository.claimWork(queue(consumer), { ...limits, limit })).toHaveLength(limit);
+    },
+  };
+}
+
 async function waiting(): Promise<number> {
-  return (await database.events.query('SELECT 1 FROM delivery')).length;
+  return (await database.events.query('SELECT 1 FROM work')).length;
 }
 
 /** Makes all postponed deliveries due at once. The result returns their delays. */
@@ -30,7 +46,7 @@ async function skipDelays(): Promise<() => Promise<string[]>> {
       NEW.due_at = now();
       RETURN NEW;
     END $$;
-    CREATE TRIGGER skip_delay BEFORE UPDATE OF last_error ON delivery FOR EACH ROW EXECUTE FUNCTION skip_delay()`);
+    CREATE TRIGGER skip_delay BEFORE UPDATE OF last_error ON work FOR EACH ROW EXECUTE FUNCTION skip_delay()`);
   return async () => {
     const rows = await database.events.query<{ delay: string }>('SELECT delay::text FROM postponed ORDER BY position');
     return rows.map(({ delay }) => delay);
@@ -46,11 +62,11 @@ describe('The event stream in Postgres', () => {
     await Promise.all(streams.map((events) => events.drain()));
     streams = [];
     await database.events.query(`
-      DROP TRIGGER IF EXISTS fail_finish ON delivery;
-      DROP TRIGGER IF EXISTS skip_delay ON delivery;
+      DROP TRIGGER IF EXISTS fail_finish ON work;
+      DROP TRIGGER IF EXISTS skip_delay ON work;
       DROP FUNCTION IF EXISTS skip_delay;
       DROP TABLE IF EXISTS postponed`);
-    await database.events.query('DELETE FROM delivery');
+    await database.events.query('DELETE FROM work');
   });
 
   afterAll(() => database.drop());
@@ -161,7 +177,7 @@ describe('The event stream in Postgres', () => {
   });
 
   it('redelivers an event when its dead letter cannot be stored', async () => {
-    const events = newStream({ ackWaitMs: 300, heartbeatMs: 100 });
+    const events = newStream({ leaseMs: 300 });
     let graves = 0;
     const broken = consumerOf('broken', {
       maxDeliveries: 1,
@@ -182,7 +198,7 @@ describe('The event stream in Postgres', () => {
   });
 
   it('extends the lease of an event while its handler runs, and delivers it to no other', async () => {
-    const events = newStream({ ackWaitMs: 30_000, heartbeatMs: 100 });
+    const events = newStream({ leaseMs: 600 });
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     const slow = consumerOf('slow', {
@@ -190,7 +206,7 @@ describe('The event stream in Postgres', () => {
       handle: ({ event }) => (event.id === 'event-1' ? released : Promise.resolve()),
     });
     const leases = () =>
-      database.events.query<{ due_at: Date }>(`SELECT due_at FROM delivery WHERE event_id = 'event-1'`);
+      database.events.query<{ due_at: Date }>(`SELECT due_at FROM work WHERE key = 'event-1'`);
     await events.consume(slow.consumer);
     await events.open();
     await events.publish(eventsOf(1));
@@ -207,10 +223,8 @@ describe('The event stream in Postgres', () => {
   });
 
   it('takes over the leases of the previous process at once', async () => {
-    const consumers = [{ name: 'heir', subject: happened.subject }];
-    const repository = new DeliveriesRepository(database.events);
-    await repository.insertForConsumers(eventsOf(2), consumers);
-    await repository.leaseNextDue('heir', 3_600_000);
+    const previous = await processThatDied('heir', 2);
+    await previous.claim(1);
     const heir = consumerOf('heir');
     const events = newStream();
     await events.consume(heir.consumer);
@@ -222,9 +236,8 @@ describe('The event stream in Postgres', () => {
   });
 
   it('gives up an event that has ended its process at every delivery, without another attempt', async () => {
-    const repository = new DeliveriesRepository(database.events);
-    await repository.insertForConsumers(eventsOf(1), [{ name: 'deadly', subject: happened.subject }]);
-    for (const lease of [0, 0, 0]) await repository.leaseNextDue('deadly', lease);
+    const previous = await processThatDied('deadly', 1);
+    for (let attempt = 1; attempt <= 3; attempt += 1) await previous.claim(1);
     const deadly = consumerOf('deadly', { maxDeliveries: 3 });
     const events = newStream();
     await events.consume(deadly.consumer);
@@ -261,24 +274,24 @@ describe('The event stream in Postgres', () => {
   });
 
   it('loses no event and continues when the database fails while an event is finished', async () => {
-    const events = newStream({ ackWaitMs: 500, heartbeatMs: 100 });
+    const events = newStream({ leaseMs: 500 });
     await database.events.query(`
       CREATE OR REPLACE FUNCTION fail_finish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'disk full'; END $$;
-      CREATE TRIGGER fail_finish BEFORE DELETE ON delivery FOR EACH ROW EXECUTE FUNCTION fail_finish()`);
+      CREATE TRIGGER fail_finish BEFORE DELETE ON work FOR EACH ROW EXECUTE FUNCTION fail_finish()`);
     const steady = consumerOf('steady', { maxDeliveries: 3 });
     await events.consume(steady.consumer);
     await events.open();
 
     await events.publish(eventsOf(2));
     await waitFor(() => new Set(steady.numbers()).size === 2);
-    await database.events.query('DROP TRIGGER fail_finish ON delivery');
+    await database.events.query('DROP TRIGGER fail_finish ON work');
 
     await waitFor(async () => (await waiting()) === 0);
     expect(steady.deadLetters).toEqual([]);
   });
 
   it('continues when its connections are cut', async () => {
-    const events = newStream({ ackWaitMs: 500, heartbeatMs: 100 });
+    const events = newStream({ leaseMs: 500 });
     let goOn = () => {};
     const cut = new Promise<void>((resolve) => (goOn = resolve));
     const steady: ReturnType<typeof consumerOf> = consumerOf('steady', {

@@ -1,52 +1,60 @@
-import { PollingWorker } from '@parley/background/polling-worker';
-import { retryBackoffMs } from '@parley/background/retry-backoff';
+import type { Logger } from '@parley/logging/logger';
 import {
   ackWaitMs,
-  type WorkingConsumer,
   type EventMessage,
   type EventStream,
-  heartbeatMs,
   type StreamPosition,
+  type WorkingConsumer,
 } from '@parley/transport/event-stream';
-import type { Logger } from '@parley/logging/logger';
-import type { DeliveriesRepository, LeasedDelivery } from './deliveries.repository';
+import { type NewWork, queue } from '@parley/work-queue/queue';
+import type { AttemptEnd } from '@parley/work-queue/queue-worker';
+import type { WorkRepository } from '@parley/work-queue/work.repository';
+import { WorkRunner } from '@parley/work-queue/work-runner';
+
+type Payload = Pick<EventMessage, 'subject' | 'data'>;
+
+export interface PostgresEventsOptions {
+  /** Lease of a delivery in milliseconds. */
+  leaseMs?: number;
+  onAttemptEnded?: (queue: string, end: AttemptEnd) => void;
+}
 
 /**
- * Event stream of the embedded mode: rows in Postgres, with wake-ups in process. Only one instance per database.
- * Publishing fails before `open()`, when every consumer is registered.
+ * Event stream of the embedded mode: each consumer is a queue in Postgres, with turns by bot. Only one instance per
+ * database. Publishing fails before `open()`, when every consumer is registered.
  */
 export class PostgresEvents implements EventStream {
-  private readonly stopping = new AbortController();
-  private readonly consumers: { consumer: WorkingConsumer; workers: PollingWorker[] }[] = [];
+  private readonly consumers: WorkingConsumer[] = [];
+  private readonly runner: WorkRunner;
 
   isOpen = false;
 
   constructor(
-    private readonly deliveries: DeliveriesRepository,
-    private readonly logger: Logger,
-    private readonly timing = { ackWaitMs, heartbeatMs },
-  ) {}
+    private readonly deliveries: WorkRepository,
+    logger: Logger,
+    private readonly options: PostgresEventsOptions = {},
+  ) {
+    const { onAttemptEnded } = options;
+    this.runner = new WorkRunner(deliveries, { worker: 'embedded', isOnlyWorker: true, logger, onAttemptEnded });
+  }
 
   /** Ends the leases of the previous process and starts delivery. */
   async open(): Promise<void> {
-    await this.deliveries.makeAllDue();
     this.isOpen = true;
-    for (const { workers } of this.consumers) workers.forEach((worker) => worker.start());
+    await this.runner.start();
   }
 
   async publish(events: EventMessage[]): Promise<StreamPosition | undefined> {
     if (!this.isOpen)
       throw new Error('The event stream is not open yet: call open() after all consumers are registered.');
-    await this.deliveries.insertForConsumers(
-      events.filter(({ again }) => !again),
-      this.consumers.map(({ consumer }) => consumer),
-    );
-    for (const event of events) {
-      if (event.again) await this.deliveries.insertOrRestart(event, event.again.consumer);
+    for (const { name, subject } of this.consumers) {
+      const deliveries = events.filter((event) => !event.again && event.subject === subject);
+      if (deliveries.length === 0) continue;
+      await this.deliveries.insertWork(queue(name), deliveries.map(toWork));
+      this.runner.wake(name);
     }
-    const subjects = new Set(events.map(({ subject }) => subject));
-    for (const { consumer, workers } of this.consumers) {
-      if (subjects.has(consumer.subject)) workers.forEach((worker) => worker.wake());
+    for (const event of events) {
+      if (event.again) await this.replay(event, event.again.consumer);
     }
     return undefined;
   }
@@ -57,72 +65,37 @@ export class PostgresEvents implements EventStream {
   }
 
   consume(consumer: WorkingConsumer): Promise<void> {
-    const workers = Array.from(
-      { length: consumer.concurrency },
-      () =>
-        new PollingWorker({ name: consumer.name, intervalMs: 1_000, logger: this.logger }, () => this.round(consumer)),
+    const { name, concurrency, maxDeliveries } = consumer;
+    const { leaseMs = ackWaitMs } = this.options;
+    this.consumers.push(consumer);
+    this.runner.register<Payload>(
+      queue(name),
+      // Consumers have time limits of their own.
+      { concurrency, attempts: maxDeliveries, leaseMs, timeoutMs: Infinity },
+      ({ key: id, payload, attempt, signal, traceparent }) =>
+        consumer.handle({ event: { id, ...payload, traceparent }, attempt, signal }),
+      ({ key: id, payload, attempts }, reason) => consumer.deadLetter({ id, ...payload }, attempts, reason),
     );
-    this.consumers.push({ consumer, workers });
-    if (this.isOpen) workers.forEach((worker) => worker.start());
     return Promise.resolve();
   }
 
   async drain(): Promise<void> {
-    this.stopping.abort();
-    await Promise.all(this.consumers.flatMap(({ workers }) => workers).map((worker) => worker.stop()));
+    await this.runner.stop();
   }
 
-  private async round(consumer: WorkingConsumer): Promise<boolean> {
-    const delivery = await this.deliveries.leaseNextDue(consumer.name, this.timing.ackWaitMs);
-    if (!delivery) return false;
-    await this.work(consumer, delivery);
-    return true;
+  /** Event that is being given up is delivered once more. One that waits is delivered at once. */
+  private async replay(event: EventMessage, consumer: string): Promise<void> {
+    await this.deliveries.insertWork(queue(consumer, { repeated: 'again' }), [toWork(event)]);
+    await this.deliveries.retryWork(consumer, event.id);
+    this.runner.wake(consumer);
   }
+}
 
-  private async work(consumer: WorkingConsumer, delivery: LeasedDelivery): Promise<void> {
-    const heartbeat = setInterval(() => this.extend(consumer.name, delivery.id), this.timing.heartbeatMs);
-    try {
-      await this.settle(consumer, delivery);
-    } finally {
-      clearInterval(heartbeat);
-    }
-  }
+function toWork({ id, subject, data, traceparent }: EventMessage): NewWork<Payload> {
+  return { key: id, tenant: tenantOf(data), payload: { subject, data }, traceparent };
+}
 
-  /** Finishes the delivery, gives it back or stores a dead letter. If that fails, it is redelivered after its lease. */
-  private async settle(consumer: WorkingConsumer, delivery: LeasedDelivery): Promise<void> {
-    const { attempts, ...event } = delivery;
-    const { name, maxDeliveries } = consumer;
-    const { signal } = this.stopping;
-    if (signal.aborted) return this.deliveries.releaseLease(name, event.id);
-    if (attempts > maxDeliveries) {
-      return this.deadLetter(consumer, delivery, 'Every process that worked on it ended.');
-    }
-    try {
-      await consumer.handle({ event, attempt: attempts, signal });
-    } catch (error) {
-      if (signal.aborted) return this.deliveries.releaseLease(name, event.id);
-      const reason = error instanceof Error ? error.message : String(error);
-      if (attempts < maxDeliveries) {
-        return this.deliveries.postpone(name, event.id, retryBackoffMs(attempts), reason);
-      }
-      return this.deadLetter(consumer, delivery, reason);
-    }
-    // Outside the try: finished work is not given back because it could not be marked.
-    await this.deliveries.deleteFinished(name, delivery);
-  }
-
-  private async deadLetter(consumer: WorkingConsumer, delivery: LeasedDelivery, reason: string): Promise<void> {
-    const { attempts, ...event } = delivery;
-    await consumer.deadLetter(event, attempts, reason);
-    await this.deliveries.deleteFinished(consumer.name, delivery);
-  }
-
-  private extend(consumer: string, eventId: string): void {
-    this.deliveries.extendLease(consumer, eventId, this.timing.ackWaitMs).catch((error: unknown) => {
-      this.logger.warn(
-        { err: error, consumer, eventId },
-        'the lease of an event could not be extended, it may be delivered twice',
-      );
-    });
-  }
+function tenantOf(data: unknown): string {
+  const { botId } = (data ?? {}) as { botId?: unknown };
+  return typeof botId === 'string' ? botId : '';
 }

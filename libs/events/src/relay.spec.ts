@@ -1,7 +1,7 @@
 import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
 import { newId } from '@parley/persistence/ids';
 import { waitFor } from '@parley/testing/wait-for';
-import { DeliveriesRepository } from './deliveries.repository';
+import { WorkRepository } from '@parley/work-queue/work.repository';
 import { Inbox } from './inbox';
 import { Outbox } from './outbox';
 import { OutboxRepository } from './outbox.repository';
@@ -66,7 +66,7 @@ describe('The outbox relay', () => {
 
   beforeEach(async () => {
     database = await createOutboxDatabase();
-    events = new FragileEvents(new DeliveriesRepository(database.events), silent);
+    events = new FragileEvents(new WorkRepository(database.events), silent);
     relays = [];
     relay = newRelay();
   });

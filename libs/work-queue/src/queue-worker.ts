@@ -191,6 +191,7 @@ export class QueueWorker {
   /** Rejects when the time limit has passed, even if the handler goes on. */
   private async inTime(lease: HeldLease, handle: () => Promise<Outcome>): Promise<Outcome> {
     const { timeoutMs } = this.options;
+    if (timeoutMs === Infinity) return handle();
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
@@ -218,6 +219,7 @@ export class QueueWorker {
 
   private toWork(work: LeasedWork, lease: HeldLease): Work {
     const { key, tenant, payload, attempt, lastError, createdAt } = work;
+    const traceparent = work.traceparent ?? undefined;
     const { work: rows } = this.context;
     const { signal } = lease.work;
     const requireLease = (isHeld: boolean) => {
@@ -229,6 +231,6 @@ export class QueueWorker {
       requireLease(await rows.recordProgress(tx, work));
       work.attempt = 1;
     };
-    return { key, tenant, payload, attempt, lastError, createdAt, signal, confirm, advance };
+    return { key, tenant, payload, attempt, lastError, traceparent, createdAt, signal, confirm, advance };
   }
 }

@@ -32,6 +32,8 @@ export interface NewWork<Payload> {
   orderingKey?: string;
   /** At once when absent. */
   dueAt?: Date;
+  /** W3C trace context of the cause; that of the active span when absent. */
+  traceparent?: string;
 }
 
 /** Claimed work, as its handler gets it. */
@@ -42,6 +44,8 @@ export interface Work<Payload = unknown> {
   /** Number of this attempt, from 1. Attempts of processes that died count; those of processes that stopped do not. */
   readonly attempt: number;
   readonly lastError: string | null;
+  /** W3C trace context of the cause, if it was traced. */
+  readonly traceparent?: string;
   readonly createdAt: Date;
   /** Aborted when the lease is lost, when the time limit has passed, and when the process stops. */
   readonly signal: AbortSignal;
@@ -78,7 +82,7 @@ export interface WorkerOptions {
   leaseMs?: number;
   /** Attempts before the work fails. 10 when absent. */
   attempts?: number;
-  /** Time limit of an attempt in milliseconds. 10 min when absent. */
+  /** Time limit of an attempt in milliseconds; Infinity for none. 10 min when absent. */
   timeoutMs?: number;
 }
 

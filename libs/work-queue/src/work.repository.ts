@@ -87,6 +87,7 @@ export class WorkRepository {
     works: NewWork<unknown>[],
     sql: Sql = this.database,
   ): Promise<void> {
+    const traceparent = currentTraceparent() ?? null;
     await sql.query(
       isOrdered ? insertOrdered : insertUnordered,
       [
@@ -95,7 +96,7 @@ export class WorkRepository {
         works.map(({ tenant }) => tenant),
         works.map(({ payload }) => toJsonb(payload ?? null)),
         works.map(({ dueAt }) => dueAt ?? null),
-        currentTraceparent() ?? null,
+        works.map((work) => work.traceparent ?? traceparent),
         repeated === 'again',
         ...(isOrdered ? [works.map(({ orderingKey }) => orderingKey ?? null)] : []),
       ],
@@ -386,11 +387,11 @@ function makeReady(selection: string, ...changes: string[]): string {
 /** @param ordered columns and conditions of work with an ordering key */
 function insertStatement(ordered: { column: string; input: string; isNew: string; isBehind: string; held: string }) {
   return `WITH new AS MATERIALIZED (
-      SELECT * FROM unnest($2::text[], $3::text[], $4::jsonb[], $5::timestamptz[]${ordered.input}, index)${ordered.isNew}),
+      SELECT * FROM unnest($2::text[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::text[]${ordered.input}, index)${ordered.isNew}),
     tenant AS MATERIALIZED (
       SELECT tenant, ${nextPosition('$1', 'tenants.tenant')} AS position FROM (SELECT DISTINCT tenant FROM new) AS tenants)${ordered.held}
     INSERT INTO work (queue, key, tenant, payload, traceparent, state, position, due_at${ordered.column})
-    SELECT $1, key, tenant, payload, $6, state,
+    SELECT $1, key, tenant, payload, traceparent, state,
       CASE state WHEN 'ready' THEN position + row_number() OVER (PARTITION BY tenant ORDER BY index) - 1 END,
       CASE state WHEN 'waiting' THEN due_at END${ordered.column}
     FROM (SELECT new.*, tenant.position,
@@ -410,7 +411,7 @@ function insertStatement(ordered: { column: string; input: string; isNew: string
 
 const insertUnordered = insertStatement({
   column: '',
-  input: ') WITH ORDINALITY AS new (key, tenant, payload, due_at',
+  input: ') WITH ORDINALITY AS new (key, tenant, payload, due_at, traceparent',
   isNew: '',
   isBehind: 'false',
   held: '',
@@ -418,7 +419,7 @@ const insertUnordered = insertStatement({
 
 const insertOrdered = insertStatement({
   column: ', ordering_key',
-  input: ', $8::text[]) WITH ORDINALITY AS new (key, tenant, payload, due_at, ordering_key',
+  input: ', $8::text[]) WITH ORDINALITY AS new (key, tenant, payload, due_at, traceparent, ordering_key',
   // Nothing may wait for failed work, which is not added again.
   isNew: ` WHERE NOT EXISTS (SELECT FROM work WHERE work.queue = $1 AND work.key = new.key AND work.state = 'failed')`,
   isBehind: `ordering_key IS NOT NULL AND (ordering_key IN (SELECT ordering_key FROM held)

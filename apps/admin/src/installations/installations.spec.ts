@@ -92,7 +92,7 @@ async function untilConsumed() {
   const waiting = () =>
     api.sql(`SELECT id FROM hub.outbox WHERE published_at IS NULL
       UNION ALL SELECT id FROM admin.outbox WHERE published_at IS NULL
-      UNION ALL SELECT event_id FROM events.delivery
+      UNION ALL SELECT key FROM events.work
         WHERE consumer IN ('admin.refreshInstallations', 'admin.refreshInstalled')`);
   await waitFor(waiting, (rows) => rows.length === 0);
 }

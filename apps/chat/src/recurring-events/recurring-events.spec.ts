@@ -65,7 +65,7 @@ async function announce(botId: string, revision: number) {
 async function untilConsumed() {
   const waiting = () =>
     api.sql(`SELECT id FROM admin.outbox WHERE published_at IS NULL
-      UNION ALL SELECT event_id FROM events.delivery WHERE consumer = 'chat.keepRecurringEvents'`);
+      UNION ALL SELECT key FROM events.work WHERE queue = 'chat.keepRecurringEvents'`);
   await waitFor(waiting, (rows) => rows.length === 0);
 }
 

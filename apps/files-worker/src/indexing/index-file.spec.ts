@@ -385,7 +385,7 @@ describe('a job', () => {
     await announce([await versionOf(bot, marked.id), old, await versionOf(bot, file.id), old]);
     await announce([{ botId: bot.id, fileId: 'file_none', contentVersion: 'none' }]);
     await waitFor(
-      () => rows('SELECT 1 FROM outbox WHERE published_at IS NULL UNION ALL SELECT 1 FROM events.delivery'),
+      () => rows('SELECT 1 FROM outbox WHERE published_at IS NULL UNION ALL SELECT 1 FROM events.work'),
       ({ length }) => length === 0,
     );
 
@@ -402,7 +402,7 @@ describe('a job', () => {
 
     await announce(Array(4).fill(await versionOf(bot, id)) as Awaited<ReturnType<typeof versionOf>>[]);
     await waitFor(
-      () => rows("SELECT 1 FROM events.delivery WHERE data->>'fileId' = $1", id),
+      () => rows("SELECT 1 FROM events.work WHERE payload->'data'->>'fileId' = $1", id),
       ({ length }) => length === 1,
     );
     held.release();
@@ -442,7 +442,7 @@ describe('a job', () => {
 
     await sql.query("UPDATE indexing_job SET lease = 'of another', taken_by = 'another' WHERE file_id = $1", [id]);
     await waitFor(
-      () => rows("SELECT 1 FROM events.delivery WHERE data->>'fileId' = $1", id),
+      () => rows("SELECT 1 FROM events.work WHERE payload->'data'->>'fileId' = $1", id),
       ({ length }) => length === 0,
     );
 
