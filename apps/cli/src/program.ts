@@ -8,6 +8,7 @@ import { addFileCommands } from './commands/files';
 import { addNatsCommands } from './commands/nats';
 import { addReindexCommand } from './commands/reindex';
 import { addSecretCommands } from './commands/secrets';
+import { addWorkCommands } from './commands/work';
 import type { Output } from './output';
 
 const about = [
@@ -22,6 +23,7 @@ export function createProgram(output: Output): Command {
     .configureOutput({ writeOut: output.out, writeErr: output.err })
     .showHelpAfterError('Add --help for the arguments and options, as in: npm run parley -- files retry --help');
   addAccountCommands(program, output);
+  addWorkCommands(program, output);
   addDeadLetterCommands(program, output);
   addFileCommands(program, output);
   addReindexCommand(program, output);

@@ -47,6 +47,10 @@ export class WorkEntity {
   @Column('bigint', { nullable: true })
   position!: string | null;
 
+  /** When it became ready the last time, for figures. */
+  @Column('timestamptz', { nullable: true })
+  ready_at!: Date | null;
+
   @Column('timestamptz', { nullable: true })
   due_at!: Date | null;
 

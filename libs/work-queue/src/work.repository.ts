@@ -72,6 +72,7 @@ const nextPosition = (queue: string, tenant: string) =>
 
 const leased = 'queue = $1 AND key = $2 AND lease = $3';
 const released = 'lease = NULL, due_at = NULL, again = false';
+const ready = `state = 'ready', ready_at = now()`;
 
 /** SQL of the queue. Statements that end a lease change nothing when the lease is lost. */
 @Injectable()
@@ -171,7 +172,7 @@ export class WorkRepository {
   /** The work is `ready` again, behind that of other tenants. Its attempts start anew. */
   async requeueWork({ queue, key, lease, tenant }: LeasedWork): Promise<void> {
     await this.database.query(
-      `UPDATE work SET state = 'ready', position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
+      `UPDATE work SET ${ready}, position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
        WHERE ${leased}`,
       [queue, key, lease, tenant],
     );
@@ -193,7 +194,7 @@ export class WorkRepository {
   /** At a stop: the work is ready for another process, before all other work. The attempt does not count. */
   async giveBackWork({ queue, key, lease }: LeaseOf): Promise<void> {
     await this.database.query(
-      `UPDATE work SET state = 'ready', position = ${firstPosition('$1')}, attempts = attempts - 1, ${released}
+      `UPDATE work SET ${ready}, position = ${firstPosition('$1')}, attempts = attempts - 1, ${released}
        WHERE ${leased}`,
       [queue, key, lease],
     );
@@ -287,7 +288,7 @@ export class WorkRepository {
   measureDepth(): Promise<QueueDepth[]> {
     return this.database.query<QueueDepth>(
       `SELECT queue, state, count(*)::int AS count,
-         coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
+         extract(epoch FROM now() - min(CASE state WHEN 'ready' THEN ready_at ELSE created_at END))::float8 AS "oldestSeconds"
        FROM work GROUP BY queue, state`,
     );
   }
@@ -340,7 +341,7 @@ export class WorkRepository {
     );
     if (gone.length > 0) return false;
     const again = await sql.query(
-      `UPDATE work SET state = 'ready', position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
+      `UPDATE work SET ${ready}, position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
        WHERE ${leased} RETURNING 1`,
       [queue, key, lease, tenant],
     );
@@ -376,7 +377,7 @@ async function promoteNext(tx: Transaction, queue: string, orderingKey: string):
  * @param selection query for `queue` and `key`, which locks the rows
  */
 function makeReady(selection: string, ...changes: string[]): string {
-  return `UPDATE work SET ${["state = 'ready'", 'position = chosen.position', 'waits_for = NULL', released, ...changes].join(', ')}
+  return `UPDATE work SET ${[ready, 'position = chosen.position', 'waits_for = NULL', released, ...changes].join(', ')}
     FROM (SELECT queue, key, ${nextPosition('work.queue', 'work.tenant')}
         + row_number() OVER (PARTITION BY queue, tenant ORDER BY work.id) - 1 AS position
       FROM (${selection}) AS selected JOIN work USING (queue, key)) AS chosen
@@ -390,8 +391,8 @@ function insertStatement(ordered: { column: string; input: string; isNew: string
       SELECT * FROM unnest($2::text[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::text[]${ordered.input}, index)${ordered.isNew}),
     tenant AS MATERIALIZED (
       SELECT tenant, ${nextPosition('$1', 'tenants.tenant')} AS position FROM (SELECT DISTINCT tenant FROM new) AS tenants)${ordered.held}
-    INSERT INTO work (queue, key, tenant, payload, traceparent, state, position, due_at${ordered.column})
-    SELECT $1, key, tenant, payload, traceparent, state,
+    INSERT INTO work (queue, key, tenant, payload, traceparent, state, ready_at, position, due_at${ordered.column})
+    SELECT $1, key, tenant, payload, traceparent, state, now(),
       CASE state WHEN 'ready' THEN position + row_number() OVER (PARTITION BY tenant ORDER BY index) - 1 END,
       CASE state WHEN 'waiting' THEN due_at END${ordered.column}
     FROM (SELECT new.*, tenant.position,

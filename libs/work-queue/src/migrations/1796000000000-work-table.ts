@@ -9,6 +9,7 @@ export const workTable1796000000000 = `
     payload jsonb NOT NULL,
     state text NOT NULL,
     position bigint,
+    ready_at timestamptz,
     due_at timestamptz,
     waits_for text COLLATE "C",
     lease text COLLATE "C",

@@ -1,0 +1,167 @@
+import { Controller, type DynamicModule, Injectable, Module } from '@nestjs/common';
+import { service as serviceAccess } from '@parley/contracts/access';
+import { systemCaller } from '@parley/contracts/caller';
+import { operation } from '@parley/contracts/operation';
+import { Empty } from '@parley/contracts/paging';
+import { workAdded, workOperations } from '@parley/contracts/work';
+import { eventEntities } from '@parley/events/event-entities';
+import { Database } from '@parley/persistence/database';
+import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
+import { ServiceConfig } from '@parley/service/config';
+import type { Platform } from '@parley/service/platform';
+import { ServiceModule } from '@parley/service/service.module';
+import { plainSchema } from '@parley/testing/plain-schema';
+import { type RunningService, startService } from '@parley/testing/running-service';
+import { waitFor } from '@parley/testing/wait-for';
+import { Handles } from '@parley/transport/handles';
+import { BackgroundTasks } from './background-tasks.service';
+import { GiveUp, queue, type Work } from './queue';
+import { workSchema } from './test/work-database';
+import { workController } from './work.controller';
+import { WorkEntity } from './work.entity';
+import { WorkQueue } from './work-queue.service';
+import { Every, OnFailed, type Round, Worker } from './worker';
+
+const letters = queue<{ text: string }>('probe.letters');
+const recorded = queue('probe.recorded');
+const contract = {
+  send: operation({
+    subject: 'probe.send',
+    summary: 'Adds work.',
+    access: serviceAccess,
+    input: Empty,
+    output: Empty,
+  }),
+  work: workOperations('probe'),
+};
+const caller = systemCaller('test');
+
+@Injectable()
+class LettersService {
+  static isBroken = false;
+  static sent: string[] = [];
+  static failed: string[] = [];
+  static rounds = 0;
+
+  @Worker(letters, { concurrency: 2 })
+  async send({ payload: { text } }: Work<{ text: string }>): Promise<void> {
+    if (LettersService.isBroken) throw new GiveUp('The mailbox is full.');
+    LettersService.sent.push(text);
+  }
+
+  @Worker(recorded, { concurrency: 1 })
+  give(): Promise<void> {
+    return Promise.reject(new GiveUp('never'));
+  }
+
+  @OnFailed(recorded)
+  async record({ key }: { key: string }, reason: string): Promise<void> {
+    LettersService.failed.push(`${key}: ${reason}`);
+  }
+
+  @Every<LettersService>({ name: 'probe.round', everyMs: () => 3_600_000 })
+  async look({ againIn }: Round): Promise<boolean> {
+    LettersService.rounds += 1;
+    if (LettersService.rounds === 3) againIn(20);
+    return LettersService.rounds < 3;
+  }
+}
+
+@Controller()
+class ProbeController {
+  constructor(
+    private readonly database: Database,
+    private readonly work: WorkQueue,
+  ) {}
+
+  @Handles(contract.send)
+  async send(): Promise<Empty> {
+    await this.database.transaction(async (tx) => {
+      await this.work.add(tx, letters, [{ key: 'a', tenant: 'alice', payload: { text: 'hello' } }]);
+      await this.work.add(tx, recorded, [{ key: 'b', tenant: 'alice', payload: null }]);
+    });
+    return {};
+  }
+}
+
+@Module({})
+class ProbeModule {
+  static register(config: ServiceConfig, platform: Platform): DynamicModule {
+    const plain = plainSchema('probe');
+    const database = {
+      schema: 'probe',
+      migrations: [...plain.migrations, ...workSchema.migrations],
+      entities: [...eventEntities, IdempotencyKeyEntity, WorkEntity],
+      config,
+    };
+    const options = { name: 'probe', contract, workAdded: workAdded('probe'), database };
+    return {
+      module: ProbeModule,
+      imports: [ServiceModule.register(options, platform)],
+      controllers: [ProbeController, workController(contract.work)],
+      providers: [LettersService],
+    };
+  }
+}
+
+describe('Background work of an app', () => {
+  let running: RunningService;
+  let metrics: Platform['metrics'];
+
+  beforeAll(async () => {
+    running = await startService((databaseUrl, platform) => {
+      ({ metrics } = platform);
+      return ProbeModule.register(Object.assign(new ServiceConfig(), { databaseUrl }), platform);
+    });
+  });
+
+  afterAll(() => running.stop());
+
+  const list = async () => (await running.call(contract.work.list, caller, {})).work;
+
+  it('runs workers and failure handlers that are declared by decorators', async () => {
+    await running.call(contract.send, caller, {});
+    await waitFor(async () => (await list()).length === 0);
+
+    expect(LettersService.sent).toEqual(['hello']);
+    expect(LettersService.failed).toEqual(['b: never']);
+  });
+
+  it('repeats a periodic task as long as it has more to do, when it asks for it, and when it is woken', async () => {
+    await waitFor(() => LettersService.rounds === 4);
+
+    running.apps[0]!.get(BackgroundTasks, { strict: false }).wake('probe.round');
+
+    await waitFor(() => LettersService.rounds === 5);
+  });
+
+  it('shows failed work to an operator, who may retry or discard it', async () => {
+    LettersService.isBroken = true;
+    await running.call(contract.send, caller, {});
+    await waitFor(async () => (await list())[0]?.state === 'failed');
+
+    const { work } = await running.call(contract.work.list, caller, { queue: letters.name, state: 'failed' });
+    const shown = await running.call(contract.work.show, caller, { queue: letters.name, key: 'a' });
+    expect(work).toMatchObject([{ key: 'a', tenant: 'alice', attempts: 1, lastError: 'The mailbox is full.' }]);
+    expect(JSON.parse(shown.payload)).toEqual({ text: 'hello' });
+
+    expect(await running.call(contract.work.retry, caller, { queue: letters.name })).toEqual({ retried: 1 });
+    await waitFor(async () => (await list())[0]?.state === 'failed');
+    const discard = () => running.call(contract.work.discard, caller, { queue: letters.name, key: 'a' });
+    expect(await discard()).toEqual({ discarded: 1 });
+    await expect(discard()).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(running.call(contract.work.retry, caller, { queue: letters.name, key: 'a' })).rejects.toMatchObject({
+      type: 'ResourceNotFound',
+    });
+  });
+
+  it('exports the depth of each queue and the ends of attempts', async () => {
+    await running.call(contract.send, caller, {});
+    await waitFor(async () => (await list()).some(({ state }) => state === 'failed'));
+
+    const text = (await metrics.text()).toString();
+
+    expect(text).toContain('parley_work_failed{service="probe",queue="probe.letters"} 1');
+    expect(text).toMatch(/parley_work_attempts_total\{service="probe",queue="probe.letters",end="finished"\} 1/);
+  });
+});
