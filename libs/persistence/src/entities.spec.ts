@@ -102,6 +102,18 @@ describe('An entity', () => {
     await expect(find(test.database, 'a')).resolves.toMatchObject({ note: null });
   });
 
+  it('is found by a selection with a column that is never null', async () => {
+    const { manager } = test.database;
+    await insert(test.database, 'a');
+    const where = { id: 'a' };
+
+    await expect(manager.find(LampEntity, { select: { id: true, note: true }, where })).resolves.toEqual([
+      { id: 'a', note: null },
+    ]);
+    // TypeORM drops a row without values, whatever its key.
+    await expect(manager.find(LampEntity, { select: { note: true }, where })).resolves.toEqual([]);
+  });
+
   it('takes one statement for each call', async () => {
     const { manager } = test.database;
     const send = jest.spyOn(Client.prototype, 'query');
