@@ -3,10 +3,7 @@ import type { DeadLetter } from '@parley/contracts/dead-letters';
 import type { Database, Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb, toText } from '@parley/persistence/storable';
-
-interface DeadLetterRow extends Omit<DeadLetter, 'createdAt'> {
-  createdAt: Date;
-}
+import { DeadLetterEntity } from './dead-letter.entity';
 
 /** Dead letters: events of this service's consumers without deliveries left. */
 export class DeadLettersRepository {
@@ -30,18 +27,17 @@ export class DeadLettersRepository {
     );
   }
 
-  async countDeadLetters(): Promise<number> {
-    const [row] = await this.database.query<{ count: number }>('SELECT count(*)::int AS count FROM dead_letter');
-    return row!.count;
+  countDeadLetters(): Promise<number> {
+    return this.database.manager.count(DeadLetterEntity);
   }
 
   async listNewest(limit: number): Promise<DeadLetter[]> {
-    const rows = await this.database.query<DeadLetterRow>(
-      `SELECT id, consumer, subject, reason, attempts, created_at AS "createdAt"
-       FROM dead_letter ORDER BY id DESC LIMIT $1`,
-      [limit],
-    );
-    return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
+    const rows = await this.database.manager.find(DeadLetterEntity, {
+      select: { id: true, consumer: true, subject: true, reason: true, attempts: true, created_at: true },
+      order: { id: 'DESC' },
+      take: limit,
+    });
+    return rows.map(({ created_at, ...row }) => ({ ...row, createdAt: created_at.toISOString() }));
   }
 
   /** Deletes dead letters and passes their events on, in one transaction. */

@@ -3,8 +3,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import type { KnownModel } from '@parley/passages/passage-index';
-import { Repository } from 'typeorm';
-import { IndexModelEntity } from './index-model.entity';
+import { In, Not, Repository } from 'typeorm';
+import { IndexedContentEntity, IndexModelEntity } from './index-model.entity';
 import type { ContentVersion } from './passages.repository';
 import { botsWithFiles } from './storage-use.repository';
 
@@ -152,10 +152,7 @@ export class IndexModelsRepository {
   }
 
   listFormerModels(kept: string[]): Promise<Pick<IndexModelEntity, 'model' | 'dimensions'>[]> {
-    return this.database.query(
-      'SELECT model, dimensions FROM index_model WHERE NOT is_active AND model <> ALL($1) ORDER BY model',
-      [kept],
-    );
+    return this.models.find({ where: { is_active: false, model: Not(In(kept)) }, order: { model: 'ASC' } });
   }
 
   async listBotsEverIndexed(after: string, limit: number): Promise<string[]> {
@@ -173,11 +170,11 @@ export class IndexModelsRepository {
 
   /** First step of dropping models: from then on, no content counts as having their points. */
   async deleteContentsOfModels(models: string[]): Promise<void> {
-    await this.database.query('DELETE FROM indexed_content WHERE model = ANY($1)', [models]);
+    await this.database.manager.delete(IndexedContentEntity, { model: In(models) });
   }
 
   /** Last step of dropping models. */
   async deleteModels(models: string[]): Promise<void> {
-    await this.database.query('DELETE FROM index_model WHERE NOT is_active AND model = ANY($1)', [models]);
+    await this.models.delete({ is_active: false, model: In(models) });
   }
 }

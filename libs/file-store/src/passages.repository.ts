@@ -4,7 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { ListFilePassages, Passage, PassageSubtype, PassageType } from '@parley/contracts/passages';
 import { Database, type Sql } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import { Repository } from 'typeorm';
+import { In, Not, Repository } from 'typeorm';
 import type { FileRef } from './file.entity';
 import { PassageEntity } from './passage.entity';
 
@@ -118,7 +118,7 @@ export class PassagesRepository {
   }
 
   async deleteOtherVersions(sql: Sql, fileId: string, keptVersions: string[]): Promise<void> {
-    await sql.query('DELETE FROM passage WHERE file_id = $1 AND content_version <> ALL($2)', [fileId, keptVersions]);
+    await sql.manager.delete(PassageEntity, { file_id: fileId, content_version: Not(In(keptVersions)) });
   }
 }
 

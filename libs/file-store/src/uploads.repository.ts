@@ -40,11 +40,8 @@ export class UploadsRepository {
   }
 
   async listVersionsOfFile(sql: Sql, fileId: string): Promise<string[]> {
-    const rows = await sql.query<{ version: string }>(
-      'SELECT content_version AS version FROM upload WHERE file_id = $1',
-      [fileId],
-    );
-    return rows.map(({ version }) => version);
+    const uploads = await sql.manager.findBy(UploadEntity, { file_id: fileId });
+    return uploads.map(({ content_version }) => content_version);
   }
 
   async deleteAbandonedUploads(tx: Sql): Promise<FileRef[]> {

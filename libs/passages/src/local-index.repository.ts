@@ -1,4 +1,5 @@
 import type { Database, Sql } from '@parley/persistence/database';
+import { LocalIndexPointEntity, LocalIndexTenantEntity } from './local-index.entity';
 import type { PassagePoint } from './passage-index';
 import type { StoredPoint } from './point-block';
 
@@ -117,8 +118,8 @@ export class LocalIndexRepository {
   async deletePointsOfBot(botId: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await lock(tx, botId);
-      await tx.query('DELETE FROM local_index_point WHERE bot_id = $1', [botId]);
-      await tx.query('DELETE FROM local_index_tenant WHERE bot_id = $1', [botId]);
+      await tx.manager.delete(LocalIndexPointEntity, { bot_id: botId });
+      await tx.manager.delete(LocalIndexTenantEntity, { bot_id: botId });
     });
   }
 
@@ -130,12 +131,8 @@ export class LocalIndexRepository {
     }
   }
 
-  async countPointsOfBot(botId: string): Promise<number> {
-    const [row] = await this.database.query<{ count: string }>(
-      'SELECT count(*) FROM local_index_point WHERE bot_id = $1',
-      [botId],
-    );
-    return Number(row?.count);
+  countPointsOfBot(botId: string): Promise<number> {
+    return this.database.manager.countBy(LocalIndexPointEntity, { bot_id: botId });
   }
 }
 

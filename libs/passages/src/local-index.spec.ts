@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@parley/testing/test-data
 import { waitFor } from '@parley/testing/wait-for';
 import { documentTerms } from './lexicon';
 import { LocalIndex } from './local-index';
+import { localIndexEntities } from './local-index.entity';
 import { localIndexTables1795392000000 } from './migrations/1795392000000-local-index-tables';
 import { LocalIndexRepository } from './local-index.repository';
 import { describeLargePassageIndex } from './test/large-index.behaviour';
@@ -17,7 +18,7 @@ const openIndex = (options: { cacheMb?: number; model?: string } = {}) =>
   });
 
 beforeAll(async () => {
-  test = await createTestDatabase(localIndexTables1795392000000, 'files');
+  test = await createTestDatabase(localIndexTables1795392000000, 'files', localIndexEntities);
 });
 afterAll(() => test.drop());
 

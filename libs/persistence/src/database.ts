@@ -12,7 +12,7 @@ import { isRead, sendStatement } from './statement';
 
 /** SQL executor: a repository takes it to run inside or outside a transaction. */
 export interface Sql {
-  /** TypeORM's entity manager, for statements on one table by key: `findOneBy`, `insert`, `update` and `delete`. */
+  /** TypeORM's entity manager, for statements on one table by key, without an expression. */
   readonly manager: EntityManager;
   /**
    * Rows of the statement; `int8` and `numeric` are strings, as in `pg`.

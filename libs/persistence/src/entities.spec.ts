@@ -1,6 +1,7 @@
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import { Column, Entity } from 'typeorm';
+import { Client } from 'pg';
+import { Column, Entity, In } from 'typeorm';
 import { PrimaryIdColumn, TimestampColumn } from './columns';
 import { Database, type Sql } from './database';
 import { isUniqueViolation } from './errors';
@@ -83,16 +84,58 @@ describe('An entity', () => {
     await expect(find(test.database, 'a')).resolves.toBeNull();
   });
 
-  it('is neither found, changed nor deleted by a key without a value', async () => {
+  it.each([
+    [undefined, 'Undefined value'],
+    [null, 'Null value'],
+  ])('is neither found, changed nor deleted by a key that is %s', async (id, message) => {
     const { manager } = test.database;
     await insert(test.database, 'a');
-    const nothing = { id: undefined };
+    const nothing = { id, watts: '0' } as { id?: string };
 
-    await expect(manager.findOneBy(LampEntity, nothing)).rejects.toThrow('Undefined value');
-    await expect(manager.update(LampEntity, nothing, { note: 'new' })).rejects.toThrow('Undefined value');
-    await expect(manager.delete(LampEntity, nothing)).rejects.toThrow('Undefined value');
+    await expect(manager.find(LampEntity, { where: nothing })).rejects.toThrow(message);
+    await expect(manager.findOneBy(LampEntity, nothing)).rejects.toThrow(message);
+    await expect(manager.existsBy(LampEntity, nothing)).rejects.toThrow(message);
+    await expect(manager.countBy(LampEntity, nothing)).rejects.toThrow(message);
+    await expect(manager.update(LampEntity, nothing, { note: 'new' })).rejects.toThrow(message);
+    await expect(manager.delete(LampEntity, nothing)).rejects.toThrow(message);
     await expect(manager.delete(LampEntity, {})).rejects.toThrow('Empty criteria');
     await expect(find(test.database, 'a')).resolves.toMatchObject({ note: null });
+  });
+
+  it('is found by a selection with a column that is never null', async () => {
+    const { manager } = test.database;
+    await insert(test.database, 'a');
+    const where = { id: 'a' };
+
+    await expect(manager.find(LampEntity, { select: { id: true, note: true }, where })).resolves.toEqual([
+      { id: 'a', note: null },
+    ]);
+    // TypeORM drops a row without values, whatever its key.
+    await expect(manager.find(LampEntity, { select: { note: true }, where })).resolves.toEqual([]);
+  });
+
+  it('takes one statement for each call', async () => {
+    const { manager } = test.database;
+    const send = jest.spyOn(Client.prototype, 'query');
+    const both = { id: In(['a', 'b']) };
+
+    await manager.insert(LampEntity, [{ id: 'a' }, { id: 'b' }]);
+    await manager.find(LampEntity, { select: { id: true }, where: both, order: { id: 'DESC' } });
+    await manager.existsBy(LampEntity, both);
+    await manager.countBy(LampEntity, both);
+    await manager.update(LampEntity, both, { note: 'new' });
+    await manager.delete(LampEntity, both);
+
+    const texts = send.mock.calls.map(([statement]) => statement);
+    send.mockRestore();
+    expect(texts.map((text) => text.split(' ')[0])).toEqual([
+      'INSERT',
+      'SELECT',
+      'SELECT',
+      'SELECT',
+      'UPDATE',
+      'DELETE',
+    ]);
   });
 
   it('belongs to the transaction of its manager', async () => {

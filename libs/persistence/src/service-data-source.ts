@@ -76,6 +76,8 @@ export class ServiceDataSource extends DataSource {
       namingStrategy: new PostgresNames(),
       synchronize: false,
       installExtensions: false,
+      // A condition without a value would be left out: a missing bot id would match the rows of all bots.
+      invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
       // TypeORM would only log errors of idle connections: the pool replaces the connection.
       poolErrorHandler: () => undefined,
       // Silent unless DEBUG enables it. Errors are thrown, and logged at the start of the service.

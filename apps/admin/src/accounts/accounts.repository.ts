@@ -76,7 +76,6 @@ export class AccountsRepository {
   /** True when the platform has no account. Advisory lock: concurrent starts wait here until the transaction ends. */
   async lockAndCheckEmpty(tx: Sql): Promise<boolean> {
     await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('admin:bootstrap', 0))");
-    const [row] = await tx.query<{ empty: boolean }>('SELECT NOT EXISTS (SELECT 1 FROM account) AS empty');
-    return row!.empty;
+    return !(await tx.manager.exists(AccountEntity));
   }
 }

@@ -6,7 +6,7 @@ import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import type { AuditRecordRow } from './audit-record.entity';
+import { AuditRecordEntity, type AuditRecordRow } from './audit-record.entity';
 
 export interface AuditedChange {
   workspaceId: string;
@@ -59,25 +59,20 @@ export class AuditRepository {
   }
 
   private async insertRecord(tx: Transaction, entry: NewRecord): Promise<void> {
-    await tx.query(
-      `INSERT INTO audit_record (id, workspace_id, account_id, email, address, action, operation, resource_id,
-         resource_name, value, request_id, recorded_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, left($10, 1000), $11, coalesce($12, now()))`,
-      [
-        newId('audit'),
-        entry.workspaceId,
-        entry.accountId ?? null,
-        entry.email ?? null,
-        entry.address ?? null,
-        entry.action,
-        entry.operation,
-        entry.resourceId ?? null,
-        entry.resourceName ?? null,
-        entry.value ?? null,
-        entry.requestId,
-        entry.recordedAt ?? null,
-      ],
-    );
+    await tx.manager.insert(AuditRecordEntity, {
+      id: newId('audit'),
+      workspace_id: entry.workspaceId,
+      account_id: entry.accountId,
+      email: entry.email,
+      address: entry.address,
+      action: entry.action,
+      operation: entry.operation,
+      resource_id: entry.resourceId,
+      resource_name: entry.resourceName,
+      value: entry.value?.slice(0, 1000),
+      request_id: entry.requestId,
+      recorded_at: entry.recordedAt && new Date(entry.recordedAt),
+    });
   }
 }
 

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
 import { Database, type Sql } from '@parley/persistence/database';
+import { In } from 'typeorm';
 import { visible } from '../bot-visibility/bot-visibility.repository';
+import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
 import { BotEntity } from './bot.entity';
 import type { Viewer } from '../bot-visibility/viewer';
 
@@ -47,9 +49,6 @@ export class BotAllowlistRepository {
   }
 
   async disallowMembers(tx: Sql, botId: string, accountIds: string[]): Promise<void> {
-    await tx.query('DELETE FROM bot_allowed_member WHERE bot_id = $1 AND account_id = ANY($2::text[])', [
-      botId,
-      accountIds,
-    ]);
+    await tx.manager.delete(BotAllowedMemberEntity, { bot_id: botId, account_id: In(accountIds) });
   }
 }

@@ -1,7 +1,9 @@
 import { hashText } from '@parley/background/text-hash';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
+import type { Repository } from 'typeorm';
 import { BotVersionEntity, type BotVersionRow } from './bot-version.entity';
 import { BotEntity } from './bot.entity';
 import { touched } from './bots.repository';
@@ -12,7 +14,10 @@ const columns = 'bot_version.id, bot_version.name, bot_version.description';
 /** Versions of bot code. Writing methods need the bot's row lock. */
 @Injectable()
 export class BotVersionsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(BotVersionEntity) private readonly versions: Repository<BotVersionEntity>,
+  ) {}
 
   /** Deploys the code as a new version, unless the deployed version has the same code. */
   async deployCode(tx: Sql, botId: string, code: string): Promise<void> {
@@ -62,12 +67,11 @@ export class BotVersionsRepository {
 
   /** Newest first. Index bot_version_position. */
   async listNewestOfBot(botId: string): Promise<BotVersionRow[]> {
-    return this.database.query(`SELECT ${columns} FROM bot_version WHERE bot_id = $1 ORDER BY position DESC`, [botId]);
+    return this.versions.find({ where: { bot_id: botId }, order: { position: 'DESC' } });
   }
 
-  async hasVersion(botId: string, id: string): Promise<boolean> {
-    const rows = await this.database.query('SELECT 1 FROM bot_version WHERE bot_id = $1 AND id = $2', [botId, id]);
-    return rows.length > 0;
+  hasVersion(botId: string, id: string): Promise<boolean> {
+    return this.versions.existsBy({ bot_id: botId, id });
   }
 
   async findCode(botId: string, id: string): Promise<string | undefined> {

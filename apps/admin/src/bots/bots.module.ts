@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module';
 import { BotVisibilityModule } from '../bot-visibility/bot-visibility.module';
 import { InstallationsModule } from '../installations/installations.module';
@@ -10,6 +11,7 @@ import { BotAllowlistService } from './bot-allowlist.service';
 import { BotDeletionService } from './bot-deletion.service';
 import { BotWritesService } from './bot-writes.service';
 import { BotTransferService } from './bot-transfer.service';
+import { BotVersionEntity } from './bot-version.entity';
 import { BotVersionsController } from './bot-versions.controller';
 import { BotVersionsRepository } from './bot-versions.repository';
 import { BotVersionsService } from './bot-versions.service';
@@ -19,7 +21,14 @@ import { BotsService } from './bots.service';
 import { RecurringEventsService } from './recurring-events.service';
 
 @Module({
-  imports: [AuditModule, BotVisibilityModule, InstallationsModule, RolesModule, UsageModule],
+  imports: [
+    AuditModule,
+    BotVisibilityModule,
+    InstallationsModule,
+    RolesModule,
+    UsageModule,
+    TypeOrmModule.forFeature([BotVersionEntity]),
+  ],
   controllers: [BotsController, BotAllowlistController, BotVersionsController],
   providers: [
     BotsService,

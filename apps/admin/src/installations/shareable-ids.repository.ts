@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
+import { InstallationEntity } from './installation.entity';
 import { ShareableIdEntity } from './shareable-id.entity';
 
 @Injectable()
@@ -8,10 +9,11 @@ export class ShareableIdsRepository {
   constructor(private readonly database: Database) {}
 
   async listAliasesOfIntegration(botId: string, integrationId: string): Promise<string[]> {
-    const rows = await this.database.query<{ alias: string }>(
-      'SELECT alias FROM installation WHERE bot_id = $1 AND integration_id = $2 ORDER BY alias',
-      [botId, integrationId],
-    );
+    const rows = await this.database.manager.find(InstallationEntity, {
+      select: { alias: true },
+      where: { bot_id: botId, integration_id: integrationId },
+      order: { alias: 'ASC' },
+    });
     return rows.map(({ alias }) => alias);
   }
 

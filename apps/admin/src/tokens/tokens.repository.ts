@@ -7,6 +7,8 @@ import { hashToken, tokenPreview } from '@parley/secrets/token';
 import type { Repository } from 'typeorm';
 import { TokenEntity, type TokenRow } from './token.entity';
 
+const newestEntries = { select: { id: true, note: true, created_at: true }, order: { id: 'DESC' } } as const;
+
 @Injectable()
 export class TokensRepository {
   constructor(
@@ -58,14 +60,12 @@ export class TokensRepository {
     return row;
   }
 
-  async listOfAccount(accountId: string): Promise<TokenRow[]> {
-    return this.database.query('SELECT id, note, created_at FROM token WHERE account_id = $1 ORDER BY id DESC', [
-      accountId,
-    ]);
+  listOfAccount(accountId: string): Promise<TokenRow[]> {
+    return this.tokens.find({ ...newestEntries, where: { account_id: accountId } });
   }
 
-  async listOfBot(botId: string): Promise<TokenRow[]> {
-    return this.database.query('SELECT id, note, created_at FROM token WHERE bot_id = $1 ORDER BY id DESC', [botId]);
+  listOfBot(botId: string): Promise<TokenRow[]> {
+    return this.tokens.find({ ...newestEntries, where: { bot_id: botId } });
   }
 
   async deleteOfAccount(accountId: string, id: string): Promise<boolean> {
@@ -84,11 +84,9 @@ export class TokensRepository {
   }
 
   /** Index token_integration. */
-  async listOfIntegration(workspaceId: string, integrationId: string): Promise<TokenRow[]> {
-    return this.database.query(
-      `SELECT id, note, created_at FROM token WHERE integration_id = $1 AND workspace_id = $2 ORDER BY id DESC`,
-      [integrationId, workspaceId],
-    );
+  listOfIntegration(workspaceId: string, integrationId: string): Promise<TokenRow[]> {
+    const where = { workspace_id: workspaceId, integration_id: integrationId };
+    return this.tokens.find({ ...newestEntries, where });
   }
 
   /** Returns the id of the key's integration. Undefined when no integration of the workspace has this key. */

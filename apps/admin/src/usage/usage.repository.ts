@@ -9,6 +9,7 @@ import {
 } from '@parley/contracts/admin/usage';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
+import { MemberEntity } from '../roles/member.entity';
 import type { OwnUsageType } from './quota-amounts';
 import { type AmountRow, dayOf, type UsageRow, type UsageSubject } from './usage.entity';
 
@@ -178,11 +179,9 @@ export class UsageRepository {
     );
   }
 
-  listWorkspacesOf(accountId: string): Promise<UsageSubject[]> {
-    return this.database.query(
-      `SELECT workspace_id AS id, workspace_id, '' AS bot_id FROM workspace_member WHERE account_id = $1`,
-      [accountId],
-    );
+  async listWorkspacesOf(accountId: string): Promise<UsageSubject[]> {
+    const members = await this.database.manager.findBy(MemberEntity, { account_id: accountId });
+    return members.map(({ workspace_id }) => ({ id: workspace_id, workspace_id, bot_id: '' }));
   }
 
   /** Amounts at the end of the month for each subject and type. Primary key. */

@@ -7,7 +7,7 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import type { Repository } from 'typeorm';
+import { In, type Repository } from 'typeorm';
 import { MemberEntity } from '../roles/member.entity';
 import { type PublicRow, WorkspaceEntity, type WorkspaceRow } from './workspace.entity';
 
@@ -153,8 +153,11 @@ export class WorkspacesRepository {
   }
 
   /** Selects the handles that are in use. Index workspace_handle. */
-  listTakenHandles(handles: string[]): Promise<{ handle: string; name: string; is_public: boolean }[]> {
-    return this.database.query('SELECT handle, name, is_public FROM workspace WHERE handle = ANY($1)', [handles]);
+  listTakenHandles(handles: string[]): Promise<Pick<WorkspaceEntity, 'handle' | 'name' | 'is_public'>[]> {
+    return this.workspaces.find({
+      select: { handle: true, name: true, is_public: true },
+      where: { handle: In(handles) },
+    });
   }
 
   async findById(id: string): Promise<WorkspaceEntity | undefined> {

@@ -10,6 +10,7 @@ import { taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { isOf, type Scope } from '../bot-definitions/scope';
 import type { ConversationEntity, ConversationWithCount } from './conversation.entity';
+import { ParticipantEntity } from './participant.entity';
 
 export type NewConversation = Pick<
   ConversationEntity,
@@ -131,11 +132,8 @@ export class ConversationsRepository {
   }
 
   async listParticipantIds(tx: Sql, { bot_id, id }: ConversationEntity): Promise<string[]> {
-    const rows = await tx.query<{ user_id: string }>(
-      'SELECT user_id FROM participant WHERE bot_id = $1 AND conversation_id = $2',
-      [bot_id, id],
-    );
-    return rows.map(({ user_id }) => user_id);
+    const participants = await tx.manager.findBy(ParticipantEntity, { bot_id, conversation_id: id });
+    return participants.map(({ user_id }) => user_id);
   }
 
   /**

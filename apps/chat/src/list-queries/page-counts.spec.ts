@@ -39,7 +39,7 @@ describe('query plans with many other rows', () => {
   let scheduled: ScheduledMessagesRepository;
 
   beforeAll(async () => {
-    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
     const bounded = new BoundedReadsService(test.database, new ChatConfig());
     users = new UsersRepository(test.database, bounded, test.database.manager.getRepository(UserEntity));
     conversations = new ConversationsRepository(test.database, bounded);
@@ -202,7 +202,7 @@ describe('lists filtered by a value that most older rows have', () => {
   let chatConversations: ChatConversationsRepository;
 
   beforeAll(async () => {
-    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
     const bounded = new BoundedReadsService(test.database, new ChatConfig());
     events = new EventsRepository(test.database, bounded);
     messages = new MessagesRepository(test.database, bounded);
@@ -425,7 +425,7 @@ describe('messages with tags', () => {
    * the statistics do not contain it.
    */
   beforeAll(async () => {
-    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
     messages = new MessagesRepository(test.database, new BoundedReadsService(test.database, new ChatConfig()));
     await test.database.query(
       `INSERT INTO conversation (bot_id, id, integration_alias, integration_id, channel, is_chat, tags, properties, created_at,
@@ -585,7 +585,7 @@ describe('rows with tags', () => {
   let test: TestDatabase;
 
   beforeAll(async () => {
-    test = await createTestDatabase(chatDatabase.migrations, 'chat');
+    test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
     for (const kind of kinds) {
       await test.database.query(
         `WITH made AS (

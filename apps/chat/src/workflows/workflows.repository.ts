@@ -15,6 +15,7 @@ import { newestFirst } from '../list-queries/newest-first';
 import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
+import { ConversationEntity } from '../conversations/conversation.entity';
 import type { WorkflowEntity } from './workflow.entity';
 
 /** `timeout_at` null: one day from now. */
@@ -168,11 +169,7 @@ export class WorkflowsRepository {
 
   /** Makes it the current workflow of its conversation. The row lock orders concurrent calls: the last one wins. */
   async makeCurrent(tx: Sql, { bot_id, conversation_id, id }: WorkflowEntity): Promise<void> {
-    await tx.query('UPDATE conversation SET current_workflow_id = $3 WHERE bot_id = $1 AND id = $2', [
-      bot_id,
-      conversation_id,
-      id,
-    ]);
+    await tx.manager.update(ConversationEntity, { bot_id, id: conversation_id! }, { current_workflow_id: id });
   }
 
   /**

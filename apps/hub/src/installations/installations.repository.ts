@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { InstallationsChanged } from '@parley/contracts/admin/installations';
 import type { Transaction } from '@parley/persistence/database';
+import { InstallationEntity } from './installation.entity';
 
 @Injectable()
 export class InstallationsRepository {
@@ -21,15 +22,10 @@ export class InstallationsRepository {
       'DELETE FROM installation WHERE bot_id = $1 RETURNING kind, entry_id',
       [botId],
     );
-    const now = [
-      ...integrations.map((entry) => ({ ...entry, kind: 'integration' })),
-      ...plugins.map((entry) => ({ ...entry, kind: 'plugin' })),
-    ];
-    await tx.query(
-      `INSERT INTO installation (bot_id, kind, alias, entry_id)
-       SELECT $1, entry.* FROM unnest($2::text[], $3::text[], $4::text[]) AS entry`,
-      [botId, now.map(({ kind }) => kind), now.map(({ alias }) => alias), now.map(({ id }) => id)],
-    );
+    await tx.manager.insert(InstallationEntity, [
+      ...integrations.map(({ alias, id }) => ({ bot_id: botId, kind: 'integration', alias, entry_id: id }) as const),
+      ...plugins.map(({ alias, id }) => ({ bot_id: botId, kind: 'plugin', alias, entry_id: id }) as const),
+    ]);
     return before.filter(({ kind }) => kind === 'integration').map(({ entry_id }) => entry_id);
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { ApiError } from '@parley/contracts/errors';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { Implementation } from '@parley/contracts/hub/integrations';
@@ -6,6 +7,7 @@ import type { VerificationStatus, Visibility } from '@parley/contracts/hub/publi
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { isForeignKeyViolation, isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
+import type { Repository } from 'typeorm';
 import type { LabelColumns } from '../publishing/labels';
 import { searchVector } from '../publishing/search-words';
 import { isPrerelease, versionKey } from '../publishing/version-key';
@@ -53,7 +55,10 @@ export interface NewIntegration extends IntegrationValues {
 
 @Injectable()
 export class IntegrationsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(IntegrationEntity) private readonly integrations: Repository<IntegrationEntity>,
+  ) {}
 
   /**
    * Advisory lock per name: serialises creation and publication of its versions across all workspaces until the
@@ -81,12 +86,8 @@ export class IntegrationsRepository {
     return { versions: row!.versions, isTaken: row!.is_taken };
   }
 
-  async hasVersion(sql: Sql, workspaceId: string, name: string, version: string): Promise<boolean> {
-    const rows = await sql.query(
-      'SELECT FROM integration WHERE workspace_id = $1 AND name = $2 AND version = $3 AND NOT dev',
-      [workspaceId, name, version],
-    );
-    return rows.length > 0;
+  hasVersion(sql: Sql, workspaceId: string, name: string, version: string): Promise<boolean> {
+    return sql.manager.existsBy(IntegrationEntity, { workspace_id: workspaceId, name, version, dev: false });
   }
 
   /** Finds interfaces that the workspace may implement, and locks them against deletion until the transaction ends. */
@@ -223,10 +224,10 @@ export class IntegrationsRepository {
     workspaceId: string,
     id: string,
   ): Promise<IntegrationRow | undefined> {
-    const [named] = await tx.query<{ name: string }>(
-      'SELECT name FROM integration WHERE workspace_id = $1 AND id = $2',
-      [workspaceId, id],
-    );
+    const named = await tx.manager.findOne(IntegrationEntity, {
+      select: { name: true },
+      where: { workspace_id: workspaceId, id },
+    });
     if (!named) return undefined;
     await this.lockName(tx, named.name);
     // Row lock too: the deletion of a workspace deletes its integrations without the lock on the name.
@@ -275,10 +276,7 @@ export class IntegrationsRepository {
   }
 
   async findOwner(id: string): Promise<string | undefined> {
-    const [row] = await this.database.query<{ workspace_id: string }>(
-      'SELECT workspace_id FROM integration WHERE id = $1',
-      [id],
-    );
+    const row = await this.integrations.findOne({ select: { workspace_id: true }, where: { id } });
     return row?.workspace_id;
   }
 
@@ -335,17 +333,16 @@ export class IntegrationsRepository {
 
   private async saveInterfaces(tx: Transaction, id: string, interfaces: Record<string, Implementation>): Promise<void> {
     await tx.manager.delete(IntegrationInterfaceEntity, { integration_id: id });
-    await tx.query(
-      `INSERT INTO integration_interface (integration_id, alias, interface_id, name, version, names)
-       SELECT $1, entry.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::json[]) AS entry`,
-      [
-        id,
-        Object.keys(interfaces),
-        ...(['id', 'name', 'version'] as const).map((field) => Object.values(interfaces).map((entry) => entry[field])),
-        Object.values(interfaces).map(({ entities, actions, events, channels }) =>
-          JSON.stringify({ entities, actions, events, channels }),
-        ),
-      ],
+    await tx.manager.insert(
+      IntegrationInterfaceEntity,
+      Object.entries(interfaces).map(([alias, { id: interfaceId, name, version, ...names }]) => ({
+        integration_id: id,
+        alias,
+        interface_id: interfaceId,
+        name,
+        version,
+        names,
+      })),
     );
   }
 
@@ -359,7 +356,7 @@ export class IntegrationsRepository {
 
   /** Marks the highest public release of the name as the one in the hub's list. Needs the lock on the name. */
   private async updateListed(tx: Transaction, name: string): Promise<void> {
-    await tx.query('UPDATE integration SET is_listed = false WHERE name = $1 AND is_listed', [name]);
+    await tx.manager.update(IntegrationEntity, { name, is_listed: true }, { is_listed: false });
     await tx.query(
       `UPDATE integration SET is_listed = true WHERE id = (
          SELECT id FROM integration WHERE name = $1 AND NOT dev AND visibility = 'public' AND NOT is_prerelease

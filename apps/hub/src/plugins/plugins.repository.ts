@@ -8,10 +8,13 @@ import { newId } from '@parley/persistence/ids';
 import { isPrerelease, versionKey } from '../publishing/version-key';
 import { inScope, publicationColumns, type Scope, type Visible } from '../publishing/publications.repository';
 import type { Implementer } from './dereference';
+import { PluginIntegrationEntity, PluginInterfaceEntity } from './plugin-dependency.entity';
 import { PluginEntity, type PluginRow } from './plugin.entity';
 
 const columns = `${publicationColumns}, definition, json_build_object(
   'interfaces', ${dependenciesSql('interface')}, 'integrations', ${dependenciesSql('integration')}) AS dependencies`;
+
+const dependencyEntities = { interface: PluginInterfaceEntity, integration: PluginIntegrationEntity };
 
 export type PluginValues = Omit<PluginRow, 'id' | 'created_at' | 'updated_at'>;
 
@@ -30,30 +33,19 @@ export class PluginsRepository {
     { sdkVersion, node, browser }: PluginExtras & { node: string; browser: string },
   ): Promise<PluginRow> {
     const id = newId('plugver');
+    const { dependencies, definition, ...columns } = plugin;
     const [nodeHash, browserHash] = await this.saveCode(tx, [node, browser]);
     try {
-      await tx.query(
-        `INSERT INTO plugin (id, workspace_id, name, version, version_key, is_prerelease, visibility, title, description, icon_url, readme_url,
-           definition, sdk_version, node_code, browser_code)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-        [
-          id,
-          plugin.workspace_id,
-          plugin.name,
-          plugin.version,
-          versionKey(plugin.version),
-          isPrerelease(plugin.version),
-          plugin.visibility,
-          plugin.title,
-          plugin.description,
-          plugin.icon_url,
-          plugin.readme_url,
-          JSON.stringify(plugin.definition),
-          sdkVersion ?? null,
-          nodeHash,
-          browserHash,
-        ],
-      );
+      await tx.manager.insert(PluginEntity, {
+        ...columns,
+        id,
+        version_key: versionKey(plugin.version),
+        is_prerelease: isPrerelease(plugin.version),
+        definition: definition as object,
+        sdk_version: sdkVersion,
+        node_code: nodeHash,
+        browser_code: browserHash,
+      });
     } catch (error) {
       if (!isUniqueViolation(error, 'plugin_version')) throw error;
       throw new ApiError(
@@ -61,7 +53,7 @@ export class PluginsRepository {
         `Plugin "${plugin.name}" ${plugin.version} already exists in this workspace.`,
       );
     }
-    await this.saveDependencies(tx, id, plugin.dependencies);
+    await this.saveDependencies(tx, id, dependencies);
     return (await this.findPluginById(tx, { of: plugin.workspace_id }, id))!;
   }
 
@@ -149,11 +141,7 @@ export class PluginsRepository {
   }
 
   private async codeOf(tx: Transaction, id: string): Promise<Pick<PluginEntity, 'node_code' | 'browser_code'>> {
-    const [row] = await tx.query<Pick<PluginEntity, 'node_code' | 'browser_code'>>(
-      'SELECT node_code, browser_code FROM plugin WHERE id = $1',
-      [id],
-    );
-    return row!;
+    return tx.manager.findOneOrFail(PluginEntity, { select: { node_code: true, browser_code: true }, where: { id } });
   }
 
   /**
@@ -196,13 +184,13 @@ export class PluginsRepository {
 
   private async saveDependencies(tx: Transaction, id: string, dependencies: Dependencies): Promise<void> {
     for (const kind of ['interface', 'integration'] as const) {
+      const entity = dependencyEntities[kind];
       const entries = Object.entries(dependencies[`${kind}s`]);
-      await tx.query(`DELETE FROM plugin_${kind} WHERE plugin_id = $1`, [id]);
+      await tx.manager.delete(entity, { plugin_id: id });
       try {
-        await tx.query(
-          `INSERT INTO plugin_${kind} (plugin_id, alias, ${kind}_id)
-           SELECT $1, entry.* FROM unnest($2::text[], $3::text[]) AS entry`,
-          [id, entries.map(([alias]) => alias), entries.map(([, dependency]) => dependency.id)],
+        await tx.manager.insert(
+          entity,
+          entries.map(([alias, dependency]) => ({ plugin_id: id, alias, [`${kind}_id`]: dependency.id })),
         );
       } catch (error) {
         if (!isForeignKeyViolation(error)) throw error;

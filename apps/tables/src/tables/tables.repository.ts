@@ -7,7 +7,8 @@ import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagConditions } from '@parley/persistence/tags';
-import type { TableRow } from './table.entity';
+import { In } from 'typeorm';
+import { TableEntity, type TableRow } from './table.entity';
 
 export type NewTable = Pick<
   TableRow,
@@ -52,17 +53,14 @@ export class TablesRepository {
     );
   }
 
-  async countByBot(sql: Sql, botId: string): Promise<number> {
-    const [row] = await sql.query<{ count: string }>('SELECT count(*) FROM "table" WHERE bot_id = $1', [botId]);
-    return Number(row!.count);
+  countByBot(sql: Sql, botId: string): Promise<number> {
+    return sql.manager.countBy(TableEntity, { bot_id: botId });
   }
 
   async listTakenNames(sql: Sql, botId: string, names: string[]): Promise<string[]> {
-    const rows = await sql.query<{ name: string }>('SELECT name FROM "table" WHERE bot_id = $1 AND name = ANY ($2)', [
-      botId,
-      names,
-    ]);
-    return rows.map(({ name }) => name);
+    const where = { bot_id: botId, name: In(names) };
+    const tables = await sql.manager.find(TableEntity, { select: { name: true }, where });
+    return tables.map(({ name }) => name);
   }
 
   /** Finds by id or name. Indexes: the primary key and table_name. */
