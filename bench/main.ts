@@ -14,6 +14,7 @@ import { type Options, readOptions, usage } from './options';
 import { benchParsing } from './parsing';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
+import { benchQueue } from './queue';
 import { benchRecovery } from './recovery';
 import { benchRetrieval } from './retrieval';
 import { benchScale } from './scale';
@@ -54,6 +55,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('listen') ? [benchListenEmbedded] : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
+      ...(has('queue') ? [benchQueue] : []),
       ...(has('fairness') ? [benchFairnessEmbedded, benchIndexingFairness] : []),
     ],
     distributed: [

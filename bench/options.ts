@@ -20,6 +20,7 @@ export const parts = [
   'recovery',
   'scale',
   'fairness',
+  'queue',
 ] as const;
 export type Part = (typeof parts)[number];
 

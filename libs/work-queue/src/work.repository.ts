@@ -89,20 +89,21 @@ export class WorkRepository {
     sql: Sql = this.database,
   ): Promise<void> {
     const traceparent = currentTraceparent() ?? null;
-    await sql.query(
-      isOrdered ? insertOrdered : insertUnordered,
-      [
-        name,
-        works.map(({ key }) => key),
-        works.map(({ tenant }) => tenant),
-        works.map(({ payload }) => toJsonb(payload ?? null)),
-        works.map(({ dueAt }) => dueAt ?? null),
-        works.map((work) => work.traceparent ?? traceparent),
-        repeated === 'again',
-        ...(isOrdered ? [works.map(({ orderingKey }) => orderingKey ?? null)] : []),
-      ],
-      isOrdered ? 'insert_ordered_work' : 'insert_work',
-    );
+    const [first, ...more] = works.map((work) => [
+      work.key,
+      work.tenant,
+      toJsonb(work.payload ?? null),
+      work.dueAt ?? null,
+      work.traceparent ?? traceparent,
+      ...(isOrdered ? [work.orderingKey ?? null] : []),
+    ]);
+    if (!first) return;
+    if (more.length === 0 && !isOrdered) {
+      await sql.query(insertOne, [name, ...first, repeated === 'again'], 'insert_work');
+      return;
+    }
+    const columns = first.map((_, column) => [first, ...more].map((values) => values[column]));
+    await sql.query(isOrdered ? insertOrdered : insertUnordered, [name, repeated === 'again', ...columns]);
   }
 
   /**
@@ -115,12 +116,14 @@ export class WorkRepository {
   ): Promise<LeasedWork[]> {
     const lease = newUlid();
     const full = [...running].filter(([, count]) => count >= perTenant).map(([tenant]) => tenant);
+    const limited = [full, [...running.keys()], [...running.values()], perTenant];
+    const [text, statement, more] = isOrdered
+      ? [claimOrdered, 'claim_ordered_work', limited]
+      : perTenant < Infinity
+        ? [claimCapped, 'claim_capped_work', limited]
+        : [claimFirst, 'claim_work', []];
     const rows = await this.database
-      .query<Omit<LeasedWork, 'lease'>>(
-        isOrdered ? claimOrdered : claimUnordered,
-        [name, limit, lease, worker, leaseMs, full, [...running.keys()], [...running.values()], perTenant],
-        isOrdered ? 'claim_ordered_work' : 'claim_work',
-      )
+      .query<Omit<LeasedWork, 'lease'>>(text, [name, limit, lease, worker, leaseMs, ...more], statement)
       .catch((error: unknown) => {
         if (isUniqueViolation(error, 'work_running_of_key')) return [];
         throw error;
@@ -386,9 +389,30 @@ function makeReady(selection: string, ...changes: string[]): string {
 }
 
 /** @param ordered columns and conditions of work with an ordering key */
+/**
+ * Keys that wait keep their place; an earlier due time moves them forward.
+ * @param isRepeated SQL: whether work runs again that is added while it runs
+ */
+const onConflict = (isRepeated: string) => `ON CONFLICT (queue, key) DO UPDATE SET
+      again = work.again OR work.state = 'running',
+      (state, position, due_at) = (SELECT CASE WHEN work.state = 'running' THEN work.state
+            WHEN excluded.state = 'ready' THEN 'ready' ELSE 'waiting' END,
+          CASE WHEN work.state <> 'running' THEN excluded.position END,
+          CASE WHEN work.state = 'running' THEN work.due_at WHEN excluded.state <> 'ready' THEN coalesce(excluded.due_at, now()) END),
+      attempts = CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END
+    WHERE (work.state IN ('running', 'failed') AND ${isRepeated})
+      OR (work.state = 'waiting' AND work.attempts = 0 AND work.due_at > coalesce(excluded.due_at, now()))`;
+
+/** One row of an unordered queue, which is the frequent case, in a statement that is quick to plan. */
+const insertOne = `INSERT INTO work (queue, key, tenant, payload, traceparent, state, ready_at, position, due_at)
+  VALUES ($1, $2, $3, $4::jsonb, $6, CASE WHEN $5::timestamptz > now() THEN 'waiting' ELSE 'ready' END, now(),
+    CASE WHEN $5::timestamptz > now() THEN NULL ELSE ${nextPosition('$1', '$3')} END,
+    CASE WHEN $5::timestamptz > now() THEN $5::timestamptz END)
+  ${onConflict('$7::boolean')}`;
+
 function insertStatement(ordered: { column: string; input: string; isNew: string; isBehind: string; held: string }) {
   return `WITH new AS MATERIALIZED (
-      SELECT * FROM unnest($2::text[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::text[]${ordered.input}, index)${ordered.isNew}),
+      SELECT * FROM unnest($3::text[], $4::text[], $5::jsonb[], $6::timestamptz[], $7::text[]${ordered.input}, index)${ordered.isNew}),
     tenant AS MATERIALIZED (
       SELECT tenant, ${nextPosition('$1', 'tenants.tenant')} AS position FROM (SELECT DISTINCT tenant FROM new) AS tenants)${ordered.held}
     INSERT INTO work (queue, key, tenant, payload, traceparent, state, ready_at, position, due_at${ordered.column})
@@ -399,15 +423,7 @@ function insertStatement(ordered: { column: string; input: string; isNew: string
         CASE WHEN ${ordered.isBehind} THEN 'queued' WHEN due_at > now() THEN 'waiting' ELSE 'ready' END AS state
       FROM new JOIN tenant USING (tenant)) AS placed
     ORDER BY index
-    ON CONFLICT (queue, key) DO UPDATE SET
-      again = work.again OR work.state = 'running',
-      (state, position, due_at) = (SELECT CASE WHEN work.state = 'running' THEN work.state
-            WHEN excluded.state = 'ready' THEN 'ready' ELSE 'waiting' END,
-          CASE WHEN work.state <> 'running' THEN excluded.position END,
-          CASE WHEN work.state = 'running' THEN work.due_at WHEN excluded.state <> 'ready' THEN coalesce(excluded.due_at, now()) END),
-      attempts = CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END
-    WHERE (work.state IN ('running', 'failed') AND $7)
-      OR (work.state = 'waiting' AND work.attempts = 0 AND work.due_at > coalesce(excluded.due_at, now()))`;
+    ${onConflict('$2::boolean')}`;
 }
 
 const insertUnordered = insertStatement({
@@ -432,26 +448,33 @@ const insertOrdered = insertStatement({
           ORDER BY id DESC LIMIT 1 FOR SHARE) AS last)`,
 });
 
+const claimed = `state = 'running', position = NULL, lease = $3, worker = $4, attempts = attempts + 1,
+      due_at = now() + $5::int * interval '1 millisecond'`;
+const claimedColumns = `work.queue, work.key, work.tenant, work.ordering_key AS "orderingKey", work.payload,
+      work.attempts AS attempt, work.last_error AS "lastError", work.traceparent, work.created_at AS "createdAt"`;
+const readyWork = { table: 'work', where: `queue = $1 AND state = 'ready'`, orderBy: 'position, id', limit: '$2' };
+
+/** Claims in queues without ordering keys and limits for tenants. */
+const claimFirst = `UPDATE work SET ${claimed}
+    WHERE queue = $1 AND key = ANY (ARRAY(${lockNext({ ...readyWork, columns: 'key' })}))
+    RETURNING ${claimedColumns}`;
+
 function claimStatement(ordered: { ctes: string; condition: string }) {
   const candidates = lockNext({
-    table: 'work',
+    ...readyWork,
     columns: 'key, tenant, ordering_key, id, position',
-    where: `queue = $1 AND state = 'ready' AND tenant <> ALL ($6::text[])`,
-    orderBy: 'position, id',
-    limit: '$2',
+    where: `${readyWork.where} AND tenant <> ALL ($6::text[])`,
   });
   return `WITH candidate AS MATERIALIZED (${candidates}),
     numbered AS (
       SELECT key, row_number() OVER (PARTITION BY tenant ORDER BY position, id) + coalesce(running.count, 0) AS number
       FROM candidate LEFT JOIN unnest($7::text[], $8::int[]) AS running (tenant, count) USING (tenant))${ordered.ctes}
-    UPDATE work SET state = 'running', position = NULL, lease = $3, worker = $4, attempts = attempts + 1,
-      due_at = now() + $5::int * interval '1 millisecond'
+    UPDATE work SET ${claimed}
     FROM numbered WHERE queue = $1 AND work.key = numbered.key AND number <= $9::float8${ordered.condition}
-    RETURNING work.queue, work.key, work.tenant, work.ordering_key AS "orderingKey", work.payload,
-      work.attempts AS attempt, work.last_error AS "lastError", work.traceparent, work.created_at AS "createdAt"`;
+    RETURNING ${claimedColumns}`;
 }
 
-const claimUnordered = claimStatement({ ctes: '', condition: '' });
+const claimCapped = claimStatement({ ctes: '', condition: '' });
 
 const isBefore = `sibling.queue = $1 AND sibling.ordering_key = candidate.ordering_key AND sibling.state <> 'failed'
   AND sibling.key <> candidate.key AND (sibling.id < candidate.id OR sibling.state = 'running')`;
