@@ -1,0 +1,166 @@
+import { Database } from '@parley/persistence/database';
+import { run } from '@parley/testing/running-platform';
+import { waitFor } from '@parley/testing/wait-for';
+import { effectTable, type Step, steps } from './test/steps';
+import { createWorkDatabase, workSchema } from './test/work-database';
+import { WorkRepository } from './work.repository';
+
+type Process = ReturnType<typeof run>;
+interface Effect {
+  key: string;
+  kind: 'started' | 'done';
+  worker: string;
+}
+
+let url: string;
+let database: Database;
+let drop: () => Promise<void>;
+let rows: WorkRepository;
+let running: Process[];
+
+beforeEach(async () => {
+  ({ url, database, drop } = await createWorkDatabase());
+  rows = new WorkRepository(database);
+  await database.query(effectTable);
+  running = [];
+});
+
+afterEach(async () => {
+  for (const { pid } of running) tryKill(pid, 'SIGKILL');
+  await Promise.all(running.map(({ ended }) => ended));
+  await drop();
+});
+
+async function start(worker: string, env: Record<string, string> = {}): Promise<Process> {
+  const process_ = run('dist/libs/work-queue/src/test/worker-process.js', {
+    DATABASE_URL: url,
+    WORKER: worker,
+    ...env,
+  });
+  running.push(process_);
+  await process_.said(/Working/);
+  return process_;
+}
+
+async function kill(process_: Process): Promise<void> {
+  tryKill(process_.pid, 'SIGKILL');
+  await process_.ended;
+}
+
+function tryKill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It has ended already.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+async function add(orderingKeys: string[], count: number, payload: Step): Promise<void> {
+  const works = orderingKeys.flatMap((orderingKey) =>
+    Array.from({ length: count }, (_, number) => ({
+      key: `${orderingKey}-${String(number).padStart(3, '0')}`,
+      tenant: orderingKey,
+      orderingKey,
+      payload,
+    })),
+  );
+  await rows.insertWork(steps, works);
+}
+
+function effects(): Promise<Effect[]> {
+  return database.query<Effect>('SELECT key, kind, worker FROM effect ORDER BY id');
+}
+
+async function untilDone(): Promise<Effect[]> {
+  await waitFor(async () => (await rows.listWork({ limit: 1 })).length === 0, Boolean, 60_000);
+  return effects();
+}
+
+/** Each key is done at least once, and no key of an ordering key after a later one. */
+function expectCompleteAndInOrder(all: Effect[], orderingKeys: string[], count: number): void {
+  for (const orderingKey of orderingKeys) {
+    const done = all
+      .filter(({ key, kind }) => kind === 'done' && key.startsWith(`${orderingKey}-`))
+      .map(({ key }) => key);
+    expect(done).toEqual([...done].sort());
+    expect(new Set(done).size).toBe(count);
+  }
+}
+
+const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+it('loses nothing and keeps the order while workers are killed and replaced', async () => {
+  await add(keys, 25, { takesMs: 5 });
+  let workers = await Promise.all(['one', 'two'].map((name) => start(name)));
+
+  for (let round = 0; round < 6; round += 1) {
+    const before = (await effects()).length;
+    await waitFor(
+      async () => (await effects()).length > before + 10 || (await rows.listWork({ limit: 1 })).length === 0,
+    );
+    await kill(workers[0]!);
+    workers = [workers[1]!, await start(`replacement ${round}`)];
+  }
+
+  expectCompleteAndInOrder(await untilDone(), keys, 25);
+});
+
+it('ignores the late result of a worker that was frozen beyond its lease', async () => {
+  await add(['a'], 2, { takesMs: 200 });
+  const frozen = await start('frozen');
+  await waitFor(async () => (await effects()).length === 1);
+  process.kill(frozen.pid, 'SIGSTOP');
+  await start('heir');
+  await waitFor(async () => (await effects()).some(({ kind }) => kind === 'done'));
+
+  process.kill(frozen.pid, 'SIGCONT');
+  const all = await untilDone();
+
+  expect(all.filter(({ kind }) => kind === 'done').map(({ key }) => key)).toEqual(['a-000', 'a-001']);
+  expect(all[0]).toMatchObject({ kind: 'started', worker: 'frozen' });
+  expect(all.find(({ kind }) => kind === 'done')).toMatchObject({ worker: 'heir' });
+});
+
+it('does each step once on two replicas whose clocks differ by a minute', async () => {
+  await add(keys, 10, { takesMs: 2 });
+
+  await Promise.all([start('behind', { CLOCK_AHEAD_MS: '-30000' }), start('ahead', { CLOCK_AHEAD_MS: '30000' })]);
+  const all = await untilDone();
+
+  expectCompleteAndInOrder(all, keys, 10);
+  expect(all.filter(({ kind }) => kind === 'done')).toHaveLength(60);
+  expect(all.filter(({ kind }) => kind === 'started')).toHaveLength(60);
+});
+
+it('goes on when the database was away for longer than a lease', async () => {
+  await add(keys, 15, { takesMs: 10 });
+  await start('steady');
+  await waitFor(async () => (await effects()).length > 10);
+  const name = new URL(url).pathname.slice(1);
+  const other = await Database.open({ ...workSchema, url: url.replace(/\/[^/]*$/, '/postgres'), poolSize: 1 });
+
+  await other.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
+  await other.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+  await other.query('SELECT pg_sleep(2)');
+  await other.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`);
+  await other.close();
+
+  expectCompleteAndInOrder(await untilDone(), keys, 15);
+});
+
+it('gives up work that ends its process at every attempt, and goes on with the work behind it', async () => {
+  await rows.insertWork(steps, [
+    { key: 'a-000', tenant: 'a', orderingKey: 'a', payload: { takesMs: 1, isPoisoned: true } },
+    { key: 'a-001', tenant: 'a', orderingKey: 'a', payload: { takesMs: 1 } },
+  ]);
+  await database.query('UPDATE work SET attempts = 99');
+  const poisoned = await start('poisoned');
+  await poisoned.ended;
+
+  await start('heir');
+
+  await waitFor(async () => (await effects()).some(({ kind }) => kind === 'done'));
+  const [failed] = await rows.listWork({ limit: 10 });
+  expect(failed).toMatchObject({ key: 'a-000', state: 'failed', last_error: 'Every process that worked on it ended.' });
+});
