@@ -16,7 +16,7 @@ import { ConversationClockEntity } from './conversations/conversation-clock.enti
 import { ConversationEntity } from './conversations/conversation.entity';
 import { ConversationsModule } from './conversations/conversations.module';
 import { ParticipantEntity } from './conversations/participant.entity';
-import { DroppedBotEntity, DroppedConversationEntity } from './erasure/dropped.entity';
+import { DroppedBotEntity } from './erasure/dropped-bot.entity';
 import { ErasureModule } from './erasure/erasure.module';
 import { EventEntity } from './events/event.entity';
 import { EventsModule } from './events/events.module';
@@ -48,7 +48,6 @@ export const chatDatabase: ServiceSchema = {
     ConversationClockEntity,
     ConversationEntity,
     DroppedBotEntity,
-    DroppedConversationEntity,
     EventEntity,
     MessageEntity,
     ParticipantEntity,

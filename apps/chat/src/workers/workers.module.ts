@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { ErasureModule } from '../erasure/erasure.module';
 import { EventsModule } from '../events/events.module';
 import { MessagesModule } from '../messages/messages.module';
 import { RecurringEventsModule } from '../recurring-events/recurring-events.module';
@@ -7,7 +6,6 @@ import { SignalsModule } from '../signals/signals.module';
 import { StatesModule } from '../states/states.module';
 import { WorkflowsModule } from '../workflows/workflows.module';
 import { DueEventsWorker } from './due-events.worker';
-import { ErasureWorker } from './erasure.worker';
 import { EventRetentionWorker } from './event-retention.worker';
 import { ExpiredStatesWorker } from './expired-states.worker';
 import { RecurringEventsWorker } from './recurring-events.worker';
@@ -16,18 +14,9 @@ import { SignalPartitionsWorker } from './signal-partitions.worker';
 import { WorkflowTimeoutsWorker } from './workflow-timeouts.worker';
 
 @Module({
-  imports: [
-    ErasureModule,
-    EventsModule,
-    MessagesModule,
-    RecurringEventsModule,
-    SignalsModule,
-    StatesModule,
-    WorkflowsModule,
-  ],
+  imports: [EventsModule, MessagesModule, RecurringEventsModule, SignalsModule, StatesModule, WorkflowsModule],
   providers: [
     DueEventsWorker,
-    ErasureWorker,
     EventRetentionWorker,
     ExpiredStatesWorker,
     RecurringEventsWorker,
