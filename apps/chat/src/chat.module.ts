@@ -34,7 +34,6 @@ import { TagEntity } from './tags/tag.entity';
 import { TagsModule } from './tags/tags.module';
 import { UserEntity } from './users/user.entity';
 import { UsersModule } from './users/users.module';
-import { WorkersModule } from './workers/workers.module';
 import { WorkflowEntity } from './workflows/workflow.entity';
 import { WorkflowsModule } from './workflows/workflows.module';
 
@@ -91,7 +90,6 @@ export class ChatModule {
         SignalsModule,
         ErasureModule,
         ChatApiModule,
-        WorkersModule,
       ],
       controllers: [deadLettersController(chat.deadLetters), workController(chat.work)],
     };
