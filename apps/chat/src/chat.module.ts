@@ -16,7 +16,7 @@ import { ConversationClockEntity } from './conversations/conversation-clock.enti
 import { ConversationEntity } from './conversations/conversation.entity';
 import { ConversationsModule } from './conversations/conversations.module';
 import { ParticipantEntity } from './conversations/participant.entity';
-import { DroppedBotEntity, DroppedConversationEntity } from './erasure/dropped.entity';
+import { DroppedBotEntity } from './erasure/dropped-bot.entity';
 import { ErasureModule } from './erasure/erasure.module';
 import { EventEntity } from './events/event.entity';
 import { EventsModule } from './events/events.module';
@@ -34,7 +34,6 @@ import { TagEntity } from './tags/tag.entity';
 import { TagsModule } from './tags/tags.module';
 import { UserEntity } from './users/user.entity';
 import { UsersModule } from './users/users.module';
-import { WorkersModule } from './workers/workers.module';
 import { WorkflowEntity } from './workflows/workflow.entity';
 import { WorkflowsModule } from './workflows/workflows.module';
 
@@ -48,7 +47,6 @@ export const chatDatabase: ServiceSchema = {
     ConversationClockEntity,
     ConversationEntity,
     DroppedBotEntity,
-    DroppedConversationEntity,
     EventEntity,
     MessageEntity,
     ParticipantEntity,
@@ -92,7 +90,6 @@ export class ChatModule {
         SignalsModule,
         ErasureModule,
         ChatApiModule,
-        WorkersModule,
       ],
       controllers: [deadLettersController(chat.deadLetters), workController(chat.work)],
     };

@@ -136,17 +136,13 @@ export class ConversationsRepository {
     return participants.map(({ user_id }) => user_id);
   }
 
-  /**
-   * Requires the row lock. Deletes the small dependent rows now; messages, events and signals are erased in the
-   * background.
-   */
+  /** Requires the row lock. Also deletes the small dependent rows, but not messages, events and signals. */
   async deleteConversation(tx: Sql, { bot_id, id }: ConversationEntity): Promise<void> {
     await tx.query(
       `WITH participants AS (DELETE FROM participant WHERE bot_id = $1 AND conversation_id = $2),
          states AS (DELETE FROM state WHERE bot_id = $1 AND type = 'conversation' AND owner_id = $2),
-         clock AS (DELETE FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2),
-         gone AS (DELETE FROM conversation WHERE bot_id = $1 AND id = $2)
-       INSERT INTO dropped_conversation (bot_id, conversation_id) VALUES ($1, $2)`,
+         clock AS (DELETE FROM conversation_clock WHERE bot_id = $1 AND conversation_id = $2)
+       DELETE FROM conversation WHERE bot_id = $1 AND id = $2`,
       [bot_id, id],
     );
   }

@@ -16,9 +16,11 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
 import { channelsOf, installationWith, namedInstallation } from '../bot-definitions/installations';
 import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
+import { eraseConversations } from '../erasure/erasure-queues';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
@@ -36,6 +38,7 @@ export class ConversationsService {
     private readonly tags: TagsRepository,
     private readonly botDefinitions: BotDefinitionsCache,
     private readonly signals: SignalsService,
+    private readonly work: WorkQueue,
   ) {}
 
   async create(caller: BotCaller, input: CreateConversation): Promise<ConversationReply> {
@@ -108,6 +111,7 @@ export class ConversationsService {
       const ends = participantIds.map((closes) => ({ type: 'conversation_deleted', closes }));
       await this.signals.add(tx, row.bot_id, row.id, ends);
       await this.conversations.deleteConversation(tx, row);
+      await this.work.add(tx, eraseConversations, [{ key: row.id, tenant: row.bot_id, payload: null }]);
       await this.tags.removeTags(tx, 'conversation', row, row.tags);
       return {};
     });

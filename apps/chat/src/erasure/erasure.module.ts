@@ -10,6 +10,5 @@ import { ErasureService } from './erasure.service';
   imports: [SignalsModule, TagsModule],
   controllers: [ErasureController, EraseBotHandler],
   providers: [ErasureService, ErasureRepository],
-  exports: [ErasureService, ErasureRepository],
 })
 export class ErasureModule {}

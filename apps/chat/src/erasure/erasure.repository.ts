@@ -1,27 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatLeftovers } from '@parley/contracts/chat/leftovers';
-import { Database } from '@parley/persistence/database';
+import { Database, type Sql } from '@parley/persistence/database';
 import { type Tagged, TagsRepository } from '../tags/tags.repository';
-
-/** Cleanup queue entry: a deleted conversation or, without `conversation_id`, a deleted bot. */
-export interface Tombstone {
-  bot_id: string;
-  conversation_id?: string;
-}
+import { DroppedBotEntity } from './dropped-bot.entity';
 
 /** Requests that were running at the time of the deletion have ended by then. */
 const settledAfter = `interval '5 minutes'`;
-/** Lease, renewed with each batch: another process takes over an entry after a minute without renewal. */
-const leaseEnd = `now() + interval '1 minute'`;
-
-/** Rows to delete. `$1` is the bot, `$2` the batch size. The lease in `renewLease` is renewed with each batch. */
+/** Rows to delete. `$1` is the bot, `$2` the batch size. */
 interface BatchDeletion {
   table: string;
   where: string;
   /** Condition where the first batch begins; each further batch continues after the last row. */
   from?: string;
   order: string;
-  renewLease: string;
 }
 
 /**
@@ -59,12 +50,7 @@ const tablesOfConversation = {
   event: { ...ofConversation, order: 'conversation_id, id' },
 };
 
-export type TombstoneTable = 'dropped_bot' | 'dropped_conversation';
-
-/**
- * Cleanup queues `dropped_bot` and `dropped_conversation`. Rows are deleted by ctid, so that the planner cannot choose
- * a bad join.
- */
+/** Rows are deleted by ctid, so that the planner cannot choose a bad join. */
 @Injectable()
 export class ErasureRepository {
   constructor(
@@ -72,52 +58,36 @@ export class ErasureRepository {
     private readonly tags: TagsRepository,
   ) {}
 
-  async insertBotTombstone(botId: string): Promise<void> {
-    await this.database.query('INSERT INTO dropped_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
+  async insertBotTombstone(tx: Sql, botId: string): Promise<void> {
+    await tx.query('INSERT INTO dropped_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
   }
 
-  /** Claims due entries with a lease of one minute. */
-  async claimTombstones(table: TombstoneTable, limit: number): Promise<Tombstone[]> {
-    return this.database.query<Tombstone>(
-      `UPDATE ${table} SET due_at = ${leaseEnd}
-       WHERE ctid = ANY (ARRAY(
-         SELECT ctid FROM ${table} WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
-       RETURNING *`,
-      [limit],
+  async deleteBotTombstone(botId: string): Promise<void> {
+    await this.database.manager.delete(DroppedBotEntity, { bot_id: botId });
+  }
+
+  /** Milliseconds until no request that was running at the deletion can add rows; 0 if none can. */
+  async msUntilSettled(deletedAt: Date): Promise<number> {
+    const [row] = await this.database.query<{ ms: number }>(
+      `SELECT greatest(0, extract(epoch FROM $1::timestamptz + ${settledAfter} - now()) * 1000)::float8 AS ms`,
+      [deletedAt],
     );
+    return row!.ms;
   }
 
   /** Deletes all rows of the bot in batches of at most `limit`. Yields the count of each batch. */
-  async *deleteRowsOfBot({ bot_id }: Tombstone, limit: number): AsyncGenerator<number> {
-    const renewLease = `UPDATE dropped_bot SET due_at = ${leaseEnd} WHERE bot_id = $1`;
+  async *deleteRowsOfBot(botId: string, limit: number): AsyncGenerator<number> {
     for (const [table, order] of Object.entries(tablesOfBot))
-      yield* this.deleteInBatches({ renewLease, table, where: 'true', order }, [bot_id, limit]);
-    yield* this.deleteSignals({ renewLease, where: 'true' }, [bot_id, limit]);
+      yield* this.deleteInBatches({ table, where: 'true', order }, [botId, limit]);
+    yield* this.deleteSignals('true', [botId, limit]);
   }
 
-  async *deleteRowsOfConversation({ bot_id, conversation_id }: Tombstone, limit: number): AsyncGenerator<number> {
-    const values = [bot_id, limit, conversation_id];
-    const renewLease = `UPDATE dropped_conversation SET due_at = ${leaseEnd} WHERE bot_id = $1 AND conversation_id = $3`;
-    yield* this.deleteMessages(renewLease, values);
+  async *deleteRowsOfConversation(botId: string, conversationId: string, limit: number): AsyncGenerator<number> {
+    const values = [botId, limit, conversationId];
+    yield* this.deleteMessages(values);
     for (const [table, rows] of Object.entries(tablesOfConversation))
-      yield* this.deleteInBatches({ renewLease, table, ...rows }, values);
-    yield* this.deleteSignals({ renewLease, where: 'conversation_id = $3' }, values);
-  }
-
-  /**
-   * Called when no rows are left. Deletes the entry if no running request can still add rows; otherwise makes it due at
-   * that time.
-   */
-  async settleTombstone(table: TombstoneTable, { bot_id, conversation_id }: Tombstone): Promise<void> {
-    const [where, values] =
-      table === 'dropped_bot'
-        ? ['bot_id = $1', [bot_id]]
-        : ['bot_id = $1 AND conversation_id = $2', [bot_id, conversation_id]];
-    await this.database.query(
-      `WITH done AS (DELETE FROM ${table} WHERE ${where} AND dropped_at + ${settledAfter} < now())
-       UPDATE ${table} SET due_at = dropped_at + ${settledAfter} WHERE ${where} AND dropped_at + ${settledAfter} >= now()`,
-      values,
-    );
+      yield* this.deleteInBatches({ table, ...rows }, values);
+    yield* this.deleteSignals('conversation_id = $3', values);
   }
 
   async countRowsOfBot(botId: string): Promise<ChatLeftovers> {
@@ -138,13 +108,12 @@ export class ErasureRepository {
    * then.
    */
   private async *deleteInBatches(
-    { table, where, from = 'true', order, renewLease }: BatchDeletion,
+    { table, where, from = 'true', order }: BatchDeletion,
     values: unknown[],
   ): AsyncGenerator<number> {
     for (let after: unknown[] | undefined, isFirst = true; isFirst || after; isFirst = false) {
       const [last] = await this.database.query<{ sort_key: unknown[]; count: number }>(
-        `WITH taken AS (${renewLease}),
-           batch AS MATERIALIZED (
+        `WITH batch AS MATERIALIZED (
              SELECT ctid AS row_id, json_build_array(${order}) AS sort_key, row_number() OVER (ORDER BY ${order}) AS nth
              FROM ${table} WHERE bot_id = $1 AND ${where} AND ${after ? isAfterKey(order, after, values.length) : from}
              ORDER BY ${order} LIMIT $2),
@@ -159,14 +128,13 @@ export class ErasureRepository {
   }
 
   /** Deletes messages together with their tag rows. Indexes: message_of_conversation, tag_place. */
-  private async *deleteMessages(renewLease: string, values: unknown[]): AsyncGenerator<number> {
+  private async *deleteMessages(values: unknown[]): AsyncGenerator<number> {
     for (let last: Tagged | undefined, isFirst = true; isFirst || last; isFirst = false) {
       const after = last && [last.conversation_id, last.created_at, last.id];
       const { where, from } = ofConversation;
       const rows = await this.database.transaction(async (tx) => {
         const gone = await tx.query<Tagged & { tags: Record<string, string> }>(
-          `WITH taken AS (${renewLease}),
-             gone AS (
+          `WITH gone AS (
                DELETE FROM message WHERE bot_id = $1 AND ctid = ANY (ARRAY(
                  SELECT ctid FROM message
                  WHERE bot_id = $1 AND ${where} AND ${after ? isAfterKey(orderOfMessages, after, values.length) : from}
@@ -184,15 +152,12 @@ export class ErasureRepository {
   }
 
   /** Partition by partition, since a ctid identifies a row only within one table. Index signal_place. */
-  private async *deleteSignals(
-    deletion: Pick<BatchDeletion, 'where' | 'renewLease'>,
-    values: unknown[],
-  ): AsyncGenerator<number> {
+  private async *deleteSignals(where: string, values: unknown[]): AsyncGenerator<number> {
     const partitions = await this.database.query<{ name: string }>(
       `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'signal'::regclass`,
     );
     for (const { name: table } of partitions)
-      yield* this.deleteInBatches({ table, order: 'conversation_id, number', ...deletion }, values);
+      yield* this.deleteInBatches({ table, order: 'conversation_id, number', where }, values);
   }
 }
 

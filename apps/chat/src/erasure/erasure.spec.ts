@@ -108,20 +108,22 @@ async function fill(botId: string, conversationId: string, userId: string, messa
   await api.sql(`INSERT INTO chat.recurring_revision VALUES ($1, 1) ON CONFLICT DO NOTHING`, [botId]);
 }
 
-/** True after the first pass found no rows. */
-async function isSettled(table: 'dropped_bot' | 'dropped_conversation', botId: string): Promise<boolean> {
-  const tombstones = await api.sql(
-    `SELECT 1 FROM chat.${table} WHERE bot_id = $1 AND due_at > now() + interval '2 minutes'`,
-    [botId],
-  );
-  return tombstones.length > 0;
+async function workOf(botId: string) {
+  const { work } = await api.call(chat.work.list, systemCaller('test'), { limit: 1_000 });
+  return work.filter(({ tenant }) => tenant === botId);
 }
 
-async function waitForMinutes(table: 'dropped_bot' | 'dropped_conversation', botId: string) {
-  await api.sql(
-    `UPDATE chat.${table} SET dropped_at = dropped_at - interval '6 minutes', due_at = now() WHERE bot_id = $1`,
-    [botId],
-  );
+/** True after the first pass found no rows. */
+async function isWaiting(botId: string): Promise<boolean> {
+  const [work] = await workOf(botId);
+  return work!.state === 'waiting' && Date.parse(work!.dueAt!) > Date.now() + 2 * 60_000;
+}
+
+async function waitForMinutes(botId: string) {
+  const [work] = await workOf(botId);
+  const { queue, key } = work!;
+  await api.sql(`UPDATE chat.work SET created_at = created_at - interval '6 minutes' WHERE tenant = $1`, [botId]);
+  await api.call(chat.work.retry, systemCaller('test'), { queue, key });
 }
 
 describe('a bot that is deleted', () => {
@@ -148,10 +150,10 @@ describe('a bot that is deleted', () => {
     await api.alice.client.deleteBot({ id: gone.id });
     await waitFor(() => leftovers(gone.id), isNothing);
 
-    await waitFor(() => isSettled('dropped_bot', gone.id));
+    await waitFor(() => isWaiting(gone.id));
 
     await fill(gone.id, gone.conversationId, gone.userId, 3);
-    await waitForMinutes('dropped_bot', gone.id);
+    await waitForMinutes(gone.id);
 
     await waitFor(
       () => tablesWith(gone.id),
@@ -175,8 +177,10 @@ describe('a bot that is deleted', () => {
 
   it('is erased by the next process when one stopped in the middle', async () => {
     const gone = await filledBot();
+    await api.sql('INSERT INTO chat.dropped_bot VALUES ($1)', [gone.id]);
     await api.sql(
-      `INSERT INTO chat.dropped_bot (bot_id, dropped_at, due_at) VALUES ($1, now() - interval '1 hour', now())`,
+      `INSERT INTO chat.work (queue, key, tenant, payload, state, lease, worker, attempts, due_at, created_at)
+       VALUES ('chat.eraseBots', $1, $1, 'null', 'running', 'lease', 'stopped', 1, now(), now() - interval '1 hour')`,
       [gone.id],
     );
 
@@ -210,13 +214,13 @@ describe('a conversation that is deleted', () => {
     const gone = () =>
       leftovers(bot.id).then(({ messages, events, signals, states }) => messages + events + signals + states);
     await waitFor(gone, (count) => count === 2);
-    await waitFor(() => isSettled('dropped_conversation', bot.id));
+    await waitFor(() => isWaiting(bot.id));
 
     await fill(bot.id, bot.conversationId, bot.userId, 3);
-    await waitForMinutes('dropped_conversation', bot.id);
+    await waitForMinutes(bot.id);
 
     await waitFor(gone, (count) => count === 2);
-    await waitFor(async () => !(await tablesWith(bot.id)).includes('chat.dropped_conversation'));
+    await waitFor(async () => (await workOf(bot.id)).length === 0);
   });
 });
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EventStatus } from '@parley/contracts/chat/events';
 import { Database } from '@parley/persistence/database';
 import { firstIdAt } from '@parley/persistence/ids';
+import { lockNext } from '@parley/work-queue/lock-next';
 
 /** Every status except `scheduled`. */
 const deleted: EventStatus[] = ['pending', 'processed', 'ignored', 'failed', 'canceled'];
@@ -37,9 +38,13 @@ export class EventRetentionRepository {
   async deleteOldEvents(botId: string, before: Date, limit: number): Promise<number> {
     const rows = await this.database.query(
       `DELETE FROM event USING unnest($2::text[]) AS ended (status), LATERAL (
-         SELECT id FROM event WHERE bot_id = $1 AND event.status = ended.status AND id < $3
-           AND (due_at IS NULL OR due_at < $4)
-         ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED) AS old
+         ${lockNext({
+           table: 'event',
+           columns: 'id',
+           where: 'bot_id = $1 AND event.status = ended.status AND id < $3 AND (due_at IS NULL OR due_at < $4)',
+           orderBy: 'id',
+           limit: '$5',
+         })}) AS old
        WHERE event.bot_id = $1 AND event.id = old.id RETURNING 1`,
       [botId, deleted, firstIdAt('evt', before), before, limit],
     );

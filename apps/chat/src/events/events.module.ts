@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ListQueriesModule } from '../list-queries/list-queries.module';
 import { EventRetentionRepository } from './event-retention.repository';
+import { EventRetentionService } from './event-retention.service';
 import { EventsController } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { EventsService } from './events.service';
@@ -13,10 +14,11 @@ import { MessagePayloadsService } from './message-payloads.service';
   providers: [
     EventsService,
     EventsRepository,
+    EventRetentionService,
     EventRetentionRepository,
     MessagePayloadsService,
     MessagePayloadsRepository,
   ],
-  exports: [EventsService, EventsRepository, EventRetentionRepository],
+  exports: [EventsRepository],
 })
 export class EventsModule {}

@@ -4,6 +4,7 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
+import { lockNext } from '@parley/work-queue/lock-next';
 import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { givenColumns, toEquality } from '../list-queries/conditions';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
@@ -139,8 +140,13 @@ export class EventsRepository {
   async releaseDueEvents(limit: number): Promise<number> {
     const rows = await this.database.query(
       `WITH due AS MATERIALIZED (
-         SELECT bot_id, id FROM event WHERE status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL
-         LIMIT $1 FOR UPDATE SKIP LOCKED)
+         ${lockNext({
+           table: 'event',
+           columns: 'bot_id, id',
+           where: `status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL`,
+           orderBy: 'due_at',
+           limit: '$1',
+         })})
        UPDATE event SET status = 'pending' FROM due
        WHERE event.bot_id = due.bot_id AND event.id = due.id RETURNING 1`,
       [limit],
@@ -149,7 +155,7 @@ export class EventsRepository {
   }
 
   /** Index event_due. */
-  msUntilNextDueEvent(withinMs: number): Promise<number | undefined> {
+  msUntilNextDueEvent(withinMs: number): Promise<number> {
     return msUntilNextDue(
       this.database,
       { table: 'event', where: `status = 'scheduled' AND payload IS NOT NULL` },

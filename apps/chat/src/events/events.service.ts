@@ -4,7 +4,10 @@ import { chat } from '@parley/contracts/chat/chat';
 import type { CreateEvent, EventId, EventReply, Events, ListEvents } from '@parley/contracts/chat/events';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { aliasOf, scopeOf, storedName } from '../bot-definitions/scope';
+import { ChatConfig } from '../config';
 import { dueTime } from '../due-times/due-time';
 import { type EventEntity, toEvent } from './event.entity';
 import { MessagePayloadsService } from './message-payloads.service';
@@ -17,20 +20,18 @@ const nouns: Record<Reference, string> = {
   workflowId: 'workflow',
 };
 
+const releasing = 'chat.dueEvents';
+const eventsAtOnce = 500;
+
 @Injectable()
 export class EventsService {
-  private wakeWorker: (dueAt: Date) => void = () => undefined;
-
   constructor(
     private readonly idempotency: Idempotency,
     private readonly events: EventsRepository,
     private readonly payloads: MessagePayloadsService,
+    private readonly tasks: BackgroundTasks,
+    private readonly config: ChatConfig,
   ) {}
-
-  /** Sets the callback that wakes the worker when an event has been scheduled. */
-  onScheduled(wake: (dueAt: Date) => void): void {
-    this.wakeWorker = wake;
-  }
 
   async create(caller: BotCaller, input: CreateEvent): Promise<EventReply> {
     const { type, payload, schedule, conversationId, userId, messageId, workflowId } = input;
@@ -50,7 +51,7 @@ export class EventsService {
       const absent = await this.events.findMissingReference(tx, scopeOf(caller), input);
       if (absent) throw referenceNotFound(absent, input);
       const [row] = await this.events.insertEvents(tx, [event]);
-      if (dueAt) tx.afterCommit(() => this.wakeWorker(dueAt));
+      if (dueAt) tx.afterCommit(() => this.tasks.wake(releasing, dueAt.getTime() - Date.now()));
       return { event: toEvent(caller, row!, payload) };
     });
   }
@@ -77,6 +78,13 @@ export class EventsService {
       'RelationConflict',
       `The event "${id}" is ${row.status}: only scheduled events can be canceled.`,
     );
+  }
+
+  /** Makes scheduled events `pending` when they are due. Safe to run in several processes. */
+  @Every<EventsService>({ name: releasing, everyMs: ({ config }) => config.sweepIntervalMs })
+  async releaseDue(round: Round): Promise<boolean> {
+    round.againIn(await this.events.msUntilNextDueEvent(this.config.sweepIntervalMs));
+    return (await this.events.releaseDueEvents(eventsAtOnce)) === eventsAtOnce;
   }
 
   private async show(caller: BotCaller, rows: EventEntity[]) {

@@ -390,7 +390,7 @@ describe('lists filtered by a value that most older rows have', () => {
       const erasure = new ErasureRepository(test.database, new TagsRepository());
 
       const statements = await sentDuring(async () => {
-        for await (const _count of erasure.deleteRowsOfConversation({ bot_id: 'bot', conversation_id }, 500));
+        for await (const _count of erasure.deleteRowsOfConversation('bot', conversation_id, 500));
       });
 
       await expect(test.database.query(`SELECT 1 ${ofIt}`)).resolves.toEqual([]);

@@ -26,6 +26,6 @@ import { ScheduledMessagesService } from './scheduled-messages.service';
     ScheduledMessagesService,
     ScheduledMessagesRepository,
   ],
-  exports: [MessagesService, MessageWriterService, ScheduledMessagesService],
+  exports: [MessagesService, MessageWriterService],
 })
 export class MessagesModule {}

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
+import { lockNext } from '@parley/work-queue/lock-next';
 import type { ScheduledMessageEntity } from './message.entity';
 import { msUntilNextDue } from '../due-times/ms-until-next-due';
 
@@ -35,17 +36,27 @@ export class ScheduledMessagesRepository {
    */
   async claimDueMessages(tx: Sql, limit: number): Promise<DueMessage[]> {
     const due = await tx.query<{ bot_id: string; id: string }>(
-      `SELECT bot_id, id FROM scheduled_message WHERE due_at <= now()
-       ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      lockNext({
+        table: 'scheduled_message',
+        columns: 'bot_id, id',
+        where: 'due_at <= now()',
+        orderBy: 'due_at',
+        limit: '$1',
+      }),
       [limit],
     );
     if (due.length === 0) return [];
     const botId = due[0]!.bot_id;
     return tx.query<DueMessage>(
       `WITH waiting AS MATERIALIZED (
-         SELECT message_id, id FROM event
-         WHERE bot_id = $1 AND message_id = ANY ($2) AND ${isWaiting}
-         FOR NO KEY UPDATE SKIP LOCKED),
+         ${lockNext({
+           table: 'event',
+           columns: 'message_id, id',
+           where: `bot_id = $1 AND message_id = ANY ($2) AND ${isWaiting}`,
+           orderBy: 'message_id, id',
+           limit: 'ALL',
+           strength: 'NO KEY UPDATE',
+         })}),
        gone AS (
          DELETE FROM scheduled_message WHERE bot_id = $1 AND id = ANY ($2) AND id IN (SELECT message_id FROM waiting)
          RETURNING *)
@@ -89,7 +100,7 @@ export class ScheduledMessagesRepository {
   }
 
   /** Index scheduled_message_due. */
-  msUntilNextDueMessage(withinMs: number): Promise<number | undefined> {
+  msUntilNextDueMessage(withinMs: number): Promise<number> {
     return msUntilNextDue(this.database, { table: 'scheduled_message' }, withinMs);
   }
 }

@@ -1,31 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
+import { Every, type Round } from '@parley/work-queue/worker';
+import { ChatConfig } from '../config';
 import { MessageWriterService } from './message-writer.service';
 import type { MessageEntity, ScheduledMessageEntity } from './message.entity';
 import { type NewDraft, NewMessagesRepository, type ScheduledDraft } from './new-messages.repository';
 import { type Outcome, ScheduledMessagesRepository } from './scheduled-messages.repository';
 
+const writing = 'chat.scheduledMessages';
+const messagesAtOnce = 50;
+
 @Injectable()
 export class ScheduledMessagesService {
-  private wakeWorker: (dueAt: Date) => void = () => undefined;
-
   constructor(
     private readonly database: Database,
     private readonly scheduled: ScheduledMessagesRepository,
     private readonly messages: NewMessagesRepository,
     private readonly writer: MessageWriterService,
+    private readonly tasks: BackgroundTasks,
+    private readonly config: ChatConfig,
   ) {}
-
-  /** Sets the callback that wakes the worker when a message has been scheduled. */
-  onScheduled(wake: (dueAt: Date) => void): void {
-    this.wakeWorker = wake;
-  }
 
   /** Throws the error that writing the message now would throw. */
   async add(tx: Transaction, botId: string, draft: ScheduledDraft): Promise<ScheduledMessageEntity> {
     const row = await this.messages.insertScheduledMessage(tx, botId, draft);
     if (!row) throw await this.writer.obstacleTo(botId, draft, tx);
-    tx.afterCommit(() => this.wakeWorker(row.due_at));
+    tx.afterCommit(() => this.tasks.wake(writing, row.due_at.getTime() - Date.now()));
     return row;
   }
 
@@ -33,18 +34,18 @@ export class ScheduledMessagesService {
     return this.database.transaction((tx) => this.scheduled.cancelScheduledMessage(tx, message));
   }
 
-  msUntilNextDue(withinMs: number): Promise<number | undefined> {
-    return this.scheduled.msUntilNextDueMessage(withinMs);
+  /** Writes messages when they are due. Safe to run in several processes. */
+  @Every<ScheduledMessagesService>({ name: writing, everyMs: ({ config }) => config.sweepIntervalMs })
+  async writeDue(round: Round): Promise<boolean> {
+    round.againIn(await this.scheduled.msUntilNextDueMessage(this.config.sweepIntervalMs));
+    return this.writeSome();
   }
 
-  /**
-   * Writes at most `limit` due messages and returns their number. Exactly once: the message and the status of its event
-   * change in one transaction.
-   */
-  writeDue(limit: number): Promise<number> {
+  /** False if none was due. Exactly once: the message and the status of its event change in one transaction. */
+  private writeSome(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      const due = await this.scheduled.claimDueMessages(tx, limit);
-      if (due.length === 0) return 0;
+      const due = await this.scheduled.claimDueMessages(tx, messagesAtOnce);
+      if (due.length === 0) return false;
       const obstacles = await this.writer.writePossible(tx, due[0]!.bot_id, due.map(draftOf));
       const outcomes = due.map(({ id, event_id: eventId, direction }): Outcome => {
         const reason = obstacles.get(id);
@@ -53,7 +54,7 @@ export class ScheduledMessagesService {
         return { eventId, status: direction === 'outgoing' ? 'gone' : 'pending' };
       });
       await this.scheduled.finishScheduledEvents(tx, due[0]!.bot_id, outcomes);
-      return due.length;
+      return true;
     });
   }
 }

@@ -9,6 +9,5 @@ import { RecurringEventsService } from './recurring-events.service';
   imports: [BotDefinitionsModule, EventsModule],
   controllers: [KeepRecurringEventsHandler],
   providers: [RecurringEventsService, RecurringEventsRepository],
-  exports: [RecurringEventsService],
 })
 export class RecurringEventsModule {}

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
+import { lockNext } from '@parley/work-queue/lock-next';
 import type { RecurringEventEntity } from './recurring-event.entity';
 import { msUntilNextDue } from '../due-times/ms-until-next-due';
 
 export type DueRecurringEvent = Omit<RecurringEventEntity, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
 
 type RescheduledEvent = Pick<RecurringEventEntity, 'bot_id' | 'name' | 'next_at' | 'period_seconds'>;
+
+const computedAt = `next_at AT TIME ZONE 'UTC' - period_seconds * interval '1 second'`;
 
 @Injectable()
 export class RecurringEventsRepository {
@@ -43,9 +46,13 @@ export class RecurringEventsRepository {
   /** Claims at most `limit` due events of bots that are not deleted, skipping locked rows. Index recurring_event_due. */
   async claimDueRecurringEvents(tx: Sql, limit: number): Promise<DueRecurringEvent[]> {
     return tx.query<DueRecurringEvent>(
-      `SELECT bot_id, name, type, payload, cron, next_at, now() FROM recurring_event due
-       WHERE next_at <= now() AND NOT EXISTS (SELECT FROM dropped_bot WHERE dropped_bot.bot_id = due.bot_id)
-       ORDER BY next_at LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      lockNext({
+        table: 'recurring_event due',
+        columns: 'bot_id, name, type, payload, cron, next_at, now()',
+        where: 'next_at <= now() AND NOT EXISTS (SELECT FROM dropped_bot WHERE dropped_bot.bot_id = due.bot_id)',
+        orderBy: 'next_at',
+        limit: '$1',
+      }),
       [limit],
     );
   }
@@ -59,9 +66,13 @@ export class RecurringEventsRepository {
     limit: number,
   ): Promise<(Pick<RecurringEventEntity, 'bot_id' | 'name' | 'cron'> & { now: Date })[]> {
     return tx.query(
-      `SELECT bot_id, name, cron, now() FROM recurring_event
-       WHERE next_at IS NOT NULL AND next_at AT TIME ZONE 'UTC' - period_seconds * interval '1 second' > now() AT TIME ZONE 'UTC'
-       LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      lockNext({
+        table: 'recurring_event',
+        columns: 'bot_id, name, cron, now()',
+        where: `next_at IS NOT NULL AND ${computedAt} > now() AT TIME ZONE 'UTC'`,
+        orderBy: computedAt,
+        limit: '$1',
+      }),
       [limit],
     );
   }
@@ -76,7 +87,7 @@ export class RecurringEventsRepository {
   }
 
   /** Index recurring_event_due. */
-  msUntilNextRecurringEvent(withinMs: number): Promise<number | undefined> {
+  msUntilNextRecurringEvent(withinMs: number): Promise<number> {
     return msUntilNextDue(this.database, { table: 'recurring_event', column: 'next_at' }, withinMs);
   }
 }

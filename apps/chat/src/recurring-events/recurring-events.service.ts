@@ -1,26 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import type { ResolvedBotDefinition } from '@parley/contracts/admin/bot-definitions';
 import { Database } from '@parley/persistence/database';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
 import { firstTime, nextTimeAfter } from './cron-time';
 import { RecurringEventsRepository } from './recurring-events.repository';
 
+const creating = 'chat.recurringEvents';
+const eventsAtOnce = 50;
+
 @Injectable()
 export class RecurringEventsService {
-  private wakeWorker: () => void = () => undefined;
-
   constructor(
     private readonly database: Database,
     private readonly recurring: RecurringEventsRepository,
     private readonly events: EventsRepository,
+    private readonly tasks: BackgroundTasks,
     private readonly config: ChatConfig,
   ) {}
-
-  /** Sets the callback that wakes the worker after a change of recurring events. */
-  onReplaced(wake: () => void): void {
-    this.wakeWorker = wake;
-  }
 
   /** Does nothing if this or a newer revision was stored before. */
   async replace(bot: ResolvedBotDefinition): Promise<void> {
@@ -34,18 +33,24 @@ export class RecurringEventsService {
         ...firstTime(schedule.cron, now),
       }));
       await this.recurring.replaceRecurringEvents(tx, botId, rows);
-      tx.afterCommit(() => this.wakeWorker());
+      tx.afterCommit(() => this.tasks.wake(creating));
     });
   }
 
-  msUntilNextDue(withinMs: number): Promise<number | undefined> {
-    return this.recurring.msUntilNextRecurringEvent(withinMs);
+  /**
+   * Creates an event for each due recurring event. Several missed times result in one event. Safe to run in several
+   * processes. True after any change, so that the next round reads the new due times.
+   */
+  @Every<RecurringEventsService>({ name: creating, everyMs: ({ config }) => config.sweepIntervalMs })
+  async createDue(round: Round): Promise<boolean> {
+    round.againIn(await this.recurring.msUntilNextRecurringEvent(this.config.sweepIntervalMs));
+    const rescheduled = await this.rescheduleAfterClockSkew();
+    return (await this.createDueEvents()) + rescheduled > 0;
   }
 
-  /** Creates at most `limit` events for due recurring events and returns their number. */
-  createDueEvents(limit: number): Promise<number> {
+  private createDueEvents(): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const due = await this.recurring.claimDueRecurringEvents(tx, limit);
+      const due = await this.recurring.claimDueRecurringEvents(tx, eventsAtOnce);
       if (due.length === 0) return 0;
       await this.events.insertEvents(
         tx,
@@ -65,9 +70,9 @@ export class RecurringEventsService {
    * Clock skew: if the clock went ahead and back, events would not recur until the time of the wrong clock is reached.
    * Returns the number of rescheduled events.
    */
-  rescheduleAfterClockSkew(limit: number): Promise<number> {
+  private rescheduleAfterClockSkew(): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const tooFarAhead = await this.recurring.claimRecurringEventsTooFarAhead(tx, limit);
+      const tooFarAhead = await this.recurring.claimRecurringEventsTooFarAhead(tx, eventsAtOnce);
       const next = tooFarAhead.map(({ bot_id, name, cron, now }) => ({ bot_id, name, ...firstTime(cron, now) }));
       if (next.length > 0) await this.recurring.rescheduleRecurringEvents(tx, next);
       return next.length;

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
+import { Every } from '@parley/work-queue/worker';
+
+const intervalMs = 10 * 60_000;
+/** Margin: no writer finds its hour without a partition, even if none could be created for an hour. */
+const hoursAhead = 2;
+const hoursKept = 2;
 
 /** Advisory lock: one process at a time changes partitions. */
 const lock = 'signal-partitions';
@@ -13,6 +19,12 @@ const lockTimeoutMs = 200;
 @Injectable()
 export class SignalPartitionsRepository {
   constructor(private readonly database: Database) {}
+
+  /** Retention of signals: drops whole partitions, each of one hour. */
+  @Every({ name: 'chat.signalPartitions', everyMs: intervalMs })
+  async rotate(): Promise<void> {
+    await this.rotatePartitions(hoursAhead, hoursKept);
+  }
 
   /**
    * Creates partitions for this hour and the next ones and drops old ones. An hour with rows in the default partition

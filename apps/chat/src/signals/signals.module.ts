@@ -7,6 +7,6 @@ import { SignalsService } from './signals.service';
 @Module({
   controllers: [SignalsController],
   providers: [SignalsService, SignalsRepository, SignalPartitionsRepository],
-  exports: [SignalsService, SignalPartitionsRepository],
+  exports: [SignalsService],
 })
 export class SignalsModule {}

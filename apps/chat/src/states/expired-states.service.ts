@@ -1,8 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
+import { Every } from '@parley/work-queue/worker';
+import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
 import { type StateEntity, toState } from './state.entity';
 import { type StateKey, StatesRepository } from './states.repository';
+
+const statesAtOnce = 100;
 
 /**
  * Deletes expired states and creates their `state_expired` events in the same transaction: exactly one event per state,
@@ -14,6 +18,7 @@ export class ExpiredStatesService {
     private readonly database: Database,
     private readonly states: StatesRepository,
     private readonly events: EventsRepository,
+    private readonly config: ChatConfig,
   ) {}
 
   /** Deletes the state at once, so that a new one can be stored under its key. */
@@ -23,12 +28,12 @@ export class ExpiredStatesService {
     );
   }
 
-  /** Returns the number of deleted states, at most `limit`. */
-  deleteExpired(limit: number): Promise<number> {
+  @Every<ExpiredStatesService>({ name: 'chat.expiredStates', everyMs: ({ config }) => config.sweepIntervalMs })
+  deleteExpired(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      const expired = await this.states.deleteExpiredStates(tx, limit);
+      const expired = await this.states.deleteExpiredStates(tx, statesAtOnce);
       await this.createEvents(tx, expired);
-      return expired.length;
+      return expired.length === statesAtOnce;
     });
   }
 

@@ -10,6 +10,5 @@ import { StatesService } from './states.service';
   imports: [BotDefinitionsModule, EventsModule],
   controllers: [StatesController],
   providers: [StatesService, StatesRepository, ExpiredStatesService],
-  exports: [ExpiredStatesService],
 })
 export class StatesModule {}

@@ -3,6 +3,7 @@ import type { StateType } from '@parley/contracts/chat/states';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
+import { lockNext } from '@parley/work-queue/lock-next';
 import { isOf } from '../bot-definitions/scope';
 import type { StateEntity } from './state.entity';
 
@@ -129,8 +130,13 @@ export class StatesRepository {
   async deleteExpiredStates(tx: Sql, limit: number): Promise<StateEntity[]> {
     return tx.query<StateEntity>(
       `WITH expired AS MATERIALIZED (
-         SELECT bot_id, type, owner_id, name FROM state WHERE expires_at <= now()
-         ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+         ${lockNext({
+           table: 'state',
+           columns: 'bot_id, type, owner_id, name',
+           where: 'expires_at <= now()',
+           orderBy: 'expires_at',
+           limit: '$1',
+         })})
        DELETE FROM state USING expired
        WHERE state.bot_id = expired.bot_id AND state.type = expired.type AND state.owner_id = expired.owner_id
          AND state.name = expired.name

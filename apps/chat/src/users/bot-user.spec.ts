@@ -161,7 +161,7 @@ describe("the bot's own user", () => {
   it('is deleted with the bot', async () => {
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
-    await api.sql('INSERT INTO chat.dropped_bot (bot_id) VALUES ($1)', [bot.id]);
+    await api.alice.client.deleteBot({ id: bot.id });
 
     const left = () =>
       api.sql('SELECT id FROM chat."user" WHERE bot_id = $1 UNION ALL SELECT name FROM chat.tag WHERE bot_id = $1', [

@@ -1,8 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
+import { Every } from '@parley/work-queue/worker';
+import { ChatConfig } from '../config';
 import { WorkflowEventsService } from './workflow-events.service';
 import type { WorkflowEntity } from './workflow.entity';
 import { WorkflowsRepository } from './workflows.repository';
+
+const workflowsAtOnce = 20;
 
 /**
  * Follow-up of ended workflows, and timeouts. The change and its events share one transaction: each event is created
@@ -14,6 +18,7 @@ export class EndedWorkflowsService {
     private readonly database: Database,
     private readonly workflows: WorkflowsRepository,
     private readonly events: WorkflowEventsService,
+    private readonly config: ChatConfig,
   ) {}
 
   /** Call in the transaction that ended the workflow. */
@@ -22,17 +27,18 @@ export class EndedWorkflowsService {
     if (workflow.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, workflow);
   }
 
-  /** Ends workflows whose timeout has passed. Returns their number, at most `limit`. */
-  timeOut(limit: number): Promise<number> {
+  /** Ends workflows whose timeout has passed. Safe to run in several processes. */
+  @Every<EndedWorkflowsService>({ name: 'chat.workflowTimeouts', everyMs: ({ config }) => config.sweepIntervalMs })
+  timeOut(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      const late = await this.workflows.timeOutWorkflows(tx, limit);
+      const late = await this.workflows.timeOutWorkflows(tx, workflowsAtOnce);
       // Lock order of conversations, to avoid deadlocks between processes.
       late.sort((a, b) => ((a.conversation_id ?? '') < (b.conversation_id ?? '') ? -1 : 1));
       for (const workflow of late) {
         await this.events.createUpdate(tx, 'workflow_timedout', workflow);
         await this.followUp(tx, workflow);
       }
-      return late.length;
+      return late.length === workflowsAtOnce;
     });
   }
 }

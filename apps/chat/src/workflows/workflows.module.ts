@@ -21,6 +21,5 @@ import { WorkflowsService } from './workflows.service';
     WorkflowReferencesService,
     EndedWorkflowsService,
   ],
-  exports: [EndedWorkflowsService],
 })
 export class WorkflowsModule {}

@@ -9,6 +9,7 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
+import { lockNext } from '@parley/work-queue/lock-next';
 import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { givenColumns, toEquality } from '../list-queries/conditions';
 import { newestFirst } from '../list-queries/newest-first';
@@ -157,8 +158,13 @@ export class WorkflowsRepository {
   async timeOutWorkflows(tx: Sql, limit: number): Promise<WorkflowEntity[]> {
     return tx.query<WorkflowEntity>(
       `WITH late AS MATERIALIZED (
-         SELECT bot_id, id FROM workflow WHERE ${isActive} AND timeout_at <= now()
-         ORDER BY timeout_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+         ${lockNext({
+           table: 'workflow',
+           columns: 'bot_id, id',
+           where: `${isActive} AND timeout_at <= now()`,
+           orderBy: 'timeout_at',
+           limit: '$1',
+         })})
        UPDATE workflow SET status = 'timedout', completed_at = now(),
          updated_at = greatest(now(), updated_at + interval '1 millisecond')
        FROM late WHERE workflow.bot_id = late.bot_id AND workflow.id = late.id

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
+import { Every } from '@parley/work-queue/worker';
+import { snapshotHours } from './snapshot';
 
 /** `valid_to` of current rows: the largest bigint. */
 const open = '9223372036854775807';
@@ -64,10 +66,11 @@ export class CountersRepository {
     await this.database.transaction((tx) => this.addCounts(tx, counted));
   }
 
-  /** Deletes closed rows that no pagination needs any more. */
-  async deleteClosedBefore(hours: number): Promise<void> {
+  /** Deletes closed rows that no pagination needs any more; keeps them one hour longer, to allow for clock skew. */
+  @Every({ name: 'hub.closedCounters', everyMs: 600_000 })
+  async deleteClosed(): Promise<void> {
     await this.database.query("DELETE FROM integration_counter WHERE closed_at < now() - $1 * interval '1 hour'", [
-      hours,
+      snapshotHours + 1,
     ]);
   }
 }

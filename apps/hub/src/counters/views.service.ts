@@ -1,46 +1,41 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
-import type { Platform } from '@parley/service/platform';
-import { platformToken } from '@parley/service/tokens';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Every } from '@parley/work-queue/worker';
 import { CountersRepository } from './counters.repository';
 
 const writeIntervalMs = 2_000;
 
 /**
  * Write-behind counter: adds up views in memory and writes them every two seconds, so that reads cause no write. A
- * killed process loses the views of up to two seconds, a stopped one none. Owns its loop, which writes this state.
+ * killed process loses the views of up to two seconds, a stopped one none.
  */
 @Injectable()
-export class ViewsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class ViewsService implements BeforeApplicationShutdown {
   private seen = new Map<string, number>();
-  private readonly writing: PollingWorker;
+  private written = Promise.resolve();
 
-  constructor(
-    private readonly counters: CountersRepository,
-    @Inject(platformToken) { logger }: Platform,
-  ) {
-    this.writing = new PollingWorker({ name: 'hub.writeViews', intervalMs: writeIntervalMs, logger }, () =>
-      this.write(),
-    );
-  }
-
-  onApplicationBootstrap(): void {
-    this.writing.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.writing.stop();
-    await this.write();
-  }
+  constructor(private readonly counters: CountersRepository) {}
 
   count(id: string): void {
     this.seen.set(id, (this.seen.get(id) ?? 0) + 1);
   }
 
+  /** One write at a time: the next one repeats a failed one. */
+  @Every({ name: 'hub.writeViews', everyMs: writeIntervalMs })
+  write(): Promise<void> {
+    const write = () => this.writeSeen();
+    this.written = this.written.then(write, write);
+    return this.written;
+  }
+
+  /** Requests have ended by then. */
+  beforeApplicationShutdown(): Promise<void> {
+    return this.write();
+  }
+
   /** Keeps the views for the next attempt when the write fails. */
-  private async write(): Promise<boolean> {
+  private async writeSeen(): Promise<void> {
     const views = this.seen;
-    if (views.size === 0) return false;
+    if (views.size === 0) return;
     this.seen = new Map();
     try {
       await this.counters.addViews(views);
@@ -48,6 +43,5 @@ export class ViewsService implements OnApplicationBootstrap, BeforeApplicationSh
       for (const [id, count] of views) this.seen.set(id, (this.seen.get(id) ?? 0) + count);
       throw error;
     }
-    return false;
   }
 }

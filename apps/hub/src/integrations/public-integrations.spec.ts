@@ -1,10 +1,14 @@
+import { systemCaller } from '@parley/contracts/caller';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
+import { hub } from '@parley/contracts/hub/hub';
 import { installationsChanged } from '@parley/contracts/admin/installations';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { startServiceOn } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { satisfies } from 'semver';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubConfig } from '../config';
 import { CountersRepository } from '../counters/counters.repository';
 import { HubModule } from '../hub.module';
 import { CountInstallationsHandler } from '../installations/count-installations.handler';
@@ -55,6 +59,14 @@ async function pages(query: Query, between: () => Promise<void> = async () => {}
 
 function repository() {
   return api.apps[2]!.get(CountersRepository, { strict: false });
+}
+
+async function viewsOf(id: string) {
+  const [row] = await api.sql<{ views: string | null }>(
+    'SELECT sum(views) AS views FROM hub.integration_counter WHERE integration_id = $1 AND valid_to > 1e18',
+    [id],
+  );
+  return row!.views;
 }
 
 const schema = { type: 'object', properties: {} };
@@ -128,13 +140,20 @@ describe('getting a public integration', () => {
 
     await Promise.all(Array.from({ length: 5 }, () => bob.client.getPublicIntegrationById({ id })));
 
-    await waitFor(async () => {
-      const [row] = await api.sql<{ views: string }>(
-        'SELECT sum(views) AS views FROM hub.integration_counter WHERE integration_id = $1 AND valid_to > 1e18',
-        [id],
-      );
-      return row!.views === '5';
-    });
+    await waitFor(async () => (await viewsOf(id)) === '5');
+  });
+
+  it('counts the views of a process that stops', async () => {
+    const { id } = await publish(newWord());
+    const process = await startServiceOn(api.databaseUrl, (_url, platform) =>
+      HubModule.register(Object.assign(new HubConfig(), api.settings), platform),
+    );
+    const caller = { ...systemCaller('test'), account: { id: alice.accountId, email: '' } };
+
+    await process.call(hub.publicIntegrations.getById, caller, { id });
+    await process.stop();
+
+    expect(await viewsOf(id)).toBe('1');
   });
 });
 

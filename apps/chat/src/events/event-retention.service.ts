@@ -1,9 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { BackgroundWorker } from '@parley/service/background-worker';
-import type { Platform } from '@parley/service/platform';
-import { platformToken } from '@parley/service/tokens';
+import { Injectable } from '@nestjs/common';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
-import { EventRetentionRepository } from '../events/event-retention.repository';
+import { EventRetentionRepository } from './event-retention.repository';
 
 const intervalMs = 10 * 60_000;
 const botsAtOnce = 100;
@@ -15,31 +13,29 @@ const dayMs = 24 * 60 * 60_000;
  * Keeps scheduled events and messages. Safe to run in several processes.
  */
 @Injectable()
-export class EventRetentionWorker extends BackgroundWorker {
+export class EventRetentionService {
   private lastBotId = '';
 
   constructor(
     private readonly events: EventRetentionRepository,
-    @Inject(platformToken) { logger }: Platform,
     private readonly config: ChatConfig,
-  ) {
-    super({ name: 'chat.eventRetention', intervalMs, logger });
-  }
+  ) {}
 
-  protected async round(): Promise<boolean> {
+  @Every({ name: 'chat.eventRetention', everyMs: intervalMs })
+  async deleteOld({ signal }: Round): Promise<boolean> {
     const before = new Date(Date.now() - this.config.eventRetentionDays * dayMs);
     const bots = await this.events.listBotsWithEvents(this.lastBotId, before, botsAtOnce);
     for (const { bot_id: botId, has_old: hasOld } of bots) {
-      if (hasOld) await this.deleteOld(botId, before);
-      if (this.isStopping) return false;
+      if (hasOld) await this.deleteOldOfBot(botId, before, signal);
+      if (signal.aborted) return false;
     }
     this.lastBotId = bots.length === botsAtOnce ? bots.at(-1)!.bot_id : '';
     return this.lastBotId !== '';
   }
 
   /** Batches keep locks short. */
-  private async deleteOld(botId: string, before: Date): Promise<void> {
-    for (let more = true; more && !this.isStopping;)
+  private async deleteOldOfBot(botId: string, before: Date, signal: AbortSignal): Promise<void> {
+    for (let more = true; more && !signal.aborted;)
       more = (await this.events.deleteOldEvents(botId, before, eventsAtOnce)) > 0;
   }
 }
