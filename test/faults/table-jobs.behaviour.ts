@@ -50,7 +50,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
     });
 
     /**
-     * Restarts the process and skips the 15 s after which a killed one counts as gone. Its last statement is lost or
+     * Restarts the process and skips the 15 s after which the leases of a killed one end. Its last statement is lost or
      * executed.
      */
     async function restart(signal: 'SIGKILL' | 'SIGTERM', statement: 'lost' | 'done' = 'done'): Promise<void> {
@@ -62,9 +62,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
         );
       }
       if (signal === 'SIGKILL') {
-        await database.query(
-          `UPDATE tables.job SET heartbeat_at = now() - interval '1 minute' WHERE heartbeat_at IS NOT NULL`,
-        );
+        await database.query(`UPDATE tables.work SET due_at = now() WHERE state = 'running'`);
       }
       await tables.start();
     }
@@ -128,10 +126,11 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
 
       await tables.end('SIGTERM');
 
-      const { rows } = await database.query('SELECT status, lease, heartbeat_at FROM tables.job WHERE id = $1', [
-        job.id,
-      ]);
-      expect(rows).toEqual([{ status: 'in_progress', lease: null, heartbeat_at: null }]);
+      const { rows } = await database.query(
+        'SELECT status, state, attempts FROM tables.job JOIN tables.work ON key = job.id WHERE job.id = $1',
+        [job.id],
+      );
+      expect(rows).toEqual([{ status: 'in_progress', state: 'ready', attempts: 0 }]);
       await tables.start();
       await moment(table, job.id, ({ status }) => status === 'completed');
       expect(await placesOf(table)).toEqual(everyPlace);

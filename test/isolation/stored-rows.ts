@@ -2,11 +2,11 @@ import type { PublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 
 /** Tables of work in progress and of migrations, which hold no resources of a tenant. */
-const underWay = ['migration', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery', 'untidy_file'];
+const underWay = ['migration', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery', 'untidy_file', 'work'];
 
 type Sql = PublicApi['sql'];
 
-/** Every row of every service as text with its table, after all events and jobs have been processed. */
+/** Every row of every service as text with its table, after all events and all background work have been processed. */
 export async function storedRows(sql: Sql): Promise<string[]> {
   await waitFor(
     () => workUnderWay(sql),
@@ -20,13 +20,15 @@ export async function storedRows(sql: Sql): Promise<string[]> {
 }
 
 async function workUnderWay(sql: Sql): Promise<number> {
-  const outboxes = (await tablesOf(sql)).filter(({ name }) => name === 'outbox');
+  const tables = await tablesOf(sql);
+  const schemasWith = (table: string) => tables.filter(({ name }) => name === table).map(({ schema }) => schema);
   const selects = [
-    'SELECT count(*)::int AS count FROM events.work',
-    ...outboxes.map(({ schema }) => `SELECT count(*)::int FROM ${schema}.outbox WHERE published_at IS NULL`),
+    ...schemasWith('outbox').map(
+      (schema) => `SELECT count(*)::int AS count FROM ${schema}.outbox WHERE published_at IS NULL`,
+    ),
+    ...schemasWith('work').map((schema) => `SELECT count(*)::int FROM ${schema}.work WHERE state <> 'failed'`),
   ];
-  const jobs = `SELECT count(*)::int FROM tables.job WHERE status NOT IN ('completed', 'failed')`;
-  const counts = await sql<{ count: number }>([...selects, jobs].join(' UNION ALL '));
+  const counts = await sql<{ count: number }>(selects.join(' UNION ALL '));
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 

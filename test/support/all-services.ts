@@ -31,7 +31,7 @@ export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: stri
     configured(AdminModule, AdminConfig),
     configured(HubModule, HubConfig),
     configured(FilesModule, FilesConfig, { ...indexing, contentUrl, sweepIntervalMs }),
-    configured(TablesModule, TablesConfig, { sweepIntervalMs }),
+    configured(TablesModule, TablesConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),
   );

@@ -1,12 +1,8 @@
 import { Env, integer, url } from '@parley/config/config';
 import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
-import { sweepIntervalVariable } from '@parley/service/config';
 
 export class TablesConfig extends PassagesConfig {
-  @Env(sweepIntervalVariable)
-  sweepIntervalMs = 5_000;
-
   @Env({
     env: 'TABLES_FIND_TIMEOUT_MS',
     type: integer(100, 9_000),
@@ -32,12 +28,4 @@ export class TablesConfig extends PassagesConfig {
 
   @Env(completionsTimeoutVariable)
   completionsTimeoutMs = 60_000;
-
-  @Env({
-    env: 'TABLE_WORK_LEASE_MS',
-    type: integer(500, 600_000),
-    about:
-      'Lease in milliseconds of a process that computes or indexes rows. Another process takes over when it expires.',
-  })
-  workLeaseMs = 15_000;
 }

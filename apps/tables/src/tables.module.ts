@@ -15,14 +15,12 @@ import { ServiceModule } from '@parley/service/service.module';
 import { ComputedColumnsModule } from './computed-columns/computed-columns.module';
 import { TablesConfig } from './config';
 import { DeletedBotEntity } from './erasure/deleted-bot.entity';
-import { DroppedRowsEntity } from './erasure/dropped-rows.entity';
 import { ErasureModule } from './erasure/erasure.module';
 import { ImportsExportsModule } from './imports-exports/imports-exports.module';
+import { JobEntity } from './jobs/job.entity';
 import { Tables1795392000000 } from './migrations/1795392000000-tables';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { QueriesModule } from './queries/queries.module';
-import { JobEntity } from './queues/job.entity';
-import { TableWorkEntity } from './queues/table-work.entity';
 import { RowsModule } from './rows/rows.module';
 import { DroppedPointEntity } from './search/dropped-point.entity';
 import { SearchModule } from './search/search.module';
@@ -30,7 +28,6 @@ import { RowEntity } from './tables/row.entity';
 import { TableDefinitionsModule } from './tables/table-definitions.module';
 import { TableStateEntity } from './tables/table-state.entity';
 import { TableEntity } from './tables/table.entity';
-import { WorkersModule } from './workers/workers.module';
 
 export const tablesDatabase: ServiceSchema = {
   schema: 'tables',
@@ -43,8 +40,6 @@ export const tablesDatabase: ServiceSchema = {
     TableEntity,
     TableStateEntity,
     RowEntity,
-    TableWorkEntity,
-    DroppedRowsEntity,
     DroppedPointEntity,
     DeletedBotEntity,
     JobEntity,
@@ -76,7 +71,6 @@ export class TablesModule {
         RowsModule,
         ImportsExportsModule,
         ErasureModule,
-        WorkersModule,
       ],
       controllers: [deadLettersController(tables.deadLetters), workController(tables.work)],
     };

@@ -12,6 +12,7 @@ import {
   Park,
   type Queue,
   RetryLater,
+  ServerBusy,
   type Work,
   type WorkerOptions,
   type WorkHandler,
@@ -174,7 +175,7 @@ export class QueueWorker {
       return this.fail(work, reason);
     }
     logger.warn(about, 'background work failed, retrying later');
-    const pauseMs = retryBackoffMs(work.attempt);
+    const pauseMs = Math.max(retryBackoffMs(work.attempt), error instanceof ServerBusy ? error.retryAfterMs : 0);
     await rows.postponeWork(work, { pauseMs, error: reason, counts: true });
     pollIn(pauseMs);
     return 'retried';

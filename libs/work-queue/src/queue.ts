@@ -103,6 +103,18 @@ export class RetryLater extends Error {
   }
 }
 
+/** Thrown by a handler: another server asks for a pause. The attempt counts, and its backoff may be longer. */
+export class ServerBusy extends Error {
+  override readonly name = 'ServerBusy';
+
+  constructor(
+    message: string,
+    readonly retryAfterMs: number,
+  ) {
+    super(message);
+  }
+}
+
 /** Thrown by a handler: the attempt does not count, and the work waits until `WorkQueue.unpark` wakes it. */
 export class Park extends Error {
   override readonly name = 'Park';

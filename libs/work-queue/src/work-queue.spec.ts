@@ -1,11 +1,21 @@
 import { createLogger } from '@parley/logging/logger';
 import { type Database } from '@parley/persistence/database';
 import { waitFor } from '@parley/testing/wait-for';
-import { GiveUp, LeaseLost, type NewWork, Park, queue, RetryLater, type Work, type WorkerOptions } from './queue';
+import {
+  GiveUp,
+  LeaseLost,
+  type NewWork,
+  Park,
+  queue,
+  RetryLater,
+  ServerBusy,
+  type Work,
+  type WorkerOptions,
+} from './queue';
 import { createWorkDatabase, openWorkDatabase } from './test/work-database';
 import type { WorkEntity } from './work.entity';
 import { WorkQueue } from './work-queue.service';
-import { WorkRepository } from './work.repository';
+import { addReadyWork, WorkRepository } from './work.repository';
 import { WorkRunner } from './work-runner';
 
 const logger = createLogger('test', 'silent');
@@ -154,6 +164,46 @@ describe('adding work', () => {
     await untilEmpty();
 
     expect(got).toEqual(['soon', 'later']);
+  });
+});
+
+describe('work that another statement adds', () => {
+  const add = (keyOfWork: string, tenant = 'alice') =>
+    database.query(
+      `WITH added AS (${addReadyWork("SELECT $1 AS queue, $2::text AS key, $3::text AS tenant, 'null'::jsonb AS payload")}) SELECT 1`,
+      [again.name, keyOfWork, tenant],
+    );
+
+  it('runs once more when it was added while it ran, and keeps its pause after a failure', async () => {
+    const { started, handle, end, ends } = controlled();
+    await start(again, handle);
+    await add('a');
+    await add('a');
+    work.wake(again.name);
+    await untilStarted(started, 1);
+
+    await add('a');
+    end('a');
+    await untilStarted(started, 2);
+    ends.get('a')!.reject(new ServerBusy('slow down', 60_000));
+    await waitFor(
+      () => listAll(),
+      ([row]) => row?.state === 'waiting',
+    );
+    await add('a');
+
+    expect(await listAll()).toMatchObject([{ state: 'waiting', attempts: 1, tenant: 'alice' }]);
+  });
+
+  it('takes turns with other tenants', async () => {
+    for (const key of ['a1', 'a2', 'a3']) await add(key);
+    await add('b1', 'bob');
+    const started: string[] = [];
+
+    await start(again, async ({ key }) => void started.push(key), { concurrency: 1 });
+    await untilEmpty();
+
+    expect(started).toEqual(['a1', 'b1', 'a2', 'a3']);
   });
 });
 
@@ -349,6 +399,19 @@ describe('failures', () => {
     await untilEmpty();
 
     expect(attempts).toEqual([1, 1, 1]);
+  });
+
+  it('count when a server asks for a pause, which is a minimum', async () => {
+    await start(plain, () => Promise.reject(new ServerBusy('slow down', 60_000)));
+
+    await work.addNow(plain, [of('a')]);
+    const [row] = await waitFor(
+      () => listAll(),
+      ([first]) => first?.state === 'waiting',
+    );
+
+    expect(row).toMatchObject({ attempts: 1, last_error: 'slow down' });
+    expect(row!.due_at!.getTime() - Date.now()).toBeGreaterThan(50_000);
   });
 
   it('end a handler that never returns, at its time limit', async () => {

@@ -388,7 +388,6 @@ function makeReady(selection: string, ...changes: string[]): string {
     RETURNING work.queue`;
 }
 
-/** @param ordered columns and conditions of work with an ordering key */
 /**
  * Keys that wait keep their place; an earlier due time moves them forward.
  * @param isRepeated SQL: whether work runs again that is added while it runs
@@ -410,6 +409,21 @@ const insertOne = `INSERT INTO work (queue, key, tenant, payload, traceparent, s
     CASE WHEN $5::timestamptz > now() THEN $5::timestamptz END)
   ${onConflict('$7::boolean')}`;
 
+/**
+ * SQL that adds work as a part of another statement, which saves a round trip: due at once, in unordered queues that run
+ * repeated work again. Call `WorkQueue.wake` after the commit.
+ * @param rows query for `queue`, `key`, `tenant` and `payload`
+ */
+export function addReadyWork(rows: string): string {
+  return `INSERT INTO work (queue, key, tenant, payload, state, ready_at, position)
+    SELECT queue, key, tenant, payload, 'ready', now(), ${nextPosition('new.queue', 'new.tenant')}
+      + row_number() OVER (PARTITION BY queue, tenant ORDER BY key) - 1
+    FROM (${rows}) AS new
+    ORDER BY queue, key
+    ${onConflict('true')}`;
+}
+
+/** @param ordered columns and conditions of work with an ordering key */
 function insertStatement(ordered: { column: string; input: string; isNew: string; isBehind: string; held: string }) {
   return `WITH new AS MATERIALIZED (
       SELECT * FROM unnest($3::text[], $4::text[], $5::jsonb[], $6::timestamptz[], $7::text[]${ordered.input}, index)${ordered.isNew}),

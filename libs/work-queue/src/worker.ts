@@ -13,7 +13,7 @@ type Method<T> = <M extends T>(
 
 /**
  * Worker of a queue, on a method of a provider or controller. Must be idempotent: return to finish, throw to retry with
- * a backoff, throw `GiveUp`, `RetryLater` or `Park` for other ends.
+ * a backoff, throw `GiveUp`, `RetryLater`, `ServerBusy` or `Park` for other ends.
  */
 export function Worker<Payload>(queue: Queue<Payload>, options: WorkerOptions): Method<WorkHandler<Payload>> {
   return mark(workers, { queue, options });

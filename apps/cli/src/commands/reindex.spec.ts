@@ -106,7 +106,7 @@ it('drops the vectors of former models', async () => {
 it('queues the rows of tables of one bot or of all bots', async () => {
   api = await route({
     register: (settings, platform) =>
-      TablesModule.register({ ...settings, ...indexing(), findTimeoutMs: 5_000, workLeaseMs: 5_000 }, platform),
+      TablesModule.register({ ...settings, ...indexing(), findTimeoutMs: 5_000 }, platform),
   });
   const { client, token, workspaceId } = await api.newAccount();
   const { bot } = await client.createBot({});

@@ -15,7 +15,6 @@ let client: Client;
 beforeAll(async () => {
   models = await CompletionServer.start();
   const service = configured(TablesModule, TablesConfig, {
-    sweepIntervalMs: 200,
     completionsUrl: models.url,
     // Longer than any test delays an answer.
     completionsTimeoutMs: 3_000,

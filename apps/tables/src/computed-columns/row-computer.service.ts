@@ -1,11 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Row } from '@parley/contracts/tables/rows';
 import { CompletionsBusy } from '@parley/openai/completions';
-import type { Platform } from '@parley/service/platform';
-import { platformToken } from '@parley/service/tokens';
-import type { BatchResult, Lease } from '../queues/table-work.repository';
+import { Database } from '@parley/persistence/database';
+import { type Outcome, ServerBusy, type Work } from '@parley/work-queue/queue';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { Worker } from '@parley/work-queue/worker';
+import { columnsToCompute } from '../schema/dirty-flags';
 import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
+import { computeRows, computeRowsByModel, indexRows } from '../tables/table-queues';
 import { CellComputerService, type Obstacle } from './cell-computer.service';
 import { type ComputedRow, type StaleRow, StaleRowsRepository } from './stale-rows.repository';
 
@@ -18,15 +21,36 @@ const patienceMs = 5_000;
 /** Attempts for a row that changes while its columns are computed for a request. */
 const maxTries = 3;
 
+/** Tables stay in their queue, however often computing them fails. */
+const options = { concurrency: 2, attempts: Infinity };
+/** Time limit of a batch: one row may need several slow answers. */
+const modelTimeoutMs = 3_600_000;
+
 /** Computes stale rows, table by table. Optimistic concurrency: a result is stored only if its row is unchanged. */
 @Injectable()
 export class RowComputerService {
   constructor(
+    private readonly database: Database,
     private readonly tableCache: TableCache,
     private readonly rows: StaleRowsRepository,
     private readonly cells: CellComputerService,
-    @Inject(platformToken) private readonly platform: Platform,
+    private readonly queue: WorkQueue,
   ) {}
+
+  @Worker(computeRows, options)
+  async computeTable(work: Work): Promise<Outcome> {
+    const { key, tenant } = work;
+    const table = await this.tableCache.ofNumber(key);
+    if (!table) return;
+    if (!asksModel(table)) return this.computeBatch(table, work);
+    await this.queue.addNow(computeRowsByModel, [{ key, tenant, payload: null }]);
+  }
+
+  @Worker(computeRowsByModel, { ...options, timeoutMs: modelTimeoutMs })
+  async computeTableByModel(work: Work): Promise<Outcome> {
+    const table = await this.tableCache.ofNumber(work.key);
+    if (table) return this.computeBatch(table, work);
+  }
 
   /**
    * Computes the row for a request. Columns stay stale when the completion server is unavailable or the timeout ends. A
@@ -37,22 +61,17 @@ export class RowComputerService {
     return computed ? toRow(table.columns.values(), computed) : row;
   }
 
-  /** Computes some stale rows of the table. */
-  async computeBatch({ tableNumber, attempts }: Lease, signal: AbortSignal): Promise<BatchResult> {
-    const table = await this.tableCache.ofNumber(tableNumber);
-    if (!table) return 'done';
-    const rows = await this.rows.listStale(tableNumber, rowsPerBatch);
-    if (rows.length === 0) return 'done';
+  /** Computes some stale rows of the table. An error of the completion server counts as an attempt: the pauses in a row. */
+  private async computeBatch(table: CachedTable, work: Work): Promise<Outcome> {
+    const rows = await this.rows.listStale(table.number, rowsPerBatch);
+    if (rows.length === 0) return;
 
-    const { computed, obstacle } = await this.computeAll(table, rows, attempts, signal);
+    const { computed, obstacle } = await this.computeAll(table, rows, work.attempt - 1, work.signal);
     if (computed.length > 0) await this.rows.writeComputed(table, computed);
+    if (computed.some(({ unindexed }) => unindexed)) this.queue.wake(indexRows.name);
     if (!obstacle) return 'more';
-    this.platform.logger.warn(
-      { err: obstacle, tableId: table.id },
-      'computing a table waits for the completion server',
-    );
-    const pauseMs = obstacle instanceof CompletionsBusy ? obstacle.retryAfterMs : 0;
-    return { pauseMs, error: obstacle.message, hasProgressed: computed.length > 0 };
+    if (computed.length > 0) await this.database.transaction((tx) => work.advance(tx));
+    throw obstacle instanceof CompletionsBusy ? new ServerBusy(obstacle.message, obstacle.retryAfterMs) : obstacle;
   }
 
   private async computeStored(table: CachedTable, id: number): Promise<StaleRow | undefined> {
@@ -91,4 +110,8 @@ export class RowComputerService {
     });
     return { computed, obstacle };
   }
+}
+
+function asksModel(table: CachedTable): boolean {
+  return columnsToCompute(table).some(({ schema }) => schema['x-zui'].computed?.action === 'ai');
 }

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { CellState } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
-import { dueNow } from '../queues/table-work.repository';
 import type { RowEntity } from '../tables/row.entity';
 import type { TableRow } from '../tables/table.entity';
+import { addTableWork, indexRows } from '../tables/table-queues';
 
 export type StaleRow = Omit<RowEntity, 'table_number' | 'key'>;
 
@@ -49,7 +49,7 @@ export class StaleRowsRepository {
    * rows when the table was changed. Returns the ids of the written rows.
    */
   async writeComputed(
-    { number, version }: Pick<TableRow, 'number' | 'version'>,
+    { number, bot_id, version }: Pick<TableRow, 'number' | 'bot_id' | 'version'>,
     rows: ComputedRow[],
   ): Promise<number[]> {
     const unindexed = rows.some((row) => row.unindexed);
@@ -63,9 +63,7 @@ export class StaleRowsRepository {
          SELECT id FROM row
          WHERE table_number = $1 AND id = ANY (ARRAY(SELECT id FROM result)) AND (SELECT count(*) FROM state) = 1
          ORDER BY id FOR UPDATE),
-       queued AS (
-         INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state WHERE $4
-         ${dueNow})
+       queued AS (${addTableWork('$1', '$5', `state, (VALUES ('${indexRows.name}')) AS index (queue) WHERE $4`)})
        UPDATE row SET
          data = (row.data - result.emptied) || result.data,
          computed = (coalesce(row.computed, '{}') - result."left") || result.computed,
@@ -75,7 +73,7 @@ export class StaleRowsRepository {
        FROM result JOIN locked USING (id)
        WHERE row.table_number = $1 AND row.id = result.id AND row.revision = result.revision
        RETURNING row.id`,
-      [number, version, toJsonb(rows), unindexed],
+      [number, version, toJsonb(rows), unindexed, bot_id],
     );
     return written.map(({ id }) => id);
   }

@@ -6,7 +6,7 @@ import { ErasureRepository } from './erasure.repository';
 const keysAtOnce = 5_000;
 
 /**
- * Makes all data of a deleted bot inaccessible; ErasureWorker erases it. Idempotent: each step removes
+ * Makes all data of a deleted bot inaccessible; ErasureService erases it. Idempotent: each step removes
  * the remaining data.
  */
 @Controller()

@@ -1,12 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { TableLeftovers } from '@parley/contracts/tables/tables';
 import { Database } from '@parley/persistence/database';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { eraseRows, indexRows } from '../tables/table-queues';
 import { tablesOfBot } from '../tables/tables.repository';
 
-/** Dropped rows: inaccessible, until the sweeper has deleted them. */
+/** Rows of deleted and emptied tables: inaccessible, until they are deleted. */
 @Injectable()
 export class ErasureRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly queue: WorkQueue,
+  ) {}
 
   /** Makes the bot's tables inaccessible and refuses new ones. */
   async dropBot(botId: string): Promise<void> {
@@ -22,12 +27,13 @@ export class ErasureRepository {
         `SELECT 1 FROM table_state JOIN "table" USING (number) WHERE bot_id = $1 ORDER BY number FOR UPDATE OF table_state`,
         [botId],
       );
-      await tx.query(
-        `WITH gone AS (DELETE FROM "table" WHERE bot_id = $1 RETURNING number),
-           state AS (DELETE FROM table_state USING gone WHERE table_state.number = gone.number)
-         INSERT INTO dropped_rows (number, bot_id) SELECT number, $1 FROM gone`,
+      const gone = await tx.query<{ number: string }>(
+        `WITH gone AS (DELETE FROM "table" WHERE bot_id = $1 RETURNING number)
+         DELETE FROM table_state USING gone WHERE table_state.number = gone.number RETURNING gone.number`,
         [botId],
       );
+      const works = gone.map(({ number }) => ({ key: number, tenant: botId, payload: null }));
+      await this.queue.add(tx, eraseRows, works);
     });
   }
 
@@ -41,59 +47,40 @@ export class ErasureRepository {
     return rows.length;
   }
 
-  /** Claims due table numbers for a minute: they become due again unless `deleteEmptied` removes them. */
-  async takeDroppedNumbers(limit: number): Promise<string[]> {
-    const rows = await this.database.query<{ number: string }>(
-      `UPDATE dropped_rows SET due_at = now() + interval '1 minute'
-       WHERE number = ANY (ARRAY(
-         SELECT number FROM dropped_rows WHERE due_at <= now() ORDER BY number LIMIT $1 FOR UPDATE SKIP LOCKED))
-       RETURNING number`,
-      [limit],
-    );
-    return rows.map(({ number }) => number);
-  }
-
-  /**
-   * Deletes up to `limit` rows and returns their number. Renews the claim on the number for a minute. An array of ids
-   * prevents a bad join plan. Index: the primary key.
-   */
-  async deleteDroppedRows(number: string, limit: number): Promise<number> {
+  /** Deletes up to `limit` rows and returns their number. An array of ids prevents a bad join plan. Index: the primary key. */
+  async deleteRows(number: string, limit: number): Promise<number> {
     const rows = await this.database.query(
-      `WITH taken AS (UPDATE dropped_rows SET due_at = now() + interval '1 minute' WHERE number = $1)
-       DELETE FROM row WHERE table_number = $1
+      `DELETE FROM row WHERE table_number = $1
          AND id = ANY (ARRAY(SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT $2)) RETURNING 1`,
       [number, limit],
     );
     return rows.length;
   }
 
-  /** Whether a worker has an unexpired lease on the table. Index: the primary key. */
-  async isWorkedOn(number: string, leaseMs: number): Promise<boolean> {
-    const rows = await this.database.query(
-      `SELECT 1 FROM table_work
-       WHERE table_number = $1 AND lease IS NOT NULL AND taken_at > now() - $2 * interval '1 millisecond'`,
-      [number, leaseMs],
-    );
+  /** Whether a worker writes points of the table. Index: the primary key. */
+  async isIndexed(number: string): Promise<boolean> {
+    const rows = await this.database.query(`SELECT 1 FROM work WHERE queue = $1 AND key = $2 AND state = 'running'`, [
+      indexRows.name,
+      number,
+    ]);
     return rows.length > 0;
   }
 
-  /** Removes the claim and the queued work of a number that has no rows any more. False when rows are left. */
-  async deleteEmptied(number: string): Promise<boolean> {
-    const [done] = await this.database.query<{ isEmpty: boolean }>(
-      `WITH rest AS MATERIALIZED (SELECT id FROM row WHERE table_number = $1 ORDER BY id LIMIT 1),
-         gone AS (DELETE FROM dropped_rows WHERE number = $1 AND NOT EXISTS (SELECT 1 FROM rest)),
-         work AS (DELETE FROM table_work WHERE table_number = $1 AND NOT EXISTS (SELECT 1 FROM rest)),
-         points AS (DELETE FROM dropped_point WHERE table_number = $1 AND NOT EXISTS (SELECT 1 FROM rest))
-       SELECT NOT EXISTS (SELECT 1 FROM rest) AS "isEmpty"`,
-      [number],
-    );
-    return done!.isEmpty;
+  async deleteDroppedPoints(number: string): Promise<void> {
+    await this.database.query('DELETE FROM dropped_point WHERE table_number = $1', [number]);
+  }
+
+  /** Index: the primary key. */
+  async hasRows(number: string): Promise<boolean> {
+    const rows = await this.database.query('SELECT 1 FROM row WHERE table_number = $1 LIMIT 1', [number]);
+    return rows.length > 0;
   }
 
   async countLeftovers(botId: string): Promise<TableLeftovers> {
     const [counts] = await this.database.query<Record<keyof TableLeftovers, string>>(
       `WITH numbers AS (
-         SELECT number FROM "table" WHERE bot_id = $1 UNION SELECT number FROM dropped_rows WHERE bot_id = $1)
+         SELECT number FROM "table" WHERE bot_id = $1
+         UNION SELECT key::bigint FROM work WHERE queue = '${eraseRows.name}' AND tenant = $1)
        SELECT (SELECT count(*) FROM numbers) AS tables,
          (SELECT count(*) FROM row WHERE table_number = ANY (ARRAY(SELECT number FROM numbers))) AS rows,
          (SELECT count(*) FROM idempotency_key WHERE bot_id = $1) AS "tableAnswers"`,

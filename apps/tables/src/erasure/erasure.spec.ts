@@ -15,7 +15,7 @@ let api: PublicApi;
 let alice: Account;
 
 beforeAll(async () => {
-  const service = configured(TablesModule, TablesConfig, { sweepIntervalMs: 100 });
+  const service = configured(TablesModule, TablesConfig);
   api = await startPublicApi(GatewayModule, AdminModule, service);
   alice = await api.newAccount();
 });
@@ -91,7 +91,7 @@ describe('deleting a table', () => {
 
     await waitFor(left, (rows) => rows.length === 0);
     await waitFor(
-      () => api.sql('SELECT 1 FROM tables.dropped_rows WHERE number = $1', [row!.number]),
+      () => api.sql(`SELECT 1 FROM tables.work WHERE queue = 'tables.erasure' AND key = $1`, [row!.number]),
       (notes) => notes.length === 0,
     );
   });

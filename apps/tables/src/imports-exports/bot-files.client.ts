@@ -3,7 +3,7 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { type File, files } from '@parley/contracts/files';
 import { TablesConfig } from '../config';
-import type { JobCaller } from '../queues/job.entity';
+import type { JobCaller } from '../jobs/job.entity';
 
 /** Open download. The caller reads or cancels `content`. */
 export interface OpenFile {

@@ -3,9 +3,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
-import { JobFailed, type JobLease } from '../queues/job-lease';
-import type { TaskOf, TakenJob } from '../queues/job.entity';
-import { JobsRepository, type Outcome } from '../queues/jobs.repository';
+import { JobFailed, type JobLease } from '../jobs/job-lease';
+import type { JobRow, TaskOf } from '../jobs/job.entity';
+import { JobsRepository, type Outcome } from '../jobs/jobs.repository';
 import { RowBatchesRepository } from '../tables/row-batches.repository';
 import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
@@ -29,7 +29,7 @@ export class ExportJobService {
     private readonly jobs: JobsRepository,
   ) {}
 
-  async run(job: TakenJob<TaskOf<'export'>>, lease: JobLease): Promise<Outcome> {
+  async run(job: JobRow<TaskOf<'export'>>, lease: JobLease): Promise<Outcome> {
     const { caller, format, compress } = job.task;
     const table = await this.tableCache.current(job.bot_id, job.table_id);
     const columns = ['id', ...table.columns.keys(), 'createdAt', 'updatedAt'];
@@ -47,7 +47,7 @@ export class ExportJobService {
       await this.database.transaction((tx) =>
         lease.advance(tx, { position: 0, rows: counter.rows - job.rows, failedRows: 0, errors: [] }),
       );
-      await this.jobs.markFinalizing(job);
+      await lease.change((tx) => this.jobs.markFinalizing(tx, job.id));
       const key = `exports/${table.name}-${job.id}.${format}${compress ? '.gz' : ''}`;
       const contentType = compress ? 'application/gzip' : contentTypes[format];
       const outputFileId = await this.files.write(
@@ -71,7 +71,7 @@ export class ExportJobService {
       yield rows.map((row) => toRow(columns, row));
       counter.rows += rows.length;
       afterId = rows.at(-1)!.id;
-      lease.progress = Math.min(95, Math.floor((100 * afterId) / lastId));
+      await lease.report(Math.min(95, Math.floor((100 * afterId) / lastId)));
     }
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { Database } from '@parley/persistence/database';
-import type { JobLease } from '../queues/job-lease';
-import type { TaskOf, TakenJob } from '../queues/job.entity';
-import { JobsRepository, maxErrors, type Outcome } from '../queues/jobs.repository';
+import type { JobLease } from '../jobs/job-lease';
+import type { JobRow, TaskOf } from '../jobs/job.entity';
+import { JobsRepository, maxErrors, type Outcome } from '../jobs/jobs.repository';
 import { RowsRepository } from '../rows/rows.repository';
 import { TimeSlice } from '../rows/time-slice';
 import { type CachedTable, TableCache } from '../tables/table.cache';
@@ -39,7 +39,7 @@ export class ImportJobService {
     private readonly jobs: JobsRepository,
   ) {}
 
-  async run(job: TakenJob<TaskOf<'import'>>, lease: JobLease): Promise<Outcome> {
+  async run(job: JobRow<TaskOf<'import'>>, lease: JobLease): Promise<Outcome> {
     for (;;) {
       const table = await this.tableCache.current(job.bot_id, job.table_id);
       const ignored = new IgnoredColumns();
@@ -51,7 +51,7 @@ export class ImportJobService {
   /** False when the table changed meanwhile: the remaining rows have to be read for its new columns. */
   private async importInto(
     table: CachedTable,
-    job: TakenJob<TaskOf<'import'>>,
+    job: JobRow<TaskOf<'import'>>,
     lease: JobLease,
     ignored: IgnoredColumns,
   ): Promise<boolean> {
@@ -65,12 +65,12 @@ export class ImportJobService {
   }
 
   /** Positions are row numbers in one version of the content, so a restart must find the same version. */
-  private async open(job: TakenJob<TaskOf<'import'>>, lease: JobLease): Promise<OpenFile> {
+  private async open(job: JobRow<TaskOf<'import'>>, lease: JobLease): Promise<OpenFile> {
     const { task } = job;
     const file = await this.files.open(task.caller, task.fileId, lease.signal);
     if (task.contentVersion === undefined) {
       task.contentVersion = file.version;
-      await this.jobs.updateTask(job, task);
+      await lease.change((tx) => this.jobs.updateTask(tx, job.id, task));
     }
     if (task.contentVersion !== file.version) {
       await file.content.cancel();
@@ -81,7 +81,7 @@ export class ImportJobService {
     return file;
   }
 
-  private async store(table: CachedTable, batch: Batch, job: TakenJob, lease: JobLease): Promise<boolean> {
+  private async store(table: CachedTable, batch: Batch, job: JobRow, lease: JobLease): Promise<boolean> {
     const step = { position: job.position + batch.read, rows: 0, failedRows: batch.failedRows, errors: batch.errors };
     const isStored = await this.database.transaction(async (tx) => {
       if (batch.rows.length > 0) {

@@ -6,9 +6,9 @@ import type { TableName } from '@parley/contracts/tables/table-definition';
 import { tables } from '@parley/contracts/tables/tables';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { JobQueueService } from '../queues/job-queue.service';
-import { type JobCaller, type JobTask, toJob } from '../queues/job.entity';
-import { JobsRepository } from '../queues/jobs.repository';
+import { JobQueueService } from '../jobs/job-queue.service';
+import { type JobCaller, type JobTask, toJob } from '../jobs/job.entity';
+import { JobsRepository } from '../jobs/jobs.repository';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient } from './bot-files.client';
 

@@ -22,8 +22,8 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
-import { JobQueueService } from '../queues/job-queue.service';
-import type { JobCaller, JobTask } from '../queues/job.entity';
+import { JobQueueService } from '../jobs/job-queue.service';
+import type { JobCaller, JobTask } from '../jobs/job.entity';
 import { TablesModule } from '../tables.module';
 import { BotFilesClient } from './bot-files.client';
 
@@ -411,12 +411,36 @@ describe('jobs', () => {
     );
   });
 
+  it('run one at a time for each bot', async () => {
+    const bots = [await newBot(alice), await newBot(alice)];
+    const tables = await Promise.all(bots.map((bot) => newTable({}, bot)));
+    const statuses = async () =>
+      (await Promise.all(bots.map((bot, index) => bot.getTableJobs({ table: tables[index]! })))).map(({ jobs }) =>
+        jobs.map(({ status }) => status).reverse(),
+      );
+    for (const [index, bot] of bots.entries())
+      await bot.createTableRows({ table: tables[index]!, rows: [{ name: 'cup' }] });
+    await api.sql('BEGIN');
+    await api.sql('LOCK TABLE tables.row');
+
+    await Promise.all(bots.flatMap((bot, index) => [1, 2, 3].map(() => bot.exportTable({ table: tables[index]! }))));
+    await waitFor(
+      () => api.sql(`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'tables.row'::regclass`),
+      (waiting) => waiting.length === 2,
+    );
+    const running = await statuses();
+    await api.sql('ROLLBACK');
+
+    expect(running).toEqual(bots.map(() => ['in_progress', 'pending', 'pending']));
+    await waitFor(statuses, (all) => all.flat().every((status) => status === 'completed'), 20_000);
+  });
+
   it('are refused to a bot with twenty unfinished jobs', async () => {
     const bot = await newBot(alice);
     const table = await newTable({}, bot);
     await api.sql(
-      `INSERT INTO tables.job (id, bot_id, table_id, type, task, due_at)
-       SELECT 'job_' || place, bot_id, id, 'clear_column', '{}', 'infinity'
+      `INSERT INTO tables.job (id, bot_id, table_id, type, task)
+       SELECT 'job_' || place, bot_id, id, 'clear_column', '{}'
        FROM tables."table", generate_series(1, 20) AS place WHERE id = $1`,
       [table],
     );
@@ -587,7 +611,7 @@ describe('two processes', () => {
       lastRowId: 30_000,
       keys: { [name]: await keyOf(copy, 0) },
     } as const;
-    const config = Object.assign(new TablesConfig(), api.settings, { sweepIntervalMs: 20 });
+    const config = Object.assign(new TablesConfig(), api.settings);
     const other = await joinService(api, 'other', (platform) => TablesModule.register(config, platform));
     // Every batch except the first waits before its commit.
     await api.sql(`
@@ -605,14 +629,19 @@ describe('two processes', () => {
       (holder) => (holder?.position ?? 0) > 0,
     );
     let second: typeof first;
-    await waitFor(async () => {
-      await api.sql(
-        `UPDATE tables.job SET heartbeat_at = now() - interval '1 hour' WHERE table_id = $1 AND worker = $2 AND lease IS NOT NULL`,
-        [copy, first!.worker],
-      );
-      second = await holderOf(copy);
-      return second !== undefined && second.worker !== first!.worker;
-    });
+    await waitFor(
+      async () => {
+        await api.sql(
+          `UPDATE tables.work SET due_at = now() FROM tables.job
+         WHERE key = job.id AND table_id = $1 AND state = 'running' AND worker = $2`,
+          [copy, first!.worker],
+        );
+        second = await holderOf(copy);
+        return second !== undefined && second.worker !== first!.worker;
+      },
+      undefined,
+      60_000,
+    );
     await api.sql('SELECT pg_advisory_unlock(1)');
     const job = await copying.finally(() => other.stop());
     await api.sql('DROP FUNCTION tables.hold CASCADE');
@@ -628,7 +657,8 @@ describe('two processes', () => {
 
   async function holderOf(table: string): Promise<{ worker: string; position: number } | undefined> {
     const [job] = await api.sql<{ worker: string; position: number }>(
-      'SELECT worker, position::int FROM tables.job WHERE table_id = $1 AND lease IS NOT NULL',
+      `SELECT worker, job.position::int FROM tables.job JOIN tables.work ON key = job.id
+       WHERE table_id = $1 AND work.state = 'running'`,
       [table],
     );
     return job;

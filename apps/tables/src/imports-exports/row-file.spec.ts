@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import type { ExportFormat } from '../queues/job.entity';
+import type { ExportFormat } from '../jobs/job.entity';
 import { IgnoredColumns, maxRowCharacters, type ReadRow } from './read-row';
 import { readRows } from './row-file';
 import { unpackedText, unpackingLimits } from './unpacked-text';

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import type { ExportFormat } from '../queues/job.entity';
+import type { ExportFormat } from '../jobs/job.entity';
 
 export type WrittenRow = Record<string, unknown>;
 

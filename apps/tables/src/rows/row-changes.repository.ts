@@ -3,16 +3,16 @@ import type { Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
 import { resolveColumn } from '../queries/column-reference';
 import { conditionOf } from '../queries/filter-sql';
-import { dueNow } from '../queues/table-work.repository';
 import type { TableColumn } from '../schema/columns';
 import type { WorkKind } from '../schema/dirty-flags';
 import type { StoredRow } from '../tables/row.entity';
 import type { TableRow } from '../tables/table.entity';
+import { addTableWork, queuesOf } from '../tables/table-queues';
 import { identityOf } from './change';
 import type { RowState } from './changed-row';
 import { noMoreIds } from './rows.repository';
 
-type TableVersion = Pick<TableRow, 'number' | 'version'>;
+type TableVersion = Pick<TableRow, 'number' | 'bot_id' | 'version'>;
 
 export type LockedRow = Omit<StoredRow, 'updated_at'>;
 
@@ -21,8 +21,9 @@ export type WrittenRow = RowState & Pick<StoredRow, 'id'>;
 /**
  * Writes locked rows and new ones, whose ids follow the last one. No join: whatever the planner's estimate, each row
  * costs one lookup in the primary key.
+ * @param queued CTE of the work
  */
-const writeStatement = `
+const writeStatement = (queued = '') => `
   WITH moment AS MATERIALIZED (SELECT clock_timestamp()::timestamptz(3) AS at),
   given AS (
     UPDATE table_state SET next_row_id = next_row_id + $4 WHERE number = $1 AND $4 > 0),
@@ -32,11 +33,12 @@ const writeStatement = `
     FROM moment, jsonb_to_recordset($2::jsonb)
       AS entry (id integer, data jsonb, computed jsonb, stale text[], unindexed boolean)
     ON CONFLICT (table_number, id) DO UPDATE SET key = excluded.key, data = excluded.data, computed = excluded.computed,
-      stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at),
-  queued AS (
-    INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM unnest($5::text[]) AS kind ORDER BY kind
-    ${dueNow})
+      stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at)${queued}
   SELECT at FROM moment`;
+
+const writeWithoutWork = writeStatement();
+const writeWithWork = writeStatement(`,
+  queued AS (${addTableWork('$1', '$5', 'unnest($6::text[]) AS queue')})`);
 
 @Injectable()
 export class RowChangesRepository {
@@ -111,12 +113,19 @@ export class RowChangesRepository {
    */
   async writeRows(
     tx: Sql,
-    { number }: TableVersion,
+    { number, bot_id }: TableVersion,
     keyColumn: TableColumn | undefined,
     { rows, added, work }: { rows: WrittenRow[]; added: number; work: WorkKind[] },
   ): Promise<Date> {
+    const hasWork = work.length > 0;
     const [done] = await tx
-      .query<{ at: Date }>(writeStatement, [number, toJsonb(rows), keyColumn?.key ?? null, added, work])
+      .query<{ at: Date }>(hasWork ? writeWithWork : writeWithoutWork, [
+        number,
+        toJsonb(rows),
+        keyColumn?.key ?? null,
+        added,
+        ...(hasWork ? [bot_id, queuesOf(work)] : []),
+      ])
       .catch((error: unknown) => {
         throw noMoreIds(error);
       });

@@ -301,11 +301,13 @@ describe('updateTableRows', () => {
       },
     });
     const settled = async () => {
-      await api.sql(`DELETE FROM tables.table_work`);
+      await api.sql(`DELETE FROM tables.work`);
       await api.sql(`UPDATE tables.row SET stale = NULL, unindexed = false, computed = '{}'`);
     };
     const kinds = async () =>
-      (await api.sql('SELECT kind FROM tables.table_work ORDER BY kind')).map((row) => row.kind);
+      (await api.sql<{ queue: string }>('SELECT queue FROM tables.work ORDER BY queue')).map(({ queue }) =>
+        queue.replace('tables.', ''),
+      );
 
     await settled();
     const [sold] = (await update(table, [{ id: 1, sold: false, price: 1 }])).rows;

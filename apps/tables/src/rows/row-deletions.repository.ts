@@ -3,17 +3,17 @@ import type { Sql, Transaction } from '@parley/persistence/database';
 import { ofMatching } from '../queries/expression-problem';
 import type { Filter } from '../queries/filter';
 import { conditionOf } from '../queries/filter-sql';
-import { dueNow } from '../queues/table-work.repository';
 import { isSearchable } from '../schema/dirty-flags';
 import type { CachedTable } from '../tables/table.cache';
 import type { TableRow } from '../tables/table.entity';
+import { addTableWork, indexRows } from '../tables/table-queues';
 
 /**
  * Deletes rows that meet the condition and counts their ids as unused. Returns nothing when the table's version has
  * changed. Rows are locked by id and the condition is evaluated after the lock. Ids are passed as arrays, which rules
  * out a bad join plan, and OFFSET 0 keeps the condition from choosing an index.
  */
-function deletion(condition: string, hasPoints: boolean): string {
+function deletion(condition: string, queued: string): string {
   return `
     WITH state AS MATERIALIZED (
       SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
@@ -24,7 +24,7 @@ function deletion(condition: string, hasPoints: boolean): string {
           ORDER BY id OFFSET 0 FOR UPDATE) AS row
         WHERE ${condition}))
       RETURNING id),
-    ${hasPoints ? queuePoints : ''}
+    ${queued}
     ids AS (SELECT coalesce(array_agg(id ORDER BY id), '{}') AS gone FROM gone),
     counted AS (
       UPDATE "table" SET unused_ids = unused_ids + cardinality(ids.gone) FROM ids
@@ -32,9 +32,11 @@ function deletion(condition: string, hasPoints: boolean): string {
     SELECT ids.gone FROM ids, state`;
 }
 
-const queuePoints = `
+const queuePoints = (botId: string) => `
     noted AS (INSERT INTO dropped_point (table_number, row_id) SELECT $1, id FROM gone),
-    queued AS (INSERT INTO table_work (table_number, kind) SELECT $1, 'index' FROM state ${dueNow}),`;
+    queued AS (${addTableWork('$1', botId, `state, (VALUES ('${indexRows.name}')) AS index (queue)`)}),`;
+
+type DeletedFrom = Pick<CachedTable, 'number' | 'bot_id' | 'version' | 'columns'>;
 
 const everyRow: Filter = { kind: 'all', of: [] };
 
@@ -46,13 +48,14 @@ export class RowDeletionsRepository {
    */
   async deleteRows(
     sql: Sql,
-    { number, version, columns }: Pick<CachedTable, 'number' | 'version' | 'columns'>,
+    { number, bot_id, version, columns }: DeletedFrom,
     ids: number[],
     filter: Filter = everyRow,
   ): Promise<number[] | undefined> {
     const values: unknown[] = [number, version, ids];
+    const condition = conditionOf(filter, values);
     const hasPoints = [...columns.values()].some(isSearchable);
-    const statement = deletion(conditionOf(filter, values), hasPoints);
+    const statement = deletion(condition, hasPoints ? queuePoints(`$${values.push(bot_id)}`) : '');
     const [done] = await sql.query<{ gone: number[] }>(statement, values).catch((error: unknown) => {
       throw ofMatching(filter, error);
     });
@@ -63,7 +66,7 @@ export class RowDeletionsRepository {
   async deleteRowsWithin(
     tx: Transaction,
     timeoutMs: number,
-    table: Pick<CachedTable, 'number' | 'version' | 'columns'>,
+    table: DeletedFrom,
     ids: number[],
     filter: Filter,
   ): Promise<number[] | undefined> {
@@ -72,8 +75,8 @@ export class RowDeletionsRepository {
   }
 
   /**
-   * Truncates a locked table in constant time: it gets a new table number without rows, and the old number is queued
-   * for the sweeper. Returns the number of rows.
+   * Truncates a locked table in constant time: it gets a new table number without rows. The rows of the
+   * old number are left. Returns the number of rows.
    */
   async truncateTable(tx: Sql, { id, bot_id, number }: Pick<TableRow, 'id' | 'bot_id' | 'number'>): Promise<number> {
     const [done] = await tx.query<{ rows: string }>(
@@ -84,8 +87,7 @@ export class RowDeletionsRepository {
          before AS (SELECT unused_ids FROM "table" WHERE id = $2 AND bot_id = $3),
          renumbered AS (
            UPDATE "table" SET number = state.number, unused_ids = state.next_row_id - 1
-           FROM state WHERE id = $2 AND bot_id = $3),
-         dropped AS (INSERT INTO dropped_rows (number, bot_id) SELECT $1, $3 FROM old)
+           FROM state WHERE id = $2 AND bot_id = $3)
        SELECT next_row_id - 1 - unused_ids AS rows FROM old, before`,
       [number, id, bot_id],
     );

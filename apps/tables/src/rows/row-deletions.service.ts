@@ -3,9 +3,12 @@ import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { type DeletedRows, type DeleteTableRows, maxRowId } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/persistence/database';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import type { Filter } from '../queries/filter';
 import { QueriesRepository } from '../queries/queries.repository';
 import { QueriesService } from '../queries/queries.service';
+import { isSearchable } from '../schema/dirty-flags';
+import { eraseRows, indexRows } from '../tables/table-queues';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { TablesRepository } from '../tables/tables.repository';
 import { RowDeletionsRepository } from './row-deletions.repository';
@@ -28,6 +31,7 @@ export class RowDeletionsService {
     private readonly queries: QueriesService,
     private readonly rows: QueriesRepository,
     private readonly deletions: RowDeletionsRepository,
+    private readonly queue: WorkQueue,
   ) {}
 
   delete({ bot }: BotCaller, { table, ids, filter, deleteAllRows = false }: DeleteTableRows): Promise<DeletedRows> {
@@ -43,6 +47,7 @@ export class RowDeletionsService {
   private async deleteByIds(table: CachedTable, ids: number[]): Promise<DeletedRows | undefined> {
     const possible = ids.filter((id) => id > 0 && id <= maxRowId);
     const gone = await this.deletions.deleteRows(this.database, table, possible);
+    if (gone) this.wakeIndexing(table);
     return gone && { deletedRows: gone.length };
   }
 
@@ -78,16 +83,23 @@ export class RowDeletionsService {
         this.deletions.deleteRowsWithin(tx, leftMs(deletion), table, some, query.filter),
       );
       if (!gone) return false;
+      this.wakeIndexing(table);
       deletion.deletedRows += gone.length;
     }
     return ids.length < idsAtOnce;
   }
 
-  /** Constant time: the rows become inaccessible and the sweeper deletes them. */
+  private wakeIndexing({ columns }: CachedTable): void {
+    if ([...columns.values()].some(isSearchable)) this.queue.wake(indexRows.name);
+  }
+
+  /** Constant time: the rows become inaccessible and are erased later. */
   private async deleteAll(table: CachedTable): Promise<DeletedRows | undefined> {
-    const deletedRows = await this.database.transaction(async (tx) =>
-      (await this.tables.lockTable(tx, table)) ? this.deletions.truncateTable(tx, table) : undefined,
-    );
+    const deletedRows = await this.database.transaction(async (tx) => {
+      if (!(await this.tables.lockTable(tx, table))) return undefined;
+      await this.queue.add(tx, eraseRows, [{ key: table.number, tenant: table.bot_id, payload: null }]);
+      return this.deletions.truncateTable(tx, table);
+    });
     this.tableCache.forget(table);
     return deletedRows === undefined ? undefined : { deletedRows };
   }

@@ -11,8 +11,7 @@ let alice: Account;
 let client: Client;
 
 beforeAll(async () => {
-  const fast = { sweepIntervalMs: 100 };
-  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig, fast));
+  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
   alice = await api.newAccount();
   client = await newBot(alice);
 });
@@ -133,7 +132,7 @@ describe('deleteTableRows', () => {
     await waitFor(async () => {
       const left = await api.sql(
         `SELECT 1 FROM tables.row WHERE table_number = $1 UNION ALL
-         SELECT 1 FROM tables.dropped_rows WHERE number = $1 UNION ALL
+         SELECT 1 FROM tables.work WHERE queue = 'tables.erasure' AND key = $1::text UNION ALL
          SELECT 1 FROM tables.table_state WHERE number = $1`,
         [before!.number],
       );

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ComputedColumnsModule } from '../computed-columns/computed-columns.module';
 import { QueriesModule } from '../queries/queries.module';
-import { QueuesModule } from '../queues/queues.module';
 import { TableDefinitionsModule } from '../tables/table-definitions.module';
 import { InsertQueueService } from './insert-queue.service';
 import { RowChangesRepository } from './row-changes.repository';
@@ -15,7 +14,7 @@ import { RowsService } from './rows.service';
 import { WrittenRowsService } from './written-rows.service';
 
 @Module({
-  imports: [ComputedColumnsModule, QueriesModule, QueuesModule, TableDefinitionsModule],
+  imports: [ComputedColumnsModule, QueriesModule, TableDefinitionsModule],
   controllers: [RowsController],
   providers: [
     InsertQueueService,

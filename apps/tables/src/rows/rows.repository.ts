@@ -4,10 +4,10 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
 import { isOutOfRange } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
-import { dueNow } from '../queues/table-work.repository';
 import { keyColumnOf } from '../schema/columns';
 import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
 import type { CachedTable } from '../tables/table.cache';
+import { addTableWork, queuesOf } from '../tables/table-queues';
 
 export interface Inserted {
   /** Id of each row, in order; undefined when its key is taken. */
@@ -18,8 +18,9 @@ export interface Inserted {
 /**
  * Inserts rows in order, with consecutive ids. Returns nothing when the table's version has changed. Locks the table's
  * state until the commit.
+ * @param queued CTE of the work
  */
-export const insertStatement = `
+const insertStatement = (queued = '') => `
   WITH state AS (
     UPDATE table_state SET next_row_id = next_row_id + $3
     WHERE number = $1 AND version = $2
@@ -32,21 +33,24 @@ export const insertStatement = `
     RETURNING id),
   stored AS (SELECT count(*) AS count FROM fresh),
   wasted AS (
-    UPDATE "table" SET unused_ids = unused_ids + $3 - count FROM stored WHERE number = $1 AND count < $3),
-  queued AS (
-    INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($9::text[]) AS kind ORDER BY kind
-    ${dueNow})
+    UPDATE "table" SET unused_ids = unused_ids + $3 - count FROM stored WHERE number = $1 AND count < $3)${queued}
   SELECT first_id::int, now()::timestamptz(3) AS created_at,
     CASE WHEN count < $3 THEN (SELECT array_agg(id) FROM fresh) END AS ids, count::int
   FROM state, stored`;
+
+const insertWithoutWork = insertStatement();
+const insertWithWork = insertStatement(`,
+  queued AS (${addTableWork('$1', '$9', 'state, unnest($10::text[]) AS queue')})`);
 
 @Injectable()
 export class RowsRepository {
   /** One statement. Undefined when the table has changed since it was read. */
   async insertRows(sql: Sql, table: CachedTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
     const { computed, stale, unindexed, work } = dirtyFlagsOfNewRow(table);
+    const hasWork = work.length > 0;
+    const statement = hasWork ? insertWithWork : insertWithoutWork;
     const [done] = await sql
-      .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(insertStatement, [
+      .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(statement, [
         table.number,
         table.version,
         data.length,
@@ -55,7 +59,7 @@ export class RowsRepository {
         computed && toJsonb(computed),
         stale,
         unindexed,
-        work,
+        ...(hasWork ? [table.bot_id, queuesOf(work)] : []),
       ])
       .catch((error: unknown) => {
         throw noMoreIds(error);

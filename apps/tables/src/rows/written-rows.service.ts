@@ -2,17 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { CreateTableRows, Row } from '@parley/contracts/tables/rows';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { RowComputerService } from '../computed-columns/row-computer.service';
-import { WorkSignalService } from '../queues/work-signal.service';
 import { columnsToCompute, isSearchable } from '../schema/dirty-flags';
 import { TableCache } from '../tables/table.cache';
+import { computeRows, indexRows } from '../tables/table-queues';
 
 @Injectable()
 export class WrittenRowsService {
   constructor(
     private readonly tableCache: TableCache,
     private readonly computer: RowComputerService,
-    private readonly signals: WorkSignalService,
+    private readonly queue: WorkQueue,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
@@ -39,11 +40,11 @@ export class WrittenRowsService {
   ): Promise<Row[]> {
     if (written.length === 0) return written;
     const table = await this.tableCache.cachedTable(botId, name);
-    if ([...table.columns.values()].some(isSearchable)) this.signals.signal('index');
+    if ([...table.columns.values()].some(isSearchable)) this.queue.wake(indexRows.name);
     if (columnsToCompute(table).length === 0) return written;
     const isWaiting = waitComputed === true && rows.length === 1;
     const settled = isWaiting ? await Promise.all(written.map((row) => this.computer.computeRow(table, row))) : written;
-    this.signals.signal('compute');
+    this.queue.wake(computeRows.name);
     return settled;
   }
 }

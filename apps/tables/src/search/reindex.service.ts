@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { behindAllRows, type ReindexedRows, type ReindexRows } from '@parley/contracts/tables/reindex';
 import { Database } from '@parley/persistence/database';
-import { WorkSignalService } from '../queues/work-signal.service';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { indexRows } from '../tables/table-queues';
 import { TableRowsRepository } from '../tables/table-rows.repository';
 import { TablesRepository } from '../tables/tables.repository';
 
@@ -18,7 +19,7 @@ export class ReindexService {
     private readonly database: Database,
     private readonly tables: TablesRepository,
     private readonly rows: TableRowsRepository,
-    private readonly signals: WorkSignalService,
+    private readonly queue: WorkQueue,
   ) {}
 
   /** Each batch has its own transaction. Idempotent: rows that wait for the index already are skipped. */
@@ -31,7 +32,7 @@ export class ReindexService {
       if (!table) return done;
       const afterId = table.id === next.tableId ? next.rowId : 0;
       const batch = await this.rows.applyEffect(this.database, table, marking, afterId, rowsAtOnce);
-      this.signals.signal('index');
+      this.queue.wake(indexRows.name);
       // The table changed between the two statements: retry.
       if (!batch) continue;
       done.rows += batch.rows;

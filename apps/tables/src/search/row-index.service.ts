@@ -2,9 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { EmbedderBusy, EmbedderRefused } from '@parley/passages/embedder';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import type { BatchResult, Lease } from '../queues/table-work.repository';
+import { type Outcome, ServerBusy, type Work } from '@parley/work-queue/queue';
+import { Worker } from '@parley/work-queue/worker';
 import { isSearchable } from '../schema/dirty-flags';
 import { type CachedTable, TableCache } from '../tables/table.cache';
+import { indexRows } from '../tables/table-queues';
 import { type EmbedderProblem, isEmbedderProblem, RowPointsService } from './row-points.service';
 import { type UnindexedRow, UnindexedRowsRepository } from './unindexed-rows.repository';
 
@@ -21,23 +23,21 @@ export class RowIndexService {
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  /** Updates the points of some waiting rows of the table. */
-  async indexBatch({ tableNumber }: Lease, signal: AbortSignal): Promise<BatchResult> {
+  /** Updates the points of some waiting rows of the table, which stays in the queue however often that fails. */
+  @Worker(indexRows, { concurrency: 2, attempts: Infinity })
+  async indexTable({ key: tableNumber, signal }: Work): Promise<Outcome> {
     const table = await this.tableCache.ofNumber(tableNumber);
-    if (!table) return 'done';
-    if (![...table.columns.values()].some(isSearchable)) {
-      await this.points.drop(tableNumber);
-      return 'done';
-    }
+    if (!table) return;
+    if (![...table.columns.values()].some(isSearchable)) return this.points.drop(tableNumber);
     const rows = await this.rows.listUnindexed(tableNumber, rowsPerBatch);
     const problem = rows.length > 0 ? await this.index(table, rows, signal) : undefined;
     // Removed after the points are written, so that a row which was deleted meanwhile loses its new point.
     const dropped = await this.rows.listDroppedPoints(tableNumber, droppedPerBatch);
     await this.points.remove(tableNumber, dropped);
     await this.rows.deleteDroppedPoints(tableNumber, dropped);
-    if (problem instanceof EmbedderBusy) return { pauseMs: problem.retryAfterMs, error: problem.message };
+    if (problem instanceof EmbedderBusy) throw new ServerBusy(problem.message, problem.retryAfterMs);
     if (problem) throw problem;
-    return rows.length === 0 && dropped.length === 0 ? 'done' : 'more';
+    if (rows.length > 0 || dropped.length > 0) return 'more';
   }
 
   /** Returns the error when the embedder is unavailable. Rows that the embedder refuses individually lose their point. */

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { QueuesModule } from '../queues/queues.module';
 import { TableDefinitionsModule } from '../tables/table-definitions.module';
 import { ReindexController } from './reindex.controller';
 import { ReindexService } from './reindex.service';
@@ -8,9 +7,9 @@ import { RowPointsService } from './row-points.service';
 import { UnindexedRowsRepository } from './unindexed-rows.repository';
 
 @Module({
-  imports: [QueuesModule, TableDefinitionsModule],
+  imports: [TableDefinitionsModule],
   controllers: [ReindexController],
   providers: [ReindexService, RowIndexService, RowPointsService, UnindexedRowsRepository],
-  exports: [RowIndexService, RowPointsService],
+  exports: [RowPointsService],
 })
 export class SearchModule {}

@@ -16,7 +16,6 @@ let botId: string;
 beforeAll(async () => {
   embeddings = await EmbeddingServer.start();
   const service = configured(TablesModule, TablesConfig, {
-    sweepIntervalMs: 200,
     embeddingsUrl: embeddings.url,
     embeddingsTimeoutMs: 1_000,
     // Shorter than the lock timeout of Postgres.
@@ -317,7 +316,7 @@ describe('an unavailable embedding server', () => {
     order({ status: 401, message: 'no such key' });
     const table = await newTable([{ text: 'locked' }, { note: 'silent' }]);
     await waitFor(
-      () => api.sql(`SELECT 1 FROM tables.table_work WHERE last_error LIKE '%no such key%'`),
+      () => api.sql(`SELECT 1 FROM tables.work WHERE last_error LIKE '%no such key%'`),
       (failed) => failed.length > 0,
     );
 
@@ -394,7 +393,7 @@ describe('a table that is emptied or deleted', () => {
     await client.deleteTable({ table: deleted });
 
     await waitFor(
-      () => api.sql('SELECT 1 FROM tables.dropped_rows'),
+      () => api.sql(`SELECT 1 FROM tables.work WHERE queue = 'tables.erasure'`),
       (notes) => notes.length === 0,
       20_000,
     );

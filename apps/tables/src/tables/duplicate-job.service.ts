@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
-import { JobFailed, type JobLease } from '../queues/job-lease';
-import type { TaskOf, TakenJob } from '../queues/job.entity';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { JobFailed, type JobLease } from '../jobs/job-lease';
+import type { JobRow, TaskOf } from '../jobs/job.entity';
 import { RowBatchesRepository } from './row-batches.repository';
+import { wakeAfterCommit } from './table-queues';
 import { TableCache } from './table.cache';
 
 const rowsAtOnce = 1_000;
@@ -14,9 +16,10 @@ export class DuplicateJobService {
     private readonly database: Database,
     private readonly tableCache: TableCache,
     private readonly rows: RowBatchesRepository,
+    private readonly queue: WorkQueue,
   ) {}
 
-  async run(job: TakenJob<TaskOf<'duplicate_table'>>, lease: JobLease): Promise<void> {
+  async run(job: JobRow<TaskOf<'duplicate_table'>>, lease: JobLease): Promise<void> {
     while (job.position < job.task.lastRowId) {
       lease.signal.throwIfAborted();
       const last = await this.copyBatch(job, lease);
@@ -30,7 +33,7 @@ export class DuplicateJobService {
   }
 
   private async copyBatch(
-    job: TakenJob<TaskOf<'duplicate_table'>>,
+    job: JobRow<TaskOf<'duplicate_table'>>,
     lease: JobLease,
   ): Promise<number | 'none' | 'table changed'> {
     const table = await this.tableCache.current(job.bot_id, job.table_id);
@@ -38,6 +41,7 @@ export class DuplicateJobService {
       const copied = await this.rows.copyRows(tx, table, job.task, job.position, rowsAtOnce);
       if (!copied) return 'table changed';
       if (copied.lastId === null) return 'none';
+      wakeAfterCommit(tx, this.queue, ['compute', 'index']);
       lease.progress = Math.min(99, Math.floor((100 * copied.lastId) / job.task.lastRowId));
       const failedRows = copied.rows - copied.stored;
       const errors =

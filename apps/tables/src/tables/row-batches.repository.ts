@@ -3,10 +3,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { dueNow } from '../queues/table-work.repository';
 import { keyColumnOf } from '../schema/columns';
 import { isSearchable } from '../schema/dirty-flags';
 import type { StoredRow } from './row.entity';
+import { addTableWork, computeRows, indexRows } from './table-queues';
 import { TableStateEntity } from './table-state.entity';
 import type { TableWithColumns } from './table.entity';
 
@@ -44,7 +44,7 @@ export class RowBatchesRepository {
    */
   async copyRows(
     tx: Sql,
-    table: Pick<TableWithColumns, 'number' | 'version' | 'key_column' | 'columns'>,
+    table: Pick<TableWithColumns, 'number' | 'bot_id' | 'version' | 'key_column' | 'columns'>,
     source: { sourceNumber: string; lastRowId: number; keys: Record<string, string> },
     afterId: number,
     limit: number,
@@ -70,11 +70,12 @@ export class RowBatchesRepository {
        wasted AS (
          UPDATE "table" SET unused_ids = unused_ids + total.rows - stored.count FROM total, stored
          WHERE number = $6 AND stored.count < total.rows),
-       queued AS (
-         INSERT INTO table_work (table_number, kind)
-         SELECT $6, kind FROM state, total, LATERAL (VALUES ('compute', is_stale), ('index', $9)) AS work (kind, is_needed)
-         WHERE is_needed AND total.rows > 0 ORDER BY kind
-         ${dueNow})
+       queued AS (${addTableWork(
+         '$6',
+         '$10',
+         `state, total, LATERAL (VALUES ('${computeRows.name}', is_stale), ('${indexRows.name}', $9)) AS kind (queue, is_needed)
+          WHERE is_needed AND total.rows > 0`,
+       )})
        SELECT total.last_id AS "lastId", total.rows, stored.count AS stored FROM state, total, stored`,
       [
         source.sourceNumber,
@@ -86,6 +87,7 @@ export class RowBatchesRepository {
         table.version,
         keyColumnOf(table)?.key ?? null,
         [...table.columns.values()].some(isSearchable),
+        table.bot_id,
       ],
     );
     return passed;

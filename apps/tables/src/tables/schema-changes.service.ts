@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { Transaction } from '@parley/persistence/database';
-import { JobQueueService } from '../queues/job-queue.service';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { JobQueueService } from '../jobs/job-queue.service';
 import { show } from '../schema/column-names';
 import { keyColumnOf } from '../schema/columns';
-import { effectOnRows } from '../schema/effect-on-rows';
+import { effectOnRows, workOf } from '../schema/effect-on-rows';
 import type { ChangedColumns } from './table-changes';
+import { wakeAfterCommit } from './table-queues';
 import { TableRowsRepository } from './table-rows.repository';
 import { type TableRow, withColumns } from './table.entity';
 
@@ -21,6 +23,7 @@ export class SchemaChangesService {
   constructor(
     private readonly rows: TableRowsRepository,
     private readonly jobs: JobQueueService,
+    private readonly queue: WorkQueue,
   ) {}
 
   /** Updates the rows after a schema change: in the same transaction, or by a job for many rows. */
@@ -37,6 +40,7 @@ export class SchemaChangesService {
     if (!effect) return;
     if (rows <= maxSettledRows) {
       await this.rows.applyEffect(tx, after, effect, 0, maxSettledRows);
+      wakeAfterCommit(tx, this.queue, workOf(effect));
       return;
     }
     const { unindexed: _unindexed, ...columns } = effect;

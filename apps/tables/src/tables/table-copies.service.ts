@@ -5,9 +5,11 @@ import type { DuplicatedTable, DuplicateTable } from '@parley/contracts/tables/t
 import { tables as operations } from '@parley/contracts/tables/tables';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { JobQueueService } from '../queues/job-queue.service';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { JobQueueService } from '../jobs/job-queue.service';
 import { columnsOf } from '../schema/columns';
 import { RowBatchesRepository } from './row-batches.repository';
+import { wakeAfterCommit } from './table-queues';
 import { TableRowsRepository } from './table-rows.repository';
 import { busy, isNameTaken, maxTables, maxTries, TableWriterService } from './table-writer.service';
 import { type TableRow, toTable } from './table.entity';
@@ -26,6 +28,7 @@ export class TableCopiesService {
     private readonly rows: TableRowsRepository,
     private readonly batches: RowBatchesRepository,
     private readonly jobs: JobQueueService,
+    private readonly queue: WorkQueue,
   ) {}
 
   async duplicate(caller: BotCaller, input: DuplicateTable): Promise<DuplicatedTable> {
@@ -76,6 +79,7 @@ export class TableCopiesService {
       return this.jobs.start(tx, { botId: copy.bot_id, tableId: copy.id, task: { type: 'duplicate_table', ...task } });
     }
     await this.batches.copyRows(tx, { ...copy, columns }, task, 0, count);
+    wakeAfterCommit(tx, this.queue, ['compute', 'index']);
     return undefined;
   }
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { QueuesModule } from '../queues/queues.module';
+import { JobsModule } from '../jobs/jobs.module';
 import { SandboxModule } from '../sandbox/sandbox.module';
 import { DuplicateJobService } from './duplicate-job.service';
 import { RowBatchesRepository } from './row-batches.repository';
@@ -16,7 +16,7 @@ import { TablesRepository } from './tables.repository';
 import { TablesService } from './tables.service';
 
 @Module({
-  imports: [QueuesModule, SandboxModule, TypeOrmModule.forFeature([TableStateEntity])],
+  imports: [JobsModule, SandboxModule, TypeOrmModule.forFeature([TableStateEntity])],
   controllers: [TablesController],
   providers: [
     DuplicateJobService,

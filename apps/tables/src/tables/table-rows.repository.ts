@@ -3,9 +3,9 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql, Transaction } from '@parley/persistence/database';
 import { isStopped } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
-import { dueNow } from '../queues/table-work.repository';
 import { type EffectOnRows, workOf } from '../schema/effect-on-rows';
 import type { TableRow } from './table.entity';
+import { addTableWork, queuesOf } from './table-queues';
 
 export interface Duplicate {
   value: unknown;
@@ -63,7 +63,7 @@ export class TableRowsRepository {
    */
   async applyEffect(
     tx: Sql,
-    { number, version }: Pick<TableRow, 'number' | 'version'>,
+    { number, bot_id, version }: Pick<TableRow, 'number' | 'bot_id' | 'version'>,
     effect: EffectOnRows,
     afterId: number,
     limit: number,
@@ -88,9 +88,7 @@ export class TableRowsRepository {
                OR unindexed <> $9)
            ORDER BY id FOR UPDATE))
          RETURNING 1),
-       queued AS (
-         INSERT INTO table_work (table_number, kind) SELECT $1, kind FROM state, unnest($10::text[]) AS kind ORDER BY kind
-         ${dueNow})
+       queued AS (${addTableWork('$1', '$10', 'state, unnest($11::text[]) AS queue')})
        SELECT (SELECT max(id) FROM page) AS "lastId", (SELECT count(*)::int FROM changed) AS rows FROM state`,
       [
         number,
@@ -102,7 +100,8 @@ export class TableRowsRepository {
         stale,
         toJsonb(Object.fromEntries(stale.map((key) => [key, { status: 'pending' }]))),
         unindexed,
-        workOf(effect),
+        bot_id,
+        queuesOf(workOf(effect)),
       ],
     );
     return settled;

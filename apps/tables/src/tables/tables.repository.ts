@@ -158,12 +158,11 @@ export class TablesRepository {
     return row!;
   }
 
-  /** Deletes the locked table and queues its rows for the sweeper. */
+  /** Deletes the locked table. Its rows are left. */
   async deleteTable(tx: Sql, { bot_id, id }: TableRow): Promise<void> {
     await tx.query(
-      `WITH gone AS (DELETE FROM "table" WHERE id = $1 AND bot_id = $2 RETURNING number),
-         state AS (DELETE FROM table_state USING gone WHERE table_state.number = gone.number)
-       INSERT INTO dropped_rows (number, bot_id) SELECT number, $2 FROM gone`,
+      `WITH gone AS (DELETE FROM "table" WHERE id = $1 AND bot_id = $2 RETURNING number)
+       DELETE FROM table_state USING gone WHERE table_state.number = gone.number`,
       [id, bot_id],
     );
   }

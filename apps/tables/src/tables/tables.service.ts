@@ -21,6 +21,7 @@ import {
 import { tables as operations } from '@parley/contracts/tables/tables';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { SandboxService } from '../sandbox/sandbox.service';
 import { show } from '../schema/column-names';
 import { codeIn } from '../schema/computed-settings';
@@ -29,6 +30,7 @@ import { invalid } from '../schema/value-schema';
 import { SchemaChangesService } from './schema-changes.service';
 import { refuseFrozenChange, toNewTable, applyTableChange } from './table-changes';
 import { busy, isNameTaken, maxTries, TableWriterService } from './table-writer.service';
+import { eraseRows } from './table-queues';
 import { TableCache } from './table.cache';
 import { toTable } from './table.entity';
 import { TablesRepository } from './tables.repository';
@@ -42,6 +44,7 @@ export class TablesService {
     private readonly writer: TableWriterService,
     private readonly schemaChanges: SchemaChangesService,
     private readonly sandbox: SandboxService,
+    private readonly queue: WorkQueue,
   ) {}
 
   async create(caller: BotCaller, input: CreateTable): Promise<TableReply> {
@@ -97,6 +100,7 @@ export class TablesService {
   delete({ bot }: BotCaller, { table }: TableName): Promise<Empty> {
     return this.writer.change(bot.id, table, async (tx, row) => {
       await this.tables.deleteTable(tx, row);
+      await this.queue.add(tx, eraseRows, [{ key: row.number, tenant: row.bot_id, payload: null }]);
       return {};
     });
   }

@@ -90,23 +90,6 @@ export class JobEntity {
   @Column('text', { nullable: true })
   failed_reason!: string | null;
 
-  /** Current lease, the only one that may write. */
-  @IdColumn({ nullable: true })
-  lease!: string | null;
-
-  @Column('text', { nullable: true })
-  worker!: string | null;
-
-  @Column('timestamptz', { nullable: true })
-  heartbeat_at!: Date | null;
-
-  @Column('timestamptz', { default: () => 'now()' })
-  due_at!: Date;
-
-  /** Attempts since the last progress. */
-  @Column('integer', { default: 0 })
-  attempts!: number;
-
   @TimestampColumn()
   created_at!: Date;
 
@@ -124,11 +107,6 @@ export interface JobRow<Task extends JobTask = JobTask> extends Omit<
   position: number;
   rows: number;
   failed_rows: number;
-}
-
-/** Claimed job. `lease` is a fencing token: a worker that has lost the job cannot write to it. */
-export interface TakenJob<Task extends JobTask = JobTask> extends JobRow<Task> {
-  lease: string;
 }
 
 export function toJob(row: JobRow): Job {

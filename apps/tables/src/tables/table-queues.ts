@@ -1,0 +1,36 @@
+import type { Transaction } from '@parley/persistence/database';
+import { queue } from '@parley/work-queue/queue';
+import type { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { addReadyWork } from '@parley/work-queue/work.repository';
+import type { WorkKind } from '../schema/dirty-flags';
+
+/** Table numbers with stale rows. */
+export const computeRows = queue('tables.compute', { repeated: 'again' });
+/** Tables with `ai` columns, which `computeRows` hands on: they have workers of their own, because the model can be slow. */
+export const computeRowsByModel = queue('tables.computeByModel', { repeated: 'again' });
+/** Table numbers with rows that differ from the passage index. */
+export const indexRows = queue('tables.index', { repeated: 'again' });
+/** Numbers of deleted and emptied tables, whose rows are inaccessible and wait for deletion. */
+export const eraseRows = queue('tables.erasure');
+
+const queues = { compute: computeRows.name, index: indexRows.name };
+
+export function queuesOf(work: WorkKind[]): string[] {
+  return work.map((kind) => queues[kind]);
+}
+
+export function wakeAfterCommit(tx: Transaction, queue: WorkQueue, work: WorkKind[]): void {
+  tx.afterCommit(() => queuesOf(work).forEach((name) => queue.wake(name)));
+}
+
+/**
+ * SQL that adds a table to queues, as a CTE of the statement that writes its rows.
+ * @param number placeholder
+ * @param botId placeholder
+ * @param from source of the column `queue`; adds nothing when it is empty
+ */
+export function addTableWork(number: string, botId: string, from: string): string {
+  return addReadyWork(
+    `SELECT queue, ${number}::text AS key, ${botId}::text AS tenant, 'null'::jsonb AS payload FROM ${from}`,
+  );
+}
