@@ -5,7 +5,7 @@ import { GiveUp, LeaseLost, type NewWork, Park, queue, RetryLater, type Work, ty
 import { createWorkDatabase, openWorkDatabase } from './test/work-database';
 import type { WorkEntity } from './work.entity';
 import { WorkQueue } from './work-queue.service';
-import { WorkRepository } from './work.repository';
+import { insertWorkFrom, WorkRepository } from './work.repository';
 import { WorkRunner } from './work-runner';
 
 const logger = createLogger('test', 'silent');
@@ -137,6 +137,28 @@ describe('adding work', () => {
     await untilEmpty();
 
     expect(started).toHaveLength(runs);
+  });
+
+  it('within the statement of its cause follows the same rules', async () => {
+    const addAll = () => database.query(insertWorkFrom(again, `VALUES ('b', 'bob', '2'::jsonb), ('a', 'alice', '1')`));
+    const { started, handle, end } = controlled();
+    await addAll();
+    await addAll();
+    expect((await listAll()).map(({ key, tenant, payload, state }) => [key, tenant, payload, state])).toEqual([
+      ['a', 'alice', 1, 'waiting'],
+      ['b', 'bob', 2, 'waiting'],
+    ]);
+
+    await start(again, handle);
+    await untilStarted(started, 2);
+    await addAll();
+    for (const count of [2, 4]) {
+      await untilStarted(started, count);
+      ['a', 'b'].forEach(end);
+    }
+    await untilEmpty();
+
+    expect(started.sort()).toEqual(['a', 'a', 'b', 'b']);
   });
 
   it('starts work at its due time, and moves it forward when it is added with an earlier one', async () => {

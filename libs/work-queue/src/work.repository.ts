@@ -5,7 +5,7 @@ import { isUniqueViolation } from '@parley/persistence/errors';
 import { newUlid } from '@parley/persistence/ids';
 import { toJsonb, toText } from '@parley/persistence/storable';
 import { currentTraceparent } from '@parley/tracing/tracing';
-import { lockNext } from './lock-next';
+import { lockNext } from '@parley/persistence/lock-next';
 import type { NewWork, Queue } from './queue';
 import type { WorkEntity } from './work.entity';
 
@@ -397,15 +397,31 @@ function insertStatement(ordered: { column: string; input: string; isNew: string
         CASE WHEN ${ordered.isBehind} THEN 'queued' WHEN due_at > now() THEN 'waiting' ELSE 'ready' END AS state
       FROM new JOIN tenant USING (tenant)) AS placed
     ORDER BY index
-    ON CONFLICT (queue, key) DO UPDATE SET
+    ${onKnownKey('$7')}`;
+}
+
+/** @param runsAgain SQL: whether work that runs or has failed is added again */
+function onKnownKey(runsAgain: string): string {
+  return `ON CONFLICT (queue, key) DO UPDATE SET
       again = work.again OR work.state = 'running',
       (state, position, due_at) = (SELECT CASE WHEN work.state = 'running' THEN work.state
             WHEN excluded.state = 'ready' THEN 'ready' ELSE 'waiting' END,
           CASE WHEN work.state <> 'running' THEN excluded.position END,
           CASE WHEN work.state = 'running' THEN work.due_at WHEN excluded.state <> 'ready' THEN coalesce(excluded.due_at, now()) END),
       attempts = CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END
-    WHERE (work.state IN ('running', 'failed') AND $7)
+    WHERE (work.state IN ('running', 'failed') AND ${runsAgain})
       OR (work.state = 'waiting' AND work.attempts = 0 AND work.due_at > coalesce(excluded.due_at, now()))`;
+}
+
+/**
+ * SQL that adds work within the statement of its cause, where another round trip would cost too much. Workers find it
+ * with their next poll. For queues without order.
+ * @param rows query for key, tenant and payload
+ */
+export function insertWorkFrom({ name, repeated }: Queue, rows: string): string {
+  return `INSERT INTO work (queue, key, tenant, payload, state, due_at)
+    SELECT '${name}', key, tenant, payload, 'waiting', now() FROM (${rows}) AS new (key, tenant, payload) ORDER BY key
+    ${onKnownKey(String(repeated === 'again'))}`;
 }
 
 const insertUnordered = insertStatement({
