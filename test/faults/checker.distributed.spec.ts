@@ -368,7 +368,8 @@ suite.each([
     await fleet.the('hub').end('SIGKILL');
     await database.query(`
       INSERT INTO files.indexing_job (file_id, content_version, bot_id, heartbeat_at) VALUES ('f', 'v', 'b', now());
-      INSERT INTO files.untidy_file (file_id, bot_id, due_at) VALUES ('f', 'b', now() + interval '1 hour');
+      INSERT INTO files.work (queue, key, tenant, payload, state, due_at)
+        VALUES ('files.cleanup', 'f', 'b', '{}', 'waiting', now() + interval '1 hour');
       INSERT INTO files.upload (content_version, bot_id, file_id) VALUES ('v', 'b', 'f');
       INSERT INTO hub.outbox (id, subject, data) VALUES ('o', 'hub.happened', '{}');
       INSERT INTO chat.dead_letter (id, consumer, event_id, subject, data, attempts, reason)

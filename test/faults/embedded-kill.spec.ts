@@ -82,7 +82,7 @@ async function letTimePass(databaseUrl: string): Promise<void> {
   await query(
     databaseUrl,
     `UPDATE files.upload SET touched_at = touched_at - interval '10 minutes';
-     UPDATE files.untidy_file SET due_at = due_at - interval '10 minutes'`,
+     UPDATE files.work SET due_at = due_at - interval '10 minutes' WHERE state = 'waiting'`,
   );
 }
 

@@ -152,7 +152,7 @@ suite('the platform and its Postgres', () => {
       await declare(botId);
       const stored = () => rows('SELECT * FROM files.file WHERE bot_id = $1', botId);
       const before = await stored();
-      const gate = await Gate.close(`BEFORE INSERT ON files.untidy_file FOR EACH ROW WHEN (NEW.bot_id = '${botId}')`);
+      const gate = await Gate.close(`BEFORE INSERT ON files.work FOR EACH ROW WHEN (NEW.tenant = '${botId}')`);
       const declaring = declare(botId);
 
       await gate.cut();
@@ -171,7 +171,7 @@ suite('the platform and its Postgres', () => {
 
       expect(await declaring).toMatchObject(unavailable);
       expect(await rows('SELECT 1 FROM files.file WHERE bot_id = $1', botId)).toEqual([]);
-      expect(await rows('SELECT 1 FROM files.untidy_file WHERE bot_id = $1', botId)).toEqual([]);
+      expect(await rows('SELECT 1 FROM files.work WHERE tenant = $1', botId)).toEqual([]);
       await gate.open();
       expect(await declare(botId)).toMatchObject({ status: 200 });
     });
@@ -220,7 +220,7 @@ suite('the platform and its Postgres', () => {
     it('between the switch of versions and its cleanup record leaves the job to be repeated', async () => {
       const { body } = await declare(botId);
       const { id, uploadUrl } = (body as Declared).file;
-      const gate = await Gate.close(`BEFORE INSERT ON files.untidy_file FOR EACH ROW WHEN (NEW.bot_id = '${botId}')`);
+      const gate = await Gate.close(`BEFORE INSERT ON files.work FOR EACH ROW WHEN (NEW.tenant = '${botId}')`);
       await upload(uploadUrl);
 
       await gate.cut();
@@ -251,7 +251,7 @@ suite('the platform and its Postgres', () => {
     // Makes interrupted uploads and cleanup due now rather than after ten minutes and one.
     const client = await connect();
     await client.query(`UPDATE files.upload SET touched_at = touched_at - interval '10 minutes'`);
-    await client.query('UPDATE files.untidy_file SET due_at = now() WHERE due_at > now()');
+    await client.query(`UPDATE files.work SET due_at = now() WHERE state = 'waiting'`);
     await client.end();
 
     expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);

@@ -2,7 +2,7 @@ import type { PublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 
 /** Tables of work in progress and of migrations, which hold no resources of a tenant. */
-const underWay = ['migration', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'delivery', 'untidy_file', 'work'];
+const underWay = ['migration', 'outbox', 'outbox_place', 'inbox', 'dead_letter', 'work'];
 
 type Sql = PublicApi['sql'];
 

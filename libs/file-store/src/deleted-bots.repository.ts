@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Leftovers } from '@parley/contracts/files';
 import { mayRemoveContent } from '@parley/persistence/content-hold';
 import { Database, type Sql } from '@parley/persistence/database';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 
 const tables = [
   'file',
   'upload',
   'indexing_job',
   'passage',
-  'untidy_file',
   'knowledge_base',
   'storage_use',
   'bot_home',
@@ -18,7 +18,10 @@ const batchSize = 5_000;
 
 @Injectable()
 export class DeletedBotsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly work: WorkQueue,
+  ) {}
 
   /** From now on, all writes for this bot are rejected. */
   async insertDeletedBot(sql: Sql, botId: string): Promise<void> {
@@ -38,6 +41,7 @@ export class DeletedBotsRepository {
         deleted = rows.length;
       }
     }
+    await this.work.deleteOfTenant(this.database, botId);
   }
 
   /** False while a backup copies contents. */

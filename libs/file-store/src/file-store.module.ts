@@ -35,8 +35,6 @@ import { PassagesRepository } from './passages.repository';
 import { BotHomeEntity, StorageUseEntity } from './storage-use.entity';
 import { StorageUseRepository } from './storage-use.repository';
 import { blobStore, nextModel } from './tokens';
-import { UntidyFileEntity } from './untidy-file.entity';
-import { UntidyFilesRepository } from './untidy-files.repository';
 import { UploadEntity } from './upload.entity';
 import { UploadsRepository } from './uploads.repository';
 
@@ -56,7 +54,6 @@ export const filesDatabase: ServiceSchema = {
     PassageEntity,
     IndexModelEntity,
     IndexedContentEntity,
-    UntidyFileEntity,
     DeletedBotEntity,
     KnowledgeBaseEntity,
     StorageUseEntity,
@@ -73,7 +70,6 @@ const repositories = [
   JobsRepository,
   PassagesRepository,
   StorageUseRepository,
-  UntidyFilesRepository,
   UploadsRepository,
 ];
 

@@ -4,9 +4,12 @@ import type { AccessPolicy, ListFiles, UpdateFile } from '@parley/contracts/file
 import { columnsOf } from '@parley/persistence/columns';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
+import { lockNext } from '@parley/persistence/lock-next';
+import { addReadyWork } from '@parley/work-queue/work.repository';
 import { mergedJson } from '@parley/persistence/tags';
 import { type KeyColumn, Keyset, pageSize } from '@parley/persistence/keyset';
 import type { TagQuery } from '@parley/contracts/query-fields';
+import { cleanupQueue } from './cleanup-queue';
 import { FileEntity, type FileRef, type FileWithJob } from './file.entity';
 import { eachOf, fewReadable, fewTagged } from './few-files';
 import { type FileScope, notExpired, owned, readable } from './file-scope';
@@ -41,6 +44,10 @@ const columns = columnsOf(FileEntity, 'file');
 const withJob = `${columns}, CASE WHEN file.status = 'indexing_pending' THEN (
   SELECT to_jsonb(job) FROM (SELECT stage, part, attempts, last_error FROM indexing_job
     WHERE file_id = file.id AND content_version = file.content_version) job) END AS job`;
+
+/** Files that an upsert has replaced: their old contents are cleaned up. */
+const replacedFiles = `SELECT '${cleanupQueue.name}' AS queue, id AS key, bot_id AS tenant,
+  jsonb_build_object('botId', bot_id, 'fileId', id) AS payload FROM declared WHERE id <> $5`;
 
 @Injectable()
 export class FilesRepository {
@@ -107,8 +114,7 @@ export class FilesRepository {
          SELECT $1, $18 FROM declared WHERE NOT EXISTS (SELECT FROM bot_home WHERE bot_id = $1)
          ON CONFLICT DO NOTHING),
        noted AS (
-         INSERT INTO untidy_file (bot_id, file_id) SELECT bot_id, id FROM declared WHERE id <> $5
-         ON CONFLICT (file_id) DO UPDATE SET due_at = least(untidy_file.due_at, now()))
+         ${addReadyWork(replacedFiles)})
        SELECT * FROM declared`,
       values,
       `declare_file_of_${scope.owner}`,
@@ -314,9 +320,14 @@ export class FilesRepository {
       `UPDATE file SET status = 'upload_failed', updated_at = now(),
          failed_status_reason = coalesce(failed_status_reason || ' ', '') || 'The upload URL expired: declare the file again.'
        WHERE id IN (
-         SELECT id FROM file WHERE status = 'upload_pending' AND upload_expires_at < now() AND bot_id = $1
-           AND NOT EXISTS (SELECT 1 FROM upload WHERE upload.file_id = file.id)
-         LIMIT $2 FOR UPDATE SKIP LOCKED)
+         ${lockNext({
+           table: 'file',
+           columns: 'id',
+           where: `status = 'upload_pending' AND upload_expires_at < now() AND bot_id = $1
+             AND NOT EXISTS (SELECT 1 FROM upload WHERE upload.file_id = file.id)`,
+           orderBy: 'upload_expires_at',
+           limit: '$2',
+         })})
        RETURNING 1`,
       [botId, limit],
     );
@@ -326,7 +337,13 @@ export class FilesRepository {
   async deleteExpired(tx: Sql, botId: string, limit: number): Promise<FileRef[]> {
     return tx.query(
       `DELETE FROM file WHERE id IN (
-         SELECT id FROM file WHERE expires_at <= now() AND bot_id = $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+         ${lockNext({
+           table: 'file',
+           columns: 'id',
+           where: 'expires_at <= now() AND bot_id = $1',
+           orderBy: 'expires_at',
+           limit: '$2',
+         })})
        RETURNING bot_id AS "botId", id AS "fileId"`,
       [botId, limit],
     );

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newUlid } from '@parley/persistence/ids';
+import { lockNext } from '@parley/persistence/lock-next';
 import type { IndexingStage } from '@parley/contracts/indexing-work';
 import { currentTraceparent } from '@parley/tracing/tracing';
 import type { FileEntity, FileRef } from './file.entity';
@@ -97,9 +98,13 @@ export class JobsRepository {
     const lease = newUlid();
     const [row] = await this.database.query<FileEntity & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
       `WITH next AS MATERIALIZED (
-         SELECT job.file_id, job.content_version FROM indexing_job job
-         WHERE job.bot_id = $1 AND ${isTakeable}
-         ORDER BY job.created_at LIMIT 1 FOR UPDATE OF job SKIP LOCKED),
+         ${lockNext({
+           table: 'indexing_job job',
+           columns: 'job.file_id, job.content_version',
+           where: `job.bot_id = $1 AND ${isTakeable}`,
+           orderBy: 'job.created_at',
+           limit: 1,
+         })}),
        job AS (
          UPDATE indexing_job SET stage = 'taken', attempts = attempts + 1, taken_by = $2, lease = $3, heartbeat_at = now(),
            passages = NULL, passages_written = 0, part = 0

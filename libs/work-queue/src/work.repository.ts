@@ -5,7 +5,7 @@ import { isUniqueViolation } from '@parley/persistence/errors';
 import { newUlid } from '@parley/persistence/ids';
 import { toJsonb, toText } from '@parley/persistence/storable';
 import { currentTraceparent } from '@parley/tracing/tracing';
-import { lockNext } from './lock-next';
+import { lockNext } from '@parley/persistence/lock-next';
 import type { NewWork, Queue } from './queue';
 import type { WorkEntity } from './work.entity';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EventStatus } from '@parley/contracts/chat/events';
 import { Database } from '@parley/persistence/database';
 import { firstIdAt } from '@parley/persistence/ids';
-import { lockNext } from '@parley/work-queue/lock-next';
+import { lockNext } from '@parley/persistence/lock-next';
 
 /** Every status except `scheduled`. */
 const deleted: EventStatus[] = ['pending', 'processed', 'ignored', 'failed', 'canceled'];

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
-import { lockNext } from '@parley/work-queue/lock-next';
+import { lockNext } from '@parley/persistence/lock-next';
 import type { RecurringEventEntity } from './recurring-event.entity';
 import { msUntilNextDue } from '../due-times/ms-until-next-due';
 

@@ -3,7 +3,7 @@ import type { StateType } from '@parley/contracts/chat/states';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
-import { lockNext } from '@parley/work-queue/lock-next';
+import { lockNext } from '@parley/persistence/lock-next';
 import { isOf } from '../bot-definitions/scope';
 import type { StateEntity } from './state.entity';
 

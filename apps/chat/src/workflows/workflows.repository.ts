@@ -9,7 +9,7 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { lockNext } from '@parley/work-queue/lock-next';
+import { lockNext } from '@parley/persistence/lock-next';
 import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { givenColumns, toEquality } from '../list-queries/conditions';
 import { newestFirst } from '../list-queries/newest-first';

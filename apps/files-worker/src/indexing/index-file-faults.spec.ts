@@ -83,7 +83,7 @@ async function outcome(service: RunningService, bot: BotFiles, id: string) {
   await waitFor(
     () =>
       sqlOf(service).query(
-        'SELECT 1 FROM untidy_file WHERE file_id = $1 UNION ALL SELECT 1 FROM indexing_job WHERE file_id = $1',
+        'SELECT 1 FROM work WHERE key = $1 UNION ALL SELECT 1 FROM indexing_job WHERE file_id = $1',
         [id],
       ),
     ({ length }) => length === 0,

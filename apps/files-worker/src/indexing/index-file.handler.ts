@@ -1,5 +1,4 @@
-import { type BeforeApplicationShutdown, Inject, Controller, type OnApplicationBootstrap } from '@nestjs/common';
-import { PollingWorker } from '@parley/background/polling-worker';
+import { Inject, Controller } from '@nestjs/common';
 import { Semaphore } from '@parley/background/semaphore';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
@@ -8,6 +7,7 @@ import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repositor
 import type { ContentVersion } from '@parley/file-store/passages.repository';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { IndexingJobService } from './indexing-job.service';
 import { DocumentReaderService } from './document-reader.service';
 
@@ -16,13 +16,11 @@ const lookIntervalMs = 500;
 /**
  * Takes indexing jobs, with fairness between bots: events occupy all readers but one. While these are busy, the
  * reserved reader takes jobs of bots without a job under way in this process, so the documents of one bot never keep
- * another bot waiting. Owns the polling loop of that reader, because both share the readers of the process.
+ * another bot waiting.
  */
 @Controller()
-export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class IndexFileHandler {
   private readonly readers: Semaphore;
-  private readonly reservedReader: PollingWorker;
-  private readonly stopping = new AbortController();
   private readonly busyBots: string[] = [];
 
   constructor(
@@ -32,19 +30,6 @@ export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicati
     @Inject(platformToken) private readonly platform: Platform,
   ) {
     this.readers = new Semaphore(documents.readers - 1);
-    this.reservedReader = new PollingWorker(
-      { name: 'files-worker.reserved', intervalMs: lookIntervalMs, logger: platform.logger },
-      () => this.takeForOtherBots(),
-    );
-  }
-
-  onApplicationBootstrap(): void {
-    this.reservedReader.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    this.stopping.abort(new Error('This process stops.'));
-    await this.reservedReader.stop();
   }
 
   /**
@@ -59,11 +44,11 @@ export class IndexFileHandler implements OnApplicationBootstrap, BeforeApplicati
     }, signal);
   }
 
-  private async takeForOtherBots(): Promise<boolean> {
+  @Every({ name: 'files-worker.reserved', everyMs: lookIntervalMs })
+  async takeForOtherBots({ signal }: Round): Promise<boolean> {
     if (this.busyBots.length < this.documents.readers - 1) return false;
     const job = await this.jobs.takeNext(this.platform.instance, this.busyBots);
     if (!job) return false;
-    const { signal } = this.stopping;
     await this.run(job, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });

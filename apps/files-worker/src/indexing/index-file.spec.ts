@@ -90,11 +90,7 @@ const settledSoon = (bot: BotFiles, id: string) =>
   );
 async function tidied(bot: BotFiles) {
   await waitFor(
-    () =>
-      rows(
-        'SELECT 1 FROM untidy_file WHERE bot_id = $1 UNION ALL SELECT 1 FROM indexing_job WHERE bot_id = $1',
-        bot.id,
-      ),
+    () => rows('SELECT 1 FROM work WHERE tenant = $1 UNION ALL SELECT 1 FROM indexing_job WHERE bot_id = $1', bot.id),
     ({ length }) => length === 0,
   );
   return bot.leftovers();

@@ -6,7 +6,8 @@ import { FilesRepository } from '@parley/file-store/files.repository';
 import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
-import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -31,7 +32,7 @@ export class IndexingJobService implements OnModuleInit {
     private readonly database: Database,
     private readonly files: FilesRepository,
     private readonly jobs: JobsRepository,
-    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly work: WorkQueue,
     private readonly models: IndexModelsRepository,
     private readonly indexer: IndexerService,
     private readonly config: FilesWorkerConfig,
@@ -137,7 +138,7 @@ export class IndexingJobService implements OnModuleInit {
     return this.database.transaction(async (tx) => {
       const isHolder = await this.jobs.deleteLeasedJob(tx, { botId, fileId, contentVersion }, lease);
       if (isHolder) await decide?.(tx);
-      await this.cleanupQueue.enqueueFiles(tx, [{ botId, fileId }]);
+      await this.work.add(tx, cleanupQueue, cleanupsOf({ botId, fileId }));
     });
   }
 }

@@ -70,7 +70,7 @@ async function newIndexed() {
 async function tidied(bot: BotFiles) {
   await waitFor(
     () =>
-      sql.query('SELECT 1 FROM untidy_file WHERE bot_id = $1 UNION ALL SELECT 1 FROM indexing_job WHERE bot_id = $1', [
+      sql.query('SELECT 1 FROM work WHERE tenant = $1 UNION ALL SELECT 1 FROM indexing_job WHERE bot_id = $1', [
         bot.id,
       ]),
     ({ length }) => length === 0,

@@ -7,12 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
+import type { FileRef } from '@parley/file-store/file.entity';
 import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { waitFor } from '@parley/testing/wait-for';
 import { type RunningService, startService } from '@parley/testing/running-service';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { FilesConfig } from '../config';
 import { ContentUrlsService } from './content-urls.service';
 import { FilesModule } from '../files.module';
@@ -405,13 +408,14 @@ describe('an upload', () => {
     const bot = newBot();
     const lost: string[] = [];
     let running = true;
-    const untidy = (async () => {
+    const work = service.apps[0]!.get(WorkQueue, { strict: false });
+    const cleaning = (async () => {
       while (running) {
-        await sql.query(
-          `INSERT INTO untidy_file (bot_id, file_id) SELECT bot_id, id FROM file WHERE bot_id = $1
-           ON CONFLICT (file_id) DO UPDATE SET due_at = now()`,
+        const stored = await sql.query<FileRef>(
+          'SELECT bot_id AS "botId", id AS "fileId" FROM file WHERE bot_id = $1',
           [bot.id],
         );
+        await work.addNow(cleanupQueue, cleanupsOf(...stored));
       }
     })();
 
@@ -425,7 +429,7 @@ describe('an upload', () => {
     });
     await Promise.all(writers);
     running = false;
-    await untidy;
+    await cleaning;
 
     expect(lost).toEqual([]);
     await waitFor(

@@ -4,7 +4,8 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import { newUlid } from '@parley/persistence/ids';
 import type { FileEntity, FileRef } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
-import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -21,7 +22,7 @@ export class PendingContentService implements BeforeApplicationShutdown {
     private readonly database: Database,
     private readonly files: FilesRepository,
     private readonly uploads: UploadsRepository,
-    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly work: WorkQueue,
     private readonly indexing: IndexingService,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
@@ -51,7 +52,7 @@ export class PendingContentService implements BeforeApplicationShutdown {
     if (!(await this.uploads.deleteUpload(tx, contentVersion))) return false;
     const ref = { botId: file.bot_id, fileId: file.id };
     await this.files.acceptContent(tx, file.id, contentVersion);
-    if (file.content_version) await this.cleanupQueue.enqueueFiles(tx, [ref]);
+    if (file.content_version) await this.work.add(tx, cleanupQueue, cleanupsOf(ref));
     if (file.index) await this.indexing.begin(tx, { ...ref, contentVersion }, 'content');
     return true;
   }
@@ -59,14 +60,14 @@ export class PendingContentService implements BeforeApplicationShutdown {
   /** Accepts the content of a new copy and returns its row; undefined when the sweeper removed the content. */
   async acceptCopy(tx: Transaction, file: FileEntity, contentVersion: string): Promise<FileEntity | undefined> {
     if (!(await this.accept(tx, file, contentVersion))) return undefined;
-    await this.cleanupQueue.enqueueFiles(tx, [{ botId: file.bot_id, fileId: file.id }]);
+    await this.work.add(tx, cleanupQueue, cleanupsOf({ botId: file.bot_id, fileId: file.id }));
     return (await this.files.findFileForUpdate(tx, file.id))!;
   }
 
   discard(ref: FileRef, contentVersion: string): Promise<void> {
     return this.database.transaction(async (tx) => {
       await this.uploads.deleteUpload(tx, contentVersion);
-      await this.cleanupQueue.enqueueFiles(tx, [ref]);
+      await this.work.add(tx, cleanupQueue, cleanupsOf(ref));
     });
   }
 

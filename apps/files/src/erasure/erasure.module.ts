@@ -6,6 +6,5 @@ import { ErasureService } from './erasure.service';
 @Module({
   controllers: [EraseBotHandler, ErasureController],
   providers: [ErasureService],
-  exports: [ErasureService],
 })
 export class ErasureModule {}

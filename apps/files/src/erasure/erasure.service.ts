@@ -6,7 +6,11 @@ import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repositor
 import { blobStore } from '@parley/file-store/tokens';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { isUUID } from 'class-validator';
+import { FilesConfig } from '../config';
 
 /** Erases all data of a deleted bot. Idempotent. */
 @Injectable()
@@ -15,6 +19,8 @@ export class ErasureService {
     private readonly bots: DeletedBotsRepository,
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(passageIndex) private readonly index: PassageIndex,
+    @Inject(platformToken) private readonly platform: Platform,
+    private readonly config: FilesConfig,
   ) {}
 
   /**
@@ -27,6 +33,17 @@ export class ErasureService {
     if (!(await this.bots.mayRemoveContent())) return;
     await this.blobs.deletePrefix(botId);
     await this.bots.markErased(botId);
+  }
+
+  /** Resumes the erasure of deleted bots that a crash or a backup interrupted. */
+  @Every<ErasureService>({ name: 'files.erase', everyMs: ({ config }) => config.sweepIntervalMs })
+  async resume({ signal }: Round): Promise<void> {
+    for (const botId of await this.bots.listUnerased()) {
+      if (signal.aborted) return;
+      await this.erase(botId).catch((error: unknown) =>
+        this.platform.logger.warn({ err: error, botId }, 'the erasure of a bot failed, it will be repeated'),
+      );
+    }
   }
 
   async countLeftovers({ botId }: CountLeftovers): Promise<Leftovers> {

@@ -45,7 +45,7 @@ async function contentOf(file: { url: string }): Promise<string> {
 
 async function blobsOf(fileId: string): Promise<string[]> {
   await waitFor(
-    () => api.sql('SELECT file_id FROM files.upload UNION ALL SELECT file_id FROM files.untidy_file'),
+    () => api.sql('SELECT file_id FROM files.upload UNION ALL SELECT key FROM files.work'),
     (open) => open.length === 0,
     15_000,
   );

@@ -23,7 +23,8 @@ import { type FileEntity, type FileWithJob, toFile } from '@parley/file-store/fi
 import { fileScopeOf } from '@parley/file-store/file-scope';
 import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
 import { FilesRepository } from '@parley/file-store/files.repository';
-import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { lookup } from 'mime-types';
 import { ContentUrlsService } from '../content/content-urls.service';
 import { DeclarationsService } from './declarations.service';
@@ -39,7 +40,7 @@ export class FilesService {
     private readonly database: Database,
     private readonly files: FilesRepository,
     private readonly tags: FileTagsRepository,
-    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly work: WorkQueue,
     private readonly lookup: FileLookupService,
     private readonly declarations: DeclarationsService,
     private readonly urls: ContentUrlsService,
@@ -83,7 +84,8 @@ export class FilesService {
       if (!updated) throw notFound('file', id);
       checkMerged(updated);
       // Its points still carry the old tags; the sweeper updates them soon after.
-      if (change.tags && updated.index) await this.cleanupQueue.enqueueFiles(tx, [{ botId: scope.botId, fileId }]);
+      if (change.tags && updated.index)
+        await this.work.add(tx, cleanupQueue, cleanupsOf({ botId: scope.botId, fileId }));
       return updated;
     });
     return { file: this.toFile(row) };
@@ -94,7 +96,7 @@ export class FilesService {
     const { id: fileId } = await this.lookup.getOwn(scope, id);
     await this.database.transaction(async (tx) => {
       if (!(await this.files.deleteFile(tx, scope, fileId))) throw notFound('file', id);
-      await this.cleanupQueue.enqueueFiles(tx, [{ botId: scope.botId, fileId }]);
+      await this.work.add(tx, cleanupQueue, cleanupsOf({ botId: scope.botId, fileId }));
     });
     return {};
   }

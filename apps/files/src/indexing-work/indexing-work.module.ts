@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { IndexingMetricsService } from './indexing-metrics.service';
 import { IndexingService } from './indexing.service';
 import { IndexingWorkController } from './indexing-work.controller';
 import { IndexingWorkRepository } from './indexing-work.repository';
@@ -6,7 +7,7 @@ import { IndexingWorkService } from './indexing-work.service';
 
 @Module({
   controllers: [IndexingWorkController],
-  providers: [IndexingService, IndexingWorkRepository, IndexingWorkService],
-  exports: [IndexingService, IndexingWorkRepository],
+  providers: [IndexingMetricsService, IndexingService, IndexingWorkRepository, IndexingWorkService],
+  exports: [IndexingService],
 })
 export class IndexingWorkModule {}

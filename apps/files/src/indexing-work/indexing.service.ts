@@ -1,20 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { fileUploaded } from '@parley/contracts/files';
-import type { Transaction } from '@parley/persistence/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import type { JobSource } from '@parley/file-store/indexing-job.entity';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
-import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { Outbox } from '@parley/events/outbox';
+import { Every } from '@parley/work-queue/worker';
+import { FilesConfig } from '../config';
 
 @Injectable()
 export class IndexingService {
   constructor(
+    private readonly database: Database,
     private readonly files: FilesRepository,
     private readonly jobs: JobsRepository,
-    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly work: WorkQueue,
     private readonly outbox: Outbox,
+    private readonly config: FilesConfig,
   ) {}
 
   /** Adds the job of a new content version and its event, in the transaction that stores the content. */
@@ -25,13 +30,22 @@ export class IndexingService {
 
   async beginSet(tx: Transaction, version: ContentVersion): Promise<void> {
     await this.files.acceptPassages(tx, version.fileId, version.contentVersion);
-    await this.cleanupQueue.enqueueFiles(tx, [version]);
+    await this.work.add(tx, cleanupQueue, cleanupsOf(version));
     await this.begin(tx, version, 'passages');
   }
 
   async beginAnew(tx: Transaction, version: ContentVersion, source: JobSource): Promise<void> {
     await this.files.restartIndexing(tx, version.fileId, version.contentVersion);
-    await this.cleanupQueue.enqueueFiles(tx, [version]);
+    await this.work.add(tx, cleanupQueue, cleanupsOf(version));
     await this.begin(tx, version, source);
+  }
+
+  /** Announces stalled jobs again, and deletes old turns of bots. Idempotent, and safe to run in several processes at once. */
+  @Every<IndexingService>({ name: 'files.announceStalled', everyMs: ({ config }) => config.sweepIntervalMs })
+  async announceStalled(): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
+    });
+    await this.jobs.deleteOldTurns();
   }
 }

@@ -57,7 +57,7 @@ const search = async (bot: BotFiles, query: string) =>
   (await bot.ask(operations.search, { query, limit: 50 })).passages.map(({ content }) => content);
 const tidied = (id: string) =>
   waitFor(
-    () => sql.query('SELECT 1 FROM untidy_file WHERE file_id = $1', [id]),
+    () => sql.query('SELECT 1 FROM work WHERE key = $1', [id]),
     ({ length }) => length === 0,
   );
 const retry = (...fileIds: string[]) => service.call(operations.indexing.retry, operator, { fileIds });

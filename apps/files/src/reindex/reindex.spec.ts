@@ -110,7 +110,7 @@ async function found(bot: BotFiles, query: string): Promise<string[]> {
 
 async function pointsAndPassages(model: string) {
   await waitFor(
-    () => rows('SELECT 1 FROM untidy_file UNION ALL SELECT 1 FROM indexing_job'),
+    () => rows('SELECT 1 FROM work UNION ALL SELECT 1 FROM indexing_job'),
     ({ length }) => length === 0,
   );
   const ids = async (text: string, ...values: unknown[]) =>

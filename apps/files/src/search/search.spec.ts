@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { files } from '@parley/contracts/files';
 import type { SearchFiles } from '@parley/contracts/passage-search';
+import { contentHold } from '@parley/persistence/content-hold';
 import { Database } from '@parley/persistence/database';
 import { passageId, PassagesRepository } from '@parley/file-store/passages.repository';
 import type { Embedder } from '@parley/passages/embedder';
@@ -22,6 +23,7 @@ let embeddings: EmbeddingServer;
 let blobsDir: string;
 let sql: Database;
 let points: PassageIndex;
+let endHold: (() => Promise<void>) | undefined;
 
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-search-'));
@@ -36,7 +38,6 @@ beforeAll(async () => {
         secretKey: 's'.repeat(32),
         embeddingsUrl: embeddings.url,
         embeddingsTimeoutMs: 1_000,
-        // No sweep: points of changed and deleted files stay in the index.
         sweepIntervalMs: 3_600_000,
       }),
       platform,
@@ -44,13 +45,33 @@ beforeAll(async () => {
   );
   sql = service.apps[0]!.get(Database, { strict: false });
   points = service.apps[0]!.get<PassageIndex>(passageIndex, { strict: false });
+  endHold = await holdContents();
 });
 afterAll(async () => {
+  await endHold?.();
   service?.apps[0]?.getHttpServer()?.closeAllConnections();
   await service?.stop();
   await embeddings?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
+
+/** As a backup does: no cleanup, so that points of changed and deleted files stay in the index. */
+async function holdContents(): Promise<() => Promise<void>> {
+  let held!: () => void;
+  let release!: () => void;
+  const isHeld = new Promise<void>((resolve) => (held = resolve));
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const holding = sql.transaction(async (tx) => {
+    await tx.query(`SET LOCAL idle_in_transaction_session_timeout = 0; SELECT pg_advisory_xact_lock(${contentHold})`);
+    held();
+    await released;
+  });
+  await Promise.race([isHeld, holding]);
+  return () => {
+    release();
+    return holding;
+  };
+}
 
 const newBot = () => new BotFiles(service);
 const search = async (bot: BotFiles, query: string, options: Partial<SearchFiles> = {}) =>

@@ -1,15 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
+import { cleanupQueue } from '@parley/file-store/cleanup-queue';
 import { blobFolder, blobKey, type FileRef } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { blobStore } from '@parley/file-store/tokens';
-import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
 import { mayRemoveContent } from '@parley/persistence/content-hold';
 import { Database } from '@parley/persistence/database';
+import { RetryLater, type Work } from '@parley/work-queue/queue';
+import { Every, Worker } from '@parley/work-queue/worker';
+import { FilesConfig } from '../config';
+
+const clearBlobsMs = 600_000;
+/** Sweep intervals between two attempts while a backup copies contents, because each file makes them. */
+const intervalsPerHold = 10;
 
 @Injectable()
 export class FileCleanupService {
@@ -18,21 +25,23 @@ export class FileCleanupService {
     private readonly files: FilesRepository,
     private readonly passages: PassagesRepository,
     private readonly uploads: UploadsRepository,
-    private readonly cleanupQueue: UntidyFilesRepository,
     @Inject(blobStore) private readonly blobs: BlobStore,
     @Inject(passageIndex) private readonly index: PassageIndex,
+    private readonly config: FilesConfig,
   ) {}
 
   /**
    * Removes blobs, passages and points that the file no longer needs, and updates the tags of the other points.
-   * Idempotent.
+   * Idempotent, and repeated until it succeeds.
    */
-  async cleanUp(file: FileRef & { noted: string }): Promise<void> {
+  @Worker(cleanupQueue, { concurrency: 1, attempts: Infinity })
+  async cleanUp({ payload: file }: Work<FileRef>): Promise<void> {
     await this.database.transaction(async (tx) => {
+      if (!(await mayRemoveContent(tx)))
+        throw new RetryLater('A backup copies contents.', intervalsPerHold * this.config.sweepIntervalMs);
       // Row lock: keeps new content from being accepted, and so from being indexed, while its points could be mistaken
       // for those of an older version.
       const row = await this.files.findFileForUpdate(tx, file.fileId);
-      if (!(await mayRemoveContent(tx))) return;
       // A version that is being indexed has passages and points that are not active yet; the end of its job queues the
       // file again.
       const indexing = row?.status === 'indexing_pending' ? row.content_version : null;
@@ -51,7 +60,12 @@ export class FileCleanupService {
       if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null, tx);
       // A worker writes the tags that it read at its start; the cleanup at the end of its job corrects them.
       if (row && (row.active_version ?? indexing)) await this.index.retag(file.botId, file.fileId, row.tags, tx);
-      await this.cleanupQueue.dequeueFile(tx, file);
     });
+  }
+
+  /** Removes partial blobs that crashed uploads left in the blob store. */
+  @Every({ name: 'files.clearBlobs', everyMs: clearBlobsMs })
+  clearAbandonedBlobs(): Promise<void> {
+    return this.blobs.removeAbandoned();
   }
 }

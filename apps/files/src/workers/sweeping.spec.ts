@@ -7,10 +7,12 @@ import { botDeleted } from '@parley/contracts/admin/bots';
 import { files as operations, type FileStatus } from '@parley/contracts/files';
 import { contentHold } from '@parley/persistence/content-hold';
 import { Database } from '@parley/persistence/database';
+import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { Outbox } from '@parley/events/outbox';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { waitFor } from '@parley/testing/wait-for';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
@@ -24,6 +26,7 @@ let blobsDir: string;
 let sql: Database;
 let files: FilesRepository;
 let jobs: JobsRepository;
+let work: WorkQueue;
 
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-sweeper-'));
@@ -31,7 +34,7 @@ beforeAll(async () => {
   service = await startFiles();
   const get = <T>(token: new (...parameters: never[]) => T) => service.apps[0]!.get(token, { strict: false });
   sql = service.apps[0]!.get(Database, { strict: false });
-  [files, jobs] = [get(FilesRepository), get(JobsRepository)];
+  [files, jobs, work] = [get(FilesRepository), get(JobsRepository), get(WorkQueue)];
 });
 afterAll(async () => {
   await service?.stop();
@@ -60,6 +63,7 @@ const newBot = () => new BotFiles(service);
 const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, string | null>>(text, values);
 const countOf = async (table: string, bot: BotFiles) =>
   Number((await rows(`SELECT count(*) FROM ${table} WHERE bot_id = $1`, bot.id))[0]!['count']);
+const waitingOf = async (bot: BotFiles) => (await rows('SELECT 1 FROM work WHERE tenant = $1', bot.id)).length;
 const rowOf = async (id: string) => (await rows('SELECT * FROM file WHERE id = $1', id))[0]!;
 const versionOf = async (bot: BotFiles, fileId: string) => ({
   botId: bot.id,
@@ -77,10 +81,7 @@ async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fa
     await jobs.deleteLeasedJob(tx, version, job.lease);
     if (outcome === 'finish') await files.finishIndexing(tx, fileId, version.contentVersion);
     else await files.failIndexing(tx, fileId, version.contentVersion, 'no text found');
-    await tx.query('INSERT INTO untidy_file (bot_id, file_id) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-      bot.id,
-      fileId,
-    ]);
+    await work.add(tx, cleanupQueue, cleanupsOf(version));
   });
 }
 
@@ -348,7 +349,7 @@ describe('the sweeper', () => {
 
     await put(file.uploadUrl, '2');
     await waitFor(
-      () => countOf('untidy_file', bot),
+      () => waitingOf(bot),
       (count) => count === 0,
     );
     expect(await bot.passages('a')).toEqual([old]);
@@ -356,7 +357,7 @@ describe('the sweeper', () => {
     await playWorker(bot, file.id, 'finish');
 
     await waitFor(
-      () => countOf('untidy_file', bot),
+      () => waitingOf(bot),
       (count) => count === 0,
     );
     expect(await bot.leftovers()).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
@@ -388,7 +389,7 @@ describe('the sweeper', () => {
     await jobs.takeNextOfBot(bot.id, 'vanished');
     await bot.upsert({ key: 'a', size: 1 });
     await waitFor(
-      () => countOf('untidy_file', bot),
+      () => waitingOf(bot),
       (count) => count === 0,
     );
     await writePassage(version, 'late');
@@ -441,10 +442,10 @@ describe('the sweeper', () => {
     await bot.delete(good.id);
 
     const left = await waitFor(
-      () => rows('SELECT file_id FROM untidy_file WHERE bot_id = $1', bot.id),
+      () => rows('SELECT key FROM work WHERE tenant = $1', bot.id),
       (noted) => noted.length === 1,
     );
-    expect(left).toEqual([{ file_id: bad.id }]);
+    expect(left).toEqual([{ key: bad.id }]);
   });
 
   it('gives back the files that it has not reached when it stops', async () => {
@@ -455,18 +456,22 @@ describe('the sweeper', () => {
     let closed: Promise<void> | undefined;
     await database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM file WHERE id = ANY($1) FOR UPDATE', [ids]);
-      await database.query('INSERT INTO untidy_file (bot_id, file_id) SELECT $1, unnest($2::text[])', [bot.id, ids]);
+      const works = cleanupsOf(...ids.map((fileId) => ({ botId: bot.id, fileId })));
+      await stopping.apps[0]!.get(WorkQueue, { strict: false }).addNow(cleanupQueue, works);
       await waitFor(
-        () => database.query('SELECT 1 FROM untidy_file WHERE due_at > now()'),
-        (taken) => taken.length === ids.length,
+        () => database.query(`SELECT 1 FROM work WHERE state = 'running'`),
+        (running) => running.length === 1,
       );
       closed = stopping.apps[0]!.close();
     });
     await closed;
 
-    const notes = await database.query('SELECT due_at <= now() AS "isDue" FROM untidy_file');
+    const left = await database.query('SELECT state, attempts FROM work');
 
-    expect(notes).toEqual([{ isDue: true }, { isDue: true }]);
+    expect(left).toEqual([
+      { state: 'ready', attempts: 0 },
+      { state: 'ready', attempts: 0 },
+    ]);
     await database.close();
     await stopping.stop();
   });
@@ -486,7 +491,7 @@ describe('the sweeper', () => {
 
     await bot.delete(file.id);
     const tidied = waitFor(
-      () => countOf('untidy_file', bot),
+      () => waitingOf(bot),
       (count) => count === 0,
     ).finally(giveBack);
 
@@ -522,7 +527,11 @@ describe('the deletion of a bot', () => {
       ({ blobs, files: left, points }) => blobs + left + points === 0,
     );
     expect(await bot.leftovers()).toEqual(nothing);
-    for (const table of ['indexing_job', 'upload', 'untidy_file']) expect(await countOf(table, bot)).toBe(0);
+    for (const table of ['indexing_job', 'upload']) expect(await countOf(table, bot)).toBe(0);
+    await waitFor(
+      () => waitingOf(bot),
+      (count) => count === 0,
+    );
     expect(await other.leftovers()).toEqual(before);
     expect((await other.list()).files).toHaveLength(4);
   });
@@ -573,7 +582,7 @@ describe('the deletion of a bot', () => {
 
     expect(await answered).toBe(403);
     await waitFor(
-      () => countOf('untidy_file', bot),
+      () => waitingOf(bot),
       (count) => count === 0,
     );
     expect(await bot.leftovers()).toEqual(nothing);

@@ -1,45 +1,47 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
-import { UntidyFilesRepository } from '@parley/file-store/untidy-files.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import { Database } from '@parley/persistence/database';
-import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
-import { retryLater } from './retry-later';
 
 const batchSize = 100;
 
 /** Deletes abandoned uploads, superseded jobs and expired files. Idempotent, and safe to run in several processes at once. */
 @Injectable()
-export class ExpiredFilesWorker extends BackgroundWorker {
+export class ExpiredFilesService {
   constructor(
     private readonly database: Database,
     private readonly files: FilesRepository,
     private readonly jobs: JobsRepository,
     private readonly uploads: UploadsRepository,
-    private readonly cleanupQueue: UntidyFilesRepository,
+    private readonly work: WorkQueue,
     @Inject(platformToken) private readonly platform: Platform,
-    { sweepIntervalMs: intervalMs }: FilesConfig,
-  ) {
-    super({ name: 'files.sweep', intervalMs, logger: platform.logger });
-  }
+    private readonly config: FilesConfig,
+  ) {}
 
-  protected async round(): Promise<boolean> {
+  @Every<ExpiredFilesService>({ name: 'files.sweep', everyMs: ({ config }) => config.sweepIntervalMs })
+  async sweep({ signal }: Round): Promise<boolean> {
     await this.database.transaction(async (tx) => {
       const abandoned = await this.uploads.deleteAbandonedUploads(tx);
       const superseded = await this.jobs.deleteSuperseded(tx);
-      await this.cleanupQueue.enqueueFiles(tx, [...abandoned, ...superseded]);
+      await this.work.add(tx, cleanupQueue, cleanupsOf(...abandoned, ...superseded));
     });
     const bots = await this.files.listBotsWithOverdue(batchSize);
     let isMore = bots.length === batchSize;
     for (const botId of bots) {
-      if (this.isStopping) break;
-      await retryLater(this.platform.logger, botId, async () => {
-        isMore = (await this.sweepOverdue(botId)) || isMore;
+      if (signal.aborted) break;
+      // A failure must not hold up the other bots.
+      const hasMore = await this.sweepOverdue(botId).catch((error: unknown) => {
+        this.platform.logger.warn({ err: error, botId }, 'files of a bot could not be swept, it will be repeated');
+        return false;
       });
+      isMore ||= hasMore;
     }
     return isMore;
   }
@@ -49,7 +51,7 @@ export class ExpiredFilesWorker extends BackgroundWorker {
     const lapsed = await this.files.failLapsedUploads(botId, batchSize);
     const expired = await this.database.transaction(async (tx) => {
       const files = await this.files.deleteExpired(tx, botId, batchSize);
-      await this.cleanupQueue.enqueueFiles(tx, files);
+      await this.work.add(tx, cleanupQueue, cleanupsOf(...files));
       return files.length;
     });
     return Math.max(lapsed, expired) === batchSize;

@@ -1,25 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { indexingStages } from '@parley/contracts/indexing-work';
-import { BackgroundWorker } from '@parley/service/background-worker';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { Every } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
-import { IndexingWorkRepository, type IndexingWorkMetrics } from '../indexing-work/indexing-work.repository';
+import { IndexingWorkRepository, type IndexingWorkMetrics } from './indexing-work.repository';
 
 /**
  * Metrics of the indexing queue. A polling loop measures them, so that reading the metrics sends no query. Every
  * process reports the figures of all.
  */
 @Injectable()
-export class IndexingMetricsWorker extends BackgroundWorker {
+export class IndexingMetricsService {
   private figures?: IndexingWorkMetrics;
 
   constructor(
     private readonly work: IndexingWorkRepository,
-    @Inject(platformToken) { logger, metrics }: Platform,
-    { sweepIntervalMs: intervalMs }: FilesConfig,
+    @Inject(platformToken) { metrics }: Platform,
+    private readonly config: FilesConfig,
   ) {
-    super({ name: 'files.measure', intervalMs, logger });
     metrics.gauges('parley_files_indexing_jobs', 'Contents in the indexing queue, by stage.', 'stage', () =>
       Object.fromEntries(indexingStages.map((stage) => [stage, this.countAt(stage)])),
     );
@@ -43,13 +42,13 @@ export class IndexingMetricsWorker extends BackgroundWorker {
     gauge('parley_files_uploads_under_way', 'Uploads under way.', (figures) => figures.uploads);
   }
 
-  protected async round(): Promise<boolean> {
+  @Every<IndexingMetricsService>({ name: 'files.measure', everyMs: ({ config }) => config.sweepIntervalMs })
+  async measure(): Promise<void> {
     // A failed round clears the figures, so that stale ones are never shown.
     this.figures = await this.work.measureIndexingWork().catch((error: unknown) => {
       this.figures = undefined;
       throw error;
     });
-    return false;
   }
 
   private countAt(stage: string): number {
