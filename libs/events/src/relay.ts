@@ -5,6 +5,8 @@ import type { OutboxRepository } from './outbox.repository';
 
 const batchSize = 200;
 const watchMs = 5_000;
+/** Finds rows that no commit has announced, such as those of a process that died. */
+const idleMs = 5_000;
 
 /** Outbox relay: publishes rows and marks them. Several relays may run at once; each locks different rows. */
 export class Relay {
@@ -16,7 +18,7 @@ export class Relay {
     private readonly events: EventStream,
     private readonly logger: Logger,
   ) {
-    this.publishing = new PollingWorker({ name: 'outbox.publish', intervalMs: 1_000, logger }, () => this.publish());
+    this.publishing = new PollingWorker({ name: 'outbox.publish', intervalMs: idleMs, logger }, () => this.publish());
     this.watching = new PollingWorker({ name: 'outbox.watch', intervalMs: watchMs, logger }, () => this.watch());
   }
 

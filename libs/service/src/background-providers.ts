@@ -9,7 +9,7 @@ import { WorkRepository } from '@parley/work-queue/work.repository';
 import { WorkRunner } from '@parley/work-queue/work-runner';
 import { WorkService } from '@parley/work-queue/work.service';
 import type { Platform } from './platform';
-import type { ServiceOptions } from './service.module';
+import type { ServiceOptions } from './service-options';
 import { measureWork } from './work-metrics';
 
 /** Time in which wake-ups of other processes are collected into one message. */

@@ -10,16 +10,13 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
-import { PollingWorker } from '@parley/background/polling-worker';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { retentionHours } from '@parley/transport/event-stream';
-import type { Broadcast, Consumer, Contract, InstanceOperation, Operation } from '@parley/contracts/operation';
-import type { WorkAdded } from '@parley/contracts/work';
+import type { InstanceOperation, Operation } from '@parley/contracts/operation';
 import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { ServiceDataSource } from '@parley/persistence/service-data-source';
-import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { DeadLettersRepository } from '@parley/events/dead-letters.repository';
 import { Inbox } from '@parley/events/inbox';
 import { Outbox } from '@parley/events/outbox';
@@ -29,9 +26,10 @@ import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { WorkRepository } from '@parley/work-queue/work.repository';
 import { WorkService } from '@parley/work-queue/work.service';
+import { Every } from '@parley/work-queue/worker';
+import type { ServiceOptions } from './service-options';
 import { ConcurrencyLimiter } from './concurrency-limiter';
 import { ApiExceptionFilter } from './api-exception.filter';
-import type { ServiceConfig } from './config';
 import { Connections } from './connections';
 import { HealthController, Readiness, type ReadinessCheck, readinessChecks } from './health.controller';
 import type { Platform } from './platform';
@@ -41,16 +39,6 @@ import { platformProviders } from './transport.module';
 
 const optionsToken = Symbol('parley:service');
 const cleanMs = 60_000;
-
-export interface ServiceOptions {
-  name: string;
-  contract: Contract;
-  /** Consumers that must have a handler. */
-  consumers?: Consumer[];
-  database: ServiceSchema & { config: ServiceConfig };
-  /** Wakes the workers of other processes. For services with the table `work`. */
-  workAdded?: Broadcast<WorkAdded>;
-}
 
 /** Common providers of a service with a database: bus, database, outbox, idempotency. Import it once per app module. */
 @Module({})
@@ -193,7 +181,6 @@ class ServiceLifecycle
   implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private readonly relay: Relay;
-  private readonly cleaning: PollingWorker;
 
   constructor(
     @Inject(platformToken) private readonly platform: Platform,
@@ -208,15 +195,11 @@ class ServiceLifecycle
     outbox: Outbox,
   ) {
     this.relay = new Relay(outboxRows, platform.events, platform.logger);
-    this.cleaning = new PollingWorker({ name: 'service.clean', intervalMs: cleanMs, logger: platform.logger }, () =>
-      this.clean(),
-    );
     outbox.onCommit(() => this.relay.wake());
   }
 
   async onApplicationBootstrap(): Promise<void> {
     this.relay.start();
-    this.cleaning.start();
     this.measure();
     await this.background.start();
   }
@@ -262,7 +245,7 @@ class ServiceLifecycle
    */
   async beforeApplicationShutdown(): Promise<void> {
     await this.background.stop();
-    await Promise.all([this.relay.stop(), this.cleaning.stop()]);
+    await this.relay.stop();
     await this.publishTheLast();
   }
 
@@ -270,13 +253,13 @@ class ServiceLifecycle
     await this.platform.driver.close();
   }
 
-  private async clean(): Promise<boolean> {
+  @Every({ name: 'service.clean', everyMs: cleanMs })
+  async deleteOld(): Promise<void> {
     await this.outboxRows.deletePublished(retentionHours);
     // Inbox rows must outlive redelivery: an outbox row is kept for one retention time, and an event that is published
     // last stays in the stream for another.
     await this.outboxRows.deleteReceived(2 * retentionHours);
     await this.idempotency.deleteExpired();
-    return false;
   }
 
   /** Publishes events that were committed during shutdown, instead of leaving them to another process. */
