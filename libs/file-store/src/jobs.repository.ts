@@ -44,6 +44,13 @@ const isNewest = `coalesce((SELECT file.content_version = job.content_version AN
  */
 const isTakeable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <= now() AND ${isNewest}`;
 
+/** Largest file in bytes that counts as small: about 30 windows of the bundled embedding model. */
+const smallBytes = 16_384;
+/** SQL condition on `job`: a small text, read and embedded in a short time and without a model server. */
+const isSmall = `job.source = 'content' AND coalesce((SELECT file.size <= ${smallBytes} AND file.indexing - 'chunking' = '{}'
+    AND lower(split_part(file.content_type, ';', 1)) IN ('text/plain', 'text/markdown', 'text/html', 'text/csv')
+  FROM file WHERE file.id = job.file_id), false)`;
+
 /** Job queue: one row for each content version that is being indexed, with its lease, progress and heartbeat. */
 @Injectable()
 export class JobsRepository {
@@ -61,11 +68,20 @@ export class JobsRepository {
    * waiting files delays no other bot. Undefined when none is due.
    * @param exceptBots bots whose jobs are skipped
    */
-  async takeNext(worker: string, exceptBots: string[] = []): Promise<TakenJob | undefined> {
+  takeNext(worker: string, exceptBots: string[] = []): Promise<TakenJob | undefined> {
+    return this.takeInTurn(worker, exceptBots, 'true');
+  }
+
+  /** Like `takeNext`, for bots whose oldest due job is a small text. */
+  takeNextSmall(worker: string, exceptBots: string[]): Promise<TakenJob | undefined> {
+    return this.takeInTurn(worker, exceptBots, isSmall);
+  }
+
+  private async takeInTurn(worker: string, exceptBots: string[], condition: string): Promise<TakenJob | undefined> {
     for (;;) {
-      const bots = await this.listBotsInTurn(exceptBots);
+      const bots = await this.listBotsInTurn(exceptBots, condition);
       for (const botId of bots) {
-        const job = await this.takeNextOfBot(botId, worker);
+        const job = await this.takeNextOfBot(botId, worker, condition);
         if (job) return job;
       }
       if (bots.length < botsAtOnce) return undefined;
@@ -73,10 +89,10 @@ export class JobsRepository {
   }
 
   /**
-   * Bots with due jobs. Loose index scan of indexing_job_waiting, however many jobs each bot has. The inner ORDER BY
+   * Bots with due jobs of which the oldest meets the condition. Loose index scan of indexing_job_waiting, however many jobs each bot has. The inner ORDER BY
    * keeps Postgres from searching a due job among all files.
    */
-  private async listBotsInTurn(exceptBots: string[]): Promise<string[]> {
+  private async listBotsInTurn(exceptBots: string[], condition: string): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `WITH RECURSIVE bot AS (
          (SELECT bot_id FROM indexing_job WHERE lease IS NULL ORDER BY bot_id LIMIT 1)
@@ -85,23 +101,23 @@ export class JobsRepository {
            ORDER BY job.bot_id LIMIT 1)
          FROM bot WHERE bot.bot_id IS NOT NULL)
        SELECT bot.bot_id AS "botId" FROM bot LEFT JOIN indexing_turn turn USING (bot_id)
-         CROSS JOIN LATERAL (SELECT 1 FROM indexing_job job
-           WHERE job.bot_id = bot.bot_id AND ${isTakeable} ORDER BY job.created_at LIMIT 1) due
-       WHERE bot.bot_id <> ALL ($2)
+         CROSS JOIN LATERAL (SELECT job.file_id, job.source FROM indexing_job job
+           WHERE job.bot_id = bot.bot_id AND ${isTakeable} ORDER BY job.created_at LIMIT 1) job
+       WHERE bot.bot_id <> ALL ($2) AND ${condition}
        ORDER BY turn.taken_at NULLS FIRST LIMIT $1`,
       [botsAtOnce, exceptBots],
     );
     return rows.map(({ botId }) => botId);
   }
 
-  async takeNextOfBot(botId: string, worker: string): Promise<TakenJob | undefined> {
+  async takeNextOfBot(botId: string, worker: string, condition = 'true'): Promise<TakenJob | undefined> {
     const lease = newUlid();
     const [row] = await this.database.query<FileEntity & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
       `WITH next AS MATERIALIZED (
          ${lockNext({
            table: 'indexing_job job',
            columns: 'job.file_id, job.content_version',
-           where: `job.bot_id = $1 AND ${isTakeable}`,
+           where: `job.bot_id = $1 AND ${isTakeable} AND ${condition}`,
            orderBy: 'job.created_at',
            limit: 1,
          })}),

@@ -61,6 +61,7 @@ export class DocumentReaderService implements OnApplicationShutdown {
     keptResidentMb,
   });
 
+  /** Readers for documents of any size. */
   get readers(): number {
     return this.limits.readers;
   }

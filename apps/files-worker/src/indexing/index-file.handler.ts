@@ -16,7 +16,8 @@ const lookIntervalMs = 500;
 /**
  * Takes indexing jobs, with fairness between bots: events occupy all readers but one. While these are busy, the
  * reserved reader takes jobs of bots without a job under way in this process, so the documents of one bot never keep
- * another bot waiting.
+ * another bot waiting. While that one is busy as well, an additional reader takes small texts of such bots, so the
+ * documents of several bots do not keep these waiting either.
  */
 @Controller()
 export class IndexFileHandler {
@@ -47,7 +48,17 @@ export class IndexFileHandler {
   @Every({ name: 'files-worker.reserved', everyMs: lookIntervalMs })
   async takeForOtherBots({ signal }: Round): Promise<boolean> {
     if (this.busyBots.length < this.documents.readers - 1) return false;
-    const job = await this.jobs.takeNext(this.platform.instance, this.busyBots);
+    return this.runUntilStop(await this.jobs.takeNext(this.platform.instance, this.busyBots), signal);
+  }
+
+  @Every({ name: 'files-worker.small', everyMs: lookIntervalMs })
+  async takeSmallForOtherBots({ signal }: Round): Promise<boolean> {
+    if (this.busyBots.length < this.documents.readers) return false;
+    return this.runUntilStop(await this.jobs.takeNextSmall(this.platform.instance, this.busyBots), signal);
+  }
+
+  /** False without a job. */
+  private async runUntilStop(job: TakenJob | undefined, signal: AbortSignal): Promise<boolean> {
     if (!job) return false;
     await this.run(job, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;

@@ -658,6 +658,30 @@ it('indexes the file of another bot while all documents of one bot wait', async 
   for (const { id } of waiting) expect(await busy.settled(id)).toMatchObject({ status: 'indexing_completed' });
 });
 
+it('indexes the small text of another bot while the documents of several bots hold all readers', async () => {
+  const { readers } = service.apps[1]!.get(DocumentReaderService, { strict: false });
+  const [long, other, marker] = [newBot(), newBot(), newMarker()];
+  const held = embeddings.hold(marker);
+  const busy = Array.from({ length: readers }, newBot);
+  const waiting = await Promise.all(busy.map((bot) => bot.upload('a.txt', paragraphs(100, marker), index)));
+  await waitFor(
+    () => embeddings.countRequests(marker),
+    (count) => count === readers,
+  );
+
+  const { id: longId } = await long.upload('long.txt', paragraphs(100, 'long'), index);
+  const { id } = await other.upload('small.txt', 'A few words.', index);
+
+  expect(await other.settled(id)).toMatchObject({ status: 'indexing_completed' });
+  expect(await jobsOf(long)).toMatchObject([{ attempts: 0, lease: null }]);
+  expect(await Promise.all(waiting.map(async ({ id }, i) => (await busy[i]!.get(id)).status))).toEqual(
+    waiting.map(() => 'indexing_pending'),
+  );
+  held.release();
+  for (const [i, { id }] of waiting.entries()) await busy[i]!.settled(id);
+  expect(await long.settled(longId)).toMatchObject({ status: 'indexing_completed' });
+});
+
 it('exposes no internals when a content cannot be read', async () => {
   const bot = newBot();
   const marker = newMarker();

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { IndexingOptions } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { BotFiles } from '@parley/testing/bot-files';
@@ -55,6 +56,29 @@ async function take(count: number, names: Map<string, string>): Promise<(string 
   }
   return taken;
 }
+
+it('takes small texts of bots whose oldest job is one, and no other job', async () => {
+  const upload = async (key: string, length: number, indexing?: IndexingOptions) => {
+    const bot = new BotFiles(service);
+    await bot.upload(key, 'x'.repeat(length), { index: true, indexing });
+    return bot;
+  };
+  const small = await upload('small.txt', 16_384);
+  const page = await upload('small.html', 10, { configuration: { chunking: { maximumChunkLength: 500 } } });
+  const behind = await upload('large.txt', 16_385);
+  await behind.upload('small.txt', 'x', { index: true });
+  await upload('small.pdf', 10);
+  const busy = await upload('busy.txt', 10);
+
+  const taken = [];
+  for (let job = await takeSmall(); job; job = await takeSmall()) taken.push(job.version.botId);
+
+  expect(taken.sort()).toEqual([small.id, page.id].sort());
+
+  function takeSmall() {
+    return jobs.takeNextSmall('worker', [busy.id]);
+  }
+});
 
 it('takes one job of each bot in turn, oldest first, so that no bot waits for all files of another', async () => {
   const [large, small] = [await botWithJobs(5), await botWithJobs(2)];
