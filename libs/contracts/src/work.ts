@@ -64,12 +64,26 @@ export class WorkSummary {
 
   @IsString()
   createdAt!: string;
+
+  /** Work with the same ordering key runs one after the other. */
+  @OrNull()
+  @IsString()
+  orderingKey!: string | null;
+
+  /** JSON text. Only if one key was asked for. */
+  @Optional()
+  @IsString()
+  payload?: string;
 }
 
 export class ListWork {
   /** Name of one queue; all queues of the service when absent. */
   @QueryString()
   queue?: string;
+
+  /** Key of one piece of work, which is then listed with its payload. */
+  @QueryString()
+  key?: string;
 
   /** One state; all states when absent. */
   @QueryChoice(workStates)
@@ -92,16 +106,6 @@ export class NamedWork {
   key!: string;
 }
 
-export class WorkDetails extends WorkSummary {
-  @OrNull()
-  @IsString()
-  orderingKey!: string | null;
-
-  /** JSON text. */
-  @IsString()
-  payload!: string;
-}
-
 export class RetryWork {
   @IsString()
   queue!: string;
@@ -118,6 +122,7 @@ export class Retried {
 }
 
 export class Discarded {
+  /** 0 if there is no such work. */
   @IsInt()
   discarded!: number;
 }
@@ -137,14 +142,6 @@ export function workOperations(serviceName: string) {
       access: operator,
       input: ListWork,
       output: WorkList,
-    }),
-    show: operation({
-      subject: `${serviceName}.work.show`,
-      route: `GET /operator/${serviceName}/work/{queue}/{key}`,
-      summary: 'Shows one piece of background work with its payload.',
-      access: operator,
-      input: NamedWork,
-      output: WorkDetails,
     }),
     retry: operation({
       subject: `${serviceName}.work.retry`,

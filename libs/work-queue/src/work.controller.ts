@@ -6,7 +6,6 @@ import {
   NamedWork,
   type Retried,
   RetryWork,
-  type WorkDetails,
   type WorkList,
   type workOperations,
 } from '@parley/contracts/work';
@@ -22,11 +21,6 @@ export function workController(operations: ReturnType<typeof workOperations>): T
     @Handles(operations.list)
     list(_caller: Caller, input: ListWork): Promise<WorkList> {
       return this.service.list(input);
-    }
-
-    @Handles(operations.show)
-    show(_caller: Caller, input: NamedWork): Promise<WorkDetails> {
-      return this.service.show(input);
     }
 
     @Handles(operations.retry)

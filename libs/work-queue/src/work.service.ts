@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { ApiError, notFound } from '@parley/contracts/errors';
+import { ApiError } from '@parley/contracts/errors';
 import type {
   Discarded,
   ListWork,
   NamedWork,
   Retried,
   RetryWork,
-  WorkDetails,
   WorkList,
+  WorkState,
   WorkSummary,
 } from '@parley/contracts/work';
 import type { WorkEntity } from './work.entity';
@@ -24,36 +24,35 @@ export class WorkService {
     private readonly queue: WorkQueue,
   ) {}
 
-  async list({ queue, state, limit = defaultLimit }: ListWork): Promise<WorkList> {
-    const rows = await this.work.listWork({ queue, states: state && [state], limit });
-    return { work: rows.map(toSummary) };
-  }
-
-  async show({ queue, key }: NamedWork): Promise<WorkDetails> {
-    const [row] = await this.work.listWork({ queue, key, limit: 1 });
-    if (!row) throw notFound('work', `${queue} ${key}`);
-    return { ...toSummary(row), orderingKey: row.ordering_key, payload: JSON.stringify(row.payload) };
+  async list({ queue, key, state, limit = defaultLimit }: ListWork): Promise<WorkList> {
+    const rows = await this.work.listWork({ queue, key, states: state && [state], limit });
+    const payloadOf = (row: WorkEntity) => (key === undefined ? {} : { payload: JSON.stringify(row.payload) });
+    return { work: rows.map((row) => ({ ...toSummary(row), ...payloadOf(row) })) };
   }
 
   async retry({ queue, key }: RetryWork): Promise<Retried> {
     const retried = await this.work.retryWork(queue, key);
-    if (key !== undefined && retried === 0) throw await this.whyNot({ queue, key }, 'failed, waiting or parked');
+    const state = key !== undefined && retried === 0 ? await this.stateOf({ queue, key }) : undefined;
+    if (state !== undefined)
+      throw new ApiError(
+        'ResourceLockedConflict',
+        `The work "${key}" is ${state}. Only failed, waiting or parked work can be retried.`,
+      );
     if (retried > 0) this.queue.wake(queue);
     return { retried };
   }
 
   async discard({ queue, key }: NamedWork): Promise<Discarded> {
-    if (await this.work.discardWork(queue, key)) {
-      this.queue.wake(queue);
-      return { discarded: 1 };
-    }
-    throw await this.whyNot({ queue, key }, 'not running');
+    const isDiscarded = await this.work.discardWork(queue, key);
+    if (isDiscarded) this.queue.wake(queue);
+    else if ((await this.stateOf({ queue, key })) === 'running')
+      throw new ApiError('ResourceLockedConflict', `The work "${key}" is running. Wait until it ends.`);
+    return { discarded: isDiscarded ? 1 : 0 };
   }
 
-  private async whyNot({ queue, key }: NamedWork, required: string): Promise<ApiError> {
+  private async stateOf({ queue, key }: NamedWork): Promise<WorkState | undefined> {
     const [row] = await this.work.listWork({ queue, key, limit: 1 });
-    if (!row) return notFound('work', `${queue} ${key}`);
-    return new ApiError('ResourceLockedConflict', `The work "${key}" is ${row.state}; it must be ${required}.`);
+    return row?.state;
   }
 }
 
@@ -69,5 +68,6 @@ function toSummary(row: WorkEntity): WorkSummary {
     waitsFor: row.waits_for,
     worker: row.worker,
     createdAt: row.created_at.toISOString(),
+    orderingKey: row.ordering_key,
   };
 }

@@ -42,7 +42,9 @@ export function addWorkCommands(program: Command, output: Output): void {
     .argument('<queue>')
     .argument('<key>')
     .action(async (name: Service, queue: string, key: string) => {
-      printResult(output, await Operator.find().call(operationsOf[name].show, { queue, key }));
+      const { work: found } = await Operator.find().call(operationsOf[name].list, { queue, key });
+      if (!found[0]) throw notFound(queue, key);
+      printResult(output, { ...found[0], payload: JSON.parse(found[0].payload ?? 'null') as unknown });
     });
   work
     .command('retry')
@@ -54,7 +56,9 @@ export function addWorkCommands(program: Command, output: Output): void {
     .action(async (name: Service, queue: string, key: string | undefined, options: RetryOptions, command: Command) => {
       if ((key === undefined) === (options.allFailed === undefined))
         command.error('error: give a key, or --all-failed');
-      printResult(output, await Operator.find().call(operationsOf[name].retry, { queue, key }));
+      const done = await Operator.find().call(operationsOf[name].retry, { queue, key });
+      if (key !== undefined && done.retried === 0) throw notFound(queue, key);
+      printResult(output, done);
     });
   work
     .command('discard')
@@ -65,6 +69,12 @@ export function addWorkCommands(program: Command, output: Output): void {
     .option('--yes', 'confirms the deletion')
     .action(async (name: Service, queue: string, key: string, { yes }: { yes?: boolean }) => {
       if (!yes) throw new CommandFailed('Discarded work is lost. Add --yes to discard it.');
-      printResult(output, await Operator.find().call(operationsOf[name].discard, { queue, key }));
+      const done = await Operator.find().call(operationsOf[name].discard, { queue, key });
+      if (done.discarded === 0) throw notFound(queue, key);
+      printResult(output, done);
     });
+}
+
+function notFound(queue: string, key: string): CommandFailed {
+  return new CommandFailed(`Work "${key}" not found in the queue ${queue}. It may have finished.`);
 }

@@ -322,6 +322,49 @@ describe('ai', () => {
   });
 });
 
+describe('a completion server that does not answer', () => {
+  const answers = { price, answer: ai('?', ['price'], 'number') };
+
+  it('delays tables with columns of the action ai only', async () => {
+    let answer = () => undefined as void;
+    const after = new Promise<void>((resolve) => (answer = resolve));
+    const slow = await Promise.all([1, 2, 3].map(() => newTable(answers)));
+    const other = await newTable({ price, count: price, total });
+    models.order(...slow.map(() => ({ text: '5', after })));
+    const asked = models.requests.length;
+    for (const table of slow) await client.createTableRows({ table, rows: [{ price: 1 }] });
+    await waitFor(() => models.requests.length === asked + 2);
+
+    expect(await settledRow(other, { price: 2, count: 2 })).toMatchObject({ total: 4 });
+
+    answer();
+    for (const table of slow) expect(await settled(table, 1)).toMatchObject({ answer: 5 });
+  });
+
+  it('is an error of the cell after five pauses in a row', async () => {
+    const table = await newTable(answers);
+    const failure = { status: 503, message: 'out of order' };
+    models.order(...Array.from({ length: 6 }, () => failure));
+
+    await client.createTableRows({ table, rows: [{ price: 1 }] });
+    for (let pauses = 1; pauses <= 5; pauses++) {
+      await waitFor(
+        () =>
+          api.sql(`UPDATE tables.work SET due_at = now() WHERE state = 'waiting' AND attempts = $1 RETURNING 1`, [
+            pauses,
+          ]),
+        (waiting) => waiting.length === 1,
+      );
+    }
+
+    const row = await settled(table, 1);
+    expect(row.computed['answer']).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('did not answer after several attempts') as string,
+    });
+  });
+});
+
 describe('workflow', () => {
   it('fails because workflows are not available', async () => {
     const computed = { action: 'workflow', workflowId: 'wf_1' };

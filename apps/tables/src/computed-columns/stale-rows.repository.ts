@@ -4,7 +4,7 @@ import { Database } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
 import type { RowEntity } from '../tables/row.entity';
 import type { TableRow } from '../tables/table.entity';
-import { addTableWork, indexRows } from '../tables/table-queues';
+import { queuedWork } from '../tables/table-queues';
 
 export type StaleRow = Omit<RowEntity, 'table_number' | 'key'>;
 
@@ -52,7 +52,7 @@ export class StaleRowsRepository {
     { number, bot_id, version }: Pick<TableRow, 'number' | 'bot_id' | 'version'>,
     rows: ComputedRow[],
   ): Promise<number[]> {
-    const unindexed = rows.some((row) => row.unindexed);
+    const isUnindexed = rows.some((row) => row.unindexed);
     const written = await this.database.query<{ id: number }>(
       `WITH state AS MATERIALIZED (
          SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
@@ -62,8 +62,8 @@ export class StaleRowsRepository {
        locked AS MATERIALIZED (
          SELECT id FROM row
          WHERE table_number = $1 AND id = ANY (ARRAY(SELECT id FROM result)) AND (SELECT count(*) FROM state) = 1
-         ORDER BY id FOR UPDATE),
-       queued AS (${addTableWork('$1', '$5', `state, (VALUES ('${indexRows.name}')) AS index (queue) WHERE $4`)})
+         ORDER BY id FOR UPDATE)
+       ${isUnindexed ? queuedWork(['index'], '$1', '$4', 'state') : ''}
        UPDATE row SET
          data = (row.data - result.emptied) || result.data,
          computed = (coalesce(row.computed, '{}') - result."left") || result.computed,
@@ -73,7 +73,7 @@ export class StaleRowsRepository {
        FROM result JOIN locked USING (id)
        WHERE row.table_number = $1 AND row.id = result.id AND row.revision = result.revision
        RETURNING row.id`,
-      [number, version, toJsonb(rows), unindexed, bot_id],
+      [number, version, toJsonb(rows), ...(isUnindexed ? [bot_id] : [])],
     );
     return written.map(({ id }) => id);
   }

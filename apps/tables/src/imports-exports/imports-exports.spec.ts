@@ -416,7 +416,7 @@ describe('jobs', () => {
     const tables = await Promise.all(bots.map((bot) => newTable({}, bot)));
     const statuses = async () =>
       (await Promise.all(bots.map((bot, index) => bot.getTableJobs({ table: tables[index]! })))).map(({ jobs }) =>
-        jobs.map(({ status }) => status).reverse(),
+        jobs.map(({ status }) => status).sort(),
       );
     for (const [index, bot] of bots.entries())
       await bot.createTableRows({ table: tables[index]!, rows: [{ name: 'cup' }] });

@@ -7,7 +7,7 @@ import type { TableColumn } from '../schema/columns';
 import type { WorkKind } from '../schema/dirty-flags';
 import type { StoredRow } from '../tables/row.entity';
 import type { TableRow } from '../tables/table.entity';
-import { addTableWork, queuesOf } from '../tables/table-queues';
+import { queuedWork } from '../tables/table-queues';
 import { identityOf } from './change';
 import type { RowState } from './changed-row';
 import { noMoreIds } from './rows.repository';
@@ -21,9 +21,8 @@ export type WrittenRow = RowState & Pick<StoredRow, 'id'>;
 /**
  * Writes locked rows and new ones, whose ids follow the last one. No join: whatever the planner's estimate, each row
  * costs one lookup in the primary key.
- * @param queued CTE of the work
  */
-const writeStatement = (queued = '') => `
+const writeStatement = (work: WorkKind[]) => `
   WITH moment AS MATERIALIZED (SELECT clock_timestamp()::timestamptz(3) AS at),
   given AS (
     UPDATE table_state SET next_row_id = next_row_id + $4 WHERE number = $1 AND $4 > 0),
@@ -33,12 +32,9 @@ const writeStatement = (queued = '') => `
     FROM moment, jsonb_to_recordset($2::jsonb)
       AS entry (id integer, data jsonb, computed jsonb, stale text[], unindexed boolean)
     ON CONFLICT (table_number, id) DO UPDATE SET key = excluded.key, data = excluded.data, computed = excluded.computed,
-      stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at)${queued}
+      stale = excluded.stale, unindexed = excluded.unindexed, revision = stored.revision + 1, updated_at = excluded.updated_at)
+  ${queuedWork(work, '$1', '$5', 'moment')}
   SELECT at FROM moment`;
-
-const writeWithoutWork = writeStatement();
-const writeWithWork = writeStatement(`,
-  queued AS (${addTableWork('$1', '$5', 'unnest($6::text[]) AS queue')})`);
 
 @Injectable()
 export class RowChangesRepository {
@@ -117,15 +113,12 @@ export class RowChangesRepository {
     keyColumn: TableColumn | undefined,
     { rows, added, work }: { rows: WrittenRow[]; added: number; work: WorkKind[] },
   ): Promise<Date> {
-    const hasWork = work.length > 0;
     const [done] = await tx
-      .query<{ at: Date }>(hasWork ? writeWithWork : writeWithoutWork, [
-        number,
-        toJsonb(rows),
-        keyColumn?.key ?? null,
-        added,
-        ...(hasWork ? [bot_id, queuesOf(work)] : []),
-      ])
+      .query<{ at: Date }>(
+        writeStatement(work),
+        [number, toJsonb(rows), keyColumn?.key ?? null, added, ...(work.length > 0 ? [bot_id] : [])],
+        ['write_rows', ...work].join('_'),
+      )
       .catch((error: unknown) => {
         throw noMoreIds(error);
       });

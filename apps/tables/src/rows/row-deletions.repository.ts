@@ -6,7 +6,7 @@ import { conditionOf } from '../queries/filter-sql';
 import { isSearchable } from '../schema/dirty-flags';
 import type { CachedTable } from '../tables/table.cache';
 import type { TableRow } from '../tables/table.entity';
-import { addTableWork, indexRows } from '../tables/table-queues';
+import { queuedWork } from '../tables/table-queues';
 
 /**
  * Deletes rows that meet the condition and counts their ids as unused. Returns nothing when the table's version has
@@ -24,17 +24,17 @@ function deletion(condition: string, queued: string): string {
           ORDER BY id OFFSET 0 FOR UPDATE) AS row
         WHERE ${condition}))
       RETURNING id),
-    ${queued}
     ids AS (SELECT coalesce(array_agg(id ORDER BY id), '{}') AS gone FROM gone),
     counted AS (
       UPDATE "table" SET unused_ids = unused_ids + cardinality(ids.gone) FROM ids
       WHERE number = $1 AND cardinality(ids.gone) > 0)
+    ${queued}
     SELECT ids.gone FROM ids, state`;
 }
 
-const queuePoints = (botId: string) => `
-    noted AS (INSERT INTO dropped_point (table_number, row_id) SELECT $1, id FROM gone),
-    queued AS (${addTableWork('$1', botId, `state, (VALUES ('${indexRows.name}')) AS index (queue)`)}),`;
+const queuePoints = (botId: string) => `,
+    noted AS (INSERT INTO dropped_point (table_number, row_id) SELECT $1, id FROM gone)
+    ${queuedWork(['index'], '$1', botId, 'state')}`;
 
 type DeletedFrom = Pick<CachedTable, 'number' | 'bot_id' | 'version' | 'columns'>;
 

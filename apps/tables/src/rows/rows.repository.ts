@@ -5,9 +5,9 @@ import type { Sql } from '@parley/persistence/database';
 import { isOutOfRange } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
 import { keyColumnOf } from '../schema/columns';
-import { dirtyFlagsOfNewRow } from '../schema/dirty-flags';
+import { dirtyFlagsOfNewRow, type WorkKind } from '../schema/dirty-flags';
 import type { CachedTable } from '../tables/table.cache';
-import { addTableWork, queuesOf } from '../tables/table-queues';
+import { queuedWork } from '../tables/table-queues';
 
 export interface Inserted {
   /** Id of each row, in order; undefined when its key is taken. */
@@ -18,9 +18,8 @@ export interface Inserted {
 /**
  * Inserts rows in order, with consecutive ids. Returns nothing when the table's version has changed. Locks the table's
  * state until the commit.
- * @param queued CTE of the work
  */
-const insertStatement = (queued = '') => `
+const insertStatement = (work: WorkKind[]) => `
   WITH state AS (
     UPDATE table_state SET next_row_id = next_row_id + $3
     WHERE number = $1 AND version = $2
@@ -33,34 +32,33 @@ const insertStatement = (queued = '') => `
     RETURNING id),
   stored AS (SELECT count(*) AS count FROM fresh),
   wasted AS (
-    UPDATE "table" SET unused_ids = unused_ids + $3 - count FROM stored WHERE number = $1 AND count < $3)${queued}
+    UPDATE "table" SET unused_ids = unused_ids + $3 - count FROM stored WHERE number = $1 AND count < $3)
+  ${queuedWork(work, '$1', '$9', 'state')}
   SELECT first_id::int, now()::timestamptz(3) AS created_at,
     CASE WHEN count < $3 THEN (SELECT array_agg(id) FROM fresh) END AS ids, count::int
   FROM state, stored`;
-
-const insertWithoutWork = insertStatement();
-const insertWithWork = insertStatement(`,
-  queued AS (${addTableWork('$1', '$9', 'state, unnest($10::text[]) AS queue')})`);
 
 @Injectable()
 export class RowsRepository {
   /** One statement. Undefined when the table has changed since it was read. */
   async insertRows(sql: Sql, table: CachedTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
     const { computed, stale, unindexed, work } = dirtyFlagsOfNewRow(table);
-    const hasWork = work.length > 0;
-    const statement = hasWork ? insertWithWork : insertWithoutWork;
     const [done] = await sql
-      .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(statement, [
-        table.number,
-        table.version,
-        data.length,
-        toJsonb(data),
-        keyColumnOf(table)?.key ?? null,
-        computed && toJsonb(computed),
-        stale,
-        unindexed,
-        ...(hasWork ? [table.bot_id, queuesOf(work)] : []),
-      ])
+      .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(
+        insertStatement(work),
+        [
+          table.number,
+          table.version,
+          data.length,
+          toJsonb(data),
+          keyColumnOf(table)?.key ?? null,
+          computed && toJsonb(computed),
+          stale,
+          unindexed,
+          ...(work.length > 0 ? [table.bot_id] : []),
+        ],
+        ['insert_rows', ...work].join('_'),
+      )
       .catch((error: unknown) => {
         throw noMoreIds(error);
       });

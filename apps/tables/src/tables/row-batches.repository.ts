@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
+import { addReadyWork } from '@parley/work-queue/work.repository';
 import { Repository } from 'typeorm';
 import { keyColumnOf } from '../schema/columns';
 import { isSearchable } from '../schema/dirty-flags';
 import type { StoredRow } from './row.entity';
-import { addTableWork, computeRows, indexRows } from './table-queues';
+import { computeRows, indexRows } from './table-queues';
 import { TableStateEntity } from './table-state.entity';
 import type { TableWithColumns } from './table.entity';
 
@@ -70,10 +71,9 @@ export class RowBatchesRepository {
        wasted AS (
          UPDATE "table" SET unused_ids = unused_ids + total.rows - stored.count FROM total, stored
          WHERE number = $6 AND stored.count < total.rows),
-       queued AS (${addTableWork(
-         '$6',
-         '$10',
-         `state, total, LATERAL (VALUES ('${computeRows.name}', is_stale), ('${indexRows.name}', $9)) AS kind (queue, is_needed)
+       queued AS (${addReadyWork(
+         `SELECT queue, $6::text AS key, $10::text AS tenant
+          FROM state, total, LATERAL (VALUES ('${computeRows.name}', is_stale), ('${indexRows.name}', $9)) AS kind (queue, is_needed)
           WHERE is_needed AND total.rows > 0`,
        )})
        SELECT total.last_id AS "lastId", total.rows, stored.count AS stored FROM state, total, stored`,

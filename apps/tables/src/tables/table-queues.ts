@@ -15,22 +15,21 @@ export const eraseRows = queue('tables.erasure');
 
 const queues = { compute: computeRows.name, index: indexRows.name };
 
-export function queuesOf(work: WorkKind[]): string[] {
-  return work.map((kind) => queues[kind]);
-}
-
 export function wakeAfterCommit(tx: Transaction, queue: WorkQueue, work: WorkKind[]): void {
-  tx.afterCommit(() => queuesOf(work).forEach((name) => queue.wake(name)));
+  tx.afterCommit(() => work.forEach((kind) => queue.wake(queues[kind])));
 }
 
 /**
- * SQL that adds a table to queues, as a CTE of the statement that writes its rows.
+ * SQL that adds a table to queues, as the CTE `queued` of the statement that writes its rows. Empty without work. Names
+ * of queues are literals, since a prepared statement with an array of them would be planned each time.
  * @param number placeholder
  * @param botId placeholder
- * @param from source of the column `queue`; adds nothing when it is empty
+ * @param from CTE of one row; nothing is added when it is empty
  */
-export function addTableWork(number: string, botId: string, from: string): string {
-  return addReadyWork(
-    `SELECT queue, ${number}::text AS key, ${botId}::text AS tenant, 'null'::jsonb AS payload FROM ${from}`,
-  );
+export function queuedWork(work: WorkKind[], number: string, botId: string, from: string): string {
+  if (work.length === 0) return '';
+  const names = work.map((kind) => `('${queues[kind]}')`).join(', ');
+  return `, queued AS (${addReadyWork(
+    `SELECT queue, ${number}::text AS key, ${botId}::text AS tenant, 'null'::jsonb AS payload FROM ${from}, (VALUES ${names}) AS kind (queue)`,
+  )})`;
 }

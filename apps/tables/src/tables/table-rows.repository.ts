@@ -5,7 +5,7 @@ import { isStopped } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
 import { type EffectOnRows, workOf } from '../schema/effect-on-rows';
 import type { TableRow } from './table.entity';
-import { addTableWork, queuesOf } from './table-queues';
+import { queuedWork } from './table-queues';
 
 export interface Duplicate {
   value: unknown;
@@ -69,6 +69,7 @@ export class TableRowsRepository {
     limit: number,
   ): Promise<Settled | undefined> {
     const { emptied, stale, uncomputed, unindexed = null } = effect;
+    const work = workOf(effect);
     const [settled] = await tx.query<Settled>(
       `WITH state AS MATERIALIZED (
          SELECT 1 FROM table_state WHERE number = $1 AND version = $2 FOR KEY SHARE),
@@ -87,8 +88,8 @@ export class TableRowsRepository {
              AND (cardinality($7::text[]) > 0 OR data ?| $5::text[] OR computed ?| $6::text[] OR stale && $6::text[]
                OR unindexed <> $9)
            ORDER BY id FOR UPDATE))
-         RETURNING 1),
-       queued AS (${addTableWork('$1', '$10', 'state, unnest($11::text[]) AS queue')})
+         RETURNING 1)
+       ${queuedWork(work, '$1', '$10', 'state')}
        SELECT (SELECT max(id) FROM page) AS "lastId", (SELECT count(*)::int FROM changed) AS rows FROM state`,
       [
         number,
@@ -100,8 +101,7 @@ export class TableRowsRepository {
         stale,
         toJsonb(Object.fromEntries(stale.map((key) => [key, { status: 'pending' }]))),
         unindexed,
-        bot_id,
-        queuesOf(workOf(effect)),
+        ...(work.length > 0 ? [bot_id] : []),
       ],
     );
     return settled;
