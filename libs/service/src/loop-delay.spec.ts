@@ -20,6 +20,25 @@ describe('the delay of an event loop', () => {
     expect(seen).toEqual([0, 0, 0, 200, 200, 400, 0]);
   });
 
+  it('is not measured any more when nobody reads it for ten samples', () => {
+    jest.useFakeTimers();
+    const histogram = { mean: 20e6, enable: () => true, disable: jest.fn(() => true), reset: () => undefined };
+    const delay = new LoopDelay(1_000, histogram);
+
+    const isStoppedAfter = (ms: number) => {
+      jest.advanceTimersByTime(ms);
+      return delay.isStopped;
+    };
+
+    const stopped = [isStoppedAfter(10_000), delay.ms > 0, isStoppedAfter(10_000), isStoppedAfter(1_000)];
+    const timers = jest.getTimerCount();
+    jest.useRealTimers();
+
+    expect(stopped).toEqual([false, false, false, true]);
+    expect(timers).toBe(0);
+    expect(histogram.disable).toHaveBeenCalledTimes(1);
+  });
+
   it('is measured while the loop is busy and drops afterwards', async () => {
     const delay = new LoopDelay(100);
 

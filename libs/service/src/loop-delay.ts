@@ -2,6 +2,8 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 
 const resolutionMs = 20;
 const nanosPerMs = 1e6;
+/** An idle process then stops measuring, which wakes it up 50 times a second. */
+const maxUnreadSamples = 10;
 
 type Histogram = Pick<IntervalHistogram, 'mean' | 'enable' | 'disable' | 'reset'>;
 
@@ -13,6 +15,8 @@ export class LoopDelay {
   private readonly looking: NodeJS.Timeout;
   private last = 0;
   private beforeLast = 0;
+  private unreadSamples = 0;
+  private hasStopped = false;
 
   constructor(
     private readonly intervalMs = 1_000,
@@ -22,16 +26,25 @@ export class LoopDelay {
     this.looking = setInterval(() => this.look(), intervalMs).unref();
   }
 
+  /** True after `stop`, and when nobody has read the delay for ten intervals. */
+  get isStopped(): boolean {
+    return this.hasStopped;
+  }
+
   get ms(): number {
+    this.unreadSamples = 0;
     return Math.min(this.last, this.beforeLast);
   }
 
   stop(): void {
+    this.hasStopped = true;
     clearInterval(this.looking);
     this.histogram.disable();
   }
 
   private look(): void {
+    this.unreadSamples += 1;
+    if (this.unreadSamples > maxUnreadSamples) return this.stop();
     this.beforeLast = this.last;
     const { mean } = this.histogram;
     // NaN: the loop had fewer than two iterations in this interval.
@@ -43,5 +56,6 @@ export class LoopDelay {
 let shared: LoopDelay | undefined;
 
 export function loopDelayMs(): number {
-  return (shared ??= new LoopDelay()).ms;
+  if (!shared || shared.isStopped) shared = new LoopDelay();
+  return shared.ms;
 }

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, register, Registry } from 'prom-client';
 import type { Handled } from '@parley/transport/parley-server';
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export class Metrics {
-  readonly registry = new Registry();
+  readonly registry = Registry.merge([processMetrics()]);
 
   private readonly handled = new Histogram({
     name: 'parley_bus_handled_seconds',
@@ -77,7 +77,6 @@ export class Metrics {
     });
     // Starts at 0: Prometheus cannot see the first increment of a new series.
     for (const store of ['database', 'content store'] as const) this.writesRefused.inc({ store }, 0);
-    collectDefaultMetrics({ register: this.registry });
     const about = { version: installedVersion(), node: process.version };
     this.gauge(
       'parley_build_info',
@@ -221,4 +220,10 @@ function installedVersion(): string {
     if (existsSync(path)) return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
   }
   return 'unknown';
+}
+
+/** Collected once for all registries of the process: nothing stops the timers and observers behind them. */
+function processMetrics(): Registry {
+  if (register.getMetricsAsArray().length === 0) collectDefaultMetrics();
+  return register;
 }
