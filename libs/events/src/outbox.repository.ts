@@ -1,6 +1,7 @@
 import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
 import type { Database, Sql, Transaction } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
+import { lockNext } from '@parley/persistence/lock-next';
 
 interface OutboxRow {
   id: string;
@@ -26,8 +27,13 @@ export class OutboxRepository {
   /** Locks the oldest unpublished rows that no other relay holds, until the transaction ends. Index outbox_unpublished. */
   async lockUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
     const rows = await tx.query<OutboxRow>(
-      `SELECT id, subject, data, repeats, consumer, traceparent FROM outbox WHERE published_at IS NULL
-       ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`,
+      lockNext({
+        table: 'outbox',
+        columns: 'id, subject, data, repeats, consumer, traceparent',
+        where: 'published_at IS NULL',
+        orderBy: 'id',
+        limit: '$1',
+      }),
       [limit],
     );
     return rows.map(toEvent);

@@ -1,5 +1,6 @@
 import { createLogger } from '@parley/logging/logger';
 import { type Database } from '@parley/persistence/database';
+import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { waitFor } from '@parley/testing/wait-for';
 import {
   GiveUp,
@@ -252,6 +253,44 @@ describe('turns', () => {
       end(key);
     }
     await untilEmpty();
+  });
+});
+
+describe('costs', () => {
+  /** Pages that adding and claiming read in a queue with this much ready work of 100 tenants. */
+  async function pagesWith(count: number): Promise<{ adding: number; claiming: number; finding: number }> {
+    await database.query('TRUNCATE work');
+    const works = Array.from({ length: count }, (_, number) => of(`${number}`, { tenant: `tenant-${number % 100}` }));
+    await rows.insertWork(plain, works);
+    await database.query('VACUUM ANALYZE work');
+    const limits = { worker: 'me', leaseMs: 60_000, limit: 4, perTenant: 2, running: new Map([['tenant-1', 2]]) };
+    const pages = async (run: () => Promise<unknown>) => pagesOf(database, await sentDuring(run));
+    return {
+      adding: await pages(() => rows.insertWork(plain, [of('new', { tenant: 'new' })])),
+      claiming: await pages(() => rows.claimWork(plain, limits)),
+      finding: await pages(() => rows.releaseDueWork([plain.name])),
+    };
+  }
+
+  it('of adding, claiming and polling do not grow with the queue', async () => {
+    const few = await pagesWith(1_000);
+    const many = await pagesWith(20_000);
+
+    for (const step of ['adding', 'claiming', 'finding'] as const) expect(many[step]).toBeLessThan(few[step] + 20);
+  });
+
+  it('of work that waits, queues behind other work or is parked are none for claims', async () => {
+    const hour = new Date(Date.now() + 3_600_000);
+    await rows.insertWork(ordered, keys('later', 5_000, { dueAt: hour }));
+    await rows.insertWork(ordered, keys('behind', 5_000, { orderingKey: 'one' }));
+    await rows.insertWork(ordered, keys('parked', 5_000, { dueAt: hour }));
+    await database.query(`UPDATE work SET state = 'parked', waits_for = 'room' WHERE key LIKE 'parked%'`);
+    await database.query('VACUUM ANALYZE work');
+    const limits = { worker: 'me', leaseMs: 60_000, limit: 4, perTenant: Infinity, running: new Map<string, number>() };
+
+    const pages = await pagesOf(database, await sentDuring(() => rows.claimWork(ordered, limits)));
+
+    expect(pages).toBeLessThan(60);
   });
 });
 
