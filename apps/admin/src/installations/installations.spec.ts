@@ -93,7 +93,7 @@ async function untilConsumed() {
     api.sql(`SELECT id FROM hub.outbox WHERE published_at IS NULL
       UNION ALL SELECT id FROM admin.outbox WHERE published_at IS NULL
       UNION ALL SELECT key FROM events.work
-        WHERE consumer IN ('admin.refreshInstallations', 'admin.refreshInstalled')`);
+        WHERE queue IN ('admin.refreshInstallations', 'admin.refreshInstalled')`);
   await waitFor(waiting, (rows) => rows.length === 0);
 }
 

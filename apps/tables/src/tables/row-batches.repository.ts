@@ -72,7 +72,7 @@ export class RowBatchesRepository {
          UPDATE "table" SET unused_ids = unused_ids + total.rows - stored.count FROM total, stored
          WHERE number = $6 AND stored.count < total.rows),
        queued AS (${addReadyWork(
-         `SELECT queue, $6::text AS key, $10::text AS tenant
+         `SELECT queue, $6::text AS key, $10::text AS tenant, 'null'::jsonb AS payload
           FROM state, total, LATERAL (VALUES ('${computeRows.name}', is_stale), ('${indexRows.name}', $9)) AS kind (queue, is_needed)
           WHERE is_needed AND total.rows > 0`,
        )})
