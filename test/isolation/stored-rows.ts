@@ -26,7 +26,10 @@ async function workUnderWay(sql: Sql): Promise<number> {
     ...schemasWith('outbox').map(
       (schema) => `SELECT count(*)::int AS count FROM ${schema}.outbox WHERE published_at IS NULL`,
     ),
-    ...schemasWith('work').map((schema) => `SELECT count(*)::int FROM ${schema}.work WHERE state <> 'failed'`),
+    ...schemasWith('work').map(
+      (schema) =>
+        `SELECT count(*)::int FROM ${schema}.work WHERE state IN ('ready', 'running') OR due_at < now() + interval '30 seconds'`,
+    ),
   ];
   const counts = await sql<{ count: number }>(selects.join(' UNION ALL '));
   return counts.reduce((sum, { count }) => sum + count, 0);

@@ -205,8 +205,7 @@ describe('The event stream in Postgres', () => {
       concurrency: 2,
       handle: ({ event }) => (event.id === 'event-1' ? released : Promise.resolve()),
     });
-    const leases = () =>
-      database.events.query<{ due_at: Date }>(`SELECT due_at FROM work WHERE key = 'event-1'`);
+    const leases = () => database.events.query<{ due_at: Date }>(`SELECT due_at FROM work WHERE key = 'event-1'`);
     await events.consume(slow.consumer);
     await events.open();
     await events.publish(eventsOf(1));

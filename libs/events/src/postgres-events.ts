@@ -67,6 +67,8 @@ export class PostgresEvents implements EventStream {
   consume(consumer: WorkingConsumer): Promise<void> {
     const { name, concurrency, maxDeliveries } = consumer;
     const { leaseMs = ackWaitMs } = this.options;
+    // Consumers with the same name share the events: any of them may handle all of this process.
+    if (this.consumers.some((known) => known.name === name)) return Promise.resolve();
     this.consumers.push(consumer);
     this.runner.register<Payload>(
       queue(name),
