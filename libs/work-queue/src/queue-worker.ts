@@ -61,10 +61,6 @@ export class QueueWorker {
     this.claiming = new PollingWorker({ name: queue.name, intervalMs: neverMs, logger }, () => this.claim());
   }
 
-  get runningCount(): number {
-    return this.running.size;
-  }
-
   start(): void {
     this.claiming.start();
   }
@@ -89,6 +85,11 @@ export class QueueWorker {
     try {
       const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf };
       const claimed = await work.claimWork(this.queue, limits);
+      // The stop began meanwhile: nothing would abort this work.
+      if (stopping.aborted) {
+        await Promise.all(claimed.map((each) => work.giveBackWork(each)));
+        return false;
+      }
       for (const each of claimed) this.startWork(each, claimedAt);
       const isPartial = perTenant < limit || this.queue.isOrdered;
       this.mayHaveMore ||= isPartial ? claimed.length > 0 : claimed.length === limit;

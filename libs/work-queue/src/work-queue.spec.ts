@@ -632,6 +632,24 @@ describe('leases', () => {
     expect(await listAll()).toMatchObject([{ state: 'ready', attempts: 0, lease: null }]);
   });
 
+  it('are given back when the stop begins during the claim', async () => {
+    const { started, handle } = controlled();
+    const runner = await start(plain, handle);
+    const claim = rows.claimWork.bind(rows);
+    const claims = jest.spyOn(rows, 'claimWork').mockImplementation(async (...given) => {
+      const claimed = await claim(...given);
+      if (claimed.length > 0) runner.beginStop();
+      return claimed;
+    });
+
+    await work.addNow(plain, [of('a')]);
+    await waitFor(async () => (await listAll())[0]?.attempts === 0 && claims.mock.calls.length > 1);
+    await runner.stop();
+
+    expect(started).toEqual([]);
+    expect(await listAll()).toMatchObject([{ state: 'ready', attempts: 0 }]);
+  });
+
   it('of the only worker end when it starts again', async () => {
     await work.addNow(plain, [of('a')]);
     await rows.claimWork(plain, { worker: 'me', leaseMs: 60_000, limit: 1, perTenant: 1, running: new Map() });

@@ -64,16 +64,13 @@ export class WorkRunner {
       },
     );
     this.workers.set(queue.name, worker);
-    if (this.isStarted) worker.start();
+    if (this.isStarted) this.startAll();
   }
 
   async start(): Promise<void> {
-    if (this.workers.size === 0) return;
     if (this.options.isOnlyWorker) await this.work.endLeasesOf(this.options.worker, [...this.workers.keys()]);
     this.isStarted = true;
-    for (const worker of this.workers.values()) worker.start();
-    this.polling.start();
-    this.repairing.start();
+    this.startAll();
   }
 
   /** Claims at once. Ignored for queues without a worker in this process. */
@@ -103,6 +100,13 @@ export class WorkRunner {
     await Promise.all([this.polling.stop(), this.repairing.stop()]);
     await Promise.all([...this.workers.values()].map((worker) => worker.stop()));
     await this.leases.stop();
+  }
+
+  private startAll(): void {
+    if (this.workers.size === 0) return;
+    for (const worker of this.workers.values()) worker.start();
+    this.polling.start();
+    this.repairing.start();
   }
 
   private async poll(): Promise<boolean> {
