@@ -643,7 +643,7 @@ describe('leases', () => {
     });
 
     await work.addNow(plain, [of('a')]);
-    await waitFor(async () => (await listAll())[0]?.attempts === 0 && claims.mock.calls.length > 1);
+    await waitFor(() => claims.mock.calls.length > 0);
     await runner.stop();
 
     expect(started).toEqual([]);
