@@ -5,7 +5,7 @@ import { columnsOf } from '@parley/persistence/columns';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { lockNext } from '@parley/persistence/lock-next';
-import { addReadyWork } from '@parley/work-queue/work.repository';
+import { addReadyWork } from '@parley/work-queue/work-statements';
 import { mergedJson } from '@parley/persistence/tags';
 import { type KeyColumn, Keyset, pageSize } from '@parley/persistence/keyset';
 import type { TagQuery } from '@parley/contracts/query-fields';

@@ -16,7 +16,8 @@ import {
 import { createWorkDatabase, openWorkDatabase } from './test/work-database';
 import type { WorkEntity } from './work.entity';
 import { WorkQueue } from './work-queue.service';
-import { addReadyWork, WorkRepository } from './work.repository';
+import { WorkRepository } from './work.repository';
+import { addReadyWork } from './work-statements';
 import { WorkRunner } from './work-runner';
 
 const logger = createLogger('test', 'silent');

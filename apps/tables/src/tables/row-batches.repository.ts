@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
-import { addReadyWork } from '@parley/work-queue/work.repository';
+import { addReadyWork } from '@parley/work-queue/work-statements';
 import { Repository } from 'typeorm';
 import { keyColumnOf } from '../schema/columns';
 import { isSearchable } from '../schema/dirty-flags';

@@ -1,7 +1,7 @@
 import type { Transaction } from '@parley/persistence/database';
 import { queue } from '@parley/work-queue/queue';
 import type { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { addReadyWork } from '@parley/work-queue/work.repository';
+import { addReadyWork } from '@parley/work-queue/work-statements';
 import type { WorkKind } from '../schema/dirty-flags';
 
 /** Table numbers with stale rows. */
