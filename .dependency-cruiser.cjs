@@ -20,9 +20,9 @@ module.exports = {
     ),
     forbid(
       'other-apps-only-by-module',
-      'Commands and tests may import only the module of another app.',
+      'Commands and tests may import only the module and the config of another app.',
       { path: '^apps/([^/]+)/', pathNot: '^apps/standalone/' },
-      { path: '^apps/', pathNot: ['^apps/$1/', appModule] },
+      { path: '^apps/', pathNot: ['^apps/$1/', appModule, appConfig] },
     ),
     forbid(
       'standalone-boots-apps-by-module',
@@ -51,7 +51,7 @@ module.exports = {
     forbid(
       'only-the-transport-knows-nats',
       'Calls and events go through @parley/transport. The baselines of the benchmark use NATS directly to measure the overhead.',
-      { pathNot: ['^libs/transport/', '^bench/bare-', '^deploy/test/'] },
+      { pathNot: ['^libs/transport/', '^bench/(bare-|bots[.]|row-counter[.])', '^deploy/test/'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(
@@ -69,7 +69,7 @@ module.exports = {
           '/migrations/',
           '^libs/(persistence|events|testing|local-postgres)/',
           '^test/faults/',
-          '^bench/bare-',
+          '^bench/(bare-|bots[.]|row-counter[.])',
         ],
       },
       { path: npm('pg', 'pg-[^/]+') },
@@ -85,6 +85,12 @@ module.exports = {
       'The blob store is a port; its S3 adapter is libs/blobs/src/s3-blobs.ts.',
       { pathNot: '^libs/blobs/src/s3-blobs[.]ts$' },
       { path: npm('@aws-sdk') },
+    ),
+    forbid(
+      'only-egress-knows-undici',
+      'URLs that customers choose are called by @parley/egress, which checks their addresses.',
+      { pathNot: '^libs/egress/' },
+      { path: npm('undici') },
     ),
     forbid(
       'only-tracing-knows-opentelemetry',
@@ -127,7 +133,10 @@ module.exports = {
     forbid(
       'no-development-packages-in-production',
       'Images are built without development packages.',
-      { path: '^(apps|libs)/', pathNot: [spec, behaviour, '/test/', '^libs/testing/', '^apps/cli/src/demo'] },
+      {
+        path: '^(apps|libs)/',
+        pathNot: [spec, behaviour, '/test/', '^libs/testing/', '^apps/cli/src/(demo|chat)[.]ts'],
+      },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     ),
   ],

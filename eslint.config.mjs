@@ -60,7 +60,7 @@ const bannedInTests = [
 ];
 
 export default defineConfig(
-  { ignores: ['dist/', 'coverage/', '.parley/'] },
+  { ignores: ['examples/', 'dist/', 'coverage/', '.parley/'] },
   js.configs.recommended,
   {
     plugins: { words: { rules: { 'plain-words': plainWords } }, typeorm: { rules: { 'no-save': noSave } } },

@@ -1,4 +1,4 @@
-import { isLoopback } from './embedded';
+import { isLoopback } from './loopback';
 
 it.each([
   ['127.0.0.1', true],

@@ -1,0 +1,120 @@
+import { Client, type Dispatcher } from 'undici';
+import { BodyBuffer } from './body-buffer';
+import { ResponseTooLarge } from './egress-errors';
+
+export interface EgressResponse {
+  status: number;
+  /** Names in lower case; repeated headers are joined by ", ". */
+  headers: Record<string, string>;
+  /** Bytes as received: never decompressed. */
+  body: Buffer;
+}
+
+export interface ExchangeOptions extends Dispatcher.DispatchOptions {
+  exchange: Exchange;
+}
+
+/** Errors of a connection that the other side closed. */
+const closedCodes = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+
+/** HTTP client of one socket at a time, which counts the requests on it. */
+export class CountingClient extends Client {
+  private requestsOnSocket = 0;
+
+  constructor(origin: string | URL, options: Client.Options) {
+    super(origin, options);
+    this.on('connect', () => {
+      this.requestsOnSocket = 0;
+    });
+  }
+
+  override dispatch(options: ExchangeOptions, handler: Dispatcher.DispatchHandler): boolean {
+    options.exchange.client = this;
+    return super.dispatch(options, handler);
+  }
+
+  /** True when the socket has carried another request. */
+  countRequest(): boolean {
+    this.requestsOnSocket += 1;
+    return this.requestsOnSocket > 1;
+  }
+}
+
+/** One request on a connection: collects the response and ends the connection at the limits. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly response: Promise<EgressResponse>;
+  client?: CountingClient;
+
+  private readonly body: BodyBuffer;
+  private controller?: Dispatcher.DispatchController;
+  private isSocketReused = false;
+  private hasResponseStarted = false;
+  private status = 0;
+  private headers: Record<string, string> = {};
+  private resolve!: (response: EgressResponse) => void;
+  private reject!: (error: Error) => void;
+
+  constructor(
+    private readonly origin: string,
+    private readonly maxResponseBytes: number,
+    private readonly signal: AbortSignal,
+  ) {
+    this.body = new BodyBuffer(maxResponseBytes);
+    this.response = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    // Requests that wait for a connection have no controller yet.
+    signal.addEventListener('abort', () => {
+      this.reject(signal.reason as Error);
+      this.controller?.abort(signal.reason as Error);
+    });
+  }
+
+  /** True when the server closed an idle connection at the moment of this request: RFC 9110, section 9.3.1. */
+  isStaleConnection(error: unknown): boolean {
+    const { code } = error as { code?: string };
+    return this.isSocketReused && !this.hasResponseStarted && closedCodes.includes(code ?? '');
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    this.isSocketReused = this.client!.countRequest();
+    if (this.signal.aborted) controller.abort(this.signal.reason as Error);
+  }
+
+  onResponseStarted(): void {
+    this.hasResponseStarted = true;
+  }
+
+  /** Runs for informational responses too, before the final one. */
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    this.status = status;
+    this.headers = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+    );
+    if (Number(this.headers['content-length'] ?? 0) > this.maxResponseBytes) controller.abort(this.tooLarge());
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.body.append(chunk)) controller.abort(this.tooLarge());
+  }
+
+  onResponseEnd(): void {
+    this.resolve({ status: this.status, headers: this.headers, body: this.body.toBuffer() });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.reject(error);
+  }
+
+  private tooLarge(): ResponseTooLarge {
+    return new ResponseTooLarge(
+      `The response of ${this.origin} exceeds ${this.maxResponseBytes} bytes. Answer with a smaller body.`,
+    );
+  }
+}
