@@ -11,12 +11,13 @@ import type { TagQuery } from './query-fields';
 import { files } from './files';
 import { hub } from './hub/hub';
 import type { Text } from './paging';
+import { runtime } from './runtime/runtime';
 import { tables } from './tables/tables';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
 /** Operations except those of the chat endpoint, which has a client of its own. */
 const { endpoint, ...runtimeOfChat } = chat;
-const contracts = { admin, chat: runtimeOfChat, files, hub, tables };
+const contracts = { admin, chat: runtimeOfChat, files, hub, runtime, tables };
 type Contracts = typeof contracts;
 
 /** Public client's operation for each of our operations. A missing one does not compile. */
@@ -92,6 +93,11 @@ const clientNames = {
     },
   },
   chat: {
+    analytics: {
+      track: 'trackAnalytics',
+      captureObservation: 'captureObservation',
+      getOfBot: 'getBotAnalytics',
+    },
     conversations: {
       create: 'createConversation',
       get: 'getConversation',
@@ -106,6 +112,7 @@ const clientNames = {
       list: 'listEvents',
       cancelScheduled: 'cancelScheduledEvent',
     },
+    incomingMessages: { initialize: 'initializeIncomingMessage' },
     messages: {
       create: 'createMessage',
       get: 'getMessage',
@@ -212,6 +219,14 @@ const clientNames = {
       list: 'listPublicIntegrations',
       getById: 'getPublicIntegrationById',
       get: 'getPublicIntegration',
+    },
+  },
+  runtime: {
+    issues: {
+      list: 'listBotIssues',
+      get: 'getBotIssue',
+      listEvents: 'listBotIssueEvents',
+      delete: 'deleteBotIssue',
     },
   },
   tables: {

@@ -118,8 +118,8 @@ export function QueryForm(form: RegExp, right: string): PropertyDecorator {
 const isoTime = /^[1-9]\d{3}-\d\d-\d\d(T\S+)?$/;
 
 /** ISO 8601 time, converted to UTC with milliseconds. */
-export function QueryTime(): PropertyDecorator {
-  return source('query', { type: 'string', format: 'date-time' }, false, (text, name) => {
+export function QueryTime({ required = false } = {}): PropertyDecorator {
+  return source('query', { type: 'string', format: 'date-time' }, required, (text, name) => {
     const value = single(text, name);
     const time = new Date(isoTime.test(value) ? value : NaN);
     const utc = Number.isNaN(time.getTime()) ? '' : time.toISOString();

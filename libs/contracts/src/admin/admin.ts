@@ -4,6 +4,7 @@ import { accounts } from './accounts';
 import { auditRecords } from './audit';
 import { botAllowlist } from './bot-allowlist';
 import { botVersions } from './bot-versions';
+import { botVisibility } from './bot-visibility';
 import { bots } from './bots';
 import { identity } from './identity';
 import { installations } from './installations';
@@ -13,6 +14,7 @@ import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
 import { botDefinitions } from './bot-definitions';
+import { targets } from './targets';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { quotas, usage } from './usage';
 import { workspaces } from './workspaces';
@@ -25,6 +27,7 @@ export const admin = {
   botAllowlist,
   botApiKeys,
   botVersions,
+  botVisibility,
   deadLetters: deadLetterOperations('admin'),
   identity,
   installations,
@@ -36,6 +39,7 @@ export const admin = {
   quotas,
   botDefinitions,
   sealedTexts: sealedTextOperations('admin'),
+  targets,
   usage,
   workspacePreferences,
   workspaces,

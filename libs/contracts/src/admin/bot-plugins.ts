@@ -1,6 +1,6 @@
 import { IsBoolean, IsString, Length, MaxLength } from 'class-validator';
-import { maxConfigurationBytes } from '../definition';
-import { JsonObject, MapOf, Optional } from '../fields';
+import { definitionLimits, definitionName, maxConfigurationBytes, RecurringEventDefinition } from '../definition';
+import { JsonObject, MapOf, Nested, Optional } from '../fields';
 import { FromHub } from './bot-integrations';
 
 export const maxInstalledPlugins = 30;
@@ -37,6 +37,14 @@ export class BindIntegration {
   integrationAlias!: string;
 }
 
+/** Part of the plugin's definition that its version in the hub does not contain. */
+export class PluginDefinitionCopy {
+  /** Recurring events, which the bot gets as `alias#name` with the type `alias#type`. */
+  @Optional()
+  @MapOf(RecurringEventDefinition, { maxEntries: definitionLimits.recurringEvents, key: definitionName })
+  recurringEvents?: Record<string, RecurringEventDefinition>;
+}
+
 /**
  * Installs a plugin or changes an installed one. Absent fields stay unchanged, or take the default for a new
  * installation.
@@ -63,6 +71,10 @@ export class ChangePlugin {
   @Optional()
   @MapOf(BindIntegration, { maxEntries: maxDependencies })
   integrations?: Record<string, BindIntegration>;
+
+  @Optional()
+  @Nested(PluginDefinitionCopy)
+  definition?: PluginDefinitionCopy;
 }
 
 export class BoundInterface extends BindIntegration {

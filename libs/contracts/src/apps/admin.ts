@@ -4,8 +4,10 @@ import { botDeleted, botTransferred, endUsage } from '../admin/bots';
 import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
 import { recurringEventsChanged } from '../admin/bot-definitions';
+import { botTargetChanged } from '../admin/targets';
 import { recordUsage } from '../admin/usage';
 import { workspaceChanged, workspaceDeleted } from '../admin/workspaces';
+import { recordRecurringFailure } from '../chat/recurring-outcomes';
 import { users } from '../chat/users';
 import { refreshInstallations, resolution } from '../hub/resolution';
 import { type App, nothing } from './app';
@@ -16,12 +18,13 @@ export const adminApp: App = {
   asks: [users.exists, resolution.integrations, resolution.owner, resolution.plugins],
   announces: [
     botDeleted,
+    botTargetChanged,
     botTransferred,
     installationsChanged,
     recurringEventsChanged,
     workspaceChanged,
     workspaceDeleted,
   ],
-  consumes: [endUsage, recordChange, recordUsage, refreshInstallations, refreshInstalled],
+  consumes: [endUsage, recordChange, recordRecurringFailure, recordUsage, refreshInstallations, refreshInstalled],
   tells: [credentialsChanged],
 };

@@ -9,7 +9,9 @@ type Named = { kind: string; subject?: string; name?: string };
 /** Calls of the client in the sources of an app, and the list of `App` that must name them. */
 const uses: [keyof App, RegExp][] = [
   ['asks', /\bclient\s*\.\s*(?:call|request)\(\s*([\w.]+)/g],
-  ['announces', /\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*([\w.]+)/g],
+  ['asksInstances', /\bclient\s*\.\s*callInstance\(\s*([\w.]+)/g],
+  ['answersByInstance', /\bserver\s*\.\s*serveInstance\(\s*([\w.]+)/g],
+  ['announces', /(?:\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*|\binsertEventsOf\(\s*)([\w.]+)/g],
   ['consumes', /@Consumes\(([\w.]+)\)/g],
   ['tells', /(?:\bclient\s*\.\s*(?:broadcast|publishTo)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
   ['hears', /(?:\bclient\s*\.\s*(?:listen|subscribe)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
@@ -60,7 +62,7 @@ describe.each(Object.entries(apps))('%s', (name, app) => {
     const used = writers.flatMap((writer) => usedBy(writer, list, pattern));
     const withRoute = name === forwarded.app && list === 'asks' ? app.asks.filter(({ route }) => route) : [];
 
-    expect(names(app[list] as Named[])).toEqual(names([...used, ...withRoute]));
+    expect(names((app[list] ?? []) as Named[])).toEqual(names([...used, ...withRoute]));
   });
 
   it('answers and consumes only under its own name', () => {

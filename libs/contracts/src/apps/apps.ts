@@ -5,6 +5,7 @@ import { chatApp } from './chat';
 import { filesApp, filesWorkerApp } from './files';
 import { gatewayApp } from './gateway';
 import { hubApp } from './hub';
+import { runtimeApp } from './runtime';
 import { tablesApp } from './tables';
 
 /** Bus permissions of all apps. A service loads its own file only: the contracts of all services take 3 MB. */
@@ -16,6 +17,7 @@ export const apps: Record<AppName, App> = {
   'files-worker': filesWorkerApp,
   tables: tablesApp,
   chat: chatApp,
+  runtime: runtimeApp,
 };
 
 export const allConsumers: Consumer[] = Object.values(apps).flatMap(({ consumes }) => consumes);

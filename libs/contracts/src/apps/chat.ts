@@ -1,14 +1,20 @@
 import { eraseBotInChat } from '../admin/bots';
+import { botVisibility } from '../admin/bot-visibility';
 import { keepRecurringEvents, botDefinitions } from '../admin/bot-definitions';
+import { noteCalledBot } from '../admin/targets';
 import { chat, chatWorkAdded } from '../chat/chat';
+import { eventsPending } from '../chat/deliveries';
+import { recurringEventSettled } from '../chat/recurring-outcomes';
 import { signalChannel, signalsMissing } from '../chat/signals';
+import { settleEvents } from '../runtime/deliveries';
 import { type App, nothing } from './app';
 
 export const chatApp: App = {
   ...nothing,
   answers: chat,
-  asks: [botDefinitions.get, botDefinitions.findByWebhookId],
-  consumes: [eraseBotInChat, keepRecurringEvents],
+  asks: [botVisibility.require, botDefinitions.get, botDefinitions.findByWebhookId],
+  announces: [eventsPending, recurringEventSettled],
+  consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents],
   tells: [chatWorkAdded, signalChannel, signalsMissing],
   hears: [chatWorkAdded],
 };

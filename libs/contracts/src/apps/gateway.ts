@@ -3,6 +3,7 @@ import { credentialsChanged } from '../admin/identity';
 import { callers } from '../chat/callers';
 import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
+import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
 
 export const gatewayApp: App = {
@@ -14,5 +15,7 @@ export const gatewayApp: App = {
     signals.open,
     signals.catchUp,
   ],
+  answersByInstance: [tunnelRequest, tunnelHolder],
+  asksInstances: [tunnelHolder],
   hears: [credentialsChanged, signalsMissing, signalChannel],
 };

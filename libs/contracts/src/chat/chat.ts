@@ -1,8 +1,11 @@
 import { deadLetterOperations } from '../dead-letters';
+import { analytics } from './analytics';
 import { callers } from './callers';
 import { conversations, participants } from './conversations';
+import { deliveries } from './deliveries';
 import { endpoint } from './endpoint';
 import { events } from './events';
+import { incomingMessages } from './incoming-messages';
 import { countLeftovers } from './leftovers';
 import { messages } from './messages';
 import { signals } from './signals';
@@ -15,13 +18,16 @@ import { workAdded, workOperations } from '../work';
 export const chatWorkAdded = workAdded('chat');
 
 export const chat = {
+  analytics,
   callers,
   conversations,
   countLeftovers,
   deadLetters: deadLetterOperations('chat'),
   work: workOperations('chat'),
+  deliveries,
   endpoint,
   events,
+  incomingMessages,
   messages,
   participants,
   signals,

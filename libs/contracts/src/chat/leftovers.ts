@@ -39,6 +39,10 @@ export class ChatLeftovers {
   @IsInt()
   signals!: number;
 
+  /** Custom counts and observations. */
+  @IsInt()
+  analytics!: number;
+
   /** Stored answers for idempotency keys. */
   @IsInt()
   chatAnswers!: number;

@@ -1,0 +1,20 @@
+import { eraseBotInRuntime } from '../admin/bots';
+import { botVisibility } from '../admin/bot-visibility';
+import { registerBot, targets, wakeDeliveries } from '../admin/targets';
+import { usageChanged } from '../admin/usage';
+import { deliverEvents, deliveries } from '../chat/deliveries';
+import { eventsSettled } from '../runtime/deliveries';
+import { runtime, runtimeWorkAdded } from '../runtime/runtime';
+import { tunnelRequest } from '../tunnel';
+import { type App, nothing } from './app';
+
+export const runtimeApp: App = {
+  ...nothing,
+  answers: runtime,
+  asks: [botVisibility.require, targets.getBot, deliveries.getPending],
+  asksInstances: [tunnelRequest],
+  announces: [eventsSettled, usageChanged],
+  consumes: [deliverEvents, eraseBotInRuntime, registerBot, wakeDeliveries],
+  tells: [runtimeWorkAdded],
+  hears: [runtimeWorkAdded],
+};

@@ -1,0 +1,115 @@
+import { IsIn, IsInt, IsString } from 'class-validator';
+import { operator } from '../access';
+import { ListOf, Nested, Nullable, Optional } from '../fields';
+import { consumer, event, operation } from '../operation';
+import { PageMeta, PageQuery } from '../paging';
+import { PathParam, QueryChoice, QueryString } from '../query-fields';
+
+export const settledStatuses = ['processed', 'failed', 'ignored'] as const;
+export type SettledStatus = (typeof settledStatuses)[number];
+
+/** `pending` is waiting or being attempted, `parked` waits for the bot: it has no reachable url or code, or is blocked. */
+export const deliveryStatuses = ['pending', 'parked', ...settledStatuses] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+export class SettledEvent {
+  @IsString()
+  botId!: string;
+
+  @IsString()
+  eventId!: string;
+
+  @IsIn(settledStatuses)
+  status!: SettledStatus;
+
+  @Nullable()
+  @IsString()
+  failureReason!: string | null;
+}
+
+export class EventsSettled {
+  @ListOf(SettledEvent)
+  events!: SettledEvent[];
+}
+
+export const eventsSettled = event({ subject: 'runtime.eventsSettled', data: EventsSettled });
+
+export const settleEvents = consumer({ name: 'chat.settleEvents', event: eventsSettled, concurrency: 4 });
+
+export class DeliveryAttempt {
+  @IsString()
+  at!: string;
+
+  @IsInt()
+  durationMs!: number;
+
+  /** HTTP status of the answer. Null without an answer. */
+  @Nullable()
+  @IsInt()
+  status!: number | null;
+
+  @Nullable()
+  @IsString()
+  error!: string | null;
+}
+
+export class DeliveryEntry {
+  @IsString()
+  botId!: string;
+
+  @IsString()
+  eventId!: string;
+
+  @IsString()
+  type!: string;
+
+  @IsIn(deliveryStatuses)
+  status!: DeliveryStatus;
+
+  /** Reason of the failure, of the last failed attempt, or of the wait. */
+  @Nullable()
+  @IsString()
+  reason!: string | null;
+
+  @IsString()
+  createdAt!: string;
+
+  @Optional()
+  @IsString()
+  settledAt?: string;
+
+  /** Latest attempts, oldest first. */
+  @ListOf(DeliveryAttempt)
+  attempts!: DeliveryAttempt[];
+}
+
+export class ListDeliveries extends PageQuery {
+  @PathParam()
+  botId!: string;
+
+  @QueryChoice(deliveryStatuses)
+  status?: DeliveryStatus;
+
+  /** Only the delivery of this event. */
+  @QueryString()
+  eventId?: string;
+}
+
+export class Deliveries {
+  @ListOf(DeliveryEntry)
+  deliveries!: DeliveryEntry[];
+
+  @Nested(PageMeta)
+  meta!: PageMeta;
+}
+
+export const deliveries = {
+  list: operation({
+    subject: 'runtime.deliveries.list',
+    route: 'GET /operator/runtime/bots/{botId}/deliveries',
+    summary: 'Lists the deliveries of events to a bot, newest first.',
+    access: operator,
+    input: ListDeliveries,
+    output: Deliveries,
+  }),
+};

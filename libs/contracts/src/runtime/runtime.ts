@@ -1,0 +1,17 @@
+import { deadLetterOperations } from '../dead-letters';
+import { workAdded, workOperations } from '../work';
+import { deliveries } from './deliveries';
+import { issues } from './issues';
+import { countLeftovers } from './leftovers';
+import { pingBot } from './pings';
+
+export const runtimeWorkAdded = workAdded('runtime');
+
+export const runtime = {
+  countLeftovers,
+  deadLetters: deadLetterOperations('runtime'),
+  deliveries,
+  issues,
+  pingBot,
+  work: workOperations('runtime'),
+};
