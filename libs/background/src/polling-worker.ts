@@ -9,10 +9,11 @@ export interface PollingWorkerOptions {
 
 /** Limit of `setTimeout`: longer delays would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
+const maxFailurePauseMs = 5_000;
 
 /**
  * Polling worker: repeats a round of work in the background, one at a time. It starts at once when woken, and pauses
- * after a round without work and after a failure.
+ * after a round without work and, for five seconds at most, after a failure.
  */
 export class PollingWorker {
   private running?: Promise<void>;
@@ -63,23 +64,25 @@ export class PollingWorker {
   private async run(): Promise<void> {
     while (!this.stopping) {
       this.woken = false;
-      const more = await this.attempt();
-      if (!more && !this.woken && !this.stopping) await this.pause();
+      const pauseMs = await this.attempt();
+      if (pauseMs > 0 && !this.woken && !this.stopping) await this.pause(pauseMs);
     }
   }
 
-  private async attempt(): Promise<boolean> {
+  /** Runs a round. Returns the pause after it. */
+  private async attempt(): Promise<number> {
+    const { intervalMs } = this.options;
     try {
-      return await this.round();
+      return (await this.round()) ? 0 : intervalMs;
     } catch (error) {
       this.options.logger.warn({ err: error, loop: this.options.name }, 'a round of background work failed');
-      return false;
+      return Math.min(intervalMs, maxFailurePauseMs);
     }
   }
 
-  private pause(): Promise<void> {
+  private pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.options.intervalMs);
+      const timer = setTimeout(resolve, ms);
       this.wakeUp = () => {
         clearTimeout(timer);
         resolve();

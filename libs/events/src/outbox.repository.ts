@@ -71,7 +71,19 @@ export class OutboxRepository {
     await deleteOlder(this.database, 'inbox', 'received_at', hours);
   }
 
-  async findStreamPosition(sql: Sql = this.database): Promise<StreamPosition | undefined> {
+  /** Position of the stream, and whether rows wait. Index outbox_unpublished. */
+  async findWaiting(sql: Sql = this.database): Promise<{ position?: StreamPosition; hasRows: boolean }> {
+    const [row] = await sql.query<{ sequence: string | null; messageId: string; hasRows: boolean }>(
+      `SELECT sequence, message_id AS "messageId", EXISTS (SELECT FROM outbox WHERE published_at IS NULL) AS "hasRows"
+       FROM (VALUES (1)) AS once LEFT JOIN outbox_place ON true`,
+      [],
+      'find_waiting_events',
+    );
+    const { sequence, messageId, hasRows } = row!;
+    return { position: sequence === null ? undefined : { sequence: Number(sequence), messageId }, hasRows };
+  }
+
+  private async findStreamPosition(sql: Sql): Promise<StreamPosition | undefined> {
     const [row] = await sql.query<{ sequence: string; messageId: string }>(
       'SELECT sequence, message_id AS "messageId" FROM outbox_place',
     );

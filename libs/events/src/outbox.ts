@@ -7,6 +7,15 @@ import { currentTraceparent, inSpan, isTraced } from '@parley/tracing/tracing';
 /** Fits one message of any broker. A larger event would block all later ones. */
 const maxEventBytes = 256 * 1024;
 
+/**
+ * SQL that adds one event for each row (id, data, traceparent) of the query, for a statement that writes the change as
+ * well. Ids come from `newId('outbox')`. Call `Outbox.wake` after the commit.
+ */
+export function insertEventsOf({ subject }: Event, query: string): string {
+  return `INSERT INTO outbox (id, subject, data, traceparent)
+    SELECT id, '${subject}', data, traceparent FROM (${query}) AS entry (id, data, traceparent)`;
+}
+
 /** Transactional outbox: stores events in the same transaction as the change that they announce. */
 export class Outbox {
   private wakeRelay: () => void = () => undefined;
@@ -14,6 +23,11 @@ export class Outbox {
   /** Sets the callback that wakes the relay after each commit. */
   onCommit(wake: () => void): void {
     this.wakeRelay = wake;
+  }
+
+  /** Publishes what was committed. Only needed after a statement that contains `insertEventsOf`. */
+  wake(): void {
+    this.wakeRelay();
   }
 
   async add<D>(tx: Transaction, event: Event<D>, data: D): Promise<void> {

@@ -4,69 +4,84 @@ import type { Logger } from '@parley/logging/logger';
 import type { OutboxRepository } from './outbox.repository';
 
 const batchSize = 200;
-const watchMs = 5_000;
-/** Finds rows that no commit has announced, such as those of a process that died. */
-const idleMs = 5_000;
+/** Finds rows that no commit has announced, such as those of a process that died, and a stream that has lost events. */
+const defaultIntervalMs = 5_000;
 
 /** Outbox relay: publishes rows and marks them. Several relays may run at once; each locks different rows. */
 export class Relay {
-  private readonly publishing: PollingWorker;
-  private readonly watching: PollingWorker;
+  private readonly polling: PollingWorker;
+  /** Rows wait: the next round does not look for them first. */
+  private hasRows = false;
 
   constructor(
     private readonly outbox: OutboxRepository,
     private readonly events: EventStream,
     private readonly logger: Logger,
+    intervalMs = defaultIntervalMs,
   ) {
-    this.publishing = new PollingWorker({ name: 'outbox.publish', intervalMs: idleMs, logger }, () => this.publish());
-    this.watching = new PollingWorker({ name: 'outbox.watch', intervalMs: watchMs, logger }, () => this.watch());
+    this.polling = new PollingWorker({ name: 'outbox.publish', intervalMs, logger }, () => this.round());
   }
 
   start(): void {
-    this.publishing.start();
-    this.watching.start();
+    this.polling.start();
   }
 
   wake(): void {
-    this.publishing.wake();
+    this.hasRows = true;
+    this.polling.wake();
   }
 
-  async stop(): Promise<void> {
-    await Promise.all([this.publishing.stop(), this.watching.stop()]);
+  stop(): Promise<void> {
+    return this.polling.stop();
   }
 
-  /** Publishes one batch once the stream is open. A crash before marking publishes it again: consumers are idempotent. */
+  /** Publishes one batch once the stream is open. True if there may be more. */
   async publish(): Promise<boolean> {
-    if (!this.events.isOpen) return false;
-    return this.outbox.transaction(async (tx) => {
-      const events = await this.outbox.lockUnpublished(tx, batchSize);
-      if (events.length === 0) return false;
-      const before = await this.outbox.lockStreamPositionShared(tx);
-      const last = await this.events.publish(events);
-      // Checked after publishing: a loss is detected whether it happened before these events or with them.
-      if (!(await this.isKept(before))) {
-        this.watching.wake();
-        return false;
-      }
-      await this.outbox.markPublished(tx, events);
-      if (last) await this.outbox.saveStreamPosition(tx, last);
-      return events.length === batchSize;
-    });
+    return (await this.publishBatch()) === 'more';
   }
 
-  /** Loss detection: republishes all retained events when the stream no longer has the last published one. */
+  /**
+   * Looks for rows in one statement. Loss detection: republishes all retained events when the stream no longer has the
+   * last published one. True when rows wait.
+   */
   async watch(): Promise<boolean> {
-    if (await this.isKept(await this.outbox.findStreamPosition())) return false;
+    const { position, hasRows } = await this.outbox.findWaiting();
+    if (await this.isKept(position)) return hasRows;
     const again = await this.outbox.transaction(async (tx) => {
       // Another relay may have republished meanwhile.
       if (await this.isKept(await this.outbox.lockStreamPosition(tx))) return undefined;
       await this.outbox.deleteStreamPosition(tx);
       return this.outbox.markAllUnpublished(tx);
     });
-    if (again === undefined) return false;
-    this.logger.warn({ events: again }, 'the event stream has lost events, publishing all retained ones again');
-    this.publishing.wake();
-    return false;
+    if (again !== undefined)
+      this.logger.warn({ events: again }, 'the event stream has lost events, publishing all retained ones again');
+    return true;
+  }
+
+  private async round(): Promise<boolean> {
+    if (!this.events.isOpen) this.polling.wakeIn(defaultIntervalMs);
+    if (!this.hasRows && !(await this.watch())) return false;
+    this.hasRows = false;
+    const end = await this.publishBatch();
+    if (end === 'lost') await this.watch();
+    this.hasRows ||= end !== 'done';
+    return end !== 'done';
+  }
+
+  /** A crash before marking publishes the batch again: consumers are idempotent. */
+  private async publishBatch(): Promise<'more' | 'done' | 'lost'> {
+    if (!this.events.isOpen) return 'done';
+    return this.outbox.transaction(async (tx) => {
+      const events = await this.outbox.lockUnpublished(tx, batchSize);
+      if (events.length === 0) return 'done';
+      const before = await this.outbox.lockStreamPositionShared(tx);
+      const last = await this.events.publish(events);
+      // Checked after publishing: a loss is detected whether it happened before these events or with them.
+      if (!(await this.isKept(before))) return 'lost';
+      await this.outbox.markPublished(tx, events);
+      if (last) await this.outbox.saveStreamPosition(tx, last);
+      return events.length === batchSize ? 'more' : 'done';
+    });
   }
 
   private async isKept(position: StreamPosition | undefined): Promise<boolean> {

@@ -228,6 +228,14 @@ export class JobsRepository {
     return rows.length > 0;
   }
 
+  /** Without uploads and jobs, none can be abandoned, stalled or superseded. */
+  async hasUploadsOrJobs(): Promise<boolean> {
+    const [row] = await this.database.query<{ isAny: boolean }>(
+      'SELECT EXISTS (SELECT FROM upload) OR EXISTS (SELECT FROM indexing_job) AS "isAny"',
+    );
+    return row!.isAny;
+  }
+
   /**
    * Jobs that nobody would take: their worker is dead, their pause is over, or nobody took them for a while. Marks them
    * as announced, so that the sweeper does not announce them again before a worker could take them.

@@ -57,6 +57,14 @@ export class StorageUseRepository {
     );
   }
 
+  /** Index storage_use_changed. */
+  async hasChangedUse(): Promise<boolean> {
+    const [row] = await this.database.query<{ isAny: boolean }>(
+      'SELECT EXISTS (SELECT FROM storage_use WHERE is_changed) AS "isAny"',
+    );
+    return row!.isAny;
+  }
+
   /**
    * Takes bots whose usage has changed since the last call, with their current sums. Row locks order concurrent calls
    * for one bot, so that the later one has the later time. Index storage_use_changed.

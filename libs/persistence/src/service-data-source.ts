@@ -100,6 +100,8 @@ export class ServiceDataSource extends DataSource {
       application_name: `parley-${schema}`,
       connectionTimeoutMillis: openTimeoutMs,
       max: poolSize,
+      // An idle service keeps one: a new connection costs more than many statements.
+      min: 1,
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + answerGraceMs : undefined,
       options: startOptions(schema, { lock_timeout: lockTimeoutMs, statement_timeout: statementTimeoutMs }),
     });

@@ -5,8 +5,8 @@ import type { Logger } from '@parley/logging/logger';
 import type { WorkRunner } from './work-runner';
 import { findMarked, type Round } from './worker';
 
-/** Varies the pauses of a process by up to a tenth, so that replicas do not run at once. */
-const jitter = 0.9 + Math.random() / 5;
+/** Varies a pause by up to a tenth, so that tasks and replicas do not run at once. */
+const jittered = (ms: number) => ms * (0.9 + Math.random() / 5);
 
 /** Starts and stops the methods with `@Worker` and `@Every` of one app. */
 @Injectable()
@@ -24,18 +24,18 @@ export class BackgroundTasks {
 
   async start(): Promise<void> {
     const { workers, failures, rounds } = findMarked(this.discovery, this.scanner);
-    for (const { value, method } of workers) {
+    for (const { value, instance, method } of workers) {
       const onFailed = failures.find((failure) => failure.value.name === value.queue.name);
       this.requireRunner(value.queue.name).register(
         value.queue,
-        value.options,
+        typeof value.options === 'function' ? value.options(instance) : value.options,
         method as never,
         onFailed?.method as never,
       );
     }
     for (const { value, instance, method } of rounds) {
       const everyMs = typeof value.everyMs === 'number' ? value.everyMs : value.everyMs(instance);
-      this.schedule(value.name, everyMs * jitter, method as (round: Round) => Promise<boolean | void>);
+      this.schedule(value.name, jittered(everyMs), method as (round: Round) => Promise<boolean | void>);
     }
     await this.runner?.start();
     for (const loop of this.loops.values()) loop.start();

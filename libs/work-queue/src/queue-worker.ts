@@ -11,6 +11,7 @@ import {
   type Outcome,
   Park,
   type Queue,
+  RetryAfter,
   RetryLater,
   ServerBusy,
   type Work,
@@ -59,6 +60,10 @@ export class QueueWorker {
     this.options = { ...defaults, ...options };
     const { logger } = context;
     this.claiming = new PollingWorker({ name: queue.name, intervalMs: neverMs, logger }, () => this.claim());
+  }
+
+  get attempts(): number {
+    return this.options.attempts;
   }
 
   start(): void {
@@ -117,15 +122,17 @@ export class QueueWorker {
 
   /** Never throws: work that cannot be settled is claimed again when its lease has ended. */
   private async run(work: LeasedWork, claimedAt: number): Promise<void> {
-    const { leases, logger, onAttemptEnded } = this.context;
+    const { leases, logger, onAttemptEnded, pollIn } = this.context;
     const lease = leases.hold(work, this.options.leaseMs, claimedAt);
+    let end: AttemptEnd = 'lost';
     try {
-      const end = await this.attempt(work, lease);
+      end = await this.attempt(work, lease);
       onAttemptEnded?.(this.queue.name, end);
     } catch (error) {
       logger.warn({ err: error, queue: work.queue, key: work.key }, 'background work could not be settled');
     } finally {
       leases.release(lease);
+      if (end === 'lost') pollIn(0);
     }
   }
 
@@ -168,6 +175,11 @@ export class QueueWorker {
     if (stopping.aborted) {
       await rows.giveBackWork(work);
       return 'given back';
+    }
+    if (error instanceof RetryAfter && work.attempt < this.options.attempts) {
+      await rows.postponeWork(work, { pauseMs: error.pauseMs, error: error.message, counts: true });
+      pollIn(error.pauseMs);
+      return 'retried';
     }
     const about = { err: error, queue: work.queue, key: work.key, attempt: work.attempt };
     const reason = error instanceof Error ? error.message : String(error);

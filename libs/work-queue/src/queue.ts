@@ -103,6 +103,18 @@ export class RetryLater extends Error {
   }
 }
 
+/** Thrown by a handler: an expected failure, which is not logged. The attempt counts, and the next one starts after the pause. */
+export class RetryAfter extends Error {
+  override readonly name = 'RetryAfter';
+
+  constructor(
+    message: string,
+    readonly pauseMs: number,
+  ) {
+    super(message);
+  }
+}
+
 /** Thrown by a handler: another server asks for a pause. The attempt counts, and its backoff may be longer. */
 export class ServerBusy extends Error {
   override readonly name = 'ServerBusy';

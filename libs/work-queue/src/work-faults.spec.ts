@@ -1,3 +1,4 @@
+// 22 s: the database is away for 20 s while the other tests run.
 import { Database } from '@parley/persistence/database';
 import { run } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
@@ -12,35 +13,78 @@ interface Effect {
   worker: string;
 }
 
-let url: string;
-let database: Database;
-let drop: () => Promise<void>;
-let rows: WorkRepository;
-let running: Process[];
+/** Database of its own, and the worker processes on it. */
+class Scene {
+  private readonly running: Process[] = [];
+  readonly rows: WorkRepository;
+
+  private constructor(
+    readonly url: string,
+    readonly database: Database,
+    private readonly drop: () => Promise<void>,
+  ) {
+    this.rows = new WorkRepository(database);
+  }
+
+  static async open(): Promise<Scene> {
+    const { url, database, drop } = await createWorkDatabase();
+    await database.query(effectTable);
+    return new Scene(url, database, drop);
+  }
+
+  async close(): Promise<void> {
+    for (const { pid } of this.running) tryKill(pid, 'SIGKILL');
+    await Promise.all(this.running.map(({ ended }) => ended));
+    await this.drop();
+  }
+
+  async start(worker: string, env: Record<string, string> = {}): Promise<Process> {
+    const process_ = run('dist/libs/work-queue/src/test/worker-process.js', {
+      DATABASE_URL: this.url,
+      WORKER: worker,
+      ...env,
+    });
+    this.running.push(process_);
+    await process_.said(/Working/);
+    return process_;
+  }
+
+  async add(orderingKeys: string[], count: number, payload: Step): Promise<void> {
+    const works = orderingKeys.flatMap((orderingKey) =>
+      Array.from({ length: count }, (_, number) => ({
+        key: `${orderingKey}-${String(number).padStart(3, '0')}`,
+        tenant: orderingKey,
+        orderingKey,
+        payload,
+      })),
+    );
+    await this.rows.insertWork(steps, works);
+  }
+
+  effects(): Promise<Effect[]> {
+    return this.database.query<Effect>('SELECT key, kind, worker FROM effect ORDER BY id');
+  }
+
+  async untilDone(): Promise<Effect[]> {
+    await waitFor(async () => (await this.rows.listWork({ limit: 1 })).length === 0, Boolean, 60_000);
+    return this.effects();
+  }
+}
+
+let scene: Scene;
+let absence: Promise<void>;
+
+beforeAll(() => {
+  absence = survivesAbsence();
+  // The last test reports it.
+  absence.catch(() => undefined);
+});
 
 beforeEach(async () => {
-  ({ url, database, drop } = await createWorkDatabase());
-  rows = new WorkRepository(database);
-  await database.query(effectTable);
-  running = [];
+  scene = await Scene.open();
 });
 
-afterEach(async () => {
-  for (const { pid } of running) tryKill(pid, 'SIGKILL');
-  await Promise.all(running.map(({ ended }) => ended));
-  await drop();
-});
-
-async function start(worker: string, env: Record<string, string> = {}): Promise<Process> {
-  const process_ = run('dist/libs/work-queue/src/test/worker-process.js', {
-    DATABASE_URL: url,
-    WORKER: worker,
-    ...env,
-  });
-  running.push(process_);
-  await process_.said(/Working/);
-  return process_;
-}
+afterEach(() => scene.close());
 
 async function kill(process_: Process): Promise<void> {
   tryKill(process_.pid, 'SIGKILL');
@@ -56,27 +100,6 @@ function tryKill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-async function add(orderingKeys: string[], count: number, payload: Step): Promise<void> {
-  const works = orderingKeys.flatMap((orderingKey) =>
-    Array.from({ length: count }, (_, number) => ({
-      key: `${orderingKey}-${String(number).padStart(3, '0')}`,
-      tenant: orderingKey,
-      orderingKey,
-      payload,
-    })),
-  );
-  await rows.insertWork(steps, works);
-}
-
-function effects(): Promise<Effect[]> {
-  return database.query<Effect>('SELECT key, kind, worker FROM effect ORDER BY id');
-}
-
-async function untilDone(): Promise<Effect[]> {
-  await waitFor(async () => (await rows.listWork({ limit: 1 })).length === 0, Boolean, 60_000);
-  return effects();
-}
-
 /** Each key is done at least once, and no key of an ordering key after a later one. */
 function expectCompleteAndInOrder(all: Effect[], orderingKeys: string[], count: number): void {
   for (const orderingKey of orderingKeys) {
@@ -90,32 +113,58 @@ function expectCompleteAndInOrder(all: Effect[], orderingKeys: string[], count: 
 
 const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 
+async function survivesAbsence(): Promise<void> {
+  const away = await Scene.open();
+  try {
+    await goOnAfterAbsence(away);
+  } finally {
+    await away.close();
+  }
+}
+
+async function goOnAfterAbsence(away: Scene): Promise<void> {
+  await away.add(keys, 15, { takesMs: 10 });
+  await away.start('steady');
+  await waitFor(async () => (await away.effects()).length > 10);
+  const name = new URL(away.url).pathname.slice(1);
+  const other = await Database.open({ ...workSchema, url: away.url.replace(/\/[^/]*$/, '/postgres'), poolSize: 1 });
+
+  await other.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
+  await other.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+  await other.query('SELECT pg_sleep(20)');
+  await other.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`);
+  await other.close();
+
+  expectCompleteAndInOrder(await away.untilDone(), keys, 15);
+}
+
 it('loses nothing and keeps the order while workers are killed and replaced', async () => {
-  await add(keys, 25, { takesMs: 5 });
-  let workers = await Promise.all(['one', 'two'].map((name) => start(name)));
+  await scene.add(keys, 25, { takesMs: 5 });
+  let workers = await Promise.all(['one', 'two'].map((name) => scene.start(name)));
 
   for (let round = 0; round < 6; round += 1) {
-    const before = (await effects()).length;
+    const before = (await scene.effects()).length;
     await waitFor(
-      async () => (await effects()).length > before + 10 || (await rows.listWork({ limit: 1 })).length === 0,
+      async () =>
+        (await scene.effects()).length > before + 10 || (await scene.rows.listWork({ limit: 1 })).length === 0,
     );
     await kill(workers[0]!);
-    workers = [workers[1]!, await start(`replacement ${round}`)];
+    workers = [workers[1]!, await scene.start(`replacement ${round}`)];
   }
 
-  expectCompleteAndInOrder(await untilDone(), keys, 25);
+  expectCompleteAndInOrder(await scene.untilDone(), keys, 25);
 });
 
 it('ignores the late result of a worker that was frozen beyond its lease', async () => {
-  await add(['a'], 2, { takesMs: 200 });
-  const frozen = await start('frozen');
-  await waitFor(async () => (await effects()).length === 1);
+  await scene.add(['a'], 2, { takesMs: 200 });
+  const frozen = await scene.start('frozen');
+  await waitFor(async () => (await scene.effects()).length === 1);
   process.kill(frozen.pid, 'SIGSTOP');
-  await start('heir');
-  await waitFor(async () => (await effects()).some(({ kind }) => kind === 'done'));
+  await scene.start('heir');
+  await waitFor(async () => (await scene.effects()).some(({ kind }) => kind === 'done'));
 
   process.kill(frozen.pid, 'SIGCONT');
-  const all = await untilDone();
+  const all = await scene.untilDone();
 
   expect(all.filter(({ kind }) => kind === 'done').map(({ key }) => key)).toEqual(['a-000', 'a-001']);
   expect(all[0]).toMatchObject({ kind: 'started', worker: 'frozen' });
@@ -123,44 +172,33 @@ it('ignores the late result of a worker that was frozen beyond its lease', async
 });
 
 it('does each step once on two replicas whose clocks differ by a minute', async () => {
-  await add(keys, 10, { takesMs: 2 });
+  await scene.add(keys, 10, { takesMs: 2 });
 
-  await Promise.all([start('behind', { CLOCK_AHEAD_MS: '-30000' }), start('ahead', { CLOCK_AHEAD_MS: '30000' })]);
-  const all = await untilDone();
+  await Promise.all([
+    scene.start('behind', { CLOCK_AHEAD_MS: '-30000' }),
+    scene.start('ahead', { CLOCK_AHEAD_MS: '30000' }),
+  ]);
+  const all = await scene.untilDone();
 
   expectCompleteAndInOrder(all, keys, 10);
   expect(all.filter(({ kind }) => kind === 'done')).toHaveLength(60);
   expect(all.filter(({ kind }) => kind === 'started')).toHaveLength(60);
 });
 
-it('goes on when the database was away for longer than a lease', async () => {
-  await add(keys, 15, { takesMs: 10 });
-  await start('steady');
-  await waitFor(async () => (await effects()).length > 10);
-  const name = new URL(url).pathname.slice(1);
-  const other = await Database.open({ ...workSchema, url: url.replace(/\/[^/]*$/, '/postgres'), poolSize: 1 });
-
-  await other.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
-  await other.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
-  await other.query('SELECT pg_sleep(2)');
-  await other.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`);
-  await other.close();
-
-  expectCompleteAndInOrder(await untilDone(), keys, 15);
-});
-
 it('gives up work that ends its process at every attempt, and goes on with the work behind it', async () => {
-  await rows.insertWork(steps, [
+  await scene.rows.insertWork(steps, [
     { key: 'a-000', tenant: 'a', orderingKey: 'a', payload: { takesMs: 1, isPoisoned: true } },
     { key: 'a-001', tenant: 'a', orderingKey: 'a', payload: { takesMs: 1 } },
   ]);
-  await database.query('UPDATE work SET attempts = 99');
-  const poisoned = await start('poisoned');
+  await scene.database.query('UPDATE work SET attempts = 99');
+  const poisoned = await scene.start('poisoned');
   await poisoned.ended;
 
-  await start('heir');
+  await scene.start('heir');
 
-  await waitFor(async () => (await effects()).some(({ kind }) => kind === 'done'));
-  const [failed] = await rows.listWork({ limit: 10 });
+  await waitFor(async () => (await scene.effects()).some(({ kind }) => kind === 'done'));
+  const [failed] = await scene.rows.listWork({ limit: 10 });
   expect(failed).toMatchObject({ key: 'a-000', state: 'failed', last_error: 'Every process that worked on it ended.' });
 });
+
+it('goes on when the database was away for 20 s', () => absence);

@@ -475,6 +475,33 @@ describe('failures', () => {
     expect(signals[0]!.aborted).toBe(true);
   });
 
+  it('of processes that die follow at once after the first, then with a backoff, and without one after the last', async () => {
+    const limits = { worker: 'dead', leaseMs: 60_000, limit: 1, perTenant: 1, running: new Map() };
+    const dieAt = async (attempts: number, limit: number) => {
+      await rows.insertWork(plain, [of('a')]);
+      await database.query('UPDATE work SET attempts = $1', [attempts - 1]);
+      expect(await rows.claimWork(plain, limits)).toMatchObject([{ attempt: attempts }]);
+      await rows.endLeasesOf('dead', [plain.name]);
+      const { nextDueMs } = await rows.releaseDueWork([plain.name], [limit]);
+      const [{ state }] = (await listAll()) as [WorkEntity];
+      await database.query('DELETE FROM work');
+      return { state, pauseMs: nextDueMs };
+    };
+
+    const ends = [];
+    for (const attempts of [1, 2, 3, 9, 10]) ends.push(await dieAt(attempts, 10));
+    ends.push(await dieAt(10, Infinity));
+
+    expect(ends).toEqual([
+      { state: 'ready', pauseMs: undefined },
+      { state: 'waiting', pauseMs: 1_000 },
+      { state: 'waiting', pauseMs: 2_000 },
+      { state: 'waiting', pauseMs: 60_000 },
+      { state: 'ready', pauseMs: undefined },
+      { state: 'waiting', pauseMs: 60_000 },
+    ]);
+  });
+
   it('of a process that dies count as attempts', async () => {
     await work.addNow(plain, [of('a')]);
     const limits = { worker: 'dead', leaseMs: 1, limit: 1, perTenant: 1, running: new Map() };

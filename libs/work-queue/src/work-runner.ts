@@ -7,6 +7,8 @@ import type { WorkRepository } from './work.repository';
 
 const minPollMs = 1_000;
 const maxPollMs = 5_000;
+/** In the only process, every addition wakes its worker. */
+const maxPollAloneMs = 15_000;
 const repairMs = 60_000;
 
 export interface RunnerOptions {
@@ -29,6 +31,7 @@ export class WorkRunner {
   private readonly polling: PollingWorker;
   private readonly repairing: PollingWorker;
   private readonly stopping = new AbortController();
+  private readonly maxPollMs: number;
   private pollMs = minPollMs;
   private isStarted = false;
 
@@ -36,9 +39,10 @@ export class WorkRunner {
     private readonly work: WorkRepository,
     private readonly options: RunnerOptions,
   ) {
-    const { logger } = options;
+    const { logger, isOnlyWorker } = options;
+    this.maxPollMs = isOnlyWorker ? maxPollAloneMs : maxPollMs;
     this.leases = new Leases(work, logger);
-    this.polling = new PollingWorker({ name: 'work.poll', intervalMs: maxPollMs, logger }, () => this.poll());
+    this.polling = new PollingWorker({ name: 'work.poll', intervalMs: this.maxPollMs, logger }, () => this.poll());
     this.repairing = new PollingWorker({ name: 'work.repair', intervalMs: repairMs, logger }, () => this.repair());
   }
 
@@ -110,8 +114,9 @@ export class WorkRunner {
   }
 
   private async poll(): Promise<boolean> {
-    const { ready, nextDueMs = Infinity } = await this.work.releaseDueWork([...this.workers.keys()]);
-    this.pollMs = ready.length > 0 ? minPollMs : Math.min(this.pollMs * 2, maxPollMs);
+    const attempts = [...this.workers.values()].map((worker) => worker.attempts);
+    const { ready, nextDueMs = Infinity } = await this.work.releaseDueWork([...this.workers.keys()], attempts);
+    this.pollMs = ready.length > 0 ? minPollMs : Math.min(this.pollMs * 2, this.maxPollMs);
     for (const queue of ready) this.workers.get(queue)?.wake();
     this.polling.wakeIn(Math.min(this.pollMs, Math.ceil(nextDueMs)));
     return false;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { retryBackoffMs } from '@parley/background/retry-backoff';
 import type { WorkState } from '@parley/contracts/work';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { isUniqueViolation } from '@parley/persistence/errors';
@@ -72,6 +73,8 @@ export interface Polled {
 
 const maxReleased = 1_000;
 const maxErrorLength = 2_000;
+/** Backoff in milliseconds by the number of processes that have ended, without the first one. */
+const crashPauses = Array.from({ length: 8 }, (_, index) => retryBackoffMs(index + 1));
 
 const leased = 'queue = $1 AND key = $2 AND lease = $3';
 /** SQL of the queue. Statements that end a lease change nothing when the lease is lost. */
@@ -241,24 +244,28 @@ export class WorkRepository {
   }
 
   /**
-   * Makes due work ready: waiting and parked work, and work whose lease has ended. Index work_due. Returns the queues
-   * with ready work, so that a lost wake-up costs one interval.
+   * Makes due work ready: waiting and parked work, and work whose lease has ended. Work whose processes have ended more
+   * than once waits first. Index work_due. Returns the queues with ready work, so that a lost wake-up costs one interval.
+   * @param attempts limit of each queue: work that has reached it does not wait, because the next claim gives it up
    */
-  async releaseDueWork(queues: string[]): Promise<Polled> {
+  async releaseDueWork(queues: string[], attempts: number[] = []): Promise<Polled> {
     const [row] = await this.database.query<{ ready: string[] | null; nextDueMs: number | null }>(
-      `WITH freed AS (${makeReady(
-        lockNext({
-          table: 'work',
-          columns: 'queue, key',
-          where: 'due_at <= now()',
-          orderBy: 'due_at',
-          limit: maxReleased,
-        }),
-      )})
+      `WITH due AS MATERIALIZED (
+         ${lockNext({ table: 'work', columns: 'queue, key, state, attempts', where: 'due_at <= now()', orderBy: 'due_at', limit: maxReleased })}),
+       crashed AS MATERIALIZED (
+         SELECT queue, key, due.attempts FROM due JOIN unnest($1::text[], $2::float8[]) AS worker (queue, attempts) USING (queue)
+         WHERE state = 'running' AND due.attempts > 1 AND due.attempts < worker.attempts),
+       postponed AS (
+         UPDATE work SET state = 'waiting', lease = NULL, again = false, due_at = now()
+           + ($3::int[])[least(crashed.attempts - 1, cardinality($3))] * interval '1 millisecond'
+         FROM crashed WHERE work.queue = crashed.queue AND work.key = crashed.key
+         RETURNING work.due_at),
+       freed AS (${makeReady('SELECT queue, key FROM due WHERE (queue, key) NOT IN (SELECT queue, key FROM crashed)')})
        SELECT (SELECT array_agg(name) FROM unnest($1::text[]) AS queue (name)
            WHERE name IN (SELECT queue FROM freed) OR EXISTS (SELECT FROM work WHERE queue = name AND state = 'ready')) AS ready,
-         (SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 FROM work WHERE due_at > now()) AS "nextDueMs"`,
-      [queues],
+         (extract(epoch FROM least((SELECT min(due_at) FROM postponed),
+           (SELECT min(due_at) FROM work WHERE due_at > now())) - now()) * 1000)::float8 AS "nextDueMs"`,
+      [queues, attempts, crashPauses],
       'release_due_work',
     );
     return { ready: row!.ready ?? [], nextDueMs: row!.nextDueMs ?? undefined };

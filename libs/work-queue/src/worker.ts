@@ -13,9 +13,13 @@ type Method<T> = <M extends T>(
 
 /**
  * Worker of a queue, on a method of a provider or controller. Must be idempotent: return to finish, throw to retry with
- * a backoff, throw `GiveUp`, `RetryLater`, `ServerBusy` or `Park` for other ends.
+ * a backoff, throw `GiveUp`, `RetryAfter`, `RetryLater`, `ServerBusy` or `Park` for other ends. Options may be read from
+ * the provider, such as from its configuration.
  */
-export function Worker<Payload>(queue: Queue<Payload>, options: WorkerOptions): Method<WorkHandler<Payload>> {
+export function Worker<Payload, Self = unknown>(
+  queue: Queue<Payload>,
+  options: WorkerOptions | ((self: Self) => WorkerOptions),
+): Method<WorkHandler<Payload>> {
   return mark(workers, { queue, options });
 }
 
@@ -63,7 +67,7 @@ interface Found<Value> {
 /** Decorated methods of all providers and controllers of the app. */
 export function findMarked(discovery: DiscoveryService, scanner: MetadataScanner) {
   const found = {
-    workers: [] as Found<{ queue: Queue; options: WorkerOptions }>[],
+    workers: [] as Found<{ queue: Queue; options: WorkerOptions | ((self: unknown) => WorkerOptions) }>[],
     failures: [] as Found<Queue>[],
     rounds: [] as Found<PeriodicTask<unknown>>[],
   };

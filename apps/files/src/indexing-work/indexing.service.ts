@@ -11,6 +11,8 @@ import { Outbox } from '@parley/events/outbox';
 import { Every } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
 
+const oldTurnsMs = 600_000;
+
 @Injectable()
 export class IndexingService {
   constructor(
@@ -40,12 +42,17 @@ export class IndexingService {
     await this.begin(tx, version, source);
   }
 
-  /** Announces stalled jobs again, and deletes old turns of bots. Idempotent, and safe to run in several processes at once. */
+  /** Announces stalled jobs again. Idempotent, and safe to run in several processes at once. */
   @Every<IndexingService>({ name: 'files.announceStalled', everyMs: ({ config }) => config.sweepIntervalMs })
   async announceStalled(): Promise<void> {
+    if (!(await this.jobs.hasUploadsOrJobs())) return;
     await this.database.transaction(async (tx) => {
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
     });
-    await this.jobs.deleteOldTurns();
+  }
+
+  @Every({ name: 'files.oldTurns', everyMs: oldTurnsMs })
+  deleteOldTurns(): Promise<void> {
+    return this.jobs.deleteOldTurns();
   }
 }

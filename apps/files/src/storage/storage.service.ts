@@ -39,7 +39,8 @@ export class StorageService {
 
   /** Reports changed storage usage to admin, which ignores deleted bots. */
   @Every<StorageService>({ name: 'files.tellUse', everyMs: ({ config }) => config.sweepIntervalMs })
-  reportUse(): Promise<boolean> {
+  async reportUse(): Promise<boolean> {
+    if (!(await this.use.hasChangedUse())) return false;
     return this.database.transaction(async (tx) => {
       const changed = await this.use.takeChangedUse(tx, reportsAtOnce);
       const reports = changed.flatMap(({ botId, workspaceId, at, fileBytes, vectorBytes }) => {

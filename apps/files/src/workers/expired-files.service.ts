@@ -27,11 +27,7 @@ export class ExpiredFilesService {
 
   @Every<ExpiredFilesService>({ name: 'files.sweep', everyMs: ({ config }) => config.sweepIntervalMs })
   async sweep({ signal }: Round): Promise<boolean> {
-    await this.database.transaction(async (tx) => {
-      const abandoned = await this.uploads.deleteAbandonedUploads(tx);
-      const superseded = await this.jobs.deleteSuperseded(tx);
-      await this.work.add(tx, cleanupQueue, cleanupsOf(...abandoned, ...superseded));
-    });
+    if (await this.jobs.hasUploadsOrJobs()) await this.sweepUploadsAndJobs();
     const bots = await this.files.listBotsWithOverdue(batchSize);
     let isMore = bots.length === batchSize;
     for (const botId of bots) {
@@ -44,6 +40,14 @@ export class ExpiredFilesService {
       isMore ||= hasMore;
     }
     return isMore;
+  }
+
+  private sweepUploadsAndJobs(): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const abandoned = await this.uploads.deleteAbandonedUploads(tx);
+      const superseded = await this.jobs.deleteSuperseded(tx);
+      await this.work.add(tx, cleanupQueue, cleanupsOf(...abandoned, ...superseded));
+    });
   }
 
   /** Returns whether the bot may have more expired uploads or files. */
