@@ -10,20 +10,30 @@ import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import { AnalyticsCountEntity } from './analytics/analytics-count.entity';
+import { AnalyticsModule } from './analytics/analytics.module';
+import { ObservationEntity } from './analytics/observation.entity';
 import { ChatApiModule } from './chat-api/chat-api.module';
 import { ChatConfig } from './config';
 import { ConversationClockEntity } from './conversations/conversation-clock.entity';
 import { ConversationEntity } from './conversations/conversation.entity';
 import { ConversationsModule } from './conversations/conversations.module';
 import { ParticipantEntity } from './conversations/participant.entity';
+import { DeliveriesModule } from './deliveries/deliveries.module';
 import { DroppedBotEntity } from './erasure/dropped-bot.entity';
 import { ErasureModule } from './erasure/erasure.module';
 import { EventEntity } from './events/event.entity';
 import { EventsModule } from './events/events.module';
+import { IncomingMessagesModule } from './incoming-messages/incoming-messages.module';
 import { MessageEntity, ScheduledMessageEntity } from './messages/message.entity';
 import { MessagesModule } from './messages/messages.module';
 import { Chat1795392000000 } from './migrations/1795392000000-chat';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
+import { Deliveries1796100000000 } from './migrations/1796100000000-deliveries';
+import { Analytics1796200000000 } from './migrations/1796200000000-analytics';
+import { RecurringOutcomes1796300000000 } from './migrations/1796300000000-recurring-outcomes';
+import { CalledBotEntity } from './pending-events/called-bot.entity';
+import { PendingEventsModule } from './pending-events/pending-events.module';
 import { RecurringEventEntity, RecurringRevisionEntity } from './recurring-events/recurring-event.entity';
 import { RecurringEventsModule } from './recurring-events/recurring-events.module';
 import { SignalEntity } from './signals/signal.entity';
@@ -39,16 +49,25 @@ import { WorkflowsModule } from './workflows/workflows.module';
 
 export const chatDatabase: ServiceSchema = {
   schema: 'chat',
-  migrations: [Chat1795392000000, WorkQueue1796000000000],
+  migrations: [
+    Chat1795392000000,
+    WorkQueue1796000000000,
+    Deliveries1796100000000,
+    Analytics1796200000000,
+    RecurringOutcomes1796300000000,
+  ],
   entities: [
     ...eventEntities,
     WorkEntity,
     IdempotencyKeyEntity,
+    AnalyticsCountEntity,
+    CalledBotEntity,
     ConversationClockEntity,
     ConversationEntity,
     DroppedBotEntity,
     EventEntity,
     MessageEntity,
+    ObservationEntity,
     ParticipantEntity,
     RecurringEventEntity,
     RecurringRevisionEntity,
@@ -82,9 +101,13 @@ export class ChatModule {
         UsersModule,
         ConversationsModule,
         MessagesModule,
+        IncomingMessagesModule,
+        AnalyticsModule,
         TagsModule,
         StatesModule,
         EventsModule,
+        PendingEventsModule,
+        DeliveriesModule,
         RecurringEventsModule,
         WorkflowsModule,
         SignalsModule,

@@ -14,7 +14,7 @@ import {
   conversations as operations,
 } from '@parley/contracts/chat/conversations';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/persistence/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
@@ -76,12 +76,26 @@ export class ConversationsService {
       (await this.conversations.findOldestConversationByTags(scope, input.channel, tags));
     if (found) return { conversation: toConversation(caller, found), meta: { created: false } };
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      if (isIdentified) await lockTags(tx, ['conversation', scope.botId, alias, input.channel], tags);
-      const other =
-        isIdentified && (await this.conversations.findOldestConversationByTags(scope, input.channel, tags, tx));
-      const row = other || (await this.insert(tx, caller, installation, input));
-      return { conversation: toConversation(caller, row), meta: { created: !other } };
+      const { row, created } = await this.getOrCreateIn(tx, caller, installation, input);
+      return { conversation: toConversation(caller, row), meta: { created } };
     });
+  }
+
+  /** Holds a lock on the identifying tags until the end of the transaction. */
+  async getOrCreateIn(
+    tx: Transaction,
+    caller: BotCaller,
+    installation: ResolvedInstallation,
+    input: GetOrCreateConversation,
+  ): Promise<{ row: ConversationWithCount; created: boolean }> {
+    const { alias } = installation;
+    const scope = { botId: caller.bot.id, alias };
+    const tags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(tags).length > 0;
+    if (isIdentified) await lockTags(tx, ['conversation', scope.botId, alias, input.channel], tags);
+    const other =
+      isIdentified && (await this.conversations.findOldestConversationByTags(scope, input.channel, tags, tx));
+    return { row: other || (await this.insert(tx, caller, installation, input)), created: !other };
   }
 
   async list(caller: BotCaller, query: ListConversations): Promise<Conversations> {
@@ -146,7 +160,7 @@ export class ConversationsService {
   }
 
   /** Throws ReferenceNotFound for an unknown integration and InvalidPayload for an unknown or ambiguous channel. */
-  private async installationFor(
+  async installationFor(
     caller: BotCaller,
     { channel, integrationName }: { channel: string; integrationName?: string },
   ): Promise<ResolvedInstallation> {

@@ -28,10 +28,13 @@ const tablesOfBot = {
   message: 'id',
   recurring_event: 'name',
   recurring_revision: 'bot_id',
+  called_bot: 'bot_id',
   workflow: 'id',
   event: 'id',
   state: 'type, owner_id, name',
   tag: 'kind, tag_key(name), tag_key(value), created_at, object_id',
+  analytics_count: 'day, name',
+  observation: 'id',
   idempotency_key: 'scope, operation, key',
 };
 
@@ -48,6 +51,7 @@ const tablesOfConversation = {
   scheduled_message: { ...ofConversation, order: 'conversation_id, id' },
   state: { where: `type = 'conversation' AND owner_id = $3`, order: 'name' },
   event: { ...ofConversation, order: 'conversation_id, id' },
+  observation: { ...ofConversation, order: 'conversation_id, id' },
 };
 
 /** Rows are deleted by ctid, so that the planner cannot choose a bad join. */
@@ -97,7 +101,7 @@ export class ErasureRepository {
          ${count('participant')} AS participants, ${count('message')} + ${count('scheduled_message')} AS messages,
          ${count('event')} + ${count('recurring_event')} + ${count('recurring_revision')} AS events,
          ${count('state')} AS states, ${count('workflow')} AS workflows, ${count('tag')} AS tags,
-         ${count('signal')} AS signals, ${count('idempotency_key')} AS "chatAnswers"`,
+         ${count('signal')} AS signals, ${count('analytics_count')} + ${count('observation')} AS analytics, ${count('idempotency_key')} AS "chatAnswers"`,
       [botId],
     );
     return Object.fromEntries(Object.entries(counts!).map(([name, text]) => [name, Number(text)])) as never;

@@ -22,6 +22,7 @@ const none = {
   workflows: 0,
   tags: 0,
   signals: 0,
+  analytics: 0,
   chatAnswers: 0,
 };
 
@@ -106,6 +107,16 @@ async function fill(botId: string, conversationId: string, userId: string, messa
     [botId],
   );
   await api.sql(`INSERT INTO chat.recurring_revision VALUES ($1, 1) ON CONFLICT DO NOTHING`, [botId]);
+  await api.sql(
+    `INSERT INTO chat.analytics_count (bot_id, day, name, count) VALUES ($1, current_date, 'sale', 1)
+     ON CONFLICT DO NOTHING`,
+    [botId],
+  );
+  await api.sql(
+    `INSERT INTO chat.observation (bot_id, id, name, data, created_at)
+     VALUES ($1, 'obs_' || gen_random_uuid(), 'seen', '{}', now())`,
+    [botId],
+  );
 }
 
 async function workOf(botId: string) {

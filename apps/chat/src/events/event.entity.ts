@@ -45,6 +45,10 @@ export class EventEntity {
   @IdColumn({ nullable: true })
   workflow_id!: string | null;
 
+  /** Recurring event of the bot's definition that it was created for. */
+  @IdColumn({ nullable: true })
+  recurring_name!: string | null;
+
   @Column('text')
   status!: EventStatus;
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { PendingEventsModule } from '../pending-events/pending-events.module';
 import { EventRetentionRepository } from './event-retention.repository';
 import { EventRetentionService } from './event-retention.service';
 import { EventsController } from './events.controller';
@@ -9,7 +10,7 @@ import { MessagePayloadsRepository } from './message-payloads.repository';
 import { MessagePayloadsService } from './message-payloads.service';
 
 @Module({
-  imports: [ListQueriesModule],
+  imports: [ListQueriesModule, PendingEventsModule],
   controllers: [EventsController],
   providers: [
     EventsService,

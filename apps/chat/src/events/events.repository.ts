@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ListEvents } from '@parley/contracts/chat/events';
-import { Database, type Sql } from '@parley/persistence/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
@@ -8,8 +8,10 @@ import { lockNext } from '@parley/persistence/lock-next';
 import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { givenColumns, toEquality } from '../list-queries/conditions';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
+import { type DueRows, findDueRows } from '../due-times/due-rows';
+import type { PendingRow } from '../pending-events/announcements';
+import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 import type { EventEntity } from './event.entity';
-import { msUntilNextDue } from '../due-times/ms-until-next-due';
 
 /** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */
 export type NewEvent = Pick<EventEntity, 'bot_id' | 'type' | 'payload'> &
@@ -45,17 +47,23 @@ export class EventsRepository {
   constructor(
     private readonly database: Database,
     private readonly bounded: BoundedReadsService,
+    private readonly pending: PendingEventsRepository,
   ) {}
 
-  async insertEvents(tx: Sql, events: NewEvent[]): Promise<EventEntity[]> {
+  /** Also announces the pending ones. */
+  async insertEvents(tx: Transaction, events: NewEvent[]): Promise<EventEntity[]> {
     const rows = events.map(toRow);
     await tx.query(
       `INSERT INTO event (bot_id, id, type, payload, integration_alias, conversation_id, user_id, message_id, workflow_id,
-         status, due_at, created_at)
+         recurring_name, status, due_at, created_at)
        SELECT bot_id, id, type, payload, integration_alias, conversation_id, user_id, message_id, workflow_id,
-         status, due_at, created_at
+         recurring_name, status, due_at, created_at
        FROM jsonb_populate_recordset(NULL::event, $1)`,
       [toJsonb(rows)],
+    );
+    await this.pending.announceEvents(
+      tx,
+      rows.filter(({ status }) => status === 'pending'),
     );
     return rows;
   }
@@ -134,11 +142,11 @@ export class EventsRepository {
   }
 
   /**
-   * Makes at most `limit` due events `pending` and returns their number. Events of scheduled messages, which have no
-   * payload, are released by ScheduledMessagesService. Indexes: event_due, then the primary key.
+   * Makes at most `limit` due events `pending`, announces them and returns their number. Events of scheduled messages,
+   * which have no payload, are released by ScheduledMessagesService. Indexes: event_due, then the primary key.
    */
-  async releaseDueEvents(limit: number): Promise<number> {
-    const rows = await this.database.query(
+  async releaseDueEvents(tx: Transaction, limit: number): Promise<number> {
+    const rows = await tx.query<PendingRow>(
       `WITH due AS MATERIALIZED (
          ${lockNext({
            table: 'event',
@@ -146,21 +154,21 @@ export class EventsRepository {
            where: `status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL`,
            orderBy: 'due_at',
            limit: '$1',
-         })})
-       UPDATE event SET status = 'pending' FROM due
-       WHERE event.bot_id = due.bot_id AND event.id = due.id RETURNING 1`,
+         })}),
+       released AS (
+         UPDATE event SET status = 'pending' FROM due
+         WHERE event.bot_id = due.bot_id AND event.id = due.id
+         RETURNING event.bot_id, event.id, type, conversation_id, user_id, workflow_id, due_at)
+       SELECT bot_id, id, type, conversation_id, user_id, workflow_id FROM released ORDER BY due_at, id`,
       [limit],
     );
+    await this.pending.announceEvents(tx, rows);
     return rows.length;
   }
 
   /** Index event_due. */
-  msUntilNextDueEvent(withinMs: number): Promise<number> {
-    return msUntilNextDue(
-      this.database,
-      { table: 'event', where: `status = 'scheduled' AND payload IS NOT NULL` },
-      withinMs,
-    );
+  findDueEvents(): Promise<DueRows> {
+    return findDueRows(this.database, { table: 'event', where: `status = 'scheduled' AND payload IS NOT NULL` });
   }
 }
 
@@ -172,6 +180,7 @@ function toRow(event: NewEvent): EventEntity {
     user_id: null,
     message_id: null,
     workflow_id: null,
+    recurring_name: null,
     due_at: null,
     status: event.due_at ? 'scheduled' : 'pending',
     failure_reason: null,

@@ -3,6 +3,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import { chat } from '@parley/contracts/chat/chat';
 import type { CreateEvent, EventId, EventReply, Events, ListEvents } from '@parley/contracts/chat/events';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every, type Round } from '@parley/work-queue/worker';
@@ -20,12 +21,14 @@ const nouns: Record<Reference, string> = {
   workflowId: 'workflow',
 };
 
-const releasing = 'chat.dueEvents';
+/** Task that releases scheduled events. */
+export const dueEvents = 'chat.dueEvents';
 const eventsAtOnce = 500;
 
 @Injectable()
 export class EventsService {
   constructor(
+    private readonly database: Database,
     private readonly idempotency: Idempotency,
     private readonly events: EventsRepository,
     private readonly payloads: MessagePayloadsService,
@@ -51,7 +54,7 @@ export class EventsService {
       const absent = await this.events.findMissingReference(tx, scopeOf(caller), input);
       if (absent) throw referenceNotFound(absent, input);
       const [row] = await this.events.insertEvents(tx, [event]);
-      if (dueAt) tx.afterCommit(() => this.tasks.wake(releasing, dueAt.getTime() - Date.now()));
+      if (dueAt) tx.afterCommit(() => this.tasks.wake(dueEvents, dueAt.getTime() - Date.now()));
       return { event: toEvent(caller, row!, payload) };
     });
   }
@@ -81,10 +84,13 @@ export class EventsService {
   }
 
   /** Makes scheduled events `pending` when they are due. Safe to run in several processes. */
-  @Every<EventsService>({ name: releasing, everyMs: ({ config }) => config.sweepIntervalMs })
+  @Every<EventsService>({ name: dueEvents, everyMs: ({ config }) => config.sweepIntervalMs })
   async releaseDue(round: Round): Promise<boolean> {
-    round.againIn(await this.events.msUntilNextDueEvent(this.config.sweepIntervalMs));
-    return (await this.events.releaseDueEvents(eventsAtOnce)) === eventsAtOnce;
+    const { isDue, nextInMs } = await this.events.findDueEvents();
+    round.againIn(nextInMs);
+    if (!isDue) return false;
+    const released = await this.database.transaction((tx) => this.events.releaseDueEvents(tx, eventsAtOnce));
+    return released === eventsAtOnce;
   }
 
   private async show(caller: BotCaller, rows: EventEntity[]) {

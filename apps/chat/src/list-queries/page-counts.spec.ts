@@ -1,3 +1,4 @@
+import { Outbox } from '@parley/events/outbox';
 import type { Database, Sql } from '@parley/persistence/database';
 import { Keyset } from '@parley/persistence/keyset';
 import { pagesOf, sentDuring, undone } from '@parley/testing/sent-statements';
@@ -13,6 +14,7 @@ import { MessagesRepository } from '../messages/messages.repository';
 import { ScheduledMessagesRepository } from '../messages/scheduled-messages.repository';
 import { taggedRows } from '../tags/tagged-rows';
 import { type TagKind, TagsRepository } from '../tags/tags.repository';
+import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 import { UserEntity } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
 import { type WorkflowEntity } from '../workflows/workflow.entity';
@@ -45,7 +47,10 @@ describe('query plans with many other rows', () => {
     conversations = new ConversationsRepository(test.database, bounded);
     workflows = new WorkflowsRepository(test.database, bounded);
     chatMessages = new ChatMessagesRepository(test.database);
-    scheduled = new ScheduledMessagesRepository(test.database);
+    scheduled = new ScheduledMessagesRepository(
+      test.database,
+      new PendingEventsRepository(test.database, new Outbox()),
+    );
 
     for (const insert of [
       `"user" (bot_id, id, integration_alias, tags, properties, created_at, updated_at)
@@ -204,7 +209,7 @@ describe('lists filtered by a value that most older rows have', () => {
   beforeAll(async () => {
     test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
     const bounded = new BoundedReadsService(test.database, new ChatConfig());
-    events = new EventsRepository(test.database, bounded);
+    events = new EventsRepository(test.database, bounded, new PendingEventsRepository(test.database, new Outbox()));
     messages = new MessagesRepository(test.database, bounded);
     users = new UsersRepository(test.database, bounded, test.database.manager.getRepository(UserEntity));
     conversations = new ConversationsRepository(test.database, bounded);

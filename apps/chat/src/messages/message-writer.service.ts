@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
+import { currentTraceparent } from '@parley/tracing/tracing';
 import { frameOf, frameOfMessage, participantData } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
 import { type Draft, type NewDraft, NewMessagesRepository, type WrittenMessage } from './new-messages.repository';
@@ -52,7 +53,7 @@ export class MessageWriterService {
       return Promise.reject(tooMany());
     return new Promise((resolve, reject) => {
       const requests = this.waiting.get(botId) ?? [];
-      requests.push({ draft, sizeBytes, arrivedAt: Date.now(), resolve, reject });
+      requests.push({ draft: traced(draft), sizeBytes, arrivedAt: Date.now(), resolve, reject });
       this.waiting.set(botId, requests);
       this.waitingCount += 1;
       this.waitingBytes += sizeBytes;
@@ -65,7 +66,7 @@ export class MessageWriterService {
    * the commit.
    */
   async writeIn(tx: Transaction, botId: string, drafts: NewDraft[]): Promise<WrittenMessage[]> {
-    const written = await this.messages.insertInTransaction(tx, botId, drafts);
+    const written = await this.messages.insertInTransaction(tx, botId, drafts.map(traced));
     const missing = written.indexOf(undefined);
     if (missing >= 0) throw await this.obstacleTo(botId, drafts[missing]!, tx);
     tx.afterCommit(() => this.publishSignals(written as WrittenMessage[]));
@@ -157,6 +158,12 @@ export class MessageWriterService {
       );
     }
   }
+}
+
+/** The event continues the trace of the message's own request, not that of another one in its batch. */
+function traced(draft: NewDraft): NewDraft {
+  const traceparent = currentTraceparent();
+  return traceparent === undefined ? draft : { ...draft, traceparent };
 }
 
 /** Signals in the order of their numbers: joined, stream complete, message created. */

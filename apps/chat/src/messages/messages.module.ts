@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ConversationsModule } from '../conversations/conversations.module';
 import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { PendingEventsModule } from '../pending-events/pending-events.module';
 import { SignalsModule } from '../signals/signals.module';
 import { TagsModule } from '../tags/tags.module';
 import { MessageContentService } from './message-content.service';
@@ -14,7 +15,7 @@ import { ScheduledMessagesRepository } from './scheduled-messages.repository';
 import { ScheduledMessagesService } from './scheduled-messages.service';
 
 @Module({
-  imports: [ConversationsModule, ListQueriesModule, SignalsModule, TagsModule],
+  imports: [ConversationsModule, ListQueriesModule, PendingEventsModule, SignalsModule, TagsModule],
   controllers: [MessagesController],
   providers: [
     MessagesService,

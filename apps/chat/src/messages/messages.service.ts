@@ -66,27 +66,36 @@ export class MessagesService {
     throw notFound('message', id);
   }
 
-  async getOrCreate(caller: BotCaller, input: GetOrCreateMessage): Promise<GottenOrCreatedMessage> {
+  getOrCreate(caller: BotCaller, input: GetOrCreateMessage): Promise<GottenOrCreatedMessage> {
+    return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
+      const { row, created } = await this.getOrCreateIn(tx, caller, input);
+      return { message: toMessage(caller, row), meta: { created } };
+    });
+  }
+
+  /** Holds a lock on the identifying tags until the end of the transaction if the message is created. */
+  async getOrCreateIn(
+    tx: Transaction,
+    caller: BotCaller,
+    input: GetOrCreateMessage,
+  ): Promise<{ row: MessageEntity; created: boolean }> {
     const dueAt = dueTime(input.schedule, new Date());
     const { conversationId } = input;
     const scope = scopeOf(caller);
     const identifyingTags = storedNames(caller, discriminatingTags(input));
     const isIdentified = Object.keys(identifyingTags).length > 0;
-    return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      const find = async () => {
-        if (!isIdentified) return undefined;
-        const [row] = await this.messages.findOldestMessagesByTags(tx, scope, [
-          { conversation_id: conversationId, tags: identifyingTags },
-        ]);
-        return row;
-      };
-      const found = await find();
-      if (found) return { message: toMessage(caller, found), meta: { created: false } };
-      if (isIdentified) await lockTags(tx, ['message', scope.botId, conversationId], identifyingTags);
-      const other = await find();
-      const row = other || (await this.writeIn(tx, caller, input, dueAt));
-      return { message: toMessage(caller, row), meta: { created: !other } };
-    });
+    const find = async () => {
+      if (!isIdentified) return undefined;
+      const [row] = await this.messages.findOldestMessagesByTags(tx, scope, [
+        { conversation_id: conversationId, tags: identifyingTags },
+      ]);
+      return row;
+    };
+    const found = await find();
+    if (found) return { row: found, created: false };
+    if (isIdentified) await lockTags(tx, ['message', scope.botId, conversationId], identifyingTags);
+    const other = await find();
+    return { row: other || (await this.writeIn(tx, caller, input, dueAt)), created: !other };
   }
 
   async list(caller: BotCaller, query: ListMessages): Promise<Messages> {

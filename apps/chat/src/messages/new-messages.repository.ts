@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { eventsPending } from '@parley/contracts/chat/deliveries';
 import type { Direction } from '@parley/contracts/chat/messages';
+import { insertEventsOf, Outbox } from '@parley/events/outbox';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
-import { timeOfId } from '@parley/persistence/ids';
+import { newId, timeOfId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagRowsOf } from '../tags/tags.repository';
+import { isCalled } from '../pending-events/pending-events.repository';
 import type { MessageEntity, ScheduledMessageEntity } from './message.entity';
 
 export interface Draft {
@@ -26,6 +29,8 @@ export interface Draft {
 /** Draft of a new message; one of a user also creates an event. */
 export interface NewDraft extends Draft {
   event_id?: string;
+  /** Trace of the request, which the delivery of the event continues. */
+  traceparent?: string;
 }
 
 export interface ImportedDraft extends Draft {
@@ -46,6 +51,8 @@ export interface WrittenMessage extends MessageEntity {
   is_joining: boolean;
   conversation_foreign_id: string | null;
   user_foreign_id: string | null;
+  /** True if events of its statement were announced. */
+  is_announced: boolean;
 }
 
 export type Obstacle = 'conversation' | 'user' | 'participation';
@@ -65,14 +72,16 @@ interface WrittenRow {
   is_joining: boolean;
   conversation_foreign_id: string | null;
   user_foreign_id: string | null;
+  is_announced: boolean;
 }
 
 const drafts = `
   SELECT * FROM ROWS FROM (jsonb_to_recordset($2::jsonb) AS (
     id text, conversation_id text, user_id text, type text, payload jsonb, tags jsonb, origin text, alias text,
-    is_for_participant boolean, event_id text, event_at timestamptz, due_at timestamptz, created_at timestamptz))
+    is_for_participant boolean, event_id text, event_at timestamptz, outbox_id text, traceparent text,
+    due_at timestamptz, created_at timestamptz))
   WITH ORDINALITY AS draft (id, conversation_id, user_id, type, payload, tags, origin, alias,
-    is_for_participant, event_id, event_at, due_at, created_at, ordinal)`;
+    is_for_participant, event_id, event_at, outbox_id, traceparent, due_at, created_at, ordinal)`;
 
 /** Drafts whose conversation and author exist and are allowed; others are left out. Indexes: the primary keys. */
 const possibleDrafts = `
@@ -115,9 +124,19 @@ const heldDrafts = `
     SELECT DISTINCT bot_id, conversation_id, user_id FROM able WHERE is_newcomer
     ON CONFLICT DO NOTHING RETURNING conversation_id, user_id)`;
 
+const isForBot = `direction = 'incoming' AND event_id IS NOT NULL`;
+
 const stored = `
   INSERT INTO message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, updated_at)
   SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, created_at FROM written`;
+
+/** Announces the events of the written messages, if the bot is called: one row, and one for each further trace. */
+const announced = insertEventsOf(
+  eventsPending,
+  `SELECT min(outbox_id), jsonb_build_object('botId', $1::text, 'events', jsonb_agg(jsonb_build_object('id', event_id,
+     'type', 'message_created', 'conversationId', conversation_id, 'userId', user_id) ORDER BY ordinal)), traceparent
+   FROM written WHERE ${isForBot} AND ${isCalled('$1')} GROUP BY traceparent`,
+);
 
 /**
  * The clock is updated under its lock, so its values are current even if they are newer than the snapshot of the
@@ -150,16 +169,17 @@ const insertStatement: Statement = {
     RETURNING clock.conversation_id, last_message_at - messages * interval '1 ms' AS before,
       signal_count - signals AS signals_before),
   written AS MATERIALIZED (
-    SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, event_id, event_at, ordinal,
-      conversation_foreign_id, user_foreign_id, before + turn * interval '1 ms' AS created_at,
+    SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, event_id, event_at, outbox_id,
+      traceparent, ordinal, conversation_foreign_id, user_foreign_id, before + turn * interval '1 ms' AS created_at,
       signals_before + signal_turn AS signal, ends_stream, is_joining
     FROM numbered JOIN ticked USING (conversation_id)),
   stored AS (${stored}),
   tagged AS (${tagRowsOf('message', 'written')}),
-  announced AS (
+  received AS (
     INSERT INTO event (bot_id, id, type, conversation_id, user_id, message_id, status, created_at)
     SELECT bot_id, event_id, 'message_created', conversation_id, user_id, id, 'pending', event_at FROM written
-    WHERE direction = 'incoming' AND event_id IS NOT NULL),
+    WHERE ${isForBot}),
+  announced AS (${announced} RETURNING 1),
   signalled AS (
     INSERT INTO signal (bot_id, conversation_id, number, type, message_id, data)
     SELECT bot_id, conversation_id, number, entry.type, message_id, data FROM written, LATERAL (VALUES
@@ -169,7 +189,8 @@ const insertStatement: Statement = {
       (signal - 1, 'message_stream_complete', id, NULL, ends_stream),
       (signal, 'message_created', id, NULL, true)) AS entry (number, type, message_id, data, is_told)
     WHERE signal IS NOT NULL AND is_told)
-  SELECT ordinal::int, direction, created_at, signal, ends_stream, is_joining, conversation_foreign_id, user_foreign_id
+  SELECT ordinal::int, direction, created_at, signal, ends_stream, is_joining, conversation_foreign_id, user_foreign_id,
+    EXISTS (SELECT FROM announced) AS is_announced
   FROM written`,
 };
 
@@ -188,7 +209,7 @@ const importStatement: Statement = {
   stored AS (${stored}),
   tagged AS (${tagRowsOf('message', 'written')})
   SELECT ordinal::int, direction, created_at, NULL AS signal, false AS ends_stream, false AS is_joining,
-    conversation_foreign_id, user_foreign_id
+    conversation_foreign_id, user_foreign_id, false AS is_announced
   FROM written`,
 };
 
@@ -206,18 +227,24 @@ const scheduleStatement = `
 
 @Injectable()
 export class NewMessagesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly outbox: Outbox,
+  ) {}
 
   /**
    * Writes all messages in one statement with its own commit; undefined for a draft with an obstacle, which may be gone
    * by now. Within a conversation the input order is kept, and later commits have later creation times.
    */
-  insertInOneCommit(botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    return this.execute(this.database, insertStatement, botId, messages);
+  async insertInOneCommit(botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
+    const written = await this.execute(this.database, insertStatement, botId, messages);
+    if (written.some((message) => message?.is_announced)) this.outbox.wake();
+    return written;
   }
 
   /** Writes in the caller's transaction; undefined only for a draft whose obstacle remains. */
   insertInTransaction(tx: Transaction, botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
+    tx.afterCommit(() => this.outbox.wake());
     return this.executeWithRetry(tx, insertStatement, botId, messages);
   }
 
@@ -295,5 +322,11 @@ export class NewMessagesRepository {
 
 /** Creation times of events are derived from their ids. */
 function draftsText(messages: (Draft & { event_id?: string })[]): string {
-  return toJsonb(messages.map((draft) => ({ ...draft, event_at: draft.event_id && timeOfId(draft.event_id) })));
+  return toJsonb(
+    messages.map((draft) =>
+      draft.event_id === undefined
+        ? draft
+        : { ...draft, event_at: timeOfId(draft.event_id), outbox_id: newId('outbox') },
+    ),
+  );
 }

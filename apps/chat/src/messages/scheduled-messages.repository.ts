@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '@parley/persistence/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
 import type { ScheduledMessageEntity } from './message.entity';
-import { msUntilNextDue } from '../due-times/ms-until-next-due';
+import { type DueRows, findDueRows } from '../due-times/due-rows';
+import type { PendingRow } from '../pending-events/announcements';
+import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 
 /**
  * Condition for the event of a scheduled message; a `message_created` event that a bot created itself has a payload.
@@ -28,7 +30,10 @@ export interface Outcome {
  */
 @Injectable()
 export class ScheduledMessagesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly pending: PendingEventsRepository,
+  ) {}
 
   /**
    * Claims and deletes due messages of one bot, by due time. Skips rows that another process has locked. Indexes
@@ -66,14 +71,20 @@ export class ScheduledMessagesRepository {
     );
   }
 
-  async finishScheduledEvents(tx: Sql, botId: string, outcomes: Outcome[]): Promise<void> {
-    await tx.query(
+  /** Also announces the pending ones, in the order of the outcomes. */
+  async finishScheduledEvents(tx: Transaction, botId: string, outcomes: Outcome[]): Promise<void> {
+    const pending = await tx.query<PendingRow>(
       `WITH outcome AS (
-         SELECT * FROM unnest($2::text[], $3::text[], $4::text[]) AS outcome (event_id, status, reason)),
+         SELECT * FROM unnest($2::text[], $3::text[], $4::text[]) WITH ORDINALITY
+           AS outcome (event_id, status, reason, ordinal)),
        gone AS (
-         DELETE FROM event USING outcome WHERE bot_id = $1 AND id = event_id AND outcome.status = 'gone')
-       UPDATE event SET status = outcome.status, failure_reason = outcome.reason FROM outcome
-       WHERE bot_id = $1 AND id = event_id AND outcome.status <> 'gone'`,
+         DELETE FROM event USING outcome WHERE bot_id = $1 AND id = event_id AND outcome.status = 'gone'),
+       finished AS (
+         UPDATE event SET status = outcome.status, failure_reason = outcome.reason FROM outcome
+         WHERE bot_id = $1 AND id = event_id AND outcome.status <> 'gone'
+         RETURNING event.*, ordinal)
+       SELECT bot_id, id, type, conversation_id, user_id, workflow_id FROM finished
+       WHERE status = 'pending' ORDER BY ordinal`,
       [
         botId,
         outcomes.map(({ eventId }) => eventId),
@@ -81,6 +92,7 @@ export class ScheduledMessagesRepository {
         outcomes.map(({ reason }) => reason ?? null),
       ],
     );
+    await this.pending.announceEvents(tx, pending);
   }
 
   /** Also cancels the event. False if the message was written or canceled meanwhile. Index event_message. */
@@ -100,7 +112,7 @@ export class ScheduledMessagesRepository {
   }
 
   /** Index scheduled_message_due. */
-  msUntilNextDueMessage(withinMs: number): Promise<number> {
-    return msUntilNextDue(this.database, { table: 'scheduled_message' }, withinMs);
+  findDueMessages(): Promise<DueRows> {
+    return findDueRows(this.database, { table: 'scheduled_message' });
   }
 }

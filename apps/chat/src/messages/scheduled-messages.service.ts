@@ -37,8 +37,9 @@ export class ScheduledMessagesService {
   /** Writes messages when they are due. Safe to run in several processes. */
   @Every<ScheduledMessagesService>({ name: writing, everyMs: ({ config }) => config.sweepIntervalMs })
   async writeDue(round: Round): Promise<boolean> {
-    round.againIn(await this.scheduled.msUntilNextDueMessage(this.config.sweepIntervalMs));
-    return this.writeSome();
+    const { isDue, nextInMs } = await this.scheduled.findDueMessages();
+    round.againIn(nextInMs);
+    return isDue && this.writeSome();
   }
 
   /** False if none was due. Exactly once: the message and the status of its event change in one transaction. */

@@ -32,6 +32,14 @@ export class RecurringEventEntity {
    */
   @Column('integer', { default: 0 })
   period_seconds!: number;
+
+  /** Failures since the last success, and since the event was changed. */
+  @Column('integer', { default: 0 })
+  failed_attempts!: number;
+
+  /** Time of the last change of `failed_attempts`, strictly increasing. */
+  @Column({ type: 'timestamptz', precision: 3, default: '-infinity' })
+  settled_at!: Date;
 }
 
 /** Newest stored revision of the bot's recurring events, so that an older one that arrives late has no effect. */

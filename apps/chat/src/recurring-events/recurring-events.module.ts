@@ -9,5 +9,6 @@ import { RecurringEventsService } from './recurring-events.service';
   imports: [BotDefinitionsModule, EventsModule],
   controllers: [KeepRecurringEventsHandler],
   providers: [RecurringEventsService, RecurringEventsRepository],
+  exports: [RecurringEventsService],
 })
 export class RecurringEventsModule {}

@@ -2,13 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
 import type { RecurringEventEntity } from './recurring-event.entity';
-import { msUntilNextDue } from '../due-times/ms-until-next-due';
+import { type DueRows, findDueRows } from '../due-times/due-rows';
 
-export type DueRecurringEvent = Omit<RecurringEventEntity, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
+type Definition = Omit<RecurringEventEntity, 'failed_attempts' | 'settled_at'>;
+
+export type DueRecurringEvent = Omit<Definition, 'next_at' | 'period_seconds'> & { next_at: Date; now: Date };
 
 type RescheduledEvent = Pick<RecurringEventEntity, 'bot_id' | 'name' | 'next_at' | 'period_seconds'>;
 
 const computedAt = `next_at AT TIME ZONE 'UTC' - period_seconds * interval '1 second'`;
+const isTooFarAhead = `next_at IS NOT NULL AND ${computedAt} > now() AT TIME ZONE 'UTC'`;
 
 @Injectable()
 export class RecurringEventsRepository {
@@ -28,8 +31,11 @@ export class RecurringEventsRepository {
     return row?.now;
   }
 
-  /** Replaces the recurring events of the bot. An event with an unchanged cron expression keeps its next time. */
-  async replaceRecurringEvents(tx: Sql, botId: string, events: RecurringEventEntity[]): Promise<void> {
+  /**
+   * Replaces the recurring events of the bot. An event with an unchanged cron expression keeps its next time. Failures of
+   * a changed event are counted anew.
+   */
+  async replaceRecurringEvents(tx: Sql, botId: string, events: Definition[]): Promise<void> {
     const names = events.map(({ name }) => name);
     await tx.query('DELETE FROM recurring_event WHERE bot_id = $1 AND name <> ALL ($2::text[])', [botId, names]);
     await tx.query(
@@ -37,10 +43,28 @@ export class RecurringEventsRepository {
        SELECT bot_id, name, type, payload, cron, next_at, period_seconds
        FROM jsonb_populate_recordset(NULL::recurring_event, $1)
        ON CONFLICT (bot_id, name) DO UPDATE SET type = excluded.type, payload = excluded.payload, cron = excluded.cron,
+         failed_attempts = CASE WHEN (kept.type, kept.payload, kept.cron) = (excluded.type, excluded.payload, excluded.cron)
+           THEN kept.failed_attempts ELSE 0 END,
          next_at = CASE WHEN kept.cron = excluded.cron THEN kept.next_at ELSE excluded.next_at END,
          period_seconds = CASE WHEN kept.cron = excluded.cron THEN kept.period_seconds ELSE excluded.period_seconds END`,
       [JSON.stringify(events)],
     );
+  }
+
+  /** Failure state after this outcome. Undefined if a success changes nothing, or the event is no longer defined. */
+  async countOutcome(
+    tx: Sql,
+    botId: string,
+    name: string,
+    isFailed: boolean,
+  ): Promise<Pick<RecurringEventEntity, 'failed_attempts' | 'settled_at'> | undefined> {
+    const [row] = await tx.query<Pick<RecurringEventEntity, 'failed_attempts' | 'settled_at'>>(
+      `UPDATE recurring_event SET failed_attempts = CASE WHEN $3 THEN failed_attempts + 1 ELSE 0 END,
+         settled_at = greatest(now(), settled_at + interval '1 millisecond')
+       WHERE bot_id = $1 AND name = $2 AND ($3 OR failed_attempts > 0) RETURNING failed_attempts, settled_at`,
+      [botId, name, isFailed],
+    );
+    return row;
   }
 
   /** Claims at most `limit` due events of bots that are not deleted, skipping locked rows. Index recurring_event_due. */
@@ -69,7 +93,7 @@ export class RecurringEventsRepository {
       lockNext({
         table: 'recurring_event',
         columns: 'bot_id, name, cron, now()',
-        where: `next_at IS NOT NULL AND ${computedAt} > now() AT TIME ZONE 'UTC'`,
+        where: isTooFarAhead,
         orderBy: computedAt,
         limit: '$1',
       }),
@@ -86,8 +110,8 @@ export class RecurringEventsRepository {
     );
   }
 
-  /** Index recurring_event_due. */
-  msUntilNextRecurringEvent(withinMs: number): Promise<number> {
-    return msUntilNextDue(this.database, { table: 'recurring_event', column: 'next_at' }, withinMs);
+  /** Events that are too far ahead count as due. Indexes recurring_event_due, recurring_event_computed. */
+  findDueRecurringEvents(): Promise<DueRows> {
+    return findDueRows(this.database, { table: 'recurring_event', column: 'next_at', orWhere: isTooFarAhead });
   }
 }

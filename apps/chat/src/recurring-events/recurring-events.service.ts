@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { ResolvedBotDefinition } from '@parley/contracts/admin/bot-definitions';
-import { Database } from '@parley/persistence/database';
+import { recurringEventSettled } from '@parley/contracts/chat/recurring-outcomes';
+import type { SettledStatus } from '@parley/contracts/runtime/deliveries';
+import { Outbox } from '@parley/events/outbox';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every, type Round } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
@@ -11,12 +14,21 @@ import { RecurringEventsRepository } from './recurring-events.repository';
 const creating = 'chat.recurringEvents';
 const eventsAtOnce = 50;
 
+export interface SettledRecurringEvent {
+  bot_id: string;
+  /** Null for other events. */
+  recurring_name: string | null;
+  status: SettledStatus;
+  failure_reason: string | null;
+}
+
 @Injectable()
 export class RecurringEventsService {
   constructor(
     private readonly database: Database,
     private readonly recurring: RecurringEventsRepository,
     private readonly events: EventsRepository,
+    private readonly outbox: Outbox,
     private readonly tasks: BackgroundTasks,
     private readonly config: ChatConfig,
   ) {}
@@ -43,9 +55,29 @@ export class RecurringEventsService {
    */
   @Every<RecurringEventsService>({ name: creating, everyMs: ({ config }) => config.sweepIntervalMs })
   async createDue(round: Round): Promise<boolean> {
-    round.againIn(await this.recurring.msUntilNextRecurringEvent(this.config.sweepIntervalMs));
+    const { isDue, nextInMs } = await this.recurring.findDueRecurringEvents();
+    round.againIn(nextInMs);
+    if (!isDue) return false;
     const rescheduled = await this.rescheduleAfterClockSkew();
     return (await this.createDueEvents()) + rescheduled > 0;
+  }
+
+  /**
+   * Counts failures and announces a changed failure state. Call it in the transaction that settled the events, in their
+   * order. An ignored event is neither a failure nor a success.
+   */
+  async noteOutcomes(tx: Transaction, settled: SettledRecurringEvent[]): Promise<void> {
+    for (const { bot_id: botId, recurring_name: name, status, failure_reason: reason } of settled) {
+      if (name === null || status === 'ignored') continue;
+      const isFailed = status === 'failed';
+      const state = await this.recurring.countOutcome(tx, botId, name, isFailed);
+      if (state)
+        await this.outbox.add(tx, recurringEventSettled, {
+          ...{ botId, name, failedAttempts: state.failed_attempts },
+          lastFailureReason: isFailed ? reason : null,
+          revision: state.settled_at.getTime(),
+        });
+    }
   }
 
   private createDueEvents(): Promise<number> {
@@ -54,7 +86,7 @@ export class RecurringEventsService {
       if (due.length === 0) return 0;
       await this.events.insertEvents(
         tx,
-        due.map(({ bot_id, type, payload }) => ({ bot_id, type, payload })),
+        due.map(({ bot_id, name, type, payload }) => ({ bot_id, type, payload, recurring_name: name })),
       );
       const { recurringMinSeconds: minSeconds } = this.config;
       const next = due.map(({ bot_id, name, cron, next_at: dueAt, now }) => ({

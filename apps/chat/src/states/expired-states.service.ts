@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '@parley/persistence/database';
-import { Every } from '@parley/work-queue/worker';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
 import { type StateEntity, toState } from './state.entity';
@@ -29,7 +29,10 @@ export class ExpiredStatesService {
   }
 
   @Every<ExpiredStatesService>({ name: 'chat.expiredStates', everyMs: ({ config }) => config.sweepIntervalMs })
-  deleteExpired(): Promise<boolean> {
+  async deleteExpired(round: Round): Promise<boolean> {
+    const { isDue, nextInMs } = await this.states.findExpiredStates();
+    round.againIn(nextInMs);
+    if (!isDue) return false;
     return this.database.transaction(async (tx) => {
       const expired = await this.states.deleteExpiredStates(tx, statesAtOnce);
       await this.createEvents(tx, expired);
@@ -37,7 +40,7 @@ export class ExpiredStatesService {
     });
   }
 
-  private async createEvents(tx: Sql, expired: StateEntity[]): Promise<void> {
+  private async createEvents(tx: Transaction, expired: StateEntity[]): Promise<void> {
     if (expired.length === 0) return;
     await this.events.insertEvents(
       tx,

@@ -5,6 +5,7 @@ import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { lockNext } from '@parley/persistence/lock-next';
 import { isOf } from '../bot-definitions/scope';
+import { type DueRows, findDueRows } from '../due-times/due-rows';
 import type { StateEntity } from './state.entity';
 
 /**
@@ -124,6 +125,11 @@ export class StatesRepository {
       `DELETE FROM state WHERE ${hasKey} AND expires_at <= now() RETURNING *`,
       valuesOf(key),
     );
+  }
+
+  /** Index state_expires. */
+  findExpiredStates(): Promise<DueRows> {
+    return findDueRows(this.database, { table: 'state', column: 'expires_at' });
   }
 
   /** Deletes the states that expired first, skipping locked rows. Index state_expires. */

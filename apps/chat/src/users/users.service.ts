@@ -15,7 +15,7 @@ import {
   users as operations,
 } from '@parley/contracts/chat/users';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/persistence/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
 import { namedInstallation } from '../bot-definitions/installations';
@@ -66,11 +66,24 @@ export class UsersService {
       isIdentified && caller.idempotencyKey === undefined && (await this.users.findOldestUserByTags(scope, tags));
     if (found) return { user: toUser(caller, found), meta: { created: false } };
     return this.idempotency.run(caller, operations.getOrCreate, input, async (tx) => {
-      if (isIdentified) await lockTags(tx, ['user', scope.botId, alias], tags);
-      const other = isIdentified && (await this.users.findOldestUserByTags(scope, tags, tx));
-      const row = other || (await this.insert(tx, caller, alias, input));
-      return { user: toUser(caller, row), meta: { created: !other } };
+      const { row, created } = await this.getOrCreateIn(tx, caller, alias, input);
+      return { user: toUser(caller, row), meta: { created } };
     });
+  }
+
+  /** Holds a lock on the identifying tags until the end of the transaction. `alias` as of `aliasFor`. */
+  async getOrCreateIn(
+    tx: Transaction,
+    caller: BotCaller,
+    alias: string | null,
+    input: GetOrCreateUser,
+  ): Promise<{ row: UserEntity; created: boolean }> {
+    const scope = { botId: caller.bot.id, alias };
+    const tags = storedNames(caller, discriminatingTags(input));
+    const isIdentified = Object.keys(tags).length > 0;
+    if (isIdentified) await lockTags(tx, ['user', scope.botId, alias], tags);
+    const other = isIdentified && (await this.users.findOldestUserByTags(scope, tags, tx));
+    return { row: other || (await this.insert(tx, caller, alias, input)), created: !other };
   }
 
   async list(caller: BotCaller, query: ListUsers): Promise<Users> {
@@ -132,7 +145,7 @@ export class UsersService {
   }
 
   /** Alias of the installation that a new user belongs to. Throws ReferenceNotFound if it is not installed. */
-  private async aliasFor(caller: BotCaller, integrationName: string | undefined): Promise<string | null> {
+  async aliasFor(caller: BotCaller, integrationName: string | undefined): Promise<string | null> {
     if (integrationName === undefined) return aliasOf(caller);
     const own = aliasOf(caller);
     const named = await this.botDefinitions.find(caller.bot.id, (bot) => namedInstallation(bot, integrationName, own));

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Sql } from '@parley/persistence/database';
-import { Every } from '@parley/work-queue/worker';
+import { Database, type Transaction } from '@parley/persistence/database';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
+import { WorkflowContinuationsService } from './workflow-continuations.service';
 import { WorkflowEventsService } from './workflow-events.service';
 import type { WorkflowEntity } from './workflow.entity';
 import { WorkflowsRepository } from './workflows.repository';
@@ -18,23 +19,28 @@ export class EndedWorkflowsService {
     private readonly database: Database,
     private readonly workflows: WorkflowsRepository,
     private readonly events: WorkflowEventsService,
+    private readonly continuations: WorkflowContinuationsService,
     private readonly config: ChatConfig,
   ) {}
 
   /** Call in the transaction that ended the workflow. */
-  async followUp(tx: Sql, workflow: WorkflowEntity): Promise<void> {
+  async followUp(tx: Transaction, workflow: WorkflowEntity): Promise<void> {
     await this.events.createUpdateOfParent(tx, 'child_workflow_finished', workflow);
     if (workflow.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, workflow);
   }
 
   /** Ends workflows whose timeout has passed. Safe to run in several processes. */
   @Every<EndedWorkflowsService>({ name: 'chat.workflowTimeouts', everyMs: ({ config }) => config.sweepIntervalMs })
-  timeOut(): Promise<boolean> {
+  async timeOut(round: Round): Promise<boolean> {
+    const { isDue, nextInMs } = await this.workflows.findLateWorkflows();
+    round.againIn(nextInMs);
+    if (!isDue) return false;
     return this.database.transaction(async (tx) => {
       const late = await this.workflows.timeOutWorkflows(tx, workflowsAtOnce);
       // Lock order of conversations, to avoid deadlocks between processes.
       late.sort((a, b) => ((a.conversation_id ?? '') < (b.conversation_id ?? '') ? -1 : 1));
       for (const workflow of late) {
+        await this.continuations.cancelScheduled(tx, workflow);
         await this.events.createUpdate(tx, 'workflow_timedout', workflow);
         await this.followUp(tx, workflow);
       }

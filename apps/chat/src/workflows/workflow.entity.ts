@@ -30,6 +30,7 @@ const isActive = `status IN ('pending', 'in_progress', 'listening', 'paused')`;
 @Index('workflow_active_of_conversation', ['bot_id', 'conversation_id', 'created_at', 'id'], {
   where: `${isActive} AND conversation_id IS NOT NULL`,
 })
+@Index('workflow_bound', ['bot_id', 'event_id'], { where: `status = 'in_progress'` })
 export class WorkflowEntity {
   @PrimaryIdColumn()
   bot_id!: string;

@@ -5,6 +5,7 @@ import { ListQueriesModule } from '../list-queries/list-queries.module';
 import { TagsModule } from '../tags/tags.module';
 import { UsersModule } from '../users/users.module';
 import { EndedWorkflowsService } from './ended-workflows.service';
+import { WorkflowContinuationsService } from './workflow-continuations.service';
 import { WorkflowEventsService } from './workflow-events.service';
 import { WorkflowReferencesService } from './workflow-references.service';
 import { WorkflowsController } from './workflows.controller';
@@ -20,6 +21,8 @@ import { WorkflowsService } from './workflows.service';
     WorkflowEventsService,
     WorkflowReferencesService,
     EndedWorkflowsService,
+    WorkflowContinuationsService,
   ],
+  exports: [WorkflowContinuationsService],
 })
 export class WorkflowsModule {}

@@ -17,6 +17,7 @@ import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import { ConversationEntity } from '../conversations/conversation.entity';
+import { type DueRows, findDueRows } from '../due-times/due-rows';
 import type { WorkflowEntity } from './workflow.entity';
 
 /** `timeout_at` null: one day from now. */
@@ -120,6 +121,57 @@ export class WorkflowsRepository {
   }
 
   /**
+   * Locks the workflows in progress that are bound to these events, and the listening ones that these events belong to.
+   * After waiting for a lock it may return one that changed meanwhile. Index workflow_bound, then the primary key.
+   */
+  async lockWorkflowsOfEvents(
+    tx: Sql,
+    events: { bot_id: string; id: string; workflow_id: string | null }[],
+  ): Promise<WorkflowEntity[]> {
+    return tx.query<WorkflowEntity>(
+      `WITH settled AS MATERIALIZED (
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS settled (bot_id, event_id, workflow_id)),
+       found AS MATERIALIZED (
+         SELECT bound.* FROM settled CROSS JOIN LATERAL (
+           SELECT bot_id, id FROM workflow
+           WHERE bot_id = settled.bot_id AND event_id = settled.event_id AND status = 'in_progress' OFFSET 0) AS bound
+         UNION
+         SELECT asleep.* FROM settled CROSS JOIN LATERAL (
+           SELECT bot_id, id FROM workflow
+           WHERE bot_id = settled.bot_id AND id = settled.workflow_id AND (status = 'listening') IS TRUE OFFSET 0) AS asleep)
+       SELECT locked.* FROM (SELECT * FROM found ORDER BY bot_id, id) AS next CROSS JOIN LATERAL (
+         SELECT * FROM workflow
+         WHERE bot_id = next.bot_id AND id = next.id AND (status IN ('in_progress', 'listening')) IS TRUE
+         OFFSET 0 FOR UPDATE) AS locked`,
+      [events.map(({ bot_id }) => bot_id), events.map(({ id }) => id), events.map(({ workflow_id }) => workflow_id)],
+    );
+  }
+
+  /** Index: the primary key of events. */
+  async isBoundToProcessedEvent(tx: Sql, { bot_id, event_id, status }: WorkflowEntity): Promise<boolean> {
+    if (status !== 'in_progress') return false;
+    const rows = await tx.query(`SELECT 1 FROM event WHERE bot_id = $1 AND id = $2 AND status = 'processed'`, [
+      bot_id,
+      event_id,
+    ]);
+    return rows.length > 0;
+  }
+
+  /** Requires the row lock. */
+  async bindToEvent(tx: Sql, { bot_id, id }: WorkflowEntity, eventId: string): Promise<void> {
+    await tx.query('UPDATE workflow SET event_id = $3 WHERE bot_id = $1 AND id = $2', [bot_id, id, eventId]);
+  }
+
+  /** Does nothing for a workflow that is bound to another kind of event. Index: the primary key of events. */
+  async cancelScheduledContinuation(tx: Sql, { bot_id, id, event_id }: WorkflowEntity): Promise<void> {
+    await tx.query(
+      `UPDATE event SET status = 'canceled', due_at = least(due_at, now())
+       WHERE bot_id = $1 AND id = $2 AND status = 'scheduled' AND type = 'workflow_update' AND workflow_id = $3`,
+      [bot_id, event_id, id],
+    );
+  }
+
+  /**
    * Requires the row lock. Sets `completed_at` when the workflow ends. Tag rows are updated separately, by
    * TagsRepository.
    */
@@ -152,6 +204,11 @@ export class WorkflowsRepository {
        DELETE FROM workflow WHERE bot_id = $1 AND id = $2`,
       [bot_id, id],
     );
+  }
+
+  /** Index workflow_timeout. */
+  findLateWorkflows(): Promise<DueRows> {
+    return findDueRows(this.database, { table: 'workflow', column: 'timeout_at', where: isActive });
   }
 
   /** Ends workflows whose timeout has passed, skipping locked rows. Index workflow_timeout. */

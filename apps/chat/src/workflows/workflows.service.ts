@@ -14,7 +14,7 @@ import {
   workflows,
 } from '@parley/contracts/chat/workflows';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/persistence/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
@@ -22,6 +22,7 @@ import { lockTags } from '../tags/lock-tags';
 import { mergedTags } from '../tags/merged-tags';
 import { TagsRepository } from '../tags/tags.repository';
 import { EndedWorkflowsService } from './ended-workflows.service';
+import { WorkflowContinuationsService } from './workflow-continuations.service';
 import { WorkflowReferencesService } from './workflow-references.service';
 import { WorkflowEventsService } from './workflow-events.service';
 import { hasEnded, toWorkflow, type WorkflowEntity } from './workflow.entity';
@@ -37,6 +38,7 @@ export class WorkflowsService {
     private readonly references: WorkflowReferencesService,
     private readonly events: WorkflowEventsService,
     private readonly ended: EndedWorkflowsService,
+    private readonly continuations: WorkflowContinuationsService,
   ) {}
 
   create(caller: BotCaller, input: CreateWorkflow): Promise<WorkflowReply> {
@@ -97,6 +99,10 @@ export class WorkflowsService {
       });
       await this.tags.replaceTags(tx, 'workflow', after, before.tags, after.tags);
       if (hasEnded(after) && !hasEnded(before)) await this.ended.followUp(tx, after);
+      if (after.status !== before.status || after.event_id !== before.event_id) {
+        await this.continuations.cancelScheduled(tx, before);
+        await this.continuations.continueIfProcessed(tx, after);
+      }
       return { workflow: toWorkflow(caller, after) };
     });
   }
@@ -104,6 +110,7 @@ export class WorkflowsService {
   async delete(caller: BotCaller, { id }: WorkflowId): Promise<object> {
     return this.database.transaction(async (tx) => {
       const row = await this.lock(tx, caller, id);
+      await this.continuations.cancelScheduled(tx, row);
       await this.workflows.deleteWorkflow(tx, row);
       await this.tags.removeTags(tx, 'workflow', row, row.tags);
       await this.events.createUpdateOfParent(tx, 'child_workflow_deleted', row);
@@ -112,7 +119,7 @@ export class WorkflowsService {
     });
   }
 
-  private async insert(tx: Sql, caller: BotCaller, input: CreateWorkflow): Promise<WorkflowEntity> {
+  private async insert(tx: Transaction, caller: BotCaller, input: CreateWorkflow): Promise<WorkflowEntity> {
     await this.references.requireReferences(tx, caller, input);
     const row = await this.workflows.insertWorkflow(tx, {
       bot_id: caller.bot.id,
@@ -129,10 +136,11 @@ export class WorkflowsService {
     });
     if (row.conversation_id !== null) await this.workflows.makeCurrent(tx, row);
     if (row.status === 'pending') await this.events.createUpdate(tx, 'workflow_started', row);
+    await this.continuations.continueIfProcessed(tx, row);
     return row;
   }
 
-  private async lock(tx: Sql, caller: BotCaller, id: string): Promise<WorkflowEntity> {
+  private async lock(tx: Transaction, caller: BotCaller, id: string): Promise<WorkflowEntity> {
     const row = await this.workflows.lockWorkflow(tx, scopeOf(caller), id);
     if (!row) throw notFound('workflow', id);
     return row;

@@ -1,0 +1,21 @@
+import { Controller } from '@nestjs/common';
+import { Handles } from '@parley/transport/handles';
+import type { Caller } from '@parley/contracts/caller';
+import { chat } from '@parley/contracts/chat/chat';
+import type { GetPendingEvent, ReplayEvents } from '@parley/contracts/chat/deliveries';
+import { DeliveriesService } from './deliveries.service';
+
+@Controller()
+export class DeliveriesController {
+  constructor(private readonly service: DeliveriesService) {}
+
+  @Handles(chat.deliveries.getPending)
+  getPending(_caller: Caller, input: GetPendingEvent) {
+    return this.service.getPending(input);
+  }
+
+  @Handles(chat.deliveries.replay)
+  replay(_caller: Caller, input: ReplayEvents) {
+    return this.service.replay(input);
+  }
+}

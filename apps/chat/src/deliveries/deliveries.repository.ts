@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import type { ReplayableStatus } from '@parley/contracts/chat/deliveries';
+import type { EventStatus } from '@parley/contracts/chat/events';
+import type { SettledEvent } from '@parley/contracts/runtime/deliveries';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { toText } from '@parley/persistence/storable';
+import type { ConversationWithCount } from '../conversations/conversation.entity';
+import type { EventEntity } from '../events/event.entity';
+import type { MessageEntity } from '../messages/message.entity';
+import type { PendingRow } from '../pending-events/announcements';
+import { PendingEventsRepository } from '../pending-events/pending-events.repository';
+import type { SettledRecurringEvent } from '../recurring-events/recurring-events.service';
+import type { UserEntity } from '../users/user.entity';
+import type { ProcessedEvent } from '../workflows/workflow-continuations.service';
+
+/** The parts are null for an event with a payload of its own. */
+export interface FoundEvent {
+  event: EventEntity;
+  message: MessageEntity | null;
+  user: UserEntity | null;
+  conversation: ConversationWithCount | null;
+}
+
+export type SettledRow = ProcessedEvent & SettledRecurringEvent;
+
+type FoundRow = EventEntity & Omit<FoundEvent, 'event'>;
+
+const referenceColumns = 'bot_id, id, type, conversation_id, user_id, workflow_id';
+
+/** Exists, or is not referred to. The bot itself may have no user yet. */
+const hasUser = `(event.user_id IS NULL OR author.id IS NOT NULL
+  OR event.user_id = event.bot_id AND event.payload IS NOT NULL)`;
+const hasConversation = '(event.conversation_id IS NULL OR conversation.id IS NOT NULL)';
+const hasMessage = '(event.message_id IS NULL OR message.id IS NOT NULL OR waiting.id IS NOT NULL)';
+/** Lookup by key. `OFFSET 0` keeps Postgres from joining with all rows of the bot while it has no statistics. */
+const byKey = (table: string, condition: string) =>
+  `LATERAL (SELECT * FROM ${table} WHERE bot_id = event.bot_id AND ${condition} OFFSET 0)`;
+
+@Injectable()
+export class DeliveriesRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly pending: PendingEventsRepository,
+  ) {}
+
+  /**
+   * Pending event with the objects that its payload is composed of. Undefined as well if its message, user or
+   * conversation was deleted. Indexes: the primary keys.
+   */
+  async findPendingEvent(botId: string, id: string): Promise<FoundEvent | undefined> {
+    const [row] = await this.database.query<FoundRow>(
+      `SELECT event.*, composed.message, composed."user", composed.conversation
+       FROM event
+       LEFT JOIN ${byKey('message', 'id = event.message_id')} message ON true
+       LEFT JOIN ${byKey('scheduled_message', 'id = event.message_id')} waiting ON event.payload IS NOT NULL
+       LEFT JOIN ${byKey('"user"', 'id = event.user_id')} author ON true
+       LEFT JOIN ${byKey('conversation', 'id = event.conversation_id')} conversation ON true
+       LEFT JOIN ${byKey('conversation_clock', 'conversation_id = event.conversation_id')} clock ON true
+       LEFT JOIN LATERAL (
+         SELECT to_jsonb(message) AS message, to_jsonb(author) AS "user",
+           to_jsonb(conversation) || jsonb_build_object('message_count', coalesce(clock.message_count, 0)) AS conversation
+       ) composed ON event.payload IS NULL
+       WHERE event.bot_id = $1 AND event.id = $2 AND event.status = 'pending'
+         AND ${hasMessage} AND ${hasUser} AND ${hasConversation}`,
+      [botId, id],
+      // Named, since planning takes longer than execution.
+      'findPendingEvent',
+    );
+    if (!row) return undefined;
+    const { message, user, conversation, ...event } = row;
+    return { event, message: withDates(message), user: withDates(user), conversation: withDates(conversation) };
+  }
+
+  /** Settles the pending ones and returns them, oldest first. Locked in the order of their keys. Index: the primary key. */
+  async settlePendingEvents(tx: Sql, events: SettledEvent[]): Promise<SettledRow[]> {
+    return tx.query<SettledRow>(
+      `WITH settled AS MATERIALIZED (
+         SELECT DISTINCT ON (bot_id, id) bot_id, id, status, reason
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS settled (bot_id, id, status, reason)
+         ORDER BY bot_id, id),
+       held AS MATERIALIZED (
+         SELECT found.bot_id, found.id, settled.status, reason
+         FROM settled CROSS JOIN LATERAL (
+           SELECT bot_id, id FROM event
+           WHERE event.bot_id = settled.bot_id AND event.id = settled.id AND event.status = 'pending'
+           LIMIT 1 FOR NO KEY UPDATE) AS found),
+       changed AS (
+         UPDATE event SET status = held.status, failure_reason = held.reason FROM held
+         WHERE event.bot_id = held.bot_id AND event.id = held.id RETURNING event.*)
+       SELECT bot_id, id, type, status, failure_reason, workflow_id, recurring_name,
+         greatest(created_at, due_at) AS pending_at,
+         CASE WHEN type = 'workflow_update' THEN payload ->> 'type' END AS update_type
+       FROM changed ORDER BY bot_id, id`,
+      [
+        events.map(({ botId }) => botId),
+        events.map(({ eventId }) => eventId),
+        events.map(({ status }) => status),
+        events.map(({ failureReason }) => (failureReason === null ? null : toText(failureReason))),
+      ],
+    );
+  }
+
+  /** Also announces the event. False if it has another status, or is not found. */
+  async replayEvent(
+    tx: Transaction,
+    botId: string,
+    id: string,
+    statuses: readonly ReplayableStatus[],
+  ): Promise<boolean> {
+    const rows = await tx.query<PendingRow>(
+      `UPDATE event SET status = 'pending', failure_reason = NULL
+       WHERE bot_id = $1 AND id = $2 AND status = ANY ($3) RETURNING ${referenceColumns}`,
+      [botId, id, statuses],
+    );
+    await this.pending.announceEvents(tx, rows);
+    return rows.length > 0;
+  }
+
+  /** Oldest first, at most `limit`. Also announces them. Returns the number. Index event_status. */
+  async replayEventsWithStatus(
+    tx: Transaction,
+    botId: string,
+    status: ReplayableStatus,
+    limit: number,
+  ): Promise<number> {
+    const rows = await tx.query<PendingRow>(
+      `WITH replayed AS (
+         UPDATE event SET status = 'pending', failure_reason = NULL
+         WHERE bot_id = $1 AND id = ANY (ARRAY(
+           SELECT id FROM event WHERE bot_id = $1 AND status = $2 ORDER BY id LIMIT $3 FOR NO KEY UPDATE))
+         RETURNING ${referenceColumns})
+       SELECT * FROM replayed ORDER BY id`,
+      [botId, status, limit],
+    );
+    await this.pending.announceEvents(tx, rows);
+    return rows.length;
+  }
+
+  async findStatus(sql: Sql, botId: string, id: string): Promise<EventStatus | undefined> {
+    const [row] = await sql.query<{ status: EventStatus }>('SELECT status FROM event WHERE bot_id = $1 AND id = $2', [
+      botId,
+      id,
+    ]);
+    return row?.status;
+  }
+}
+
+/** Times are text in JSON. */
+function withDates<Row extends { created_at: Date; updated_at: Date }>(row: Row | null): Row | null {
+  return row && { ...row, created_at: new Date(row.created_at), updated_at: new Date(row.updated_at) };
+}

@@ -1,0 +1,81 @@
+import type { Sql } from '@parley/persistence/database';
+import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { chatDatabase } from '../chat.module';
+import { WorkflowsRepository } from '../workflows/workflows.repository';
+import { DeliveriesRepository } from './deliveries.repository';
+
+let test: TestDatabase;
+let plans: string[];
+
+beforeAll(async () => {
+  test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema);
+  const at = `now(), now()`;
+  const common = `'{}'::jsonb, '{}'::jsonb`;
+  for (const insert of [
+    `"user" (bot_id, id, tags, properties, created_at, updated_at)
+     SELECT 'bot_' || n % 20, 'user_' || n, ${common}, ${at} FROM generate_series(1, 20000) n`,
+    `message (bot_id, id, conversation_id, user_id, type, payload, tags, direction, created_at, updated_at)
+     SELECT 'bot_' || n % 20, 'msg_' || n, 'conv_' || n, 'user_' || n, 'text', ${common}, 'incoming', ${at}
+     FROM generate_series(1, 20000) n`,
+    `event (bot_id, id, type, user_id, message_id, status, created_at)
+     SELECT 'bot_' || n % 20, 'evt_' || n, 'message_created', 'user_' || n, 'msg_' || n, 'pending', now()
+     FROM generate_series(1, 20000) n`,
+    `workflow (bot_id, id, name, event_id, status, input, output, tags, timeout_at, created_at, updated_at)
+     SELECT 'bot_' || n % 20, 'wrkflow_' || n, 'w', 'evt_' || n, CASE n % 2 WHEN 0 THEN 'in_progress' ELSE 'listening' END,
+       '{}', ${common}, now(), ${at} FROM generate_series(1, 20000) n`,
+  ])
+    await test.database.query(`INSERT INTO ${insert}`);
+});
+
+afterAll(() => test?.drop());
+
+beforeEach(() => {
+  plans = [];
+});
+
+/** Runs each statement with EXPLAIN. */
+const explaining = {
+  query: async (text: string, values: unknown[]) => {
+    const rows = await test.database.transaction((tx) =>
+      tx.query<Record<string, string>>(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${text}`, values),
+    );
+    plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+    return [];
+  },
+} as unknown as Sql;
+
+const ids = Array.from({ length: 50 }, (_, n) => n + 1);
+
+const deliveries = () => new DeliveriesRepository(explaining as never, undefined as never);
+const workflows = () => new WorkflowsRepository(explaining as never, undefined as never);
+
+type Statement = [string, () => Promise<unknown>];
+
+const lookups: Statement[] = [
+  ['a pending event', () => deliveries().findPendingEvent('bot_2', 'evt_19982')],
+  ['a pending event with its message', () => deliveries().findPendingEvent('bot_0', 'evt_20000')],
+  [
+    'workflows of settled events',
+    () =>
+      workflows().lockWorkflowsOfEvents(
+        explaining,
+        ids.map((n) => ({ bot_id: `bot_${n % 20}`, id: `evt_${n}`, workflow_id: `wrkflow_${n}` })),
+      ),
+  ],
+];
+async function expectToReadByKey(run: () => Promise<unknown>): Promise<void> {
+  await run();
+
+  const read = [...plans[0]!.matchAll(/rows=(\d+)/g)].map(([, rows]) => Number(rows));
+  expect(read.length).toBeGreaterThan(0);
+  expect(Math.max(...read)).toBeLessThanOrEqual(ids.length);
+  expect(plans[0]).not.toMatch(/Rows Removed by (Filter|Index Recheck): [1-9]\d{2}/);
+}
+
+it.each(lookups)('finds %s by key, also before Postgres has statistics', (_name, run) => expectToReadByKey(run));
+
+describe('with statistics', () => {
+  beforeAll(() => test.database.query('ANALYZE'));
+
+  it.each(lookups)('finds %s by key', (_name, run) => expectToReadByKey(run));
+});
