@@ -18,7 +18,9 @@ import { BotDefinitionsModule } from './bot-definitions/bot-definitions.module';
 import { BotAllowedMemberEntity } from './bots/bot-allowed-member.entity';
 import { BotCodeEntity, BotVersionEntity } from './bots/bot-version.entity';
 import { BotEntity } from './bots/bot.entity';
+import { BotTargetsModule } from './bot-targets/bot-targets.module';
 import { BotsModule } from './bots/bots.module';
+import { RecurringFailureEntity } from './bots/recurring-failure.entity';
 import { FormerSigningSecretEntity } from './bots/former-signing-secret.entity';
 import { AdminConfig } from './config';
 import { IdentityModule } from './identity/identity.module';
@@ -29,6 +31,8 @@ import { IntrospectionModule } from './introspection/introspection.module';
 import { MemberEntity } from './roles/member.entity';
 import { MembersModule } from './members/members.module';
 import { Admin1795392000000 } from './migrations/1795392000000-admin';
+import { CalledBots1796100000000 } from './migrations/1796100000000-called-bots';
+import { RecurringFailures1796200000000 } from './migrations/1796200000000-recurring-failures';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
 import { PreferencesModule } from './preferences/preferences.module';
 import { TokenEntity } from './tokens/token.entity';
@@ -40,7 +44,7 @@ import { WorkspacesModule } from './workspaces/workspaces.module';
 
 export const adminDatabase: ServiceSchema = {
   schema: 'admin',
-  migrations: [Admin1795392000000],
+  migrations: [Admin1795392000000, CalledBots1796100000000, RecurringFailures1796200000000],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -57,6 +61,7 @@ export const adminDatabase: ServiceSchema = {
     BotVersionEntity,
     BotAllowedMemberEntity,
     FormerSigningSecretEntity,
+    RecurringFailureEntity,
     InstallationEntity,
     BotPluginEntity,
     ShareableIdEntity,
@@ -90,6 +95,7 @@ export class AdminModule {
         AccountsModule,
         AuditModule,
         BotDefinitionsModule,
+        BotTargetsModule,
         BotsModule,
         IdentityModule,
         InstallationsModule,

@@ -8,9 +8,6 @@ import {
   ServiceConfig,
 } from '@parley/service/config';
 
-/** Quotas that this version enforces. Those of calls come into force with the bots that are called. */
-const enforced = ['BOT_COUNT', 'KNOWLEDGEBASE_VECTOR_STORAGE', 'STORAGE_COUNT', 'WORKSPACE_MEMBER_COUNT'];
-
 export class AdminConfig extends ServiceConfig {
   @Env(secretKeyVariable)
   secretKey!: string;
@@ -52,10 +49,10 @@ export class AdminConfig extends ServiceConfig {
   })
   chatUrl?: string;
 
-  @Env(quota('INVOCATION_TIMEOUT', 'Milliseconds that one call of a bot or an integration may take.'))
+  @Env(quota('INVOCATION_TIMEOUT', 'Milliseconds that one call of a bot may take. At most 120,000 are used.'))
   quotaInvocationTimeoutMs = 60_000;
 
-  @Env(quota('INVOCATION_CALLS', 'Calls of bots and integrations that a workspace may have in a month.'))
+  @Env(quota('INVOCATION_CALLS', 'Calls of bots that a workspace may have in a month (UTC).'))
   quotaInvocationCalls = 100_000_000;
 
   @Env(quota('STORAGE_COUNT', 'Bytes of files, and of the payloads of recurring events, that a workspace may have.'))
@@ -85,7 +82,6 @@ export class AdminConfig extends ServiceConfig {
   maxUploadBytes = 5_000_000_000;
 }
 
-function quota(name: string, amount: string): VariableOptions<number> {
-  const about = enforced.includes(name) ? amount : `${amount} Shown; not enforced in this version.`;
+function quota(name: string, about: string): VariableOptions<number> {
   return { env: `QUOTA_${name}`, type: integer(0, Number.MAX_SAFE_INTEGER), about };
 }

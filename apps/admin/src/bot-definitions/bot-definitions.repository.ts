@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import type { BotDefinition } from '../installations/bot-definition';
-import type { InstallationRow, PluginDefinition } from '../installations/installation.entity';
+import type { InstallationRow, PluginDefinition, PluginRow } from '../installations/installation.entity';
 
 export interface BotDefinitionRow {
   workspace_id: string;
@@ -12,7 +12,7 @@ export interface BotDefinitionRow {
     name: string;
   })[];
   /** Enabled plugins only. */
-  plugins: { alias: string; states: PluginDefinition['states'] }[];
+  plugins: (Pick<PluginRow, 'alias' | 'enabled' | 'recurring_events'> & { states: PluginDefinition['states'] })[];
 }
 
 export interface WebhookRow extends Pick<InstallationRow, 'alias' | 'integration_id' | 'enabled' | 'configuration'> {
@@ -35,7 +35,7 @@ export class BotDefinitionsRepository {
             SELECT alias, integration_id, summary ->> 'name' AS name, webhook_id, enabled, disabled_channels
             FROM installation WHERE bot_id = bot.id) AS installed) AS installations,
          (SELECT coalesce(json_agg(added ORDER BY alias), '[]') FROM (
-            SELECT alias, definition -> 'states' AS states
+            SELECT alias, enabled, definition -> 'states' AS states, recurring_events
             FROM bot_plugin WHERE bot_id = bot.id AND enabled) AS added) AS plugins
        FROM bot WHERE id = $1`,
       [botId],

@@ -14,7 +14,7 @@ import { chatIntegration } from '@parley/contracts/hub/built-in';
 import { type InstallableIntegration, resolution } from '@parley/contracts/hub/resolution';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { openConfiguration } from '../installations/installation.entity';
-import { prefixed } from '../installations/merged-definition';
+import { allRecurringEvents, prefixed } from '../installations/merged-definition';
 import { BotDefinitionsRepository, type BotDefinitionRow } from './bot-definitions.repository';
 
 type Declared = Pick<InstallableIntegration, 'channels' | 'states'>;
@@ -45,7 +45,10 @@ export class BotDefinitionsService {
         (states, plugin) => ({ ...states, ...prefixed(plugin.alias, plugin.states) }),
         row.states,
       ),
-      recurringEvents: mapEntries(row.recurring_events, ({ type, payload, schedule }) => ({ type, payload, schedule })),
+      recurringEvents: mapEntries(
+        allRecurringEvents(row.recurring_events, row.plugins),
+        ({ type, payload, schedule }) => ({ type, payload, schedule }),
+      ),
       recurringEventsRevision: row.recurring_events_revision,
       installations: row.installations.map((installation) =>
         toResolvedInstallation(installation, declared.get(installation.integration_id) ?? deleted),

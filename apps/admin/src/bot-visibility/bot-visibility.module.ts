@@ -1,8 +1,11 @@
 import { Module } from '@nestjs/common';
+import { BotVisibilityController } from './bot-visibility.controller';
 import { BotVisibilityRepository } from './bot-visibility.repository';
+import { BotVisibilityService } from './bot-visibility.service';
 
 @Module({
-  providers: [BotVisibilityRepository],
+  controllers: [BotVisibilityController],
+  providers: [BotVisibilityRepository, BotVisibilityService],
   exports: [BotVisibilityRepository],
 })
 export class BotVisibilityModule {}

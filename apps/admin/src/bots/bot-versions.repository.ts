@@ -56,10 +56,14 @@ export class BotVersionsRepository {
     return row;
   }
 
-  async deployVersion(tx: Sql, botId: string, versionId: string): Promise<{ name: string } | undefined> {
-    const [row] = await tx.query<{ name: string }>(
+  async deployVersion(
+    tx: Sql,
+    botId: string,
+    versionId: string,
+  ): Promise<{ name: string; updated_at: Date } | undefined> {
+    const [row] = await tx.query<{ name: string; updated_at: Date }>(
       `UPDATE bot SET version_id = bot_version.id, deployed_at = now(), ${touched} FROM bot_version
-       WHERE bot.id = $1 AND bot_version.bot_id = bot.id AND bot_version.id = $2 RETURNING bot_version.name`,
+       WHERE bot.id = $1 AND bot_version.bot_id = bot.id AND bot_version.id = $2 RETURNING bot_version.name, bot.updated_at`,
       [botId, versionId],
     );
     return row;

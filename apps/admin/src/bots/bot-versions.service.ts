@@ -21,6 +21,7 @@ import { AdminConfig } from '../config';
 import { toBotVersion } from './bot-version.entity';
 import { BotVersionsRepository } from './bot-versions.repository';
 import { BotsRepository } from './bots.repository';
+import { TargetChangesService } from './target-changes.service';
 import { viewerOf } from '../bot-visibility/viewer';
 
 const urlLifetimeMs = 15 * 60_000;
@@ -36,6 +37,7 @@ export class BotVersionsService {
     private readonly botVisibility: BotVisibilityRepository,
     private readonly versions: BotVersionsRepository,
     private readonly audit: AuditRepository,
+    private readonly targetChanges: TargetChangesService,
     keys: SecretKeys,
     config: AdminConfig,
   ) {
@@ -92,6 +94,7 @@ export class BotVersionsService {
       if (!bot) throw notFound('bot', id);
       const version = await this.versions.deployVersion(tx, id, versionId);
       if (!version) throw new ApiError('ReferenceNotFound', `versionId: the bot has no version "${versionId}".`);
+      await this.targetChanges.announce(tx, { ...bot, updated_at: version.updated_at }, true);
       await this.audit.insertChange(tx, caller, {
         workspaceId: caller.workspace.id,
         action: 'DEPLOY_BOT',

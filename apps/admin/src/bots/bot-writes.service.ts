@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
@@ -11,13 +12,15 @@ import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AuditRepository } from '../audit/audit.repository';
 import { viewerOf } from '../bot-visibility/viewer';
 import { InstallationsService } from '../installations/installations.service';
-import { withoutPlugins } from '../installations/merged-definition';
+import { allRecurringEvents, withoutPlugins } from '../installations/merged-definition';
 import { QuotasService } from '../usage/quotas.service';
 import { changeDefinition, checkDefinition, emptyDefinition, requireAtMost } from '../installations/bot-definition';
 import { BotVersionsRepository } from './bot-versions.repository';
 import type { BotRow } from './bot.entity';
 import { BotsRepository } from './bots.repository';
 import { RecurringEventsService } from './recurring-events.service';
+import { RecurringFailuresRepository } from './recurring-failures.repository';
+import { TargetChangesService } from './target-changes.service';
 
 const maxTags = 1000;
 
@@ -32,12 +35,14 @@ export class BotWritesService {
     private readonly recurringEvents: RecurringEventsService,
     private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
+    private readonly targetChanges: TargetChangesService,
+    private readonly failures: RecurringFailuresRepository,
     private readonly box: SecretBox,
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotRow> {
     checkDefinition(input);
-    this.recurringEvents.check(input.recurringEvents);
+    this.recurringEvents.check(input);
     const workspaceId = caller.workspace.id;
     return this.database.transaction(async (tx) => {
       await this.quotas.admit(tx, workspaceId, 'bot_count');
@@ -52,6 +57,8 @@ export class BotWritesService {
       if (input.code !== undefined) await this.versions.deployCode(tx, created.id, input.code);
       if (Object.keys(created.definition.recurringEvents).length > 0)
         await this.recurringEvents.reserveAndAnnounce(tx, created);
+      this.targetChanges.checkConfiguration(created);
+      await this.targetChanges.announce(tx, created, isDeployment(input));
       await this.audit.insertChange(tx, caller, {
         workspaceId,
         action: 'CREATE_BOT',
@@ -66,11 +73,11 @@ export class BotWritesService {
   /** Runs under the bot's row lock: concurrent updates build on each other. */
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotRow> {
     checkDefinition(input);
-    this.recurringEvents.check(input.recurringEvents);
+    this.recurringEvents.check(input);
     const secrets = this.seal(input.secrets);
     return this.installations.change(caller, input.id, input, (prepared) =>
       this.database.transaction(async (tx) => {
-        if (input.recurringEvents) await this.quotas.lock(tx, caller.workspace.id);
+        if (input.recurringEvents || input.plugins) await this.quotas.lock(tx, caller.workspace.id);
         const current = await this.bots.lockVisible(tx, viewerOf(caller), input.id);
         if (!current) throw notFound('bot', input.id);
         const changed = {
@@ -88,8 +95,12 @@ export class BotWritesService {
         requireAtMost(maxSecrets, 'secrets', changed.secrets);
         if (input.code !== undefined) await this.versions.deployCode(tx, input.id, input.code);
         if (prepared) await this.installations.apply(tx, caller, input.id, prepared);
+        await this.failures.deleteFailures(tx, input.id, Object.keys(input.recurringEvents ?? {}));
         const updated = await this.bots.updateLocked(tx, input, changed);
-        if (input.recurringEvents) await this.recurringEvents.reserveAndAnnounce(tx, updated);
+        if (input.recurringEvents || changesRecurringPlugins(current, updated))
+          await this.recurringEvents.reserveAndAnnounce(tx, updated);
+        this.targetChanges.checkConfiguration(updated);
+        await this.targetChanges.announce(tx, updated, isDeployment(input));
         await this.audit.insertChange(tx, caller, {
           workspaceId: caller.workspace.id,
           action: 'UPDATE_BOT',
@@ -108,6 +119,14 @@ export class BotWritesService {
       Object.entries(secrets).map(([name, value]) => [name, value === null ? null : this.box.seal(value)]),
     );
   }
+}
+
+function isDeployment({ code, url }: Pick<UpdateBot, 'code' | 'url'>): boolean {
+  return code !== undefined || typeof url === 'string';
+}
+
+function changesRecurringPlugins(before: BotRow, after: BotRow): boolean {
+  return !isDeepStrictEqual(allRecurringEvents({}, before.plugins), allRecurringEvents({}, after.plugins));
 }
 
 /** Contains field names only: values may be secret or large. */

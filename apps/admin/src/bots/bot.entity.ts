@@ -1,10 +1,12 @@
 import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
 import type { Bot, BotEntry } from '@parley/contracts/admin/bots';
+import { mapEntries } from '@parley/contracts/entries';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { InstalledRows } from '../installations/installation.entity';
 import type { BotDefinition } from '../installations/bot-definition';
+import type { RecurringFailureEntity } from './recurring-failure.entity';
 
 /** Bot of a workspace. */
 @Entity('bot')
@@ -112,6 +114,8 @@ export type BotEntryRow = Pick<
 type BotColumn =
   | keyof BotEntryRow
   | 'workspace_id'
+  | 'url'
+  | 'blocked'
   | 'description'
   | 'dev'
   | 'medias'
@@ -123,6 +127,7 @@ type BotColumn =
 
 export interface BotRow extends Pick<BotEntity, BotColumn>, InstalledRows {
   secret_names: string[];
+  failures: RecurringFailureEntity[];
 }
 
 export type LockedBotRow = BotRow & Pick<BotEntity, 'secrets'>;
@@ -138,6 +143,7 @@ export function toBot(
     ...toBotEntry(row),
     ...definition,
     configuration: { data, schema: shownConfigurationSchema(schema) },
+    recurringEvents: withFailures(definition.recurringEvents, row.failures),
     ...installed,
     signingSecret,
     description: row.description ?? undefined,
@@ -149,6 +155,14 @@ export function toBot(
     status: 'active',
     medias: row.medias,
   };
+}
+
+function withFailures(events: Bot['recurringEvents'], failures: RecurringFailureEntity[]): Bot['recurringEvents'] {
+  return mapEntries(events, (event, name) => {
+    const failure = failures.find((each) => each.name === name);
+    if (!failure) return event;
+    return { ...event, failedAttempts: failure.failed_attempts, lastFailureReason: failure.last_failure_reason };
+  });
 }
 
 export function toBotEntry(row: BotEntryRow): BotEntry {

@@ -18,7 +18,10 @@ import { BotVersionsService } from './bot-versions.service';
 import { BotsController } from './bots.controller';
 import { BotsRepository } from './bots.repository';
 import { BotsService } from './bots.service';
+import { TargetChangesService } from './target-changes.service';
+import { RecordRecurringFailureHandler } from './record-recurring-failure.handler';
 import { RecurringEventsService } from './recurring-events.service';
+import { RecurringFailuresRepository } from './recurring-failures.repository';
 
 @Module({
   imports: [
@@ -29,13 +32,15 @@ import { RecurringEventsService } from './recurring-events.service';
     UsageModule,
     TypeOrmModule.forFeature([BotVersionEntity]),
   ],
-  controllers: [BotsController, BotAllowlistController, BotVersionsController],
+  controllers: [BotsController, BotAllowlistController, BotVersionsController, RecordRecurringFailureHandler],
   providers: [
     BotsService,
     BotWritesService,
     BotDeletionService,
     BotTransferService,
     RecurringEventsService,
+    RecurringFailuresRepository,
+    TargetChangesService,
     BotsRepository,
     BotAllowlistService,
     BotAllowlistRepository,

@@ -296,7 +296,7 @@ describe('deleting a bot', () => {
     });
     const ids = { botId: bot.id, workspaceId: alice.workspaceId };
     expect(
-      await api.sql("SELECT subject, data FROM admin.outbox WHERE data ->> 'botId' = $1 ORDER BY id OFFSET 1", [
+      await api.sql("SELECT subject, data FROM admin.outbox WHERE data ->> 'botId' = $1 ORDER BY id OFFSET 2", [
         bot.id,
       ]),
     ).toEqual([

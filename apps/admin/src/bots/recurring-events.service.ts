@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { recurringEventsChanged } from '@parley/contracts/admin/bot-definitions';
-import type { RecurringEventDefinition } from '@parley/contracts/definition';
+import type { UpdateBot } from '@parley/contracts/admin/bots';
+import { definitionLimits } from '@parley/contracts/definition';
 import { Outbox } from '@parley/events/outbox';
 import type { Transaction } from '@parley/persistence/database';
 import { AdminConfig } from '../config';
+import { requireAtMost } from '../installations/bot-definition';
+import { allRecurringEvents } from '../installations/merged-definition';
 import { QuotasService } from '../usage/quotas.service';
 import type { BotRow } from './bot.entity';
 import { BotsRepository } from './bots.repository';
@@ -19,16 +22,20 @@ export class RecurringEventsService {
   ) {}
 
   /** Throws InvalidPayload for a schedule whose shortest interval is below the limit. */
-  check(events: Record<string, RecurringEventDefinition | null> | undefined): void {
-    checkRecurringEvents(events, this.config);
+  check({ recurringEvents, plugins = {} }: Pick<UpdateBot, 'recurringEvents' | 'plugins'>): void {
+    checkRecurringEvents(recurringEvents, this.config);
+    for (const [alias, plugin] of Object.entries(plugins))
+      checkRecurringEvents(plugin?.definition?.recurringEvents, this.config, `plugins.${alias}.definition.`);
   }
 
   /**
-   * Reserves storage for the bot's recurring events and announces them as changed. Needs the workspace lock. Throws
-   * QuotaExceeded when their payloads exceed the storage quota.
+   * Reserves storage for the recurring events of the bot and its plugins, and announces them as changed. Needs the
+   * workspace lock. Throws InvalidPayload for too many, and QuotaExceeded when their payloads exceed the storage quota.
    */
-  async reserveAndAnnounce(tx: Transaction, { id: botId, workspace_id, definition }: BotRow): Promise<void> {
-    const bytes = recurringBytes(definition.recurringEvents, this.config);
+  async reserveAndAnnounce(tx: Transaction, { id: botId, workspace_id, definition, plugins }: BotRow): Promise<void> {
+    const events = allRecurringEvents(definition.recurringEvents, plugins);
+    requireAtMost(definitionLimits.recurringEvents, 'recurringEvents, with those of the plugins,', events);
+    const bytes = recurringBytes(events, this.config);
     await this.quotas.reserveForRecurringEvents(tx, { botId, workspaceId: workspace_id, bytes });
     const revision = await this.bots.incrementRecurringEventsRevision(tx, botId);
     await this.outbox.add(tx, recurringEventsChanged, { botId, revision });

@@ -12,6 +12,7 @@ const daySeconds = 24 * 60 * 60;
 export function checkRecurringEvents(
   events: Record<string, RecurringEventDefinition | null> = {},
   { recurringMinSeconds }: Limits,
+  path = '',
 ): void {
   for (const [name, event] of Object.entries(events)) {
     if (!event) continue;
@@ -19,7 +20,7 @@ export function checkRecurringEvents(
     if (shortestGapSeconds >= recurringMinSeconds) continue;
     throw new ApiError(
       'InvalidPayload',
-      `recurringEvents.${name}.schedule.cron must leave at least ${recurringMinSeconds} seconds between two events, got ${shortestGapSeconds}.`,
+      `${path}recurringEvents.${name}.schedule.cron must leave at least ${recurringMinSeconds} seconds between two events, got ${shortestGapSeconds}.`,
     );
   }
 }

@@ -1,5 +1,6 @@
 import type { BotIntegration, InstallationStatus } from '@parley/contracts/admin/bot-integrations';
 import type { BindIntegration, BotPlugin, BoundInterface } from '@parley/contracts/admin/bot-plugins';
+import type { RecurringEventDefinition } from '@parley/contracts/definition';
 import type { HubSummary, InstallablePlugin } from '@parley/contracts/hub/resolution';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import type { SecretBox } from '@parley/secrets/secret-box';
@@ -97,6 +98,10 @@ export class BotPluginEntity {
   /** States, events, actions and tags, with the references to entities resolved. */
   @Column('jsonb')
   definition!: PluginDefinition;
+
+  /** Recurring events of the plugin, by its own names. */
+  @Column('jsonb', { default: {} })
+  recurring_events!: Record<string, RecurringEventDefinition>;
 
   @TimestampColumn()
   created_at!: Date;

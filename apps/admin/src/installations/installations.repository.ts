@@ -94,13 +94,14 @@ export class InstallationsRepository {
     );
     await tx.query(
       `INSERT INTO bot_plugin (bot_id, alias, plugin_id, enabled, configuration, interfaces, integrations, summary,
-         definition)
-       SELECT $1, alias, plugin_id, enabled, configuration, interfaces, integrations, summary, definition
+         definition, recurring_events)
+       SELECT $1, alias, plugin_id, enabled, configuration, interfaces, integrations, summary, definition,
+         recurring_events
        FROM jsonb_populate_recordset(NULL::bot_plugin, $2)
        ON CONFLICT (bot_id, alias) DO UPDATE SET
          plugin_id = excluded.plugin_id, enabled = excluded.enabled, configuration = excluded.configuration,
          interfaces = excluded.interfaces, integrations = excluded.integrations, summary = excluded.summary,
-         definition = excluded.definition, updated_at = now()`,
+         definition = excluded.definition, recurring_events = excluded.recurring_events, updated_at = now()`,
       [botId, JSON.stringify(writes.plugins)],
     );
   }

@@ -1,3 +1,5 @@
+import type { RecurringEventDefinition } from '@parley/contracts/definition';
+import { mapEntries } from '@parley/contracts/entries';
 import type { UpdateBot } from '@parley/contracts/admin/bots';
 import type { BotDefinition } from './bot-definition';
 import type { PluginRow } from './installation.entity';
@@ -21,6 +23,19 @@ export function withPlugins(own: BotDefinition, plugins: PluginRow[]): BotDefini
       }),
       own,
     );
+}
+
+/** Recurring events of the bot and of its enabled plugins, whose names and types become `alias#name`. */
+export function allRecurringEvents(
+  own: Entries<RecurringEventDefinition>,
+  plugins: Pick<PluginRow, 'alias' | 'enabled' | 'recurring_events'>[],
+): Entries<RecurringEventDefinition> {
+  return plugins
+    .filter(({ enabled }) => enabled)
+    .reduce((all, { alias, recurring_events }) => {
+      const events = mapEntries(recurring_events, (event) => ({ ...event, type: `${alias}#${event.type}` }));
+      return { ...all, ...prefixed(alias, events) };
+    }, own);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { BindIntegration, BindInterface, ChangePlugin } from '@parley/contracts/admin/bot-plugins';
+import type { RecurringEventDefinition } from '@parley/contracts/definition';
 import { mapEntries } from '@parley/contracts/entries';
 import { ApiError } from '@parley/contracts/errors';
 import type { InstallablePlugin, PluginToResolve } from '@parley/contracts/hub/resolution';
@@ -15,6 +16,7 @@ export interface RequestedPlugin {
   configuration?: Record<string, unknown>;
   interfaces: Record<string, BindInterface & BindIntegration>;
   integrations: Record<string, BindIntegration>;
+  recurringEvents: Record<string, RecurringEventDefinition>;
 }
 
 export interface PluginPlan {
@@ -77,6 +79,7 @@ export function toPluginRow(requested: RequestedPlugin, plugin: InstallablePlugi
     ),
     summary: toSummary(plugin),
     definition: toPluginDefinition(plugin),
+    recurring_events: requested.recurringEvents,
   };
 }
 
@@ -115,6 +118,7 @@ function toRequestedPlugin(
     current,
     enabled: change.enabled ?? current?.enabled ?? true,
     configuration: change.configuration,
+    recurringEvents: change.definition?.recurringEvents ?? (change.definition ? {} : (current?.recurring_events ?? {})),
     interfaces: mapEntries(interfaces, ({ integrationInterfaceAlias, ...binding }, name) => ({
       ...resolveBinding(`${path}.interfaces.${name}`, binding, installed),
       ...(integrationInterfaceAlias === undefined ? {} : { integrationInterfaceAlias }),

@@ -5,7 +5,7 @@ import type { AdminConfig } from '../config';
 export type OwnUsageType = 'bot_count' | 'workspace_member_count';
 
 /** Quota of a usage type without a limit. The API has no other way to say so. */
-const unlimited = Number.MAX_SAFE_INTEGER;
+export const unlimited = Number.MAX_SAFE_INTEGER;
 
 const amounts: Record<UsageType, (config: AdminConfig) => number> = {
   invocation_timeout: (config) => config.quotaInvocationTimeoutMs,

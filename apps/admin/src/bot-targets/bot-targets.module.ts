@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { UsageModule } from '../usage/usage.module';
+import { BotTargetsController } from './bot-targets.controller';
+import { BotTargetsRepository } from './bot-targets.repository';
+import { BotTargetsService } from './bot-targets.service';
+
+@Module({
+  imports: [UsageModule],
+  controllers: [BotTargetsController],
+  providers: [BotTargetsService, BotTargetsRepository],
+})
+export class BotTargetsModule {}

@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import type { BotTarget, GetBotTarget } from '@parley/contracts/admin/targets';
+import { notFound } from '@parley/contracts/errors';
+import { SecretBox } from '@parley/secrets/secret-box';
+import { AdminConfig } from '../config';
+import { CallQuotaService } from '../usage/call-quota.service';
+import { quotaOf } from '../usage/quota-amounts';
+import { BotTargetsRepository } from './bot-targets.repository';
+
+const defaultSeconds = 60;
+
+@Injectable()
+export class BotTargetsService {
+  constructor(
+    private readonly targets: BotTargetsRepository,
+    private readonly box: SecretBox,
+    private readonly calls: CallQuotaService,
+    private readonly config: AdminConfig,
+  ) {}
+
+  async getBot({ botId }: GetBotTarget): Promise<BotTarget> {
+    const row = await this.targets.findByBotId(botId);
+    if (!row) throw notFound('bot', botId);
+    const { events } = row.subscriptions;
+    return {
+      botId,
+      workspaceId: row.workspace_id,
+      url: row.url,
+      codeHash: row.code_hash,
+      isDev: row.dev,
+      isBlocked: row.blocked,
+      subscriptions: events && Object.keys(events),
+      configuration: row.configuration,
+      tags: row.tags,
+      timeoutMs: Math.min(
+        (row.max_execution_time ?? defaultSeconds) * 1_000,
+        quotaOf(this.config, 'invocation_timeout'),
+      ),
+      callsPerMonth: this.calls.callsPerMonth,
+      isOverQuota: await this.calls.isUsedUp(row.workspace_id),
+      signingSecrets: [row.signing_secret, ...row.former_secrets].map((sealed) => this.box.open(sealed)),
+    };
+  }
+}
