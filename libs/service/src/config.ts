@@ -251,6 +251,14 @@ export const eventRetentionDaysVariable: VariableOptions<number> = {
   about: 'Retention of bot events in days. Messages and scheduled events are kept.',
 };
 
+export const tunnelUrlVariable: VariableOptions<string> = {
+  env: 'TUNNEL_URL',
+  type: text('an http:// or https:// URL without a path', /^https?:\/\/[^/?#\s]+$/),
+  about: 'URL at which `bp dev` reaches the tunnel: the value of its `--tunnel-url`.',
+  optional: true,
+  defaultText: '`http://HOST:TUNNEL_PORT` in embedded mode',
+};
+
 export const sweepIntervalVariable: VariableOptions<number> = {
   env: 'SWEEP_INTERVAL_MS',
   type: integer(100, 600_000),

@@ -1,13 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isLoopback } from '@parley/config/loopback';
 import { ApiError } from '@parley/contracts/errors';
 import type { ProcessConfig } from './config';
 
 export type MetricsSettings = Pick<ProcessConfig, 'host' | 'trustedProxies' | 'metricsToken' | 'metricsPort'>;
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8);
-loopback.addAddress('::1', 'ipv6');
 
 /**
  * Access to metrics on PORT. With a token: its holders. Without: only a process that listens on a loopback address,
@@ -30,11 +26,6 @@ export function checkToken({ metricsToken }: MetricsSettings, authorization = ''
   const shown = /^Bearer (.*)$/i.exec(authorization)?.[1] ?? '';
   if (timingSafeEqual(digest(shown), digest(metricsToken))) return;
   throw new ApiError('Unauthorized', 'Metrics require METRICS_TOKEN as bearer token.');
-}
-
-function isLoopback(host: string): boolean {
-  if (isIP(host) === 0) return host === 'localhost';
-  return loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 }
 
 /** Digests have equal length, as `timingSafeEqual` requires. */

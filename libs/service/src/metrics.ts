@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, register, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, register, Registry } from 'prom-client';
 import type { Handled } from '@parley/transport/parley-server';
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export class Metrics {
-  readonly registry = Registry.merge([processMetrics()]);
+  readonly registry = new Registry();
 
   private readonly handled = new Histogram({
     name: 'parley_bus_handled_seconds',
@@ -94,6 +94,7 @@ export class Metrics {
   text(): Promise<Buffer> {
     const now = performance.now();
     if (this.rendered && now < this.rendered.until) return this.rendered.text;
+    for (const metric of processMetrics()) this.registry.registerMetric(metric);
     const text = this.registry.metrics().then((all) => Buffer.from(all));
     const rendered = { text, until: Infinity };
     this.rendered = rendered;
@@ -141,6 +142,13 @@ export class Metrics {
     this.registry.removeSingleMetric(name);
     const counter = new Counter({ name, help, registers: [this.registry] });
     return (by = 1) => counter.inc(by);
+  }
+
+  /** Histogram of durations in seconds, with one label of few values. */
+  histogram(name: string, help: string, label: string, buckets = seconds): (value: string, durationMs: number) => void {
+    this.registry.removeSingleMetric(name);
+    const histogram = new Histogram({ name, help, labelNames: [label], buckets, registers: [this.registry] });
+    return (value, durationMs) => histogram.observe({ [label]: value }, durationMs / 1000);
   }
 
   /** Gauges that differ by one label, read synchronously on each scrape. */
@@ -222,8 +230,11 @@ function installedVersion(): string {
   return 'unknown';
 }
 
-/** Collected once for all registries of the process: nothing stops the timers and observers behind them. */
-function processMetrics(): Registry {
+/**
+ * Collected from the first scrape on, because the event loop monitor wakes the process 100 times a second; once for all
+ * registries of the process, because nothing stops the timers and observers behind them.
+ */
+function processMetrics(): Metric[] {
   if (register.getMetricsAsArray().length === 0) collectDefaultMetrics();
-  return register;
+  return register.getMetricsAsArray() as unknown as Metric[];
 }

@@ -39,6 +39,8 @@ import { platformProviders } from './transport.module';
 
 const optionsToken = Symbol('parley:service');
 const cleanMs = 60_000;
+/** In the only process, each commit wakes the relay: the poll finds only rows whose commit was not confirmed. */
+const relayAloneMs = 15_000;
 
 /** Common providers of a service with a database: bus, database, outbox, idempotency. Import it once per app module. */
 @Module({})
@@ -194,7 +196,12 @@ class ServiceLifecycle
     private readonly background: BackgroundTasks,
     outbox: Outbox,
   ) {
-    this.relay = new Relay(outboxRows, platform.events, platform.logger);
+    this.relay = new Relay(
+      outboxRows,
+      platform.events,
+      platform.logger,
+      platform.isOnlyProcess ? relayAloneMs : undefined,
+    );
     outbox.onCommit(() => this.relay.wake());
   }
 

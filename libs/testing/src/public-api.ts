@@ -18,6 +18,8 @@ export interface AdminSettings extends ServiceConfig {
   bootstrapToken: string;
   bootstrapEmail: string;
   publicUrl: string;
+  quotaInvocationTimeoutMs: number;
+  quotaInvocationCalls: number;
   quotaStorageBytes: number;
   recurringMinSeconds: number;
   eventRetentionDays: number;
@@ -75,6 +77,8 @@ export async function startPublicApi(
     bootstrapToken: newToken('pat'),
     bootstrapEmail: 'admin@parley.local',
     publicUrl: 'http://parley.test',
+    quotaInvocationTimeoutMs: 60_000,
+    quotaInvocationCalls: 100_000_000,
     quotaStorageBytes: 1_000_000_000_000,
     recurringMinSeconds: 60,
     eventRetentionDays: 90,

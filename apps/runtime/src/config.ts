@@ -1,0 +1,47 @@
+import { choice, Env, integer } from '@parley/config/config';
+import { ServiceConfig, tunnelUrlVariable } from '@parley/service/config';
+
+export class RuntimeConfig extends ServiceConfig {
+  @Env({
+    env: 'DELIVERIES_CONCURRENCY',
+    type: integer(1, 10_000),
+    about: 'Events that a runtime process delivers to bots at once.',
+  })
+  deliveriesConcurrency = 200;
+
+  @Env({
+    env: 'DELIVERIES_PER_BOT',
+    type: integer(1, 1_000),
+    about:
+      'Events that a runtime process delivers to one bot at once. Events of one conversation are never delivered at once.',
+  })
+  deliveriesPerBot = 10;
+
+  @Env({
+    env: 'DELIVERIES_PER_BOT_PER_SECOND',
+    type: integer(1, 100_000),
+    about:
+      'Events that a runtime process delivers to one bot per second. The rest is delayed: a bot that answers itself would go on for ever.',
+  })
+  deliveriesPerBotPerSecond = 100;
+
+  @Env({
+    env: 'DELIVERY_RETENTION_DAYS',
+    type: integer(1, 3_650),
+    about: 'Days for which the attempts and outcomes of deliveries are kept.',
+  })
+  deliveryRetentionDays = 7;
+
+  @Env({
+    env: 'EGRESS_ALLOW_PRIVATE',
+    type: choice<'true' | 'false'>('true', 'false'),
+    about:
+      'Whether the platform may call bots at private and loopback addresses. Metadata addresses of clouds are always refused.',
+    optional: true,
+    defaultText: '`true` when `HOST` is a loopback address',
+  })
+  egressAllowPrivate?: 'true' | 'false';
+
+  @Env(tunnelUrlVariable)
+  tunnelUrl?: string;
+}

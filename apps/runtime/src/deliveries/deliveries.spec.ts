@@ -1,0 +1,315 @@
+import type { Client } from '@botpress/client';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
+import { json, LoopbackServer, type RequestHandler } from '@parley/testing/loopback-server';
+import { waitFor } from '@parley/testing/wait-for';
+import { Webhook } from 'standardwebhooks';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { ChatConfig } from '../../../chat/src/config';
+import { ChatModule } from '../../../chat/src/chat.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubModule } from '../../../hub/src/hub.module';
+import { RuntimeConfig } from '../config';
+import { RuntimeModule } from '../runtime.module';
+
+interface Body {
+  event: { id: string; type: string; payload: { message?: { payload: { text: string } } } };
+}
+
+let api: PublicApi;
+let account: Account;
+
+beforeAll(async () => {
+  api = await startPublicApi(
+    GatewayModule,
+    AdminModule,
+    HubModule,
+    configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
+    configured(RuntimeModule, RuntimeConfig),
+  );
+  account = await api.newAccount();
+});
+
+const servers: LoopbackServer[] = [];
+
+afterAll(async () => {
+  await api?.stop();
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+type Definition = Parameters<Client['createBot']>[0];
+
+/** Bot with a server of its own that answers events like this, and other calls with success. */
+async function newBot(answer: RequestHandler = json({}), definition: Definition = {}) {
+  const server = await LoopbackServer.start((request, response) =>
+    (request.headers['x-bp-operation'] === 'event_received' ? answer : json({}))(request, response),
+  );
+  servers.push(server);
+  const { bot } = await account.client.createBot({ url: `${server.url}/bot`, ...definition });
+  const client = api.client(account.token, account.workspaceId, bot.id);
+  const events = () => server.requests.filter(({ headers: { 'x-bp-operation': kind } }) => kind === 'event_received');
+  const settled = async (id: string) =>
+    waitFor(
+      async () => (await client.getEvent({ id })).event,
+      ({ status }) => status !== 'pending',
+    );
+  const create = async (options: Partial<Parameters<Client['createEvent']>[0]> = {}) =>
+    (await client.createEvent({ type: 'happened', payload: {}, ...options })).event.id;
+  return { id: bot.id, signingSecret: bot.signingSecret, client, server, events, settled, create };
+}
+
+const status = ({ status: current, failureReason }: { status: string; failureReason: string | null }) => ({
+  status: current,
+  failureReason,
+});
+const runtimeError = (message: string) => ({ id: 'err_1', code: 400, type: 'Runtime', message });
+
+async function deliveriesOf(botId: string, query = '') {
+  const headers = { authorization: `Bearer ${api.operatorToken}` };
+  const { json: answer } = await api.send(`GET /operator/runtime/bots/${botId}/deliveries${query}`, { headers });
+  return (answer as { deliveries: DeliveryEntry[] }).deliveries;
+}
+
+describe('an event', () => {
+  it('is sent to the url of the bot with all headers, and becomes processed', async () => {
+    const bot = await newBot(json({}), { configuration: { data: { color: 'blue' } }, tags: { team: 'a' } });
+    const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+    const { user } = await bot.client.createUser({ tags: {} });
+    const text = { type: 'text', payload: { text: 'Grüße 👋' }, tags: {} };
+
+    const { message } = await bot.client.createMessage({ conversationId: conversation.id, userId: user.id, ...text });
+    const { events } = await bot.client.listEvents({ messageId: message.id });
+    const event = await bot.settled(events[0]!.id);
+
+    expect(status(event)).toEqual({ status: 'processed', failureReason: null });
+    expect(bot.events()).toHaveLength(1);
+    const { method, path, headers, bytes, body } = bot.events()[0]!;
+    expect([method, path]).toEqual(['POST', '/bot']);
+    expect(headers).toMatchObject({
+      'x-bot-id': bot.id,
+      'x-bot-user-id': bot.id,
+      'x-bp-operation': 'event_received',
+      'x-bp-type': 'message_created',
+      'x-bp-attempt': '1',
+      traceparent: expect.stringMatching(/^00-/),
+    });
+    expect(decoded(headers['x-bp-configuration'])).toEqual({ payload: JSON.stringify({ color: 'blue' }) });
+    expect(decoded(headers['x-bp-tags'])).toEqual({ team: 'a' });
+    expect(bytes.every((byte) => byte < 0x80)).toBe(true);
+    expect(body).toMatchObject({
+      event: {
+        id: event.id,
+        type: 'message_created',
+        payload: { message: { id: message.id, payload: text.payload }, user: { id: user.id } },
+      },
+    });
+    const signature = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    new Webhook(bot.signingSecret, { format: 'raw' }).verify(bytes.toString(), signature);
+  });
+
+  it('fails with the reason of the bot, and is not repeated, after a 4xx answer', async () => {
+    const bot = await newBot(json(runtimeError('no stock left'), 400));
+
+    const event = await bot.settled(await bot.create());
+
+    expect(status(event)).toEqual({ status: 'failed', failureReason: 'no stock left' });
+    expect(bot.events()).toHaveLength(1);
+  });
+
+  it.each([
+    ['500', json({ error: 'boom' }, 500)],
+    ['429', json({}, 429)],
+    ['400 with the text of old SDKs', json(runtimeError('An unexpected error occurred in the bot.'), 400)],
+  ])('is repeated after an answer %s, with the same id', async (_case, failing) => {
+    const answers = [failing, json({})];
+    const bot = await newBot((request, response) => answers.shift()!(request, response));
+
+    const event = await bot.settled(await bot.create());
+
+    expect(event.status).toBe('processed');
+    const ids = bot.events().map(({ body }) => (body as Body).event.id);
+    expect(ids).toEqual([event.id, event.id]);
+    expect(bot.events().map(({ headers }) => headers['x-bp-attempt'])).toEqual(['1', '2']);
+    const [delivery] = await deliveriesOf(bot.id);
+    expect(delivery).toMatchObject({ eventId: event.id, status: 'processed', attempts: [{}, { status: 200 }] });
+  });
+
+  it('of a type that the bot does not subscribe to is ignored', async () => {
+    const bot = await newBot(json({}), { subscriptions: { events: { other: {} } } });
+
+    const event = await bot.settled(await bot.create());
+
+    expect(status(event)).toEqual({ status: 'ignored', failureReason: 'The bot does not subscribe to this event.' });
+    expect(bot.events()).toEqual([]);
+  });
+
+  it('whose conversation was deleted before its delivery is not sent', async () => {
+    const gate = newGate();
+    const bot = await newBot(gate.answer);
+    const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+    const first = await bot.create({ conversationId: conversation.id });
+    await waitFor(() => bot.events().length === 1);
+    await bot.create({ conversationId: conversation.id });
+
+    await bot.client.deleteConversation({ id: conversation.id });
+    gate.open();
+
+    await waitFor(
+      () => deliveriesOf(bot.id),
+      (all) => all.every(({ status: current }) => current !== 'pending'),
+    );
+    expect(bot.events().map(({ body }) => (body as Body).event.id)).toEqual([first]);
+  });
+});
+
+describe('a bot without a url', () => {
+  it('gets its events as soon as it has one', async () => {
+    const server = await LoopbackServer.start(json({}));
+    servers.push(server);
+    const { id } = (await account.client.createBot({})).bot;
+    const client = api.client(account.token, account.workspaceId, id);
+    const { event } = await client.createEvent({ type: 'happened', payload: {} });
+
+    await account.client.updateBot({ id, url: server.url });
+
+    await waitFor(
+      async () => (await client.getEvent({ id: event.id })).event.status,
+      (current) => current === 'processed',
+    );
+  });
+});
+
+describe('a bot that cannot be called', () => {
+  it('keeps its events while it is blocked, and gets them afterwards', async () => {
+    const bot = await newBot();
+    await bot.settled(await bot.create());
+    const gate = newGate();
+    const held = await newBot(gate.answer);
+    const first = await held.create();
+    await waitFor(() => held.events().length === 1);
+
+    await account.client.updateBot({ id: held.id, blocked: true });
+    gate.open();
+    await held.settled(first);
+    await account.client.updateBot({ id: held.id, blocked: false });
+
+    expect((await held.settled(await held.create())).status).toBe('processed');
+  });
+
+  it('at a metadata address is not called; the reason is shown, and its events wait', async () => {
+    const bot = await newBot(json({}), { url: 'http://169.254.169.254/latest' });
+    const id = await bot.create();
+
+    const [delivery] = await waitFor(
+      () => deliveriesOf(bot.id),
+      (all) => all[0]?.status === 'parked',
+    );
+    expect(delivery).toMatchObject({ eventId: id, reason: expect.stringContaining('169.254.169.254') });
+    expect((await bot.client.getEvent({ id })).event.status).toBe('pending');
+
+    await account.client.updateBot({ id: bot.id, url: bot.server.url });
+
+    expect((await bot.settled(id)).status).toBe('processed');
+  });
+});
+
+describe('the order', () => {
+  it('of the events of a conversation is kept, one at a time, and other conversations do not wait', async () => {
+    const running = new Map<string, number>();
+    const seen: string[] = [];
+    const gate = newGate();
+    const bot = await newBot(async (request, response) => {
+      const { event } = request.body as { event: { id: string; conversationId: string } };
+      const count = (running.get(event.conversationId) ?? 0) + 1;
+      running.set(event.conversationId, count);
+      seen.push(`${event.id} ${count}`);
+      if (event.conversationId === slow) await gate.opened;
+      running.set(event.conversationId, count - 1);
+      response.end('{}');
+    });
+    const conversations = await Promise.all(
+      Array.from({ length: 3 }, () => bot.client.createConversation({ channel: 'channel', tags: {} })),
+    );
+    const [slow, ...others] = conversations.map(({ conversation }) => conversation.id) as [string, string, string];
+    const created: Record<string, string[]> = {};
+    for (let round = 0; round < 5; round += 1) {
+      for (const conversationId of [slow, ...others])
+        (created[conversationId] ??= []).push(await bot.create({ conversationId }));
+    }
+
+    await Promise.all(others.flatMap((id) => created[id]!).map((id) => bot.settled(id)));
+    const seenOfSlow = seen.filter((entry) => created[slow]!.includes(entry.split(' ')[0]!));
+    gate.open();
+    await Promise.all(created[slow]!.map((id) => bot.settled(id)));
+
+    expect(seenOfSlow).toHaveLength(1);
+    for (const ids of Object.values(created))
+      expect(seen.filter((entry) => ids.includes(entry.split(' ')[0]!))).toEqual(ids.map((id) => `${id} 1`));
+  });
+});
+
+describe('the operator', () => {
+  it('replays an event that failed', async () => {
+    const answers = [json(runtimeError('out of order'), 400), json({})];
+    const bot = await newBot((request, response) => answers.shift()!(request, response));
+    const id = await bot.create();
+    expect((await bot.settled(id)).status).toBe('failed');
+    const headers = { authorization: `Bearer ${api.operatorToken}` };
+
+    await api.send(`POST /operator/chat/bots/${bot.id}/events/replay`, { headers, json: { eventId: id } });
+
+    expect(status(await bot.settled(id))).toEqual({ status: 'processed', failureReason: null });
+    const [delivery] = await deliveriesOf(bot.id, `?eventId=${id}`);
+    expect(delivery!.attempts.map((attempt) => attempt.status)).toEqual([400, 200]);
+  });
+
+  it('pings a bot', async () => {
+    const bot = await newBot();
+    const headers = { authorization: `Bearer ${api.operatorToken}` };
+    const ping = async () => (await api.send(`POST /operator/runtime/bots/${bot.id}/ping`, { headers, json: {} })).json;
+
+    expect(await ping()).toMatchObject({ status: 200, error: null });
+    await bot.server.close();
+    servers.splice(servers.indexOf(bot.server), 1);
+    expect(await ping()).toMatchObject({ status: null, error: expect.stringContaining('refused') });
+  });
+});
+
+it('registers a bot once it was deployed', async () => {
+  const bot = await newBot();
+
+  await waitFor(() => bot.server.requests.some(({ headers }) => headers['x-bp-operation'] === 'register'));
+});
+
+it('erases the deliveries of a deleted bot', async () => {
+  const bot = await newBot();
+  await bot.settled(await bot.create());
+
+  await account.client.deleteBot({ id: bot.id });
+
+  await waitFor(
+    () => api.sql<{ count: number }>('SELECT count(*)::int FROM runtime.delivery WHERE bot_id = $1', [bot.id]),
+    ([row]) => row!.count === 0,
+  );
+});
+
+it('refuses a configuration that does not fit into the headers of a request to a url', async () => {
+  const data = { text: 'x'.repeat(11_000) };
+
+  await expect(newBot(json({}), { configuration: { data } })).rejects.toMatchObject({ type: 'LimitExceeded' });
+});
+
+function decoded(header: string | string[] | undefined): unknown {
+  return JSON.parse(Buffer.from(String(header), 'base64').toString());
+}
+
+/** Holds answers back until it is opened. */
+function newGate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const answer: RequestHandler = async (_request, response) => {
+    await opened;
+    response.end('{}');
+  };
+  return { open: () => open(), opened, answer };
+}

@@ -1,0 +1,200 @@
+import { Injectable } from '@nestjs/common';
+import type { BotTarget } from '@parley/contracts/admin/targets';
+import { systemCaller } from '@parley/contracts/caller';
+import { deliveries } from '@parley/contracts/chat/deliveries';
+import type { Event } from '@parley/contracts/chat/events';
+import { ApiError } from '@parley/contracts/errors';
+import type { DeliveryAttempt } from '@parley/contracts/runtime/deliveries';
+import { newId } from '@parley/persistence/ids';
+import { newTraceparent } from '@parley/tracing/traceparent';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { type FailedWork, GiveUp, Park, RetryAfter, RetryLater, type Work } from '@parley/work-queue/queue';
+import { OnFailed, Worker } from '@parley/work-queue/worker';
+import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { RuntimeConfig } from '../config';
+import { BotClient } from '../invocations/bot.client';
+import {
+  BotExchangeTooLarge,
+  BotTimedOut,
+  BotUnavailable,
+  BotUnreachable,
+  CallQuotaExceeded,
+} from '../invocations/invocation';
+import { outcomeOf, type Outcome } from '../invocations/outcome';
+import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
+import { DeliveriesRepository, type Settlement } from './deliveries.repository';
+import { BotRateLimiter } from './bot-rate.limiter';
+import { DeliveryIssuesService } from './delivery-issues.service';
+import { type CallOutcome, DeliveryMetricsService } from './delivery-metrics.service';
+import { changeOf, type DeliveryPayload, deliveryQueue } from './delivery-queues';
+import { SettlementsService } from './settlements.service';
+
+const retryPausesMs = [1_000, 5_000, 30_000];
+const attempts = retryPausesMs.length + 1;
+/** A time-out is repeated once. */
+const attemptsWithTimeOut = 2;
+/** One delivery holds its conversation no longer than this. */
+const maxHoldMs = 3 * 60_000;
+const maxParkedMs = 24 * 60 * 60_000;
+/** `bp dev` builds a bot for some seconds. */
+const startPauseMs = 1_000;
+const maxStartMs = 60_000;
+
+/** Result of a call. `isTimeOut`: no answer within the time limit. */
+interface Called {
+  attempt: DeliveryAttempt;
+  outcome: Outcome;
+  isTimeOut?: boolean;
+}
+
+@Injectable()
+export class DeliveriesWorker {
+  constructor(
+    private readonly client: ParleyClient,
+    private readonly targets: BotTargetsCache,
+    private readonly bots: BotClient,
+    private readonly deliveries: DeliveriesRepository,
+    private readonly settlements: SettlementsService,
+    private readonly rates: BotRateLimiter,
+    private readonly issues: DeliveryIssuesService,
+    private readonly metrics: DeliveryMetricsService,
+    private readonly config: RuntimeConfig,
+  ) {}
+
+  /** At least once: the bot may get an event again if this process ends before it has recorded the outcome. */
+  @Worker<DeliveryPayload, DeliveriesWorker>(deliveryQueue, ({ config }) => ({
+    concurrency: config.deliveriesConcurrency,
+    perTenant: config.deliveriesPerBot,
+    attempts,
+    timeoutMs: maxInvocationMs + 10_000,
+  }))
+  async deliver(work: Work<DeliveryPayload>): Promise<void> {
+    const { botId } = work.payload;
+    const target = await this.findTarget(botId);
+    // The bot is deleted, and so are its events.
+    if (!target) return;
+    const event = await this.findEvent(work.payload);
+    if (!event) return this.ignore(work, 'The event, or an object that it refers to, was deleted.');
+    if (target.subscriptions && !target.subscriptions.includes(event.type))
+      return this.ignore(work, 'The bot does not subscribe to this event.');
+    const waitMs = await this.rates.msUntilAllowed(botId);
+    if (waitMs > 0) this.issues.recordDelay(work.payload, this.rates.reason);
+    if (waitMs > 0) throw new RetryLater(this.rates.reason, waitMs);
+    try {
+      const called = await this.call(target, event, work);
+      this.metrics.observeCall(callOutcomeOf(called), called.attempt.durationMs);
+      await this.settleCall(work, called);
+    } catch (error) {
+      if (!(error instanceof BotUnavailable)) throw error;
+      if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
+      await this.park(work, error);
+    }
+  }
+
+  /** Work fails for good after its last attempt, and when every process that worked on it ended. */
+  @OnFailed(deliveryQueue)
+  async fail({ payload }: FailedWork<DeliveryPayload>, reason: string): Promise<void> {
+    this.issues.recordFailure(payload, reason);
+    await this.settle({ payload, createdAt: new Date() }, { status: 'failed', reason, attempts: [] });
+  }
+
+  private async findTarget(botId: string): Promise<BotTarget | undefined> {
+    try {
+      return await this.targets.get(botId);
+    } catch (error) {
+      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
+      throw error;
+    }
+  }
+
+  private async findEvent({ botId, eventId }: DeliveryPayload): Promise<Event | undefined> {
+    const caller = systemCaller(newId('req'));
+    return (await this.client.call(deliveries.getPending, caller, { botId, eventId })).event;
+  }
+
+  /** Throws BotUnavailable. */
+  private async call(target: BotTarget, event: Event, work: Work<DeliveryPayload>): Promise<Called> {
+    const startedAt = new Date();
+    const began = performance.now();
+    const attempted = (status: number | null, error: string | null): DeliveryAttempt => ({
+      at: startedAt.toISOString(),
+      durationMs: Math.round(performance.now() - began),
+      status,
+      error,
+    });
+    try {
+      const answer = await this.bots.invoke(target, {
+        operation: 'event_received',
+        type: event.type,
+        body: { event },
+        id: event.id,
+        attempt: work.attempt,
+        timeoutMs: timeLimitMs(target, work.attempt),
+        traceparent: work.traceparent ?? newTraceparent(),
+        signal: work.signal,
+      });
+      const outcome = outcomeOf(answer);
+      return { attempt: attempted(answer.status, 'reason' in outcome ? outcome.reason : null), outcome };
+    } catch (error) {
+      work.signal.throwIfAborted();
+      const { message: reason } = error as Error;
+      if (error instanceof BotExchangeTooLarge)
+        return { attempt: attempted(null, reason), outcome: { kind: 'failed', reason } };
+      if (error instanceof BotTimedOut || error instanceof BotUnreachable) {
+        const isTimeOut = error instanceof BotTimedOut;
+        return { attempt: attempted(null, reason), outcome: { kind: 'repeat', reason }, isTimeOut };
+      }
+      throw error;
+    }
+  }
+
+  private async settleCall(work: Work<DeliveryPayload>, { attempt, outcome, isTimeOut }: Called): Promise<void> {
+    if (outcome.kind === 'processed')
+      return this.settle(work, { status: 'processed', reason: null, attempts: [attempt] });
+    const { reason } = outcome;
+    if (outcome.kind === 'starting' && Date.now() - work.createdAt.getTime() < maxStartMs)
+      throw new RetryLater(reason, startPauseMs);
+    if (outcome.kind === 'failed') {
+      this.issues.recordFailure(work.payload, reason);
+      return this.settle(work, { status: 'failed', reason, attempts: [attempt] });
+    }
+    const { botId, eventId, type } = work.payload;
+    const firstAt = await this.deliveries.insertAttempt({
+      ...{ bot_id: botId, event_id: eventId, type, reason, attempt, created_at: work.createdAt },
+    });
+    const pauseMs = retryPausesMs[work.attempt - 1];
+    const isLast =
+      pauseMs === undefined ||
+      (isTimeOut && work.attempt >= attemptsWithTimeOut) ||
+      Date.now() + pauseMs - firstAt.getTime() > maxHoldMs;
+    if (isLast) throw new GiveUp(reason);
+    this.metrics.countDelivery(isTimeOut ? 'timed out' : 'repeated');
+    throw new RetryAfter(reason, pauseMs);
+  }
+
+  /** Parks the delivery until the bot changes, for 24 hours in all. Then the event is ignored. */
+  private async park(work: Work<DeliveryPayload>, { message, retryAfterMs }: BotUnavailable): Promise<void> {
+    const endsAt = work.createdAt.getTime() + maxParkedMs;
+    if (Date.now() >= endsAt) return this.ignore(work, `The bot could not be called for 24 hours: ${message}`);
+    this.metrics.countDelivery('parked');
+    throw new Park(message, changeOf(work.payload.botId), new Date(Math.min(Date.now() + retryAfterMs, endsAt)));
+  }
+
+  private ignore(work: Work<DeliveryPayload>, reason: string): Promise<void> {
+    return this.settle(work, { status: 'ignored', reason, attempts: [] });
+  }
+
+  private async settle(
+    { payload, createdAt }: Pick<Work<DeliveryPayload>, 'payload' | 'createdAt'>,
+    settlement: Pick<Settlement, 'status' | 'reason' | 'attempts'>,
+  ): Promise<void> {
+    const { botId, eventId, type } = payload;
+    await this.settlements.settle({ bot_id: botId, event_id: eventId, type, created_at: createdAt, ...settlement });
+    this.metrics.countDelivery(settlement.status);
+  }
+}
+
+function callOutcomeOf({ outcome, isTimeOut }: Called): CallOutcome {
+  if (isTimeOut) return 'timed out';
+  return outcome.kind === 'processed' || outcome.kind === 'failed' ? outcome.kind : 'repeated';
+}

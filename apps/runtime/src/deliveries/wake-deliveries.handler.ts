@@ -1,0 +1,33 @@
+import { Controller } from '@nestjs/common';
+import { type BotTargetChanged, wakeDeliveries } from '@parley/contracts/admin/targets';
+import { Consumes } from '@parley/transport/handles';
+import type { Work } from '@parley/work-queue/queue';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { Worker } from '@parley/work-queue/worker';
+import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { changeOf, deliveryQueue, wakes } from './delivery-queues';
+
+/** Deliveries that were just looking at the former state of the bot are parked within this time. */
+const secondLookMs = 3_000;
+
+@Controller()
+export class WakeDeliveriesHandler {
+  constructor(
+    private readonly targets: BotTargetsCache,
+    private readonly work: WorkQueue,
+  ) {}
+
+  /** Idempotent: work that is not parked stays as it is. */
+  @Consumes(wakeDeliveries)
+  async handle({ botId }: BotTargetChanged): Promise<void> {
+    this.targets.forget(botId);
+    const dueAt = new Date(Date.now() + secondLookMs);
+    await this.work.addNow(wakes, [{ key: botId, tenant: botId, payload: null, dueAt }]);
+    await this.work.unpark(deliveryQueue, changeOf(botId));
+  }
+
+  @Worker(wakes, { concurrency: 4 })
+  async lookAgain({ key: botId }: Work<null>): Promise<void> {
+    await this.work.unpark(deliveryQueue, changeOf(botId));
+  }
+}

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '@parley/contracts/errors';
+import type { CountRuntimeLeftovers, RuntimeLeftovers } from '@parley/contracts/runtime/leftovers';
+import { Database } from '@parley/persistence/database';
+import { RetryLater, type Work } from '@parley/work-queue/queue';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { Worker } from '@parley/work-queue/worker';
+import { isUUID } from 'class-validator';
+import { CallCountsService } from '../call-counts/call-counts.service';
+import { DeliveriesRepository } from '../deliveries/deliveries.repository';
+import { IssuesRepository } from '../issues/issues.repository';
+import { maxInvocationMs } from '../invocations/time-limit';
+import { eraseBots } from '../erased-bots/erasure-queue';
+
+const rowsAtOnce = 5_000;
+/** Attempts that were running at the deletion may still record their outcome until then. */
+const settledMs = maxInvocationMs + 30_000;
+
+/** Erases the rows of deleted bots: right after the deletion, and once more when no attempt of before is running. */
+@Injectable()
+export class ErasureService {
+  constructor(
+    private readonly database: Database,
+    private readonly deliveries: DeliveriesRepository,
+    private readonly issues: IssuesRepository,
+    private readonly callCounts: CallCountsService,
+    private readonly work: WorkQueue,
+  ) {}
+
+  /** Idempotent. */
+  async eraseBot(botId: string): Promise<void> {
+    await this.work.addNow(eraseBots, [{ key: botId, tenant: botId, payload: null }]);
+  }
+
+  async countLeftovers({ botId }: CountRuntimeLeftovers): Promise<RuntimeLeftovers> {
+    if (!isUUID(botId)) throw notFound('bot', botId);
+    const [deliveries, issues, callCounts] = await Promise.all([
+      this.deliveries.countOfBot(botId),
+      this.issues.countOfBot(botId),
+      this.callCounts.countOfBot(botId),
+    ]);
+    return { deliveries, issues, callCounts };
+  }
+
+  /** Idempotent. */
+  @Worker(eraseBots, { concurrency: 2, attempts: Infinity })
+  async eraseRowsOfBot({ key: botId, createdAt, signal }: Work<null>): Promise<void> {
+    const isSettled = Date.now() - createdAt.getTime() > settledMs;
+    await this.work.deleteOfTenant(this.database, botId);
+    while ((await this.deliveries.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
+    await this.issues.deleteOfBot(botId);
+    await this.callCounts.eraseBot(botId);
+    if (!isSettled)
+      throw new RetryLater('Attempts that were running at the deletion may still record an outcome.', settledMs);
+  }
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { EgressClient } from '@parley/egress/egress.client';
+import { isLoopback } from '@parley/config/loopback';
+import { CallCountsModule } from '../call-counts/call-counts.module';
+import { RuntimeConfig } from '../config';
+import { BotClient } from './bot.client';
+import { UrlClient } from './url.client';
+import { TunnelClient } from './tunnel.client';
+
+@Module({
+  imports: [CallCountsModule],
+  providers: [
+    {
+      provide: EgressClient,
+      useFactory: (config: RuntimeConfig) => new EgressClient({ allowPrivate: allowsPrivate(config) }),
+      inject: [RuntimeConfig],
+    },
+    UrlClient,
+    TunnelClient,
+    BotClient,
+  ],
+  exports: [BotClient],
+})
+export class InvocationsModule {}
+
+function allowsPrivate({ egressAllowPrivate, host }: RuntimeConfig): boolean {
+  return egressAllowPrivate === undefined ? isLoopback(host) : egressAllowPrivate === 'true';
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { IssueEntity } from './issue.entity';
+import { IssueRecordsService } from './issue-records.service';
+import { IssuesController } from './issues.controller';
+import { IssuesRepository } from './issues.repository';
+import { IssuesService } from './issues.service';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([IssueEntity])],
+  controllers: [IssuesController],
+  providers: [IssuesService, IssueRecordsService, IssuesRepository],
+  exports: [IssueRecordsService, IssuesRepository],
+})
+export class IssuesModule {}

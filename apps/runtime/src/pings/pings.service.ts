@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '@parley/contracts/errors';
+import type { BotPing, PingBot } from '@parley/contracts/runtime/pings';
+import { newId } from '@parley/persistence/ids';
+import { newTraceparent } from '@parley/tracing/traceparent';
+import { isUUID } from 'class-validator';
+import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { BotClient } from '../invocations/bot.client';
+import { isBotError } from '../invocations/invocation';
+import { outcomeOf } from '../invocations/outcome';
+
+const timeoutMs = 15_000;
+
+@Injectable()
+export class PingsService {
+  constructor(
+    private readonly targets: BotTargetsCache,
+    private readonly bots: BotClient,
+  ) {}
+
+  async ping({ botId }: PingBot): Promise<BotPing> {
+    if (!isUUID(botId)) throw notFound('bot', botId);
+    const target = await this.targets.get(botId);
+    const began = performance.now();
+    const ping = (status: number | null, error: string | null): BotPing => ({
+      durationMs: Math.round(performance.now() - began),
+      status,
+      error,
+    });
+    try {
+      const answer = await this.bots.invoke(target, {
+        operation: 'ping',
+        type: 'ping',
+        body: {},
+        id: newId('ping'),
+        attempt: 1,
+        timeoutMs,
+        traceparent: newTraceparent(),
+        signal: AbortSignal.timeout(timeoutMs + 1_000),
+      });
+      const outcome = outcomeOf(answer);
+      return ping(answer.status, 'reason' in outcome ? outcome.reason : null);
+    } catch (error) {
+      if (isBotError(error)) return ping(null, error.message);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { runtimeApp } from '@parley/contracts/apps/runtime';
+import { runtime, runtimeWorkAdded } from '@parley/contracts/runtime/runtime';
+import { deadLettersController } from '@parley/events/dead-letters';
+import { eventEntities } from '@parley/events/event-entities';
+import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
+import type { ServiceSchema } from '@parley/persistence/service-schema';
+import { ConfigModule } from '@parley/service/config.module';
+import type { Platform } from '@parley/service/platform';
+import { ServiceModule } from '@parley/service/service.module';
+import { workController } from '@parley/work-queue/work.controller';
+import { WorkEntity } from '@parley/work-queue/work.entity';
+import { CallCountEntity } from './call-counts/call-count.entity';
+import { RuntimeConfig } from './config';
+import { DeliveriesModule } from './deliveries/deliveries.module';
+import { DeliveryEntity } from './deliveries/delivery.entity';
+import { ErasureModule } from './erasure/erasure.module';
+import { IssueEntity } from './issues/issue.entity';
+import { IssuesModule } from './issues/issues.module';
+import { PingsModule } from './pings/pings.module';
+import { RegistrationsModule } from './registrations/registrations.module';
+import { Runtime1796100000000 } from './migrations/1796100000000-runtime';
+import { Issues1796200000000 } from './migrations/1796200000000-issues';
+import { CallCounts1796300000000 } from './migrations/1796300000000-call-counts';
+
+export const runtimeDatabase: ServiceSchema = {
+  schema: 'runtime',
+  migrations: [Runtime1796100000000, Issues1796200000000, CallCounts1796300000000],
+  entities: [...eventEntities, WorkEntity, IdempotencyKeyEntity, DeliveryEntity, IssueEntity, CallCountEntity],
+};
+
+/** Calls bots: decides what is called, when and how often, and records the outcome. */
+@Module({})
+export class RuntimeModule {
+  static register(config: RuntimeConfig, platform: Platform): DynamicModule {
+    return {
+      module: RuntimeModule,
+      imports: [
+        ServiceModule.register(
+          {
+            name: 'runtime',
+            contract: runtime,
+            consumers: runtimeApp.consumes,
+            database: { ...runtimeDatabase, config },
+            workAdded: runtimeWorkAdded,
+          },
+          platform,
+        ),
+        ConfigModule.register(RuntimeConfig, config),
+        DeliveriesModule,
+        ErasureModule,
+        IssuesModule,
+        PingsModule,
+        RegistrationsModule,
+      ],
+      controllers: [deadLettersController(runtime.deadLetters), workController(runtime.work)],
+    };
+  }
+}
