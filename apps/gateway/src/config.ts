@@ -1,5 +1,5 @@
 import { Env, integer } from '@parley/config/config';
-import { ProcessConfig } from '@parley/service/config';
+import { ProcessConfig, tunnelUrlVariable } from '@parley/service/config';
 
 export class GatewayConfig extends ProcessConfig {
   @Env({
@@ -47,4 +47,16 @@ export class GatewayConfig extends ProcessConfig {
     about: 'Bytes that a stream buffers for a slow client. The stream is closed when there are more.',
   })
   listenMaxUnsentBytes = 1_000_000;
+
+  @Env({
+    env: 'TUNNEL_PORT',
+    type: integer(0, 65_535),
+    about: 'Port at `HOST` of the tunnel for `bp dev`; 0 turns it off.',
+    optional: true,
+    defaultText: '`3100` in embedded mode if `PORT` is 3000, otherwise `0`',
+  })
+  tunnelPort?: number;
+
+  @Env(tunnelUrlVariable)
+  tunnelUrl?: string;
 }

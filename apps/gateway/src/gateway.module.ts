@@ -7,6 +7,7 @@ import { GatewayConfig } from './config';
 import { DocsModule } from './docs/docs.module';
 import { ForwardingModule } from './forwarding/forwarding.module';
 import { StreamsModule } from './streams/streams.module';
+import { TunnelModule } from './tunnel/tunnel.module';
 
 /**
  * API gateway, the only public entry point: authenticates callers, validates input and forwards it to the owning
@@ -23,6 +24,7 @@ export class GatewayModule {
         ForwardingModule.register(allOperations, missingRoutes),
         DocsModule,
         StreamsModule,
+        TunnelModule,
       ],
     };
   }

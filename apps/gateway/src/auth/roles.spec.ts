@@ -37,6 +37,10 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/bots/{id}/versions',
     'GET /v1/admin/bots/{id}/versions/{versionId}',
     'GET /v1/admin/integrations',
+    'GET /v1/admin/bots/{id}/analytics',
+    'GET /v1/admin/bots/{id}/issues',
+    'GET /v1/admin/bots/{id}/issues/{issueId}',
+    'GET /v1/admin/bots/{id}/issues/{issueId}/events',
     'GET /v1/admin/integrations/{id}',
     'GET /v1/admin/integrations/{name}/{version}',
     'GET /v1/admin/interfaces',
@@ -52,6 +56,7 @@ const table: Record<Holders, Route[]> = {
     'POST /v1/tables/{table}/rows/find',
   ],
   developers: [
+    'DELETE /v1/admin/bots/{id}/issues/{issueId}',
     'DELETE /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'DELETE /v1/admin/integrations/{id}',
     'DELETE /v1/admin/interfaces/{id}',

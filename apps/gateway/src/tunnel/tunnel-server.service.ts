@@ -1,0 +1,186 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { withTimeout } from '@parley/background/with-timeout';
+import { ConfigError } from '@parley/config/config';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import { isTunnelId, maxTunnelFrameBytes } from '@parley/contracts/tunnel';
+import { Connections } from '@parley/service/connections';
+import { newErrorId, toApiError, toErrorBody } from '@parley/service/error-body';
+import type { Platform } from '@parley/service/platform';
+import { rawErrorResponse } from '@parley/service/raw-error-response';
+import { securityHeaders } from '@parley/service/security-headers';
+import { platformToken } from '@parley/service/tokens';
+import { TrustedProxies } from '@parley/service/trusted-proxies';
+import { onWebSocket } from '@parley/service/web-sockets';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { GatewayConfig } from '../config';
+import { networkOf } from '../rate-limits/network';
+import { closeCodes } from './tunnel';
+import { TunnelsService } from './tunnels.service';
+
+export const maxSockets = 100;
+const maxConnections = 500;
+export const maxOpensPerMinute = 60;
+/** Time for the headers of a request. */
+const headersMs = 10_000;
+/** Time at the stop for close frames to leave. */
+const lastFramesMs = 100;
+
+/** Port of the tunnel. WebSocket at `/<tunnelId>`; nothing is served over HTTP, because the platform uses the bus. */
+@Injectable()
+export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly proxies: TrustedProxies;
+  private readonly opens = new RateLimiterMemory({ points: maxOpensPerMinute, duration: 60 });
+  private readonly sockets = new Set<WebSocket>();
+  private opening = 0;
+  private connections?: Connections;
+  private isStopping = false;
+
+  private readonly handshakes = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: maxTunnelFrameBytes,
+  });
+
+  constructor(
+    private readonly tunnels: TunnelsService,
+    private readonly config: GatewayConfig,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {
+    const { metrics } = platform;
+    this.proxies = new TrustedProxies(config.trustedProxies);
+    metrics.gauge('parley_tunnel_sockets', 'Open sockets of tunnels for `bp dev`.', () =>
+      Promise.resolve(this.sockets.size),
+    );
+    metrics.watchUnderWay('tunnels', () => this.sockets.size + this.opening);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { host, tunnelPort, tunnelUrl } = this.config;
+    if (!tunnelPort) return;
+    const server = createServer({ headersTimeout: headersMs, requestTimeout: headersMs }, answer);
+    server.maxConnections = maxConnections;
+    this.connections = new Connections(server);
+    this.handshakes.on('wsClientError', ({ message }, socket) => {
+      const error = new ApiError('InvalidPayload', `Invalid WebSocket handshake: ${message}.`);
+      socket.end(rawErrorResponse(error, newErrorId()), () => socket.destroy());
+    });
+    onWebSocket(server, (request, socket, head) => void this.open(request, socket, head));
+    await listen(server, tunnelPort, host);
+    this.platform.logger.info({ port: tunnelPort, url: tunnelUrl }, 'the tunnel for bp dev is open');
+  }
+
+  /** Clients reconnect at once, so sockets close only when new connections go to other processes. */
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    const closed = [...this.sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    this.tunnels.closeAll(closeCodes.goingAway, 'the server is stopping');
+    await withTimeout(lastFramesMs, Promise.all(closed));
+    await this.connections?.close(0);
+  }
+
+  private async open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', ignore);
+    const id = request.url?.slice(1) ?? '';
+    try {
+      await this.limitRate(request);
+      await this.takeSlot(() => this.connect(id, () => this.shakeHands(request, socket, head)));
+    } catch (error) {
+      const known = toApiError(error);
+      this.platform.logger.info({ err: error, tunnel: redacted(id) }, 'a tunnel was refused');
+      socket.end(rawErrorResponse(known, newErrorId()), () => socket.destroy());
+    }
+  }
+
+  private async limitRate(request: IncomingMessage): Promise<void> {
+    try {
+      await this.opens.consume(networkOf(this.proxies.senderOf(request)));
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      const seconds = Math.ceil(error.msBeforeNext / 1_000);
+      throw new ApiError(
+        'RateLimited',
+        `Rate limit exceeded: ${maxOpensPerMinute} new tunnels per minute per address. Retry after ${seconds} s.`,
+        { retryAfterSeconds: seconds },
+      );
+    }
+  }
+
+  private async takeSlot(work: () => Promise<void>): Promise<void> {
+    if (this.isStopping) throw unavailable('The process is stopping. Connect again.');
+    if (this.sockets.size + this.opening >= maxSockets) {
+      this.platform.metrics.countShed('tunnels', 'under way');
+      throw unavailable(`This gateway has reached its limit of ${maxSockets} tunnels. Retry after 1 s.`);
+    }
+    this.opening += 1;
+    try {
+      await work();
+    } finally {
+      this.opening -= 1;
+    }
+  }
+
+  /** Claims the id before the handshake, so that requests reach the client as soon as it is connected. */
+  private async connect(id: string, shakeHands: () => WebSocket | undefined): Promise<void> {
+    if (!isTunnelId(id))
+      return shakeHands()?.close(closeCodes.invalidId, 'tunnel id: 1 to 128 letters, digits, "_", "|" or "-"');
+    const tunnel = await this.tunnels.claim(id);
+    const socket = shakeHands();
+    if (!tunnel) return socket?.close(closeCodes.idInUse, 'another client uses this tunnel id');
+    if (!socket) return tunnel.close(closeCodes.goingAway, 'the client has disconnected');
+    tunnel.connect(socket);
+    const { logger } = this.platform;
+    logger.info({ tunnel: redacted(id) }, 'tunnel opened');
+    socket.once('close', (code) => logger.info({ tunnel: redacted(id), code }, 'tunnel closed'));
+  }
+
+  /** Undefined when the client has disconnected. */
+  private shakeHands(request: IncomingMessage, socket: Duplex, head: Buffer): WebSocket | undefined {
+    if (socket.destroyed || this.isStopping) return undefined;
+    let connected: WebSocket | undefined;
+    this.handshakes.handleUpgrade(request, socket, head, (webSocket) => {
+      connected = webSocket;
+      webSocket.on('error', ignore);
+      this.sockets.add(webSocket);
+      webSocket.once('close', () => this.sockets.delete(webSocket));
+    });
+    return connected;
+  }
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host);
+  await once(server, 'listening').catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem = code === 'EADDRINUSE' ? `port ${port} is in use` : `cannot listen (${message})`;
+    throw new ConfigError([`TUNNEL_PORT: ${problem}. Set another port, or 0 to run without the tunnel for bp dev.`]);
+  });
+}
+
+/** Does not read the body. */
+function answer({ url }: IncomingMessage, response: ServerResponse): void {
+  const isHealth = url === '/health';
+  const error = new ApiError(
+    'ResourceNotFound',
+    'This port serves the WebSocket tunnel of `bp dev --tunnel-url` only.',
+  );
+  response
+    .writeHead(isHealth ? 200 : 404, {
+      ...securityHeaders,
+      'content-type': 'application/json; charset=utf-8',
+      connection: 'close',
+    })
+    .end(JSON.stringify(isHealth ? { status: 'ok' } : toErrorBody(error, newErrorId())));
+}
+
+/** The id is a credential: whoever knows it can receive the requests to the bot. */
+function redacted(id: string): string {
+  return `${id.slice(0, 4)}…`;
+}
+
+function ignore(): void {}
