@@ -3,6 +3,7 @@ import { adminDatabase } from '../../admin/src/admin.module';
 import { chatDatabase } from '../../chat/src/chat.module';
 import { filesDatabase } from '../../files/src/files.module';
 import { hubDatabase } from '../../hub/src/hub.module';
+import { runtimeDatabase } from '../../runtime/src/runtime.module';
 import { tablesDatabase } from '../../tables/src/tables.module';
 import { ConfigError, readConfig } from '@parley/config/config';
 import { Database, OutdatedSchema } from '@parley/persistence/database';
@@ -12,7 +13,14 @@ import { ServiceConfig } from '@parley/service/config';
 /** Migrates every schema. Idempotent, and safe to run concurrently: migrations hold an advisory lock. */
 async function migrate(): Promise<void> {
   const { databaseUrl } = readConfig(ServiceConfig);
-  for (const { schema, migrations } of [adminDatabase, hubDatabase, filesDatabase, tablesDatabase, chatDatabase]) {
+  for (const { schema, migrations } of [
+    adminDatabase,
+    hubDatabase,
+    filesDatabase,
+    tablesDatabase,
+    chatDatabase,
+    runtimeDatabase,
+  ]) {
     const database = await Database.open({ url: databaseUrl, schema, migrations, poolSize: 2 });
     try {
       await database.migrate();

@@ -88,6 +88,19 @@ describe('a command', () => {
       ['files', 'retry', '--all-failed', '--bot', 'b'],
       "error: option '--bot <bot id>' cannot be used with option '--all-failed'",
     ],
+    [['deliveries', 'replay', 'b'], 'error: give an event id, or --all-failed, or --all-ignored'],
+    [
+      ['deliveries', 'replay', 'b', 'evt_1', '--all-failed'],
+      'error: give an event id, or --all-failed, or --all-ignored',
+    ],
+    [
+      ['deliveries', 'replay', 'b', '--all-failed', '--all-ignored'],
+      "error: option '--all-failed' cannot be used with option '--all-ignored'",
+    ],
+    [
+      ['deliveries', 'list', 'b', '--status', 'lost'],
+      "error: option '--status <status>' argument 'lost' is invalid. Allowed choices are pending, parked, processed, failed, ignored.",
+    ],
     [['reindex', '--now'], "error: unknown option '--now'"],
     [['reindex', 'mine'], "error: too many arguments for 'reindex'. Expected 0 arguments but got 1."],
     [
@@ -97,7 +110,7 @@ describe('a command', () => {
     [['nats', 'keys', 'extra'], "error: too many arguments for 'keys'. Expected 0 arguments but got 1."],
     [
       ['dead-letters', 'list', 'mail'],
-      "error: command-argument value 'mail' is invalid for argument 'service'. Allowed choices are admin, chat, files, hub, tables.",
+      "error: command-argument value 'mail' is invalid for argument 'service'. Allowed choices are admin, chat, files, hub, runtime, tables.",
     ],
   ])('with wrong arguments (%j) says what is wrong and what would be right', async (line, message) => {
     const { status, output, errors } = await run(...line);
@@ -111,7 +124,7 @@ describe('a command', () => {
   it.each([
     [
       ['dead-letters', 'list', ''],
-      ['admin', 'chat', 'files', 'hub', 'tables'],
+      ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'],
     ],
     [
       ['files', ''],
@@ -131,6 +144,7 @@ describe('a command', () => {
   it.each([
     [['files', 'failed', 'nope'], 'Bot "nope" not found: a bot id is a UUID.'],
     [['files', 'retry', '--bot', 'nope'], 'Bot "nope" not found: a bot id is a UUID.'],
+    [['deliveries', 'list', 'nope'], 'Bot "nope" not found: a bot id is a UUID.'],
     [['restore', '/nowhere/at-all.tgz'], 'File /nowhere/at-all.tgz not found.'],
   ])('that names something missing (%j) fails', async (line, sentence) => {
     expect(await run(...line)).toEqual({ status: 1, output: '', errors: `${sentence}\n` });

@@ -3,7 +3,9 @@ import { Command, CommanderError } from 'commander';
 import { CommandFailed } from './output';
 import { addAccountCommands } from './commands/accounts';
 import { addBackupCommands } from './commands/backup';
+import { addBotCommands } from './commands/bots';
 import { addDeadLetterCommands } from './commands/dead-letters';
+import { addDeliveryCommands } from './commands/deliveries';
 import { addFileCommands } from './commands/files';
 import { addNatsCommands } from './commands/nats';
 import { addReindexCommand } from './commands/reindex';
@@ -26,6 +28,8 @@ export function createProgram(output: Output): Command {
   addWorkCommands(program, output);
   addDeadLetterCommands(program, output);
   addFileCommands(program, output);
+  addBotCommands(program, output);
+  addDeliveryCommands(program, output);
   addReindexCommand(program, output);
   addBackupCommands(program, output);
   addSecretCommands(program, output);

@@ -1,10 +1,8 @@
-import { isUUID } from 'class-validator';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { chat } from '@parley/contracts/chat/chat';
 import { files } from '@parley/contracts/files';
 import { maxRetriedFiles, type RetriedFiles } from '@parley/contracts/indexing-work';
 import type { CorrectedStorage } from '@parley/contracts/storage-counts';
-import { tables } from '@parley/contracts/tables/tables';
+import { possibleBot } from '../bot-id';
 import { CommandFailed, type Output, printResult } from '../output';
 import { Operator } from '../operator';
 
@@ -51,21 +49,6 @@ export function addFileCommands(program: Command, output: Output): void {
     .command('reconcile')
     .description('counts the storage that files of all bots use, and lists the bots whose counts were wrong')
     .action(async () => printResult(output, await reconcile(Operator.find())));
-
-  program
-    .command('bot')
-    .description('data of bots')
-    .command('leftovers')
-    .description('counts the data that is left of a bot: all zero once a deleted bot is erased')
-    .argument('<bot id>')
-    .action(async (botId: string) => {
-      const operator = Operator.find();
-      printResult(output, {
-        ...(await operator.call(files.countLeftovers, { botId })),
-        ...(await operator.call(tables.countLeftovers, { botId })),
-        ...(await operator.call(chat.countLeftovers, { botId })),
-      });
-    });
 }
 
 async function retry(fileIds: string[], { bot }: RetryOptions): Promise<RetriedFiles> {
@@ -116,12 +99,6 @@ async function filesOf<T>(pages: AsyncIterable<{ files: T[] }>): Promise<T[]> {
   const all: T[] = [];
   for await (const page of pages) all.push(...page.files);
   return all;
-}
-
-/** Refuses ids that no bot can have. Does not ask whether the bot exists: files of a deleted bot may be left. */
-function possibleBot(botId: string): string {
-  if (!isUUID(botId)) throw new CommandFailed(`Bot "${botId}" not found: a bot id is a UUID.`);
-  return botId;
 }
 
 function wholeNumber(text: string): number {

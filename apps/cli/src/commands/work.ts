@@ -1,12 +1,13 @@
 import { Argument, type Command, Option } from 'commander';
 import { chat } from '@parley/contracts/chat/chat';
 import { files } from '@parley/contracts/files';
+import { runtime } from '@parley/contracts/runtime/runtime';
 import { tables } from '@parley/contracts/tables/tables';
 import { type WorkState, workStates } from '@parley/contracts/work';
 import { Operator } from '../operator';
 import { CommandFailed, type Output, printResult } from '../output';
 
-const operationsOf = { chat: chat.work, files: files.work, tables: tables.work };
+const operationsOf = { chat: chat.work, files: files.work, runtime: runtime.work, tables: tables.work };
 type Service = keyof typeof operationsOf;
 
 const maxListed = 100;

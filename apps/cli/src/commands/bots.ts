@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { chat } from '@parley/contracts/chat/chat';
+import { files } from '@parley/contracts/files';
+import { runtime } from '@parley/contracts/runtime/runtime';
+import { tables } from '@parley/contracts/tables/tables';
+import { Operator } from '../operator';
+import { type Output, printResult } from '../output';
+
+export function addBotCommands(program: Command, output: Output): void {
+  const bot = program.command('bot').description('calls and data of bots');
+  bot
+    .command('leftovers')
+    .description('counts the data that is left of a bot: all zero once a deleted bot is erased')
+    .argument('<bot id>')
+    .action(async (botId: string) => {
+      const operator = Operator.find();
+      printResult(output, {
+        ...(await operator.call(files.countLeftovers, { botId })),
+        ...(await operator.call(tables.countLeftovers, { botId })),
+        ...(await operator.call(chat.countLeftovers, { botId })),
+        ...(await operator.call(runtime.countLeftovers, { botId })),
+      });
+    });
+  bot
+    .command('ping')
+    .description('calls the bot without an event, and shows its HTTP status or the reason of the failure')
+    .argument('<bot id>')
+    .action(async (botId: string) => printResult(output, await Operator.find().call(runtime.pingBot, { botId })));
+}
