@@ -3,7 +3,9 @@ import { indexFile } from '@parley/contracts/files';
 import { PassagesConfig } from '@parley/passages/config';
 import { ServiceConfig } from '@parley/service/config';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { BlockList, isIPv6 } from 'node:net';
 import { parse } from 'yaml';
+import { deliveryQueue } from '../../apps/runtime/src/deliveries/delivery-queues';
 import { apps, complaintsAbout, exampleSecret, jobs } from './configurations';
 import { hasHelm, lint, type Manifest, type Release, render, textOf } from './helm';
 import { refusalsOf } from './schemas';
@@ -140,10 +142,49 @@ suite('the chart', () => {
     expect(routes.some(isOperators)).toBe(true);
   });
 
-  it('scales the worker by the lag of its own consumer', () => {
-    const { spec } = releases.production.manifests.find(({ kind }) => kind === 'ScaledObject')!;
+  it('scales the worker by the lag of its own consumer, and the runtime by its own queue', () => {
+    const [{ spec: worker }, { spec: runtime }] = releases.production.manifests.filter(
+      ({ kind }) => kind === 'ScaledObject',
+    ) as [Manifest, Manifest];
+    const queues = runtime.triggers[0].metadata.query.match(/(?<=queue=")[^"]+/g);
 
-    expect(spec.triggers[0].metadata.consumer).toBe(indexFile.name.replaceAll('.', '-'));
+    expect(worker.triggers[0].metadata.consumer).toBe(indexFile.name.replaceAll('.', '-'));
+    expect(new Set(queues)).toEqual(new Set([deliveryQueue.name]));
+  });
+
+  it('lets only the runtime reach public addresses, and no private or metadata address', () => {
+    const { manifests } = releases['shared-folder'];
+    const rulesTo = (name: string) => {
+      const { spec } = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)!;
+      expect(spec.podSelector.matchExpressions[0].values).toEqual(['runtime']);
+      return spec.egress;
+    };
+    const blocks = rulesTo('parley-to-internet')[0].to.map(({ ipBlock }: any) => ipBlock);
+    const reachable = (address: string, family: 'ipv4' | 'ipv6') => {
+      const list = (cidrs: string[]) => {
+        const found = new BlockList();
+        for (const [net, bits] of cidrs.map((cidr) => cidr.split('/') as [string, string]))
+          found.addSubnet(net, Number(bits), isIPv6(net) ? 'ipv6' : 'ipv4');
+        return found;
+      };
+      return blocks.some(
+        ({ cidr, except }: { cidr: string; except: string[] }) =>
+          isIPv6(cidr.split('/')[0]!) === (family === 'ipv6') &&
+          list([cidr]).check(address, family) &&
+          !list(except).check(address, family),
+      );
+    };
+    const privateOnes = ['10.1.2.3', '127.0.0.1', '172.31.0.1', '192.168.1.1', '100.100.100.200', '169.254.169.254'];
+
+    expect(['1.1.1.1', '93.184.215.14', '172.32.0.1'].filter((address) => !reachable(address, 'ipv4'))).toEqual([]);
+    expect(
+      [...privateOnes, '168.63.129.16', '192.0.0.192', '224.0.0.1'].filter((each) => reachable(each, 'ipv4')),
+    ).toEqual([]);
+    expect(reachable('2606:4700::1111', 'ipv6')).toBe(true);
+    expect(['::1', 'fd00:ec2::254', 'fe80::1', '2002:a00:1::'].filter((each) => reachable(each, 'ipv6'))).toEqual([]);
+    expect(rulesTo('parley-to-bots')).toEqual([
+      { to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'bots' } } }] },
+    ]);
   });
 
   it.each(['README.md', 'deploy/README.md'])('is installed by %s with the timeout that its notes recommend', (file) => {
@@ -168,6 +209,7 @@ suite('the chart', () => {
         {
           contentUrl: 'https://files.example.com/path',
           chatUrl: 'https://chat.example.com',
+          tunnel: { enabled: true, url: 'https://tunnel.example.com/path' },
           blobs: { kind: 'folder' },
           apps: {
             gateway: { autoscaling: { minReplicas: 31 } },
@@ -179,7 +221,9 @@ suite('the chart', () => {
           'blobs.folder.existingClaim or blobs.folder.size is missing',
           'trustedProxies is missing',
           'chatUrl must end in /chat',
+          'tunnel.url must be a URL with a host of its own',
           'apps.files-worker.keda.monitoringEndpoint is missing',
+          'apps.runtime.keda.prometheusUrl is missing',
           'contentUrl must have no path',
           'apps.files-worker.keda.minReplicas must not be greater than maxReplicas',
           'apps.files-worker.keda.fallbackReplicas must not be greater than maxReplicas',

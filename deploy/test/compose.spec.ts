@@ -198,12 +198,12 @@ it('starts servers first, then migrations and streams, then services, then the g
   expect(Object.keys(each('gateway').depends_on!)).toEqual(expect.arrayContaining(behindTheGateway));
 });
 
-it('publishes only the ports of the gateway and of the content address, on the loopback address', () => {
+it('publishes only the ports of the gateway, its tunnel and of the content address, on the loopback address', () => {
   const open = Object.entries(composition.services).filter(([, { ports }]) => ports);
 
   expect(open.map(([name, { ports }]) => [name, ports])).toEqual([
     ['files', ['127.0.0.1:3001:3000']],
-    ['gateway', ['127.0.0.1:3000:3000']],
+    ['gateway', ['127.0.0.1:3000:3000', '127.0.0.1:3100:3100']],
   ]);
   expect(composition.networks['stores']).toEqual({ internal: true });
   for (const store of ['postgres', 'nats', 'qdrant', 'minio']) expect(each(store).networks).toEqual(['stores']);

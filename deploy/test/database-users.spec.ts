@@ -5,7 +5,7 @@ import { Database } from '@parley/persistence/database';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { SignalPartitionsRepository } from '../../apps/chat/src/signals/signal-partitions.repository';
 
-const schemas = ['admin', 'chat', 'files', 'hub', 'tables'];
+const schemas = ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'];
 const password = randomBytes(16).toString('hex');
 const migrator = `parley_test_${randomBytes(6).toString('hex')}`;
 const makeUsers = readFileSync('deploy/postgres/users.sql', 'utf8');

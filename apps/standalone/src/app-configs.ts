@@ -4,6 +4,7 @@ import { FilesConfig } from '../../files/src/config';
 import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
+import { RuntimeConfig } from '../../runtime/src/config';
 import { TablesConfig } from '../../tables/src/config';
 import { readConfig, readConfigs } from '@parley/config/config';
 import { newToken } from '@parley/secrets/token';
@@ -26,6 +27,7 @@ const apps = {
   filesWorker: FilesWorkerConfig,
   gateway: GatewayConfig,
   hub: HubConfig,
+  runtime: RuntimeConfig,
   tables: TablesConfig,
 };
 

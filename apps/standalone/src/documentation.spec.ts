@@ -17,6 +17,8 @@ import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
 import { hubDatabase } from '../../hub/src/hub.module';
+import { RuntimeConfig } from '../../runtime/src/config';
+import { runtimeDatabase } from '../../runtime/src/runtime.module';
 import { TablesConfig } from '../../tables/src/config';
 import { tablesDatabase } from '../../tables/src/tables.module';
 import { StandaloneConfig } from './config';
@@ -31,6 +33,7 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
         { app: 'hub', type: HubConfig },
         { app: 'files', type: FilesConfig },
         { app: 'files-worker', type: FilesWorkerConfig },
+        { app: 'runtime', type: RuntimeConfig },
         { app: 'tables', type: TablesConfig },
         { app: 'chat', type: ChatConfig },
         { app: 'every app in distributed mode', type: NatsConfig },
@@ -44,7 +47,15 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
   });
 
   it('lists every table and column', () => {
-    const services = [adminDatabase, hubDatabase, filesDatabase, tablesDatabase, chatDatabase, eventsSchema];
+    const services = [
+      adminDatabase,
+      hubDatabase,
+      filesDatabase,
+      tablesDatabase,
+      chatDatabase,
+      runtimeDatabase,
+      eventsSchema,
+    ];
 
     expectGenerated('docs/schema.md', schemaPage(services));
   });

@@ -9,11 +9,13 @@ import { FilesModule } from '../../files/src/files.module';
 import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { HubModule } from '../../hub/src/hub.module';
+import { RuntimeModule } from '../../runtime/src/runtime.module';
 import { TablesModule } from '../../tables/src/tables.module';
 import { withTimeout } from '@parley/background/with-timeout';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { ConfigError } from '@parley/config/config';
+import { isLoopback } from '@parley/config/loopback';
 import { Database } from '@parley/persistence/database';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
@@ -32,6 +34,10 @@ import type { StandaloneConfig } from './config';
 import { type Credentials, credentialsPath, findOwner, openToken, saveCredentials } from './credentials';
 import { PublicListener } from './public-listener';
 
+/** Tunnel port of a platform on the default port. */
+const usualPort = 3000;
+const usualTunnelPort = 3100;
+
 /** Time for apps to release their work and to close. Postgres is stopped afterwards in any case. */
 const closeMs = 300;
 /** Minimum for each step after the time limit has passed. */
@@ -48,6 +54,7 @@ export class EmbeddedPlatform {
   private readonly apps: NestFastifyApplication[] = [];
   private credentials?: Credentials;
   private isTokenNew = false;
+  private tunnelUrl?: string;
   /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
   private closeBy = Infinity;
@@ -85,6 +92,7 @@ export class EmbeddedPlatform {
       `  Token      ${this.isTokenNew ? `${token}  (shown this once)` : `in ${credentialsPath(folder)}`}`,
       `  Data       ${folder}`,
       `  API        ${url}/docs`,
+      ...(this.tunnelUrl ? [`  Bots       bp dev --tunnel-url ${this.tunnelUrl}`] : []),
       '',
       '  Try        npm run demo -- README.md',
       '',
@@ -128,6 +136,7 @@ export class EmbeddedPlatform {
       PUBLIC_URL: publicUrl,
       CONTENT_URL: process.env['CONTENT_URL'] || publicUrl,
       FILES_URL: api.url,
+      ...tunnelSettings(api.url, port),
       ...(await openSecretKeys(folder.path)),
       // Only local clients reach a loopback address: no rate limit.
       ...(isLoopback(host) ? { RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0' } : {}),
@@ -157,6 +166,7 @@ export class EmbeddedPlatform {
       this.open(HubModule.register(configs.hub, platform())),
       this.open(TablesModule.register(configs.tables, platform())),
       this.open(ChatModule.register(configs.chat, platform())),
+      this.open(RuntimeModule.register(configs.runtime, platform())),
     ]);
     const gateway = await this.open(GatewayModule.register(configs.gateway, platform()));
     await events.open();
@@ -166,6 +176,7 @@ export class EmbeddedPlatform {
     const { bootstrapEmail, chatUrl = `${publicUrl}/chat` } = configs.admin;
     const owner = await findOwner(client, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
     this.credentials = { url: publicUrl, chatUrl, ...owner };
+    this.tunnelUrl = configs.gateway.tunnelUrl;
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);
   }
@@ -222,8 +233,13 @@ export class EmbeddedPlatform {
   }
 }
 
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+/** Platforms on other ports have no tunnel unless TUNNEL_PORT is set: several may run side by side. */
+function tunnelSettings(apiUrl: string, port: number): Record<string, string> {
+  const tunnelPort = Number(process.env['TUNNEL_PORT'] || (port === usualPort ? usualTunnelPort : 0));
+  if (tunnelPort === 0) return { TUNNEL_PORT: '0', TUNNEL_URL: '' };
+  const url = new URL(apiUrl);
+  url.port = String(tunnelPort);
+  return { TUNNEL_PORT: String(tunnelPort), TUNNEL_URL: process.env['TUNNEL_URL'] || url.origin };
 }
 
 /** Waits until all have opened or failed, so that all can be closed. Joins the problems of invalid configurations. */

@@ -4,8 +4,9 @@ admin: [nats, postgres, secretKey, account]
 chat: [nats, postgres, secretKey, chatKey]
 files: [nats, postgres, secretKey, content, passages, nextPassages, blobs]
 files-worker: [nats, postgres, passages, nextPassages, blobs]
-gateway: [nats]
+gateway: [nats, tunnel]
 hub: [nats, postgres, secretKey, operator]
+runtime: [nats, postgres, bots]
 tables: [nats, postgres, passages, files]
 {{- end }}
 
@@ -73,6 +74,12 @@ tables: [nats, postgres, passages, files]
 {{- if has "account" .needs }}
 {{- $_ := set $secret "PARLEY_BOOTSTRAP_TOKEN" (dict "name" $values.existingSecret) }}
 {{- $plain = merge $plain (dict "PARLEY_BOOTSTRAP_EMAIL" $values.bootstrapEmail "PUBLIC_URL" $values.publicUrl "CHAT_URL" $values.chatUrl) }}
+{{- end }}
+{{- if and (has "tunnel" .needs) $values.tunnel.enabled }}
+{{- $plain = merge $plain (dict "TUNNEL_PORT" 3100 "TUNNEL_URL" $values.tunnel.url) }}
+{{- end }}
+{{- if and (has "bots" .needs) $values.tunnel.enabled }}
+{{- $_ := set $plain "TUNNEL_URL" $values.tunnel.url }}
 {{- end }}
 {{- if has "operator" .needs }}
 {{- $_ := set $plain "HUB_OPERATOR_WORKSPACE_ID" $values.operatorWorkspaceId }}
