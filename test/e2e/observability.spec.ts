@@ -58,9 +58,10 @@ describe('the metrics of the dashboard and the alerts', () => {
   beforeAll(async () => {
     embeddings = await EmbeddingServer.start();
     api = await startAllServices({ embeddingsUrl: embeddings.url });
-    const metrics = api.apps.flatMap((app) =>
-      app.get<Platform>(platformToken, { strict: false }).metrics.registry.getMetricsAsArray(),
-    );
+    const ofApps = api.apps.map((app) => app.get<Platform>(platformToken, { strict: false }).metrics);
+    // The metrics of the process are collected from the first scrape on.
+    await Promise.all(ofApps.map((each) => each.text()));
+    const metrics = ofApps.flatMap(({ registry }) => registry.getMetricsAsArray());
     exported = new Map(Object.entries(ofPrometheus));
     for (const metric of metrics as unknown as { name: string; labelNames: string[] }[]) {
       const isSpread = 'bucketValues' in metric || 'percentiles' in metric || metric.name.endsWith('_seconds');

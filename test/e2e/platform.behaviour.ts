@@ -7,6 +7,7 @@ import { clientOf, parley } from '@parley/testing/api';
 import { sendTo } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import type { RunningPlatform } from '@parley/testing/running-platform';
+import { describeBots } from './bots.behaviour';
 import { describeChat } from './chat.behaviour';
 import { describeFiles } from './files.behaviour';
 import { describeTables } from './tables.behaviour';
@@ -230,9 +231,12 @@ export function describePlatform(
     });
 
     it('returns 404 for an operation that is not implemented', async () => {
-      await expect(admin.listBotIssues({ id: 'x' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+      await expect(admin.listActivities({ botId: 'x', taskId: 'x' })).rejects.toMatchObject({
+        type: 'ResourceNotFound',
+      });
     });
 
+    describeBots(() => platform);
     describeChat(() => platform);
     describeFiles(() => platform);
     describeTables(() => platform);

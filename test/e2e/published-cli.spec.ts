@@ -4,8 +4,11 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Client as ChatClient } from '@botpress/chat';
 import { clientOf } from '@parley/testing/api';
+import { freePort } from '@parley/testing/free-port';
 import { NpmStart } from '@parley/testing/npm-start';
+import { waitFor } from '@parley/testing/wait-for';
 
 const cli = dirname(createRequire(__filename).resolve('@botpress/cli/package.json'));
 const bin = join(cli, 'bin.js');
@@ -13,9 +16,11 @@ const bin = join(cli, 'bin.js');
 let platform: NpmStart;
 let home: string;
 let credentials: Awaited<ReturnType<NpmStart['credentials']>>;
+let tunnelPort: number;
 
 beforeAll(async () => {
-  platform = await NpmStart.create({});
+  tunnelPort = await freePort();
+  platform = await NpmStart.create({ TUNNEL_PORT: String(tunnelPort) });
   await platform.start();
   credentials = await platform.credentials();
 });
@@ -34,6 +39,12 @@ function bp(...args: string[]) {
 }
 
 async function bpIn(cwd: string, ...args: string[]) {
+  const command = spawnIn(cwd, ...args);
+  const [status] = (await once(command.child, 'close')) as [number | null];
+  return { ...command.printed, status };
+}
+
+function spawnIn(cwd: string, ...args: string[]) {
   const child = spawn(process.execPath, [bin, ...args, '--botpressHome', home, '--confirm'], {
     env: {
       PATH: process.env['PATH'],
@@ -43,12 +54,13 @@ async function bpIn(cwd: string, ...args: string[]) {
     },
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
+    // Own process group, because the worker of `bp dev` outlives the command.
+    detached: true,
   });
-  let [output, errors] = ['', ''];
-  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
-  child.stderr.on('data', (data: Buffer) => (errors += data.toString()));
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, output, errors };
+  const printed = { output: '', errors: '' };
+  child.stdout.on('data', (data: Buffer) => (printed.output += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (printed.errors += data.toString()));
+  return { child, printed };
 }
 
 function login(token: string, workspaceId = credentials.workspaceId) {
@@ -122,6 +134,45 @@ describe('the published command line client against npm start', () => {
     expect(added).toMatchObject({ status: 0 });
     const types = join(bot, '.botpress', 'installations', `${handle}-desk`, 'configuration', 'index.ts');
     expect(await readFile(types, 'utf8')).toContain('export interface Configuration');
+  });
+
+  it('runs a bot of this machine by `bp dev`, which answers a message through the tunnel', async () => {
+    const folder = await project('echo-bot', {
+      'src/index.ts': `
+        import { Bot } from '@botpress/sdk'
+        import { Chat } from '../.botpress/installations/chat'
+        const bot = new Bot({ integrations: { chat: new Chat({ enabled: true, config: {} }) } })
+        bot.message(async ({ message: { conversationId, payload }, client, ctx }) => {
+          const content = { type: 'text', payload: { text: 'echo: ' + payload.text }, tags: {} }
+          await client.createMessage({ ...content, conversationId, userId: ctx.botId })
+        })
+        export default bot`,
+    });
+    await login(credentials.token);
+    await bpIn(folder, 'add', 'chat@1.0.0');
+    const tunnelUrl = `http://127.0.0.1:${tunnelPort}`;
+    const { child, printed } = spawnIn(folder, 'dev', '--tunnelUrl', tunnelUrl, '--port', String(await freePort()));
+    const ended = once(child, 'close');
+    try {
+      await waitFor(() => child.exitCode !== null || printed.output.includes('Dev Bot deployed'));
+      const [, id] = /Dev Bot deployed with id "(.*)"/.exec(printed.output) ?? [];
+      if (!id) throw new Error(`bp dev failed:\n${printed.output}${printed.errors}`);
+      const { bot } = await clientOf(credentials).getBot({ id });
+      const user = await ChatClient.connect({ apiUrl: Object.values(bot.integrations)[0]!.webhookUrl });
+      const { conversation } = await user.createConversation({});
+
+      await user.createMessage({ conversationId: conversation.id, payload: { type: 'text', text: 'tea' } });
+
+      const { messages } = await waitFor(
+        () => user.listMessages({ conversationId: conversation.id }),
+        ({ messages: { length } }) => length === 2,
+      );
+      expect(messages[0]!.payload).toEqual({ type: 'text', text: 'echo: tea' });
+      expect(bot.dev).toBe(true);
+    } finally {
+      if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL');
+      await ended;
+    }
   });
 
   it('prints why the login was refused', async () => {

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { Client as ChatClient } from '@botpress/chat';
 import { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
+import { json, type LoopbackRequest, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, newAccount } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 
 export interface Home {
   url: string;
@@ -34,6 +36,9 @@ interface Possessions {
   chatConversationId: string;
   chatMessageId: string;
   chatEventId: string;
+  /** Bot whose server refused an event, which is its issue. */
+  refusingBotId: string;
+  issueId: string;
   interfaceId: string;
   /** Implements the interface; installed in the bot under the alias `mine`. */
   integrationId: string;
@@ -49,6 +54,8 @@ const action = { input: { schema }, output: { schema } };
 
 /** Tenant: an account with a workspace and one resource of each kind in it, all private and named with `tag`. */
 export class Tenant {
+  private spare?: { id: string; issueId: string };
+
   private constructor(
     readonly home: Home,
     readonly account: Account,
@@ -126,6 +133,8 @@ export class Tenant {
     tenant.has.workflowId = await tenant.newWorkflow();
     tenant.has.messageId = await tenant.newMessage();
     await tenant.startChat();
+    const { id: refusingBotId, issueId } = await tenant.newIssue();
+    Object.assign(tenant.has, { refusingBotId, issueId });
     return tenant;
   }
 
@@ -230,6 +239,32 @@ export class Tenant {
       tags: { kind: this.tag },
     });
     return message.id;
+  }
+
+  /** Issue that a request may delete: the former one, unless it was deleted. */
+  async spareIssue(): Promise<{ id: string; issueId: string }> {
+    const { issues } = this.spare ? await this.client.listBotIssues({ id: this.spare.id }) : { issues: [] };
+    if (!this.spare || issues.length === 0) this.spare = await this.newIssue();
+    return this.spare;
+  }
+
+  /** Issue of a new bot, whose server refuses an event. */
+  async newIssue(): Promise<{ id: string; issueId: string }> {
+    const isRegistration = ({ headers }: LoopbackRequest) => headers['x-bp-operation'] === 'register';
+    const server = await LoopbackServer.start((request, response) =>
+      json({ message: this.tag }, isRegistration(request) ? 200 : 400)(request, response),
+    );
+    try {
+      const { id } = (await this.client.createBot({ name: this.tag, url: server.url })).bot;
+      await clientOf({ ...this.account, url: this.home.url }, id).createEvent({ type: 'refused', payload: {} });
+      const issues = () => this.client.listBotIssues({ id }).then((reply) => reply.issues);
+      const [issue] = await waitFor(issues, ({ length }) => length > 0);
+      // A registration that fails would be repeated later, and leave another issue.
+      await waitFor(() => server.requests.some(isRegistration));
+      return { id, issueId: issue!.id };
+    } finally {
+      await server.close();
+    }
   }
 
   async newChatUser(): Promise<{ id: string; key: string }> {
