@@ -19,6 +19,8 @@ export interface BareOptions<Operation extends string = 'read' | 'write'> {
 
 export interface BareOperations extends BareOptions<string> {
   schema: string;
+  /** Bot that the baseline of `bots` calls. */
+  bot?: { id: string; url: string };
 }
 
 type ParameterValue = (ids: Map<string, string>) => string | null;
@@ -44,8 +46,9 @@ export class BareSql {
     this.units = units.map((unit) => unit.map((statement) => toStep(statement, [given, ...this.ids])));
   }
 
-  async run(given: string): Promise<object> {
-    const ids = new Map([[this.recording.given, given]]);
+  /** @param ids receives the new id for each recorded one */
+  async run(given: string, ids = new Map<string, string>()): Promise<object> {
+    ids.set(this.recording.given, given);
     // Like the product, each request generates the ids of its rows.
     for (const id of this.ids) ids.set(id, newId(id.slice(0, id.indexOf('_'))));
     let row: { id?: string } | undefined;

@@ -4,6 +4,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { optionsOrExit } from '../test/faults/command-line';
 import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
+import { benchBots } from './bots';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchIndexing, watchLoop } from './indexing';
@@ -53,6 +54,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('tables') ? [benchTablesEmbedded, benchTableGrowth] : []),
       ...(has('chat') ? [benchChatEmbedded] : []),
       ...(has('listen') ? [benchListenEmbedded] : []),
+      ...(has('bots') ? [benchBots] : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),

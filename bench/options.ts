@@ -15,6 +15,7 @@ export const parts = [
   'import',
   'chat',
   'listen',
+  'bots',
   'retrieval',
   'search',
   'recovery',

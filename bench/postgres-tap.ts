@@ -44,6 +44,11 @@ export class PostgresTap {
     return units.filter((unit) => unit.some(({ values }) => values.some((value) => value?.includes(text))));
   }
 
+  /** Number of recorded statements, including BEGIN and COMMIT. */
+  get count(): number {
+    return this.sessions.reduce((total, session) => total + session.length, 0);
+  }
+
   clear(): void {
     for (const session of this.sessions) session.length = 0;
   }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '@parley/testing/api';
 import { put } from '@parley/testing/bot-files';
@@ -104,7 +107,12 @@ async function killOnce(fleet: Fleet, name: AppName, index: number, ask: () => P
 }
 
 async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boolean>>> {
-  const { bot } = await clientOf(fleet).createBot({});
+  const server = createServer((_request, response) => void response.end('{}')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  server.unref();
+  const { bot } = await clientOf(fleet).createBot({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
   const client = clientOf(fleet, bot.id);
   const { user } = await client.createUser({ tags: {} });
   const { file } = await client.upsertFile({ key: 'probe', size: 1 });
@@ -125,6 +133,15 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     );
     return status === 'indexing_completed';
   };
+  const deliver = async () => {
+    const { event } = await client.createEvent({ type: 'probe', payload: {} });
+    const { status } = await waitFor(
+      async () => (await client.getEvent({ id: event.id })).event,
+      (found) => found.status !== 'pending',
+      60_000,
+    );
+    return status === 'processed';
+  };
   return {
     gateway: get(`/v1/admin/bots/${bot.id}`),
     admin: get(`/v1/admin/bots/${bot.id}`),
@@ -132,6 +149,7 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     files: get(`/v1/files/${file.id}`),
     tables: get('/v1/tables'),
     chat: get(`/v1/chat/users/${user.id}`),
+    runtime: shareRunningCall(deliver),
     'files-worker': shareRunningCall(index),
   };
 }
