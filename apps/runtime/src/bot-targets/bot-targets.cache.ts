@@ -17,6 +17,8 @@ export class BotTargetsCache {
     this.known = new LRUCache({
       max: maxBots,
       ttl: ttlMs,
+      // A request that waits while its bot is forgotten gets the answer, which is not kept.
+      ignoreFetchAbort: true,
       fetchMethod: (botId) => client.call(targets.getBot, systemCaller(newId('req')), { botId }),
     });
   }
