@@ -17,6 +17,7 @@ import {
   type Work,
   type WorkerOptions,
   type WorkHandler,
+  Yield,
 } from './queue';
 import type { LeasedWork, WorkRepository } from './work.repository';
 
@@ -169,6 +170,11 @@ export class QueueWorker {
     }
     if (error instanceof RetryLater) {
       await rows.postponeWork(work, { pauseMs: error.pauseMs, error: error.message, counts: false });
+      pollIn(error.pauseMs);
+      return 'postponed';
+    }
+    if (error instanceof Yield) {
+      if (await rows.yieldWork(work, { pauseMs: error.pauseMs, error: error.message })) this.wake();
       pollIn(error.pauseMs);
       return 'postponed';
     }

@@ -141,6 +141,21 @@ export class Park extends Error {
   }
 }
 
+/**
+ * Thrown by a handler: work of the same ordering key has to run first that may not be added yet. The attempt does not
+ * count. The work moves behind all work of its key, and the next attempt starts after the pause.
+ */
+export class Yield extends Error {
+  override readonly name = 'Yield';
+
+  constructor(
+    message: string,
+    readonly pauseMs: number,
+  ) {
+    super(message);
+  }
+}
+
 /** Reason of the signal: another process may work on the key now. Stop without further changes. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';

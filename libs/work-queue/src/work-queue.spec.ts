@@ -12,6 +12,7 @@ import {
   ServerBusy,
   type Work,
   type WorkerOptions,
+  Yield,
 } from './queue';
 import { createWorkDatabase, openWorkDatabase } from './test/work-database';
 import type { WorkEntity } from './work.entity';
@@ -327,6 +328,30 @@ describe('ordering keys', () => {
     await waitFor(() => got.length === 4);
 
     expect(got).toEqual(['a0 1', 'a0 2', 'a1 1', 'a2 1']);
+  });
+
+  it('let work run first that is added later, when the handler yields to it', async () => {
+    const got: string[] = [];
+    const done = new Set<string>();
+    await start(
+      ordered,
+      async ({ key, attempt }) => {
+        got.push(`${key} ${attempt}`);
+        if (key !== 'first' && !done.has('first')) throw new Yield('first is missing', 10);
+        done.add(key);
+      },
+      { attempts: 1 },
+    );
+    await work.addNow(ordered, [of('second', { orderingKey: 'a' }), of('third', { orderingKey: 'a' })]);
+    await waitFor(() => got.filter((entry) => entry === 'third 1').length > 1);
+
+    await work.addNow(ordered, [of('first', { orderingKey: 'a' })]);
+    await untilEmpty();
+
+    const runs = got.slice(got.indexOf('first 1'));
+    expect(runs.filter((entry) => entry.startsWith('first'))).toHaveLength(1);
+    expect([...done]).toEqual(expect.arrayContaining(['first', 'second', 'third']));
+    expect([...done][0]).toBe('first');
   });
 
   it('hold under 8 processes, concurrent adding and failures', async () => {

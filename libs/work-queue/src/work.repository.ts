@@ -198,6 +198,20 @@ export class WorkRepository {
     );
   }
 
+  /** Postpones the work behind all work of its ordering key. The attempt does not count. True when other work became ready. */
+  yieldWork(work: LeasedWork, { pauseMs, error }: { pauseMs: number; error: string }): Promise<boolean> {
+    return this.inOrder(work, async (sql) => {
+      const { queue, key, lease } = work;
+      await sql.query(
+        `UPDATE work SET id = DEFAULT, state = 'waiting', lease = NULL, again = false, last_error = $4,
+           attempts = attempts - 1, due_at = now() + $5::float8 * interval '1 millisecond'
+         WHERE ${leased}`,
+        [queue, key, lease, toText(error).slice(0, maxErrorLength), pauseMs],
+      );
+      return false;
+    });
+  }
+
   /** At a stop: the work is ready for another process, before all other work. The attempt does not count. */
   async giveBackWork({ queue, key, lease }: LeaseOf): Promise<void> {
     await this.database.query(
