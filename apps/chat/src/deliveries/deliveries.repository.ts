@@ -19,6 +19,8 @@ export interface FoundEvent {
   message: MessageEntity | null;
   user: UserEntity | null;
   conversation: ConversationWithCount | null;
+  /** Pending events that come before it. */
+  earlier: string[] | null;
 }
 
 export type SettledRow = ProcessedEvent & SettledRecurringEvent;
@@ -32,6 +34,24 @@ const hasUser = `(event.user_id IS NULL OR author.id IS NOT NULL
   OR event.user_id = event.bot_id AND event.payload IS NOT NULL)`;
 const hasConversation = '(event.conversation_id IS NULL OR conversation.id IS NOT NULL)';
 const hasMessage = '(event.message_id IS NULL OR message.id IS NOT NULL OR waiting.id IS NOT NULL)';
+/** How many events are looked at for earlier ones that are still pending: those that several processes wrote at once. */
+const maxEarlier = 20;
+
+/** Pending ids of the latest events before `event` with the same value in the column. Index event_<name of the column>. */
+const earlierOf = (column: string, condition: string) =>
+  `(SELECT array_agg(id) FROM (
+     SELECT id, status FROM event AS former
+     WHERE former.bot_id = event.bot_id AND former.${column} = event.${column} AND former.id < event.id AND ${condition}
+     ORDER BY former.id DESC LIMIT ${maxEarlier}) AS latest
+   WHERE status = 'pending')`;
+
+/** Events of a workflow, else of a conversation, else of a user are in order. */
+const earlierIds = `CASE
+  WHEN event.workflow_id IS NOT NULL THEN ${earlierOf('workflow_id', 'true')}
+  WHEN event.conversation_id IS NOT NULL THEN ${earlierOf('conversation_id', 'former.workflow_id IS NULL')}
+  WHEN event.user_id IS NOT NULL
+    THEN ${earlierOf('user_id', 'former.workflow_id IS NULL AND former.conversation_id IS NULL')} END`;
+
 /** Lookup by key. `OFFSET 0` keeps Postgres from joining with all rows of the bot while it has no statistics. */
 const byKey = (table: string, condition: string) =>
   `LATERAL (SELECT * FROM ${table} WHERE bot_id = event.bot_id AND ${condition} OFFSET 0)`;
@@ -45,11 +65,11 @@ export class DeliveriesRepository {
 
   /**
    * Pending event with the objects that its payload is composed of. Undefined as well if its message, user or
-   * conversation was deleted. Indexes: the primary keys.
+   * conversation was deleted. Indexes: the primary keys, and that of the workflow, conversation or user.
    */
   async findPendingEvent(botId: string, id: string): Promise<FoundEvent | undefined> {
     const [row] = await this.database.query<FoundRow>(
-      `SELECT event.*, composed.message, composed."user", composed.conversation
+      `SELECT event.*, composed.message, composed."user", composed.conversation, ${earlierIds} AS earlier
        FROM event
        LEFT JOIN ${byKey('message', 'id = event.message_id')} message ON true
        LEFT JOIN ${byKey('scheduled_message', 'id = event.message_id')} waiting ON event.payload IS NOT NULL
@@ -67,22 +87,25 @@ export class DeliveriesRepository {
       'findPendingEvent',
     );
     if (!row) return undefined;
-    const { message, user, conversation, ...event } = row;
-    return { event, message: withDates(message), user: withDates(user), conversation: withDates(conversation) };
+    const { message, user, conversation, earlier, ...event } = row;
+    const composed = { message: withDates(message), user: withDates(user), conversation: withDates(conversation) };
+    return { event, earlier, ...composed };
   }
 
-  /** Settles the pending ones and returns them, oldest first. Locked in the order of their keys. Index: the primary key. */
+  /** Settles those that are pending and were not replayed since, and returns them, oldest first. Locked in the order of their keys. Index: the primary key. */
   async settlePendingEvents(tx: Sql, events: SettledEvent[]): Promise<SettledRow[]> {
     return tx.query<SettledRow>(
       `WITH settled AS MATERIALIZED (
-         SELECT DISTINCT ON (bot_id, id) bot_id, id, status, reason
-         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS settled (bot_id, id, status, reason)
-         ORDER BY bot_id, id),
+         SELECT DISTINCT ON (bot_id, id) bot_id, id, status, reason, replays
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[])
+           AS settled (bot_id, id, status, reason, replays)
+         ORDER BY bot_id, id, replays DESC),
        held AS MATERIALIZED (
          SELECT found.bot_id, found.id, settled.status, reason
          FROM settled CROSS JOIN LATERAL (
            SELECT bot_id, id FROM event
            WHERE event.bot_id = settled.bot_id AND event.id = settled.id AND event.status = 'pending'
+             AND event.replays = settled.replays
            LIMIT 1 FOR NO KEY UPDATE) AS found),
        changed AS (
          UPDATE event SET status = held.status, failure_reason = held.reason FROM held
@@ -96,6 +119,7 @@ export class DeliveriesRepository {
         events.map(({ eventId }) => eventId),
         events.map(({ status }) => status),
         events.map(({ failureReason }) => (failureReason === null ? null : toText(failureReason))),
+        events.map(({ replays }) => replays),
       ],
     );
   }
@@ -108,7 +132,7 @@ export class DeliveriesRepository {
     statuses: readonly ReplayableStatus[],
   ): Promise<boolean> {
     const rows = await tx.query<PendingRow>(
-      `UPDATE event SET status = 'pending', failure_reason = NULL
+      `UPDATE event SET status = 'pending', failure_reason = NULL, replays = replays + 1
        WHERE bot_id = $1 AND id = $2 AND status = ANY ($3) RETURNING ${referenceColumns}`,
       [botId, id, statuses],
     );
@@ -125,7 +149,7 @@ export class DeliveriesRepository {
   ): Promise<number> {
     const rows = await tx.query<PendingRow>(
       `WITH replayed AS (
-         UPDATE event SET status = 'pending', failure_reason = NULL
+         UPDATE event SET status = 'pending', failure_reason = NULL, replays = replays + 1
          WHERE bot_id = $1 AND id = ANY (ARRAY(
            SELECT id FROM event WHERE bot_id = $1 AND status = $2 ORDER BY id LIMIT $3 FOR NO KEY UPDATE))
          RETURNING ${referenceColumns})

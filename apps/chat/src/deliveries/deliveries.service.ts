@@ -28,7 +28,9 @@ export class DeliveriesService {
 
   async getPending({ botId, eventId }: GetPendingEvent): Promise<PendingEventReply> {
     const found = await this.deliveries.findPendingEvent(botId, eventId);
-    return found ? { event: toEvent({}, found.event, payloadOf(found)) } : {};
+    if (!found) return {};
+    const { event, earlier } = found;
+    return { event: toEvent({}, event, payloadOf(found)), replays: event.replays, earlier: earlier ?? undefined };
   }
 
   /** Exactly once: an event is settled, its workflow continued and its failure counted in one transaction. */

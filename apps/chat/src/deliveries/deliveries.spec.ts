@@ -186,10 +186,24 @@ describe('an event that becomes pending is announced', () => {
 });
 
 describe('getPending', () => {
+  it('names the events of the conversation that come before and are still pending', async () => {
+    const of = (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
+    const { workflow } = await client.createWorkflow({ name: 'w', status: 'listening' });
+    const settled = await newEvent({ conversationId: of });
+    const events = [await newEvent({ conversationId: of }), await newEvent({ conversationId: of })];
+    await newEvent({ conversationId: of, workflowId: workflow.id });
+    await newEvent({ userId });
+    const last = await newEvent({ conversationId: of, userId });
+    await runtime.settle(bot.id, settled.id);
+
+    expect((await getPending(last.id)).earlier).toEqual([events[1]!.id, events[0]!.id]);
+    expect((await getPending(events[0]!.id)).earlier).toBeUndefined();
+  });
+
   it('returns the event with its payload', async () => {
     const event = await newEvent({ payload: { text: 'é' }, conversationId, userId });
 
-    expect(await getPending(event.id)).toEqual({ event });
+    expect((await getPending(event.id)).event).toEqual(event);
   });
 
   it('composes message_created from the current message, user and conversation, as the bot sees them', async () => {
@@ -221,7 +235,7 @@ describe('getPending', () => {
 
     for (const id of [newId('evt'), scheduled.id, settled.id]) expect(await getPending(id)).toEqual({});
     expect(await getPending(pending.id, other.id)).toEqual({});
-    expect(await getPending(pending.id)).toEqual({ event: pending });
+    expect((await getPending(pending.id)).event).toEqual(pending);
   });
 
   it('returns nothing after the message was deleted', async () => {
@@ -259,8 +273,8 @@ describe('getPending', () => {
     const message = await newMessage({ schedule: { delay: 3_600_000 } });
     const aboutMessage = await newEvent({ messageId: message.id });
 
-    expect(await getPending(aboutBot.id)).toEqual({ event: aboutBot });
-    expect(await getPending(aboutMessage.id)).toEqual({ event: aboutMessage });
+    expect((await getPending(aboutBot.id)).event).toEqual(aboutBot);
+    expect((await getPending(aboutMessage.id)).event).toEqual(aboutMessage);
   });
 });
 
@@ -318,6 +332,19 @@ describe('replay', () => {
     expect(json).toEqual({ replayed: 1 });
     expect(await stateOf(id)).toEqual({ status: 'pending', failureReason: null });
     await runtime.untilAnnounced(bot.id, id, 2);
+  });
+
+  it('is settled by the outcome of its own delivery, not by a late one of the delivery before', async () => {
+    const { id } = await newEvent();
+    await runtime.settle(bot.id, id, { status: 'failed', failureReason: 'Because.' });
+    await replay({ eventId: id });
+    expect((await getPending(id)).replays).toBe(1);
+
+    await runtime.settle(bot.id, id, { status: 'ignored' });
+    expect((await stateOf(id)).status).toBe('pending');
+    await runtime.settle(bot.id, id, { status: 'processed', replays: 1 });
+
+    expect((await stateOf(id)).status).toBe('processed');
   });
 
   it('delivers all events of one status again, and no others', async () => {

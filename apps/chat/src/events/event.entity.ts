@@ -55,6 +55,10 @@ export class EventEntity {
   @Column('text', { nullable: true })
   failure_reason!: string | null;
 
+  /** How many times it was replayed. */
+  @Column('smallint')
+  replays!: number;
+
   /** Null if the event was never scheduled. */
   @Column({ type: 'timestamptz', precision: 3, nullable: true })
   due_at!: Date | null;

@@ -184,6 +184,7 @@ function toRow(event: NewEvent): EventEntity {
     due_at: null,
     status: event.due_at ? 'scheduled' : 'pending',
     failure_reason: null,
+    replays: 0,
     ...event,
     id,
     created_at: timeOfId(id),

@@ -19,10 +19,15 @@ const boundWorkflows = `
   CREATE INDEX workflow_bound ON workflow (bot_id, event_id) WHERE status = 'in_progress';
 `;
 
+const replays = `
+  ALTER TABLE event ADD COLUMN replays smallint NOT NULL DEFAULT 0;
+`;
+
 export class Deliveries1796100000000 implements Migration {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(ignorePendingEvents);
     await runner.query(calledBots);
     await runner.query(boundWorkflows);
+    await runner.query(replays);
   }
 }

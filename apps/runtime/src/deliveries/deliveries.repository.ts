@@ -13,6 +13,8 @@ export interface Settlement {
   bot_id: string;
   event_id: string;
   type: string;
+  /** How many times the event was replayed before. */
+  replays: number;
   status: SettledStatus;
   reason: string | null;
   /** Attempts that are not recorded yet. */
@@ -35,10 +37,10 @@ export class DeliveriesRepository {
 
   async insertSettlements(tx: Sql, settlements: Settlement[]): Promise<void> {
     await tx.query(
-      `INSERT INTO delivery (bot_id, event_id, type, status, reason, attempts, created_at, settled_at)
-       SELECT bot_id, event_id, type, status, reason, attempts, created_at, now()
+      `INSERT INTO delivery (bot_id, event_id, type, replays, status, reason, attempts, created_at, settled_at)
+       SELECT bot_id, event_id, type, replays, status, reason, attempts, created_at, now()
        FROM jsonb_populate_recordset(NULL::delivery, $1)
-       ON CONFLICT (bot_id, event_id) DO UPDATE SET status = excluded.status, reason = excluded.reason,
+       ON CONFLICT (bot_id, event_id) DO UPDATE SET replays = excluded.replays, status = excluded.status, reason = excluded.reason,
          settled_at = excluded.settled_at, attempts = ${joined}`,
       [toJsonb(settlements)],
     );
@@ -46,17 +48,41 @@ export class DeliveriesRepository {
 
   /** Records an attempt that did not settle the delivery. Returns the time of the first attempt since it was announced. */
   async insertAttempt({
+    attempt,
     created_at,
     ...delivery
   }: Omit<Settlement, 'status' | 'attempts'> & { attempt: DeliveryAttempt }): Promise<Date> {
+    const { bot_id, event_id, type, replays, reason } = delivery;
     const [row] = await this.database.query<{ first: string }>(
-      `INSERT INTO delivery (bot_id, event_id, type, reason, attempts, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+      `INSERT INTO delivery (bot_id, event_id, type, replays, reason, attempts, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (bot_id, event_id) DO UPDATE SET status = NULL, settled_at = NULL, reason = excluded.reason,
+         replays = excluded.replays,
          attempts = CASE WHEN delivery.status IS NULL THEN ${joined} ELSE excluded.attempts END
        RETURNING attempts -> 0 ->> 'at' AS first`,
-      [delivery.bot_id, delivery.event_id, delivery.type, delivery.reason, toJsonb([delivery.attempt]), created_at],
+      [bot_id, event_id, type, replays, reason, toJsonb([attempt]), created_at],
     );
     return new Date(row!.first);
+  }
+
+  /** Replays of the event before its settled delivery; undefined if it is not settled. Primary key. */
+  async findSettled(botId: string, eventId: string): Promise<number | undefined> {
+    const [row] = await this.database.query<Pick<DeliveryEntity, 'replays'>>(
+      'SELECT replays FROM delivery WHERE bot_id = $1 AND event_id = $2 AND settled_at IS NOT NULL',
+      [botId, eventId],
+      'find_settled',
+    );
+    return row?.replays;
+  }
+
+  /** Whether an event has no settled delivery. Primary key. */
+  async hasUnsettled(botId: string, eventIds: string[]): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT FROM unnest($2::text[]) AS event (id)
+       WHERE NOT EXISTS (SELECT FROM delivery WHERE bot_id = $1 AND event_id = event.id AND settled_at IS NOT NULL) LIMIT 1`,
+      [botId, eventIds],
+    );
+    return rows.length > 0;
   }
 
   /**

@@ -3,6 +3,10 @@ import { type Account, configured, type PublicApi, startPublicApi } from '@parle
 import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
 import { json, LoopbackServer, type RequestHandler } from '@parley/testing/loopback-server';
 import { waitFor } from '@parley/testing/wait-for';
+import { eventsPending } from '@parley/contracts/chat/deliveries';
+import { newId } from '@parley/persistence/ids';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import { Webhook } from 'standardwebhooks';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { ChatConfig } from '../../../chat/src/config';
@@ -246,6 +250,54 @@ describe('the order', () => {
     for (const ids of Object.values(created))
       expect(seen.filter((entry) => ids.includes(entry.split(' ')[0]!))).toEqual(ids.map((id) => `${id} 1`));
   });
+});
+
+/** As chat announces a pending event. */
+async function announce(botId: string, event: { id: string; conversationId?: string }): Promise<void> {
+  const { events } = api.apps.at(-1)!.get<Platform>(platformToken, { strict: false });
+  const data = { botId, events: [{ ...event, type: 'happened' }] };
+  await events.publish([{ id: newId('outbox'), subject: eventsPending.subject, data }]);
+}
+
+it('delivers an event once that is announced again before chat has noted its outcome', async () => {
+  const bot = await newBot();
+  const id = await bot.create();
+  await bot.settled(id);
+  await api.sql(`UPDATE chat.event SET status = 'pending' WHERE id = $1`, [id]);
+
+  await announce(bot.id, { id });
+  const next = await bot.create();
+  await bot.settled(next);
+  await waitFor(
+    () => api.sql(`SELECT 1 FROM runtime.work WHERE queue = 'runtime.deliveries' AND tenant = $1`, [bot.id]),
+    (rows) => rows.length === 0,
+  );
+
+  expect(bot.events().map(({ body }) => (body as Body).event.id)).toEqual([id, next]);
+});
+
+it('delivers an event first that another process of chat wrote before and announces later', async () => {
+  const bot = await newBot();
+  const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+  const conversationId = conversation.id;
+  const early = newId('evt');
+  await api.sql(
+    `INSERT INTO chat.event (bot_id, id, type, payload, status, conversation_id, created_at)
+     VALUES ($1, $2, 'happened', '{}', 'pending', $3, now())`,
+    [bot.id, early, conversationId],
+  );
+
+  const late = await bot.create({ conversationId });
+  const other = await bot.create();
+  await bot.settled(other);
+  await waitFor(
+    () => api.sql(`SELECT 1 FROM runtime.work WHERE last_error = 'An earlier event is not delivered yet.'`),
+    (rows) => rows.length === 1,
+  );
+  await announce(bot.id, { id: early, conversationId });
+  await Promise.all([early, late].map((id) => bot.settled(id)));
+
+  expect(bot.events().map(({ body }) => (body as Body).event.id)).toEqual([other, early, late]);
 });
 
 describe('the operator', () => {

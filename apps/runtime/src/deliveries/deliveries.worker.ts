@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { BotTarget } from '@parley/contracts/admin/targets';
 import { systemCaller } from '@parley/contracts/caller';
-import { deliveries } from '@parley/contracts/chat/deliveries';
+import { deliveries, type PendingEventReply } from '@parley/contracts/chat/deliveries';
 import type { Event } from '@parley/contracts/chat/events';
 import { ApiError } from '@parley/contracts/errors';
 import type { DeliveryAttempt } from '@parley/contracts/runtime/deliveries';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { type FailedWork, GiveUp, Park, RetryAfter, RetryLater, type Work } from '@parley/work-queue/queue';
+import { type FailedWork, GiveUp, Park, RetryAfter, RetryLater, type Work, Yield } from '@parley/work-queue/queue';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { RuntimeConfig } from '../config';
@@ -36,9 +36,13 @@ const attemptsWithTimeOut = 2;
 /** One delivery holds its conversation no longer than this. */
 const maxHoldMs = 3 * 60_000;
 const maxParkedMs = 24 * 60 * 60_000;
+/** Deliveries wait for earlier events that were not announced yet: with growing pauses, at most this long in all. */
+const [minYieldMs, maxYieldPauseMs, maxYieldMs] = [10, 1_000, 60_000];
 /** `bp dev` builds a bot for some seconds. */
 const startPauseMs = 1_000;
 const maxStartMs = 60_000;
+
+type Delivery = DeliveryPayload & Pick<Settlement, 'replays' | 'created_at'>;
 
 /** Result of a call. `isTimeOut`: no answer within the time limit. */
 interface Called {
@@ -69,33 +73,42 @@ export class DeliveriesWorker {
     timeoutMs: maxInvocationMs + 10_000,
   }))
   async deliver(work: Work<DeliveryPayload>): Promise<void> {
-    const { botId } = work.payload;
+    const { botId, eventId } = work.payload;
     const target = await this.findTarget(botId);
     // The bot is deleted, and so are its events.
     if (!target) return;
-    const event = await this.findEvent(work.payload);
-    if (!event) return this.ignore(work, 'The event, or an object that it refers to, was deleted.');
+    const [{ event, replays = 0, earlier }, settled] = await Promise.all([
+      this.findEvent(work.payload),
+      this.deliveries.findSettled(botId, eventId),
+    ]);
+    // Announced twice: it is settled here, but perhaps not at chat.
+    if (settled !== undefined && (!event || settled >= replays)) return;
+    const delivery: Delivery = { ...work.payload, replays, created_at: work.createdAt };
+    if (!event) return this.ignore(delivery, 'The event, or an object that it refers to, was deleted.');
     if (target.subscriptions && !target.subscriptions.includes(event.type))
-      return this.ignore(work, 'The bot does not subscribe to this event.');
+      return this.ignore(delivery, 'The bot does not subscribe to this event.');
+    if (earlier) await this.yieldTo(earlier, work);
     const waitMs = await this.rates.msUntilAllowed(botId);
     if (waitMs > 0) this.issues.recordDelay(work.payload, this.rates.reason);
     if (waitMs > 0) throw new RetryLater(this.rates.reason, waitMs);
     try {
       const called = await this.call(target, event, work);
       this.metrics.observeCall(callOutcomeOf(called), called.attempt.durationMs);
-      await this.settleCall(work, called);
+      await this.settleCall(delivery, work.attempt, called);
     } catch (error) {
       if (!(error instanceof BotUnavailable)) throw error;
       if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
-      await this.park(work, error);
+      await this.park(delivery, error);
     }
   }
 
   /** Work fails for good after its last attempt, and when every process that worked on it ended. */
   @OnFailed(deliveryQueue)
   async fail({ payload }: FailedWork<DeliveryPayload>, reason: string): Promise<void> {
+    const { event, replays = 0 } = await this.findEvent(payload);
+    if (!event) return;
     this.issues.recordFailure(payload, reason);
-    await this.settle({ payload, createdAt: new Date() }, { status: 'failed', reason, attempts: [] });
+    await this.settle({ ...payload, replays, created_at: new Date() }, { status: 'failed', reason, attempts: [] });
   }
 
   private async findTarget(botId: string): Promise<BotTarget | undefined> {
@@ -107,9 +120,18 @@ export class DeliveriesWorker {
     }
   }
 
-  private async findEvent({ botId, eventId }: DeliveryPayload): Promise<Event | undefined> {
-    const caller = systemCaller(newId('req'));
-    return (await this.client.call(deliveries.getPending, caller, { botId, eventId })).event;
+  private findEvent({ botId, eventId }: DeliveryPayload): Promise<PendingEventReply> {
+    return this.client.call(deliveries.getPending, systemCaller(newId('req')), { botId, eventId });
+  }
+
+  /**
+   * Announcements of several processes arrive in any order. An earlier event that chat still calls pending is either
+   * settled here and not yet there, or it has to be delivered first: then throws Yield, for a minute at most.
+   */
+  private async yieldTo(earlier: string[], { payload, createdAt }: Work<DeliveryPayload>): Promise<void> {
+    const ageMs = Date.now() - createdAt.getTime();
+    if (ageMs > maxYieldMs || !(await this.deliveries.hasUnsettled(payload.botId, earlier))) return;
+    throw new Yield('An earlier event is not delivered yet.', Math.min(Math.max(ageMs, minYieldMs), maxYieldPauseMs));
   }
 
   /** Throws BotUnavailable. */
@@ -148,24 +170,25 @@ export class DeliveriesWorker {
     }
   }
 
-  private async settleCall(work: Work<DeliveryPayload>, { attempt, outcome, isTimeOut }: Called): Promise<void> {
+  private async settleCall(
+    delivery: Delivery,
+    attempt: number,
+    { attempt: record, outcome, isTimeOut }: Called,
+  ): Promise<void> {
     if (outcome.kind === 'processed')
-      return this.settle(work, { status: 'processed', reason: null, attempts: [attempt] });
+      return this.settle(delivery, { status: 'processed', reason: null, attempts: [record] });
     const { reason } = outcome;
-    if (outcome.kind === 'starting' && Date.now() - work.createdAt.getTime() < maxStartMs)
+    if (outcome.kind === 'starting' && Date.now() - delivery.created_at.getTime() < maxStartMs)
       throw new RetryLater(reason, startPauseMs);
     if (outcome.kind === 'failed') {
-      this.issues.recordFailure(work.payload, reason);
-      return this.settle(work, { status: 'failed', reason, attempts: [attempt] });
+      this.issues.recordFailure(delivery, reason);
+      return this.settle(delivery, { status: 'failed', reason, attempts: [record] });
     }
-    const { botId, eventId, type } = work.payload;
-    const firstAt = await this.deliveries.insertAttempt({
-      ...{ bot_id: botId, event_id: eventId, type, reason, attempt, created_at: work.createdAt },
-    });
-    const pauseMs = retryPausesMs[work.attempt - 1];
+    const firstAt = await this.deliveries.insertAttempt({ ...rowOf(delivery), reason, attempt: record });
+    const pauseMs = retryPausesMs[attempt - 1];
     const isLast =
       pauseMs === undefined ||
-      (isTimeOut && work.attempt >= attemptsWithTimeOut) ||
+      (isTimeOut && attempt >= attemptsWithTimeOut) ||
       Date.now() + pauseMs - firstAt.getTime() > maxHoldMs;
     if (isLast) throw new GiveUp(reason);
     this.metrics.countDelivery(isTimeOut ? 'timed out' : 'repeated');
@@ -173,25 +196,28 @@ export class DeliveriesWorker {
   }
 
   /** Parks the delivery until the bot changes, for 24 hours in all. Then the event is ignored. */
-  private async park(work: Work<DeliveryPayload>, { message, retryAfterMs }: BotUnavailable): Promise<void> {
-    const endsAt = work.createdAt.getTime() + maxParkedMs;
-    if (Date.now() >= endsAt) return this.ignore(work, `The bot could not be called for 24 hours: ${message}`);
+  private async park(delivery: Delivery, { message, retryAfterMs }: BotUnavailable): Promise<void> {
+    const endsAt = delivery.created_at.getTime() + maxParkedMs;
+    if (Date.now() >= endsAt) return this.ignore(delivery, `The bot could not be called for 24 hours: ${message}`);
     this.metrics.countDelivery('parked');
-    throw new Park(message, changeOf(work.payload.botId), new Date(Math.min(Date.now() + retryAfterMs, endsAt)));
+    throw new Park(message, changeOf(delivery.botId), new Date(Math.min(Date.now() + retryAfterMs, endsAt)));
   }
 
-  private ignore(work: Work<DeliveryPayload>, reason: string): Promise<void> {
-    return this.settle(work, { status: 'ignored', reason, attempts: [] });
+  private ignore(delivery: Delivery, reason: string): Promise<void> {
+    return this.settle(delivery, { status: 'ignored', reason, attempts: [] });
   }
 
   private async settle(
-    { payload, createdAt }: Pick<Work<DeliveryPayload>, 'payload' | 'createdAt'>,
+    delivery: Delivery,
     settlement: Pick<Settlement, 'status' | 'reason' | 'attempts'>,
   ): Promise<void> {
-    const { botId, eventId, type } = payload;
-    await this.settlements.settle({ bot_id: botId, event_id: eventId, type, created_at: createdAt, ...settlement });
+    await this.settlements.settle({ ...rowOf(delivery), ...settlement });
     this.metrics.countDelivery(settlement.status);
   }
+}
+
+function rowOf({ botId, eventId, type, replays, created_at }: Delivery) {
+  return { bot_id: botId, event_id: eventId, type, replays, created_at };
 }
 
 function callOutcomeOf({ outcome, isTimeOut }: Called): CallOutcome {

@@ -16,6 +16,10 @@ export class DeliveryEntity {
   @IdColumn()
   type!: string;
 
+  /** How many times the event was replayed before. */
+  @Column('integer')
+  replays!: number;
+
   /** Null until an attempt has settled it. */
   @Column('text', { nullable: true })
   status!: SettledStatus | null;

@@ -51,9 +51,10 @@ export class SettlementsService {
   private async write(batch: Settlement[]): Promise<void> {
     // One statement cannot change a row twice.
     const settlements = [...new Map(batch.map((each) => [`${each.bot_id}/${each.event_id}`, each])).values()];
-    const events = settlements.map(({ bot_id, event_id, status, reason }) => ({
+    const events = settlements.map(({ bot_id, event_id, replays, status, reason }) => ({
       botId: bot_id,
       eventId: event_id,
+      replays,
       status,
       failureReason: reason,
     }));

@@ -14,6 +14,7 @@ export class Runtime1796100000000 implements Migration {
         bot_id text COLLATE "C" NOT NULL,
         event_id text COLLATE "C" NOT NULL,
         type text COLLATE "C" NOT NULL,
+        replays integer NOT NULL,
         status text,
         reason text,
         attempts jsonb NOT NULL,

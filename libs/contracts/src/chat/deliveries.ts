@@ -53,6 +53,16 @@ export class PendingEventReply {
   @Optional()
   @Nested(Event)
   event?: Event;
+
+  /** How many times the event was replayed. Present with the event. */
+  @Optional()
+  @IsInt()
+  replays?: number;
+
+  /** Ids of pending events that come before this one in its workflow, conversation or user. At most 20, newest first. */
+  @Optional()
+  @IsString({ each: true })
+  earlier?: string[];
 }
 
 export const replayableStatuses = ['failed', 'ignored', 'processed'] as const;

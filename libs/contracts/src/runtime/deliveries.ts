@@ -19,6 +19,10 @@ export class SettledEvent {
   @IsString()
   eventId!: string;
 
+  /** Replays of the event when it was delivered. Outcomes of former deliveries change nothing. */
+  @IsInt()
+  replays!: number;
+
   @IsIn(settledStatuses)
   status!: SettledStatus;
 
