@@ -14,6 +14,7 @@ import { AccountEntity } from './accounts/account.entity';
 import { AccountsModule } from './accounts/accounts.module';
 import { AuditRecordEntity } from './audit/audit-record.entity';
 import { AuditModule } from './audit/audit.module';
+import { BotCodeModule } from './bot-code/bot-code.module';
 import { BotDefinitionsModule } from './bot-definitions/bot-definitions.module';
 import { BotAllowedMemberEntity } from './bots/bot-allowed-member.entity';
 import { BotCodeEntity, BotVersionEntity } from './bots/bot-version.entity';
@@ -33,6 +34,7 @@ import { MembersModule } from './members/members.module';
 import { Admin1795392000000 } from './migrations/1795392000000-admin';
 import { CalledBots1796100000000 } from './migrations/1796100000000-called-bots';
 import { RecurringFailures1796200000000 } from './migrations/1796200000000-recurring-failures';
+import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
 import { PreferencesModule } from './preferences/preferences.module';
 import { TokenEntity } from './tokens/token.entity';
@@ -44,7 +46,7 @@ import { WorkspacesModule } from './workspaces/workspaces.module';
 
 export const adminDatabase: ServiceSchema = {
   schema: 'admin',
-  migrations: [Admin1795392000000, CalledBots1796100000000, RecurringFailures1796200000000],
+  migrations: [Admin1795392000000, CalledBots1796100000000, RecurringFailures1796200000000, RuntimeKeys1796300000000],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -94,6 +96,7 @@ export class AdminModule {
         SealingModule.register(config, sealedColumns, admin.sealedTexts),
         AccountsModule,
         AuditModule,
+        BotCodeModule,
         BotDefinitionsModule,
         BotTargetsModule,
         BotsModule,

@@ -1,6 +1,14 @@
 import { hkdfSync } from 'node:crypto';
 
-export type Purpose = 'secrets' | 'secret-key-id' | 'content-urls' | 'bot-code-urls' | 'operator' | 'chat-user-keys';
+export type Purpose =
+  | 'secrets'
+  | 'secret-key-id'
+  | 'content-urls'
+  | 'bot-code-urls'
+  | 'operator'
+  | 'chat-user-keys'
+  | 'code-tickets'
+  | 'runtime-keys';
 
 /**
  * Key derivation (HKDF-SHA256): 32 bytes per purpose from the platform's secret key. Keys of different purposes are

@@ -1,4 +1,4 @@
-import { hash, randomInt } from 'node:crypto';
+import { createHmac, hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { deriveKey } from './derived-key';
 
@@ -18,8 +18,27 @@ export function newToken(kind: TokenKind): string {
 
 /** Operator token, derived from the secret key, so that it need not be stored. */
 export function operatorToken(secretKey: string): string {
-  const random = [...deriveKey(secretKey, 'operator')].map((byte) => alphabet[byte % alphabet.length]).join('');
-  return withChecksum('operator', random);
+  return withChecksum('operator', toAlphabet(deriveKey(secretKey, 'operator')));
+}
+
+/**
+ * API key of a bot for the code of one version, derived, so that it need not be stored.
+ * @param key derived for `runtime-keys`
+ */
+export function runtimeKey(key: Buffer, botId: string, versionId: string): string {
+  return withChecksum(
+    'bak',
+    toAlphabet(
+      createHmac('sha256', key)
+        .update(JSON.stringify([botId, versionId]))
+        .digest(),
+    ),
+  );
+}
+
+/** 190 bits of 32 random bytes. */
+function toAlphabet(bytes: Buffer): string {
+  return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join('');
 }
 
 /** Kind of a well-formed token, otherwise undefined. Does not check that the token exists. */

@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
+import { BotCodeModule } from '../bot-code/bot-code.module';
 import { UsageModule } from '../usage/usage.module';
 import { BotTargetsController } from './bot-targets.controller';
 import { BotTargetsRepository } from './bot-targets.repository';
 import { BotTargetsService } from './bot-targets.service';
 
 @Module({
-  imports: [UsageModule],
+  imports: [BotCodeModule, UsageModule],
   controllers: [BotTargetsController],
   providers: [BotTargetsService, BotTargetsRepository],
 })

@@ -7,7 +7,10 @@ export interface BotTargetRow extends Pick<
   BotEntity,
   'workspace_id' | 'url' | 'dev' | 'blocked' | 'tags' | 'max_execution_time' | 'signing_secret'
 > {
+  version_id: string | null;
   code_hash: string | null;
+  /** Encrypted. */
+  secrets: Record<string, string>;
   subscriptions: BotDefinition['subscriptions'];
   configuration: Record<string, unknown>;
   /** Encrypted, newest first. */
@@ -21,7 +24,7 @@ export class BotTargetsRepository {
   /** One round trip. Index bot_pkey, bot_version_pkey, bot_former_signing_secret_pkey. */
   async findByBotId(botId: string): Promise<BotTargetRow | undefined> {
     const [row] = await this.database.query<BotTargetRow>(
-      `SELECT workspace_id, url, dev, blocked, tags, max_execution_time, signing_secret,
+      `SELECT workspace_id, version_id, secrets, url, dev, blocked, tags, max_execution_time, signing_secret,
          definition -> 'subscriptions' AS subscriptions, definition -> 'configuration' -> 'data' AS configuration,
          (SELECT code_hash FROM bot_version WHERE id = version_id) AS code_hash,
          ARRAY(SELECT secret FROM bot_former_signing_secret WHERE bot_id = bot.id AND valid_until > now()

@@ -1,11 +1,13 @@
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { BotTarget, GetBotTarget } from '@parley/contracts/admin/targets';
+import type { BotTarget, CodeTarget, GetBotTarget } from '@parley/contracts/admin/targets';
 import { notFound } from '@parley/contracts/errors';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { CodeTickets } from '../bot-code/code-tickets';
 import { AdminConfig } from '../config';
 import { CallQuotaService } from '../usage/call-quota.service';
 import { quotaOf } from '../usage/quota-amounts';
-import { BotTargetsRepository } from './bot-targets.repository';
+import { BotTargetsRepository, type BotTargetRow } from './bot-targets.repository';
 
 const defaultSeconds = 60;
 
@@ -15,6 +17,7 @@ export class BotTargetsService {
     private readonly targets: BotTargetsRepository,
     private readonly box: SecretBox,
     private readonly calls: CallQuotaService,
+    private readonly tickets: CodeTickets,
     private readonly config: AdminConfig,
   ) {}
 
@@ -26,7 +29,7 @@ export class BotTargetsService {
       botId,
       workspaceId: row.workspace_id,
       url: row.url,
-      codeHash: row.code_hash,
+      code: await this.codeOf(botId, row),
       isDev: row.dev,
       isBlocked: row.blocked,
       subscriptions: events && Object.keys(events),
@@ -40,5 +43,13 @@ export class BotTargetsService {
       isOverQuota: await this.calls.isUsedUp(row.workspace_id),
       signingSecrets: [row.signing_secret, ...row.former_secrets].map((sealed) => this.box.open(sealed)),
     };
+  }
+  private async codeOf(
+    botId: string,
+    { version_id: versionId, code_hash, secrets }: BotTargetRow,
+  ): Promise<CodeTarget | null> {
+    if (versionId === null) return null;
+    const revision = hash('sha256', JSON.stringify([code_hash, versionId, secrets]), 'base64url');
+    return { revision, ticket: await this.tickets.sign({ botId, versionId }) };
   }
 }

@@ -19,15 +19,15 @@ export class BotVersionsRepository {
     @InjectRepository(BotVersionEntity) private readonly versions: Repository<BotVersionEntity>,
   ) {}
 
-  /** Deploys the code as a new version, unless the deployed version has the same code. */
-  async deployCode(tx: Sql, botId: string, code: string): Promise<void> {
+  /** Deploys the code as a new version, unless the deployed version has the same code. Returns the deployed version. */
+  async deployCode(tx: Sql, botId: string, code: string): Promise<string> {
     const hash = (await hashText(code)).toString('hex');
-    const deployed = await tx.query(
-      `SELECT 1 FROM bot JOIN bot_version ON bot_version.id = bot.version_id
+    const [deployed] = await tx.query<{ id: string }>(
+      `SELECT bot_version.id FROM bot JOIN bot_version ON bot_version.id = bot.version_id
        WHERE bot.id = $1 AND bot_version.code_hash = $2`,
       [botId, hash],
     );
-    if (deployed.length > 0) return;
+    if (deployed) return deployed.id;
     await tx.query('INSERT INTO bot_code (bot_id, hash, code) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [
       botId,
       hash,
@@ -36,7 +36,9 @@ export class BotVersionsRepository {
     const id = newId('botver');
     await tx.manager.insert(BotVersionEntity, { id, bot_id: botId, code_hash: hash, name: new Date().toISOString() });
     await tx.manager.update(BotEntity, { id: botId }, { version_id: id });
+    await this.expireRuntimeKeys(tx, botId);
     await this.removeOldest(tx, botId);
+    return id;
   }
 
   /** Creates a version from the deployed code. Undefined when the bot has no code. */
@@ -66,6 +68,7 @@ export class BotVersionsRepository {
        WHERE bot.id = $1 AND bot_version.bot_id = bot.id AND bot_version.id = $2 RETURNING bot_version.name, bot.updated_at`,
       [botId, versionId],
     );
+    if (row) await this.expireRuntimeKeys(tx, botId);
     return row;
   }
 
@@ -85,6 +88,16 @@ export class BotVersionsRepository {
       [botId, id],
     );
     return row?.code;
+  }
+
+  /** Keys of code that is no longer deployed are valid until the calls that run have ended. Index token_bot. */
+  private async expireRuntimeKeys(tx: Sql, botId: string): Promise<void> {
+    await tx.query('DELETE FROM token WHERE bot_id = $1 AND valid_until <= now()', [botId]);
+    await tx.query(
+      `UPDATE token SET valid_until = now() + interval '5 minutes' FROM bot
+       WHERE bot.id = $1 AND token.bot_id = bot.id AND token.version_id <> bot.version_id AND valid_until IS NULL`,
+      [botId],
+    );
   }
 
   /** Retention: deletes the oldest versions above the limit, never the deployed one, and code that no version uses. */

@@ -94,7 +94,7 @@ export class BotVersionsService {
       if (!bot) throw notFound('bot', id);
       const version = await this.versions.deployVersion(tx, id, versionId);
       if (!version) throw new ApiError('ReferenceNotFound', `versionId: the bot has no version "${versionId}".`);
-      await this.targetChanges.announce(tx, { ...bot, updated_at: version.updated_at }, true);
+      await this.targetChanges.announce(tx, { ...bot, version_id: versionId, updated_at: version.updated_at }, true);
       await this.audit.insertChange(tx, caller, {
         workspaceId: caller.workspace.id,
         action: 'DEPLOY_BOT',

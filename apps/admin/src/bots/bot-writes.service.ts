@@ -54,11 +54,11 @@ export class BotWritesService {
         secrets: mergeEntries({}, this.seal(input.secrets)),
         definition: changeDefinition(emptyDefinition, input),
       });
-      if (input.code !== undefined) await this.versions.deployCode(tx, created.id, input.code);
+      const version_id = input.code === undefined ? null : await this.versions.deployCode(tx, created.id, input.code);
       if (Object.keys(created.definition.recurringEvents).length > 0)
         await this.recurringEvents.reserveAndAnnounce(tx, created);
       this.targetChanges.checkConfiguration(created);
-      await this.targetChanges.announce(tx, created, isDeployment(input));
+      await this.targetChanges.announce(tx, { ...created, version_id }, isDeployment(input));
       await this.audit.insertChange(tx, caller, {
         workspaceId,
         action: 'CREATE_BOT',

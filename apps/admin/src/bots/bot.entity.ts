@@ -123,7 +123,8 @@ type BotColumn =
   | 'always_alive'
   | 'definition'
   | 'signing_secret'
-  | 'created_by';
+  | 'created_by'
+  | 'version_id';
 
 export interface BotRow extends Pick<BotEntity, BotColumn>, InstalledRows {
   secret_names: string[];

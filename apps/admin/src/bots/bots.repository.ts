@@ -12,7 +12,7 @@ import type { BotDefinition } from '../installations/bot-definition';
 import { BotEntity, type BotEntryRow, type BotRow, type LockedBotRow } from './bot.entity';
 
 const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';
-const columns = `${entryColumns}, workspace_id, url, blocked, description, dev, medias, max_execution_time, always_alive,
+const columns = `${entryColumns}, workspace_id, version_id, url, blocked, description, dev, medias, max_execution_time, always_alive,
   definition, signing_secret,
   ARRAY(SELECT jsonb_object_keys(secrets)) AS secret_names, created_by, ${installedColumns},
   (SELECT coalesce(json_agg(recurring_failure), '[]') FROM recurring_failure WHERE bot_id = bot.id) AS failures`;

@@ -5,7 +5,7 @@ import { Outbox } from '@parley/events/outbox';
 import type { Transaction } from '@parley/persistence/database';
 import type { BotEntity } from './bot.entity';
 
-type Target = Pick<BotEntity, 'id' | 'url' | 'blocked' | 'updated_at'>;
+type Target = Pick<BotEntity, 'id' | 'url' | 'version_id' | 'blocked' | 'updated_at'>;
 
 /** The configuration travels in a header, in base64. HTTP servers in Node.js accept 16 kB of headers. */
 const maxConfigurationBytes = 10_000;
@@ -15,8 +15,12 @@ const maxConfigurationBytes = 10_000;
 export class TargetChangesService {
   constructor(private readonly outbox: Outbox) {}
 
-  async announce(tx: Transaction, { id, url, blocked, updated_at }: Target, isDeployed: boolean): Promise<void> {
-    const isCalled = url !== null && !blocked;
+  async announce(
+    tx: Transaction,
+    { id, url, version_id, blocked, updated_at }: Target,
+    isDeployed: boolean,
+  ): Promise<void> {
+    const isCalled = (url !== null || version_id !== null) && !blocked;
     await this.outbox.add(tx, botTargetChanged, { botId: id, isDeployed, isCalled, revision: updated_at.getTime() });
   }
 

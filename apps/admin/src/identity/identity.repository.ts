@@ -64,7 +64,7 @@ export class IdentityRepository {
        LEFT JOIN bot ON bot.id = coalesce(token.bot_id, $3)
        LEFT JOIN workspace_member bot_member
          ON bot_member.account_id = account.id AND bot_member.workspace_id = bot.workspace_id
-       WHERE token.hash = $1`,
+       WHERE token.hash = $1 AND (token.valid_until IS NULL OR token.valid_until > now())`,
       [
         tokenHash,
         workspaceId ?? null,

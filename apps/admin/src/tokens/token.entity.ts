@@ -46,6 +46,14 @@ export class TokenEntity {
   @IdColumn({ nullable: true })
   @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
   workspace_id!: string | null;
+
+  /** Version of the bot whose code uses the key. Such keys are not listed. */
+  @IdColumn({ nullable: true })
+  version_id!: string | null;
+
+  /** Null without an end. */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true })
+  valid_until!: Date | null;
 }
 
 export type TokenRow = Pick<TokenEntity, 'id' | 'note' | 'created_at'>;

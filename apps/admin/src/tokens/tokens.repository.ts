@@ -4,7 +4,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
-import type { Repository } from 'typeorm';
+import { IsNull, type Repository } from 'typeorm';
 import { TokenEntity, type TokenRow } from './token.entity';
 
 const newestEntries = { select: { id: true, note: true, created_at: true }, order: { id: 'DESC' } } as const;
@@ -65,7 +65,7 @@ export class TokensRepository {
   }
 
   listOfBot(botId: string): Promise<TokenRow[]> {
-    return this.tokens.find({ ...newestEntries, where: { bot_id: botId } });
+    return this.tokens.find({ ...newestEntries, where: { bot_id: botId, version_id: IsNull() } });
   }
 
   async deleteOfAccount(accountId: string, id: string): Promise<boolean> {
@@ -77,7 +77,8 @@ export class TokensRepository {
   async deleteOfWorkspaceBots(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
     const [row] = await sql.query<{ bot_id: string }>(
       `DELETE FROM token USING bot
-       WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 RETURNING token.bot_id`,
+       WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 AND version_id IS NULL
+       RETURNING token.bot_id`,
       [workspaceId, id],
     );
     return row?.bot_id;

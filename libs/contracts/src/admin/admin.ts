@@ -3,6 +3,7 @@ import { sealedTextOperations } from '../sealed-texts';
 import { accounts } from './accounts';
 import { auditRecords } from './audit';
 import { botAllowlist } from './bot-allowlist';
+import { botCode } from './bot-code';
 import { botVersions } from './bot-versions';
 import { botVisibility } from './bot-visibility';
 import { bots } from './bots';
@@ -26,6 +27,7 @@ export const admin = {
   bots,
   botAllowlist,
   botApiKeys,
+  botCode,
   botVersions,
   botVisibility,
   deadLetters: deadLetterOperations('admin'),

@@ -1,11 +1,22 @@
 import { IsArray, IsBoolean, IsInt, IsString } from 'class-validator';
 import { service } from '../access';
-import { JsonObject, MapOf, Nullable } from '../fields';
+import { JsonObject, MapOf, Nested, Nullable } from '../fields';
 import { consumer, event, operation } from '../operation';
 
 export class GetBotTarget {
   @IsString()
   botId!: string;
+}
+
+/** Deployed code of a bot. */
+export class CodeTarget {
+  /** Changes with the code and with the secrets of the bot. */
+  @IsString()
+  revision!: string;
+
+  /** For runners: see `botCode`. Valid for some minutes. */
+  @IsString()
+  ticket!: string;
 }
 
 /** All that a call of the bot needs. Contains decrypted secrets. */
@@ -21,10 +32,10 @@ export class BotTarget {
   @IsString()
   url!: string | null;
 
-  /** SHA-256 of the deployed code, in hexadecimal. */
+  /** Deployed code. Null without code. */
   @Nullable()
-  @IsString()
-  codeHash!: string | null;
+  @Nested(CodeTarget)
+  code!: CodeTarget | null;
 
   @IsBoolean()
   isDev!: boolean;
@@ -72,7 +83,7 @@ export class BotTargetChanged {
   @IsBoolean()
   isDeployed!: boolean;
 
-  /** Whether events are delivered to the bot: it has a url and is not blocked. */
+  /** Whether events are delivered to the bot: it has a url or code, and is not blocked. */
   @IsBoolean()
   isCalled!: boolean;
 

@@ -5,6 +5,7 @@ import { chatApp } from './chat';
 import { filesApp, filesWorkerApp } from './files';
 import { gatewayApp } from './gateway';
 import { hubApp } from './hub';
+import { runnerApp } from './runner';
 import { runtimeApp } from './runtime';
 import { tablesApp } from './tables';
 
@@ -18,6 +19,7 @@ export const apps: Record<AppName, App> = {
   tables: tablesApp,
   chat: chatApp,
   runtime: runtimeApp,
+  runner: runnerApp,
 };
 
 export const allConsumers: Consumer[] = Object.values(apps).flatMap(({ consumes }) => consumes);

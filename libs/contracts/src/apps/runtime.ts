@@ -4,6 +4,7 @@ import { registerBot, targets, wakeDeliveries } from '../admin/targets';
 import { usageChanged } from '../admin/usage';
 import { deliverEvents, deliveries } from '../chat/deliveries';
 import { eventsSettled } from '../runtime/deliveries';
+import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
 import { tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
@@ -12,9 +13,9 @@ export const runtimeApp: App = {
   ...nothing,
   answers: runtime,
   asks: [botVisibility.require, targets.getBot, deliveries.getPending],
-  asksInstances: [tunnelRequest],
+  asksInstances: [invokeCode, tunnelRequest],
   announces: [eventsSettled, usageChanged],
   consumes: [deliverEvents, eraseBotInRuntime, registerBot, wakeDeliveries],
-  tells: [runtimeWorkAdded],
-  hears: [runtimeWorkAdded],
+  tells: [runnersWanted, runtimeWorkAdded],
+  hears: [runnerAnnounced, runtimeWorkAdded],
 };

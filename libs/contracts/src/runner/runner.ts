@@ -1,0 +1,112 @@
+import { IsBoolean, IsInt, IsString } from 'class-validator';
+import { ApiError } from '../errors';
+import { MapOf, Optional } from '../fields';
+import { broadcast, instanceOperation } from '../operation';
+import { Empty } from '../paging';
+
+/** Longest time limit of an invocation, in milliseconds. */
+export const maxCodeTimeoutMs = 120_000;
+/** Body of a request or an answer, in bytes of UTF-8. */
+export const maxCodeBodyBytes = 5_000_000;
+/** Runners announce themselves this often, in milliseconds. */
+export const announceMs = 2_000;
+/** Time to load a bundle, beside the time limit of the invocation. */
+const loadMs = 15_000;
+
+/** Request to the handler of a bundle. */
+export class InvokeCode {
+  /** Proves to admin that this code is to be called: see `botCode`. */
+  @IsString()
+  ticket!: string;
+
+  @IsString()
+  botId!: string;
+
+  /** Changes with the code and with the secrets: another process serves it. */
+  @IsString()
+  codeRevision!: string;
+
+  @MapOf(String)
+  headers!: Record<string, string>;
+
+  @IsString()
+  body!: string;
+
+  /** Time limit in milliseconds, at most 120,000. */
+  @IsInt()
+  timeoutMs!: number;
+}
+
+export class CodeAnswer {
+  @IsInt()
+  status!: number;
+
+  @IsString()
+  body!: string;
+}
+
+/** Keyed by the id of a runner. `runnerFailureOf` returns the reason of an error. */
+export const invokeCode = instanceOperation({
+  subject: 'runner.invoke',
+  input: InvokeCode,
+  output: CodeAnswer,
+  timeoutMs: maxCodeTimeoutMs + loadMs,
+});
+
+/** Sign of life of a runner, also sent on request and at its stop. */
+export class RunnerAnnounced {
+  @IsString()
+  runnerId!: string;
+
+  /** Processes that it can start for other bundles, those that are idle included. */
+  @IsInt()
+  freePlaces!: number;
+
+  /** True for the last announcement before the runner stops. */
+  @Optional()
+  @IsBoolean()
+  isLeaving?: boolean;
+}
+
+export const runnerAnnounced = broadcast({ subject: 'runner.announced', data: RunnerAnnounced });
+
+/** Asks all runners to announce themselves. */
+export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data: Empty });
+
+/**
+ * - `busy`: no place is free. The code was not called.
+ * - `away`: no such runner serves, or it stops. The code was not called.
+ * - `not loadable`: the bundle could not be loaded, or has no handler.
+ * - `failed`: the handler threw an error that it did not handle.
+ * - `crashed`: the process of the bundle ended. The code may have done its work.
+ * - `out of memory`: the process exceeded its memory limit.
+ * - `timed out`: no answer within the time limit.
+ * - `too large`: the answer exceeds the size limit.
+ */
+export const runnerFailures = [
+  'busy',
+  'away',
+  'not loadable',
+  'failed',
+  'crashed',
+  'out of memory',
+  'timed out',
+  'too large',
+] as const;
+export type RunnerFailure = (typeof runnerFailures)[number];
+
+export function runnerError(failure: RunnerFailure, message: string): ApiError {
+  const metadata = { runner: failure };
+  if (failure === 'timed out') return new ApiError('OperationTimeout', message, { metadata });
+  return new ApiError('Internal', message, { code: 503, metadata });
+}
+
+/** Undefined for an error that does not come from a runner. */
+export function runnerFailureOf(error: unknown): RunnerFailure | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  const failure = error.metadata?.['runner'] as RunnerFailure | undefined;
+  if (failure) return failure;
+  // The bus answers 503 at once when no process serves the key.
+  if (error.code === 503) return 'away';
+  return error.type === 'OperationTimeout' ? 'timed out' : undefined;
+}
