@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'gateway'];
+const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'runner', 'gateway'];
 const startTimeoutMs = 60_000;
 const apps = new Map();
 

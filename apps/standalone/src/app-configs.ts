@@ -4,6 +4,7 @@ import { FilesConfig } from '../../files/src/config';
 import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
+import { RunnerConfig } from '../../runner/src/config';
 import { RuntimeConfig } from '../../runtime/src/config';
 import { TablesConfig } from '../../tables/src/config';
 import { readConfig, readConfigs } from '@parley/config/config';
@@ -28,6 +29,7 @@ const apps = {
   gateway: GatewayConfig,
   hub: HubConfig,
   runtime: RuntimeConfig,
+  runner: RunnerConfig,
   tables: TablesConfig,
 };
 

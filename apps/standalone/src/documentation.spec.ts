@@ -17,6 +17,7 @@ import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
 import { hubDatabase } from '../../hub/src/hub.module';
+import { RunnerConfig } from '../../runner/src/config';
 import { RuntimeConfig } from '../../runtime/src/config';
 import { runtimeDatabase } from '../../runtime/src/runtime.module';
 import { TablesConfig } from '../../tables/src/config';
@@ -34,6 +35,7 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
         { app: 'files', type: FilesConfig },
         { app: 'files-worker', type: FilesWorkerConfig },
         { app: 'runtime', type: RuntimeConfig },
+        { app: 'runner', type: RunnerConfig },
         { app: 'tables', type: TablesConfig },
         { app: 'chat', type: ChatConfig },
         { app: 'every app in distributed mode', type: NatsConfig },

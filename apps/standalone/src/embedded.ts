@@ -9,6 +9,7 @@ import { FilesModule } from '../../files/src/files.module';
 import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { HubModule } from '../../hub/src/hub.module';
+import { RunnerModule } from '../../runner/src/runner.module';
 import { RuntimeModule } from '../../runtime/src/runtime.module';
 import { TablesModule } from '../../tables/src/tables.module';
 import { withTimeout } from '@parley/background/with-timeout';
@@ -167,6 +168,7 @@ export class EmbeddedPlatform {
       this.open(TablesModule.register(configs.tables, platform())),
       this.open(ChatModule.register(configs.chat, platform())),
       this.open(RuntimeModule.register(configs.runtime, platform())),
+      this.open(RunnerModule.register(configs.runner, platform())),
     ]);
     const gateway = await this.open(GatewayModule.register(configs.gateway, platform()));
     await events.open();

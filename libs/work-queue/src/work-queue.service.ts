@@ -31,9 +31,9 @@ export class WorkQueue {
     this.announceAll(queue, works);
   }
 
-  /** Wakes the work that is parked for this. */
-  async unpark(queue: Queue, waitsFor: string): Promise<void> {
-    if ((await this.work.unparkWork(queue.name, waitsFor)) > 0) this.announce(queue.name);
+  /** Wakes the work that is parked for this: with a limit, the oldest. */
+  async unpark(queue: Queue, waitsFor: string, limit?: number): Promise<void> {
+    if ((await this.work.unparkWork(queue.name, waitsFor, limit)) > 0) this.announce(queue.name);
   }
 
   /** Deletes the work of a deleted tenant, except what runs: its handler finds the tenant gone. */

@@ -235,10 +235,12 @@ export class WorkRepository {
   }
 
   /** Makes parked work ready. Index work_parked. Returns the number. */
-  async unparkWork(queue: string, waitsFor: string, sql: Sql = this.database): Promise<number> {
-    const rows = await sql.query(
-      makeReady(`SELECT queue, key FROM work WHERE queue = $1 AND state = 'parked' AND waits_for = $2 FOR UPDATE`),
-      [queue, waitsFor],
+  async unparkWork(queue: string, waitsFor: string, limit?: number): Promise<number> {
+    const rows = await this.database.query(
+      makeReady(
+        `SELECT queue, key FROM work WHERE queue = $1 AND state = 'parked' AND waits_for = $2 ORDER BY id LIMIT $3 FOR UPDATE`,
+      ),
+      [queue, waitsFor, limit ?? null],
     );
     return rows.length;
   }

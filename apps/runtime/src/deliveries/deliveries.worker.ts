@@ -19,6 +19,7 @@ import {
   BotUnavailable,
   BotUnreachable,
   CallQuotaExceeded,
+  NoRunner,
 } from '../invocations/invocation';
 import { outcomeOf, type Outcome } from '../invocations/outcome';
 import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
@@ -26,7 +27,7 @@ import { DeliveriesRepository, type Settlement } from './deliveries.repository';
 import { BotRateLimiter } from './bot-rate.limiter';
 import { DeliveryIssuesService } from './delivery-issues.service';
 import { type CallOutcome, DeliveryMetricsService } from './delivery-metrics.service';
-import { changeOf, type DeliveryPayload, deliveryQueue } from './delivery-queues';
+import { changeOf, type DeliveryPayload, deliveryQueue, freeRunner } from './delivery-queues';
 import { SettlementsService } from './settlements.service';
 
 const retryPausesMs = [1_000, 5_000, 30_000];
@@ -196,11 +197,13 @@ export class DeliveriesWorker {
   }
 
   /** Parks the delivery until the bot changes, for 24 hours in all. Then the event is ignored. */
-  private async park(delivery: Delivery, { message, retryAfterMs }: BotUnavailable): Promise<void> {
+  private async park(delivery: Delivery, cause: BotUnavailable): Promise<void> {
+    const { message, retryAfterMs } = cause;
     const endsAt = delivery.created_at.getTime() + maxParkedMs;
     if (Date.now() >= endsAt) return this.ignore(delivery, `The bot could not be called for 24 hours: ${message}`);
     this.metrics.countDelivery('parked');
-    throw new Park(message, changeOf(delivery.botId), new Date(Math.min(Date.now() + retryAfterMs, endsAt)));
+    const waitsFor = cause instanceof NoRunner ? freeRunner : changeOf(delivery.botId);
+    throw new Park(message, waitsFor, new Date(Math.min(Date.now() + retryAfterMs, endsAt)));
   }
 
   private ignore(delivery: Delivery, reason: string): Promise<void> {

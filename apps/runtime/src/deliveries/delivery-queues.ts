@@ -18,6 +18,9 @@ export const deliveryKey = (botId: string, eventId: string) => `${botId}/${event
 /** Parked deliveries of a bot wait for its change. */
 export const changeOf = (botId: string) => `bot:${botId}`;
 
+/** Deliveries to code that no runner had a place for. */
+export const freeRunner = 'runner';
+
 /**
  * Events of one workflow are delivered one after the other; otherwise those of one conversation, or of one user. Other
  * events wait for none.

@@ -5,6 +5,7 @@ import { signWebhook } from '@parley/egress/standard-webhooks';
 import { CallCountsService } from '../call-counts/call-counts.service';
 import { botHeaders } from './bot-headers';
 import { type BotAnswer, type BotRequest, BotUnavailable, CallQuotaExceeded, type Invocation } from './invocation';
+import { RunnerClient } from './runner.client';
 import { TunnelClient } from './tunnel.client';
 import { UrlClient } from './url.client';
 
@@ -14,13 +15,13 @@ export class BotClient {
   constructor(
     private readonly urls: UrlClient,
     private readonly tunnels: TunnelClient,
+    private readonly runners: RunnerClient,
     private readonly counts: CallCountsService,
   ) {}
 
   /** Counts the call, except for a ping. Throws BotUnavailable, BotTimedOut, BotUnreachable or BotExchangeTooLarge. */
   async invoke(target: BotTarget, invocation: Invocation): Promise<BotAnswer> {
     if (target.isBlocked) throw new BotUnavailable('The bot is blocked.');
-    if (target.url === null) throw new BotUnavailable('The bot has no url.');
     const isPing = invocation.operation === 'ping';
     if (target.isOverQuota && !isPing)
       throw new CallQuotaExceeded(
@@ -36,7 +37,7 @@ export class BotClient {
     const headers = { ...botHeaders(target, invocation), ...signature };
     const request = { headers, body, timeoutMs: invocation.timeoutMs, signal: invocation.signal };
     try {
-      const answer = await this.send(target.url, request);
+      const answer = await this.send(target, request);
       if (!isPing) this.counts.count(target);
       return answer;
     } catch (error) {
@@ -45,7 +46,11 @@ export class BotClient {
     }
   }
 
-  private send(url: string, request: BotRequest): Promise<BotAnswer> {
+  private send({ botId, url, code }: BotTarget, request: BotRequest): Promise<BotAnswer> {
+    if (url === null) {
+      if (code === null) throw new BotUnavailable('The bot has neither a url nor code.');
+      return this.runners.send(botId, code, request);
+    }
     const tunnelId = this.tunnels.idOf(url);
     return tunnelId === undefined ? this.urls.send(url, request) : this.tunnels.send(tunnelId, request);
   }

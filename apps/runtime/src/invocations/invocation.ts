@@ -40,6 +40,9 @@ export class BotUnavailable extends Error {
   }
 }
 
+/** No runner has a place for the code of the bot. */
+export class NoRunner extends BotUnavailable {}
+
 /** The workspace has used up its calls of this month. */
 export class CallQuotaExceeded extends BotUnavailable {}
 

@@ -4,6 +4,8 @@ import { isLoopback } from '@parley/config/loopback';
 import { CallCountsModule } from '../call-counts/call-counts.module';
 import { RuntimeConfig } from '../config';
 import { BotClient } from './bot.client';
+import { RunnerClient } from './runner.client';
+import { RunnersService } from './runners.service';
 import { UrlClient } from './url.client';
 import { TunnelClient } from './tunnel.client';
 
@@ -17,9 +19,11 @@ import { TunnelClient } from './tunnel.client';
     },
     UrlClient,
     TunnelClient,
+    RunnersService,
+    RunnerClient,
     BotClient,
   ],
-  exports: [BotClient],
+  exports: [BotClient, RunnersService],
 })
 export class InvocationsModule {}
 

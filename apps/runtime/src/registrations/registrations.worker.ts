@@ -34,8 +34,8 @@ export class RegistrationsWorker {
       if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
       throw error;
     });
-    // Deleted, blocked or without a url since the deployment.
-    if (!target || target.url === null || target.isBlocked) return;
+    // Deleted, blocked, or without url and code since the deployment.
+    if (!target || (target.url === null && target.code === null) || target.isBlocked) return;
     const reason = await this.call(work, target);
     if (reason === undefined) return;
     if (target.isDev && Date.now() - work.createdAt.getTime() < maxStartMs) throw new RetryLater(reason, startPauseMs);

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
+import { isRecord } from '@parley/contracts/is-record';
+import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
+import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
+import { LineReader } from './line-reader';
+
+const loadTimeoutMs = 10_000;
+const memoryCheckMs = 250;
+/** Time in which a process that is not blocked answers. */
+const pongMs = 1_000;
+/** A body of JSON text within JSON text, at worst with every character escaped. */
+const maxLineLength = 6 * maxCodeBodyBytes;
+
+export interface CodeResponse {
+  status: number;
+  body: string;
+}
+
+/** Text that code printed. Without an invocation, it was printed outside of any. */
+export interface CodeOutput {
+  invocationId?: string;
+  stream: 'stdout' | 'stderr';
+  text: string;
+}
+
+export class CodeFailed extends Error {
+  override readonly name = 'CodeFailed';
+
+  constructor(
+    readonly failure: RunnerFailure,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+interface Waiting {
+  resolve: (response: CodeResponse) => void;
+  reject: (error: CodeFailed) => void;
+  timer: NodeJS.Timeout;
+}
+
+/**
+ * Process of one bundle. It may be hostile: messages from it are bounded and checked, and it answers only for its own
+ * invocations.
+ */
+export class BotChild extends LimitedProcess {
+  private readonly waiting = new Map<string, Waiting>();
+  private readonly orders: Writable;
+  private onLoaded?: (error?: CodeFailed) => void;
+  private onPong?: () => void;
+  private lastWords?: string;
+  /** True after a time-out: it takes no more invocations, and ends after those that run. */
+  isTainted = false;
+  lastUsedAt = performance.now();
+
+  constructor(
+    limits: ProcessLimits,
+    private readonly onOutput: (output: CodeOutput) => void,
+  ) {
+    super(limits, ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']);
+    const [, stdout, stderr] = this.process.stdio;
+    this.orders = this.process.stdio[orderDescriptor] as Writable;
+    const replies = this.process.stdio[replyDescriptor] as Readable;
+    // Writing to an ended process fails; `ended` has the cause.
+    this.orders.on('error', () => undefined);
+    const tooLong = () => this.kill();
+    const reader = new LineReader(maxLineLength, (line) => this.receive(line), tooLong);
+    replies.on('data', (bytes: Buffer) => reader.read(bytes)).on('error', tooLong);
+    this.readRaw(stdout as Readable, 'stdout');
+    this.readRaw(stderr as Readable, 'stderr');
+    this.startMemoryCheck(memoryCheckMs);
+    void this.ended.then(({ cause }) => this.rejectAll(cause === 'memory' ? outOfMemory() : this.crash()));
+  }
+
+  get underWay(): number {
+    return this.waiting.size;
+  }
+
+  /** Throws CodeFailed if the bundle cannot be loaded. */
+  load(frame: Omit<LoadFrame, 'type'>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (error?: CodeFailed) => {
+        clearTimeout(timer);
+        this.onLoaded = undefined;
+        if (error) reject(error);
+        else resolve();
+      };
+      const timer = setTimeout(() => {
+        end(new CodeFailed('not loadable', `The code did not load within ${loadTimeoutMs / 1_000} s.`));
+        this.kill();
+      }, loadTimeoutMs);
+      this.onLoaded = end;
+      this.send({ type: 'load', ...frame });
+    });
+  }
+
+  /**
+   * Calls the handler. Throws CodeFailed.
+   * @param onStart gets the id of the invocation, which names its output
+   */
+  invoke(frame: Omit<InvokeFrame, 'type' | 'id'>, onStart: (id: string) => void): Promise<CodeResponse> {
+    const id = randomUUID();
+    onStart(id);
+    this.lastUsedAt = performance.now();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.timeOut(id, frame.timeoutMs), frame.timeoutMs);
+      this.waiting.set(id, { resolve, reject, timer });
+      if (!this.isAlive) return this.rejectAll(this.crash());
+      this.send({ type: 'invoke', id, ...frame });
+    });
+  }
+
+  private timeOut(id: string, timeoutMs: number): void {
+    this.isTainted = true;
+    this.settle(id)?.reject(new CodeFailed('timed out', `The code did not answer within ${timeoutMs / 1_000} s.`));
+    if (this.underWay === 0) this.kill();
+    else this.killIfBlocked();
+  }
+
+  /** A blocked event loop would hold up the other invocations until their own time limits. */
+  private killIfBlocked(): void {
+    const timer = setTimeout(() => this.kill(), pongMs);
+    this.onPong = () => clearTimeout(timer);
+    this.send({ type: 'ping' });
+  }
+
+  private send(order: Order): void {
+    this.orders.write(`${JSON.stringify(order)}\n`);
+  }
+
+  private receive(line: string): void {
+    const reply = parsed(line);
+    if (!reply) return this.kill();
+    const { type, id, message } = reply;
+    switch (type) {
+      case 'loaded':
+        return this.onLoaded?.();
+      case 'not loadable':
+        return this.onLoaded?.(new CodeFailed('not loadable', `The code cannot be loaded: ${String(message)}`));
+      case 'answered':
+        return this.settle(id)?.resolve({ status: statusOf(reply['status']), body: String(reply['body']) });
+      case 'failed':
+        return this.settle(id)?.reject(new CodeFailed('failed', String(message)));
+      case 'too large':
+        return this.settle(id)?.reject(
+          new CodeFailed('too large', `The answer has more than ${maxCodeBodyBytes} bytes: ${String(reply['bytes'])}.`),
+        );
+      case 'crashed':
+        this.lastWords = String(message);
+        return;
+      case 'output':
+        return this.onOutput({
+          invocationId: typeof id === 'string' && this.waiting.has(id) ? id : undefined,
+          stream: reply['stream'] === 'stderr' ? 'stderr' : 'stdout',
+          text: String(reply['text']),
+        });
+      case 'pong':
+        return this.onPong?.();
+      default:
+        return this.kill();
+    }
+  }
+
+  private settle(id: unknown): Waiting | undefined {
+    const waiting = typeof id === 'string' ? this.waiting.get(id) : undefined;
+    if (!waiting) return undefined;
+    clearTimeout(waiting.timer);
+    this.waiting.delete(id as string);
+    this.lastUsedAt = performance.now();
+    if (this.isTainted && this.underWay === 0) this.kill();
+    return waiting;
+  }
+
+  private rejectAll(error: CodeFailed): void {
+    this.onLoaded?.(error.failure === 'crashed' ? new CodeFailed('not loadable', error.message) : error);
+    for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(error);
+  }
+
+  private crash(): CodeFailed {
+    const words = this.lastWords?.split('\n', 1)[0];
+    return new CodeFailed(
+      'crashed',
+      words ? `The process of the code ended: ${words}` : 'The process of the code ended.',
+    );
+  }
+
+  /** Output that goes round the captured streams, such as the last words of Node itself. */
+  private readRaw(readable: Readable, stream: 'stdout' | 'stderr'): void {
+    readable.on('data', (text: Buffer | string) => this.onOutput({ stream, text: text.toString() }));
+    readable.on('error', () => undefined);
+  }
+}
+
+function outOfMemory(): CodeFailed {
+  return new CodeFailed('out of memory', 'The process of the code exceeded its memory limit.');
+}
+
+/** Anything but an HTTP status is an error of the code. */
+function statusOf(status: unknown): number {
+  return Number.isInteger(status) && (status as number) >= 200 && (status as number) <= 599 ? (status as number) : 500;
+}
+
+function parsed(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    // Only code that writes to the pipe itself sends anything else.
+    return undefined;
+  }
+}

@@ -1,0 +1,236 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { workerFile } from '@parley/background/worker-file';
+import { ApiError } from '@parley/contracts/errors';
+import type { InvokeCode } from '@parley/contracts/runner/runner';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { CodeService } from '../code/code.service';
+import { RunnerConfig } from '../config';
+import type { AllowedOrigin } from '../host/frames';
+import { BotChild, CodeFailed, type CodeOutput } from './bot-child';
+import { isolate, removeFolder } from './isolation';
+
+const program = workerFile(`${__dirname}/../host`, 'host.child');
+const openFiles = 2_048;
+const fileMb = 64;
+const maxLoadFailures = 3;
+const loadFailuresMs = 60_000;
+const loadPauseMs = 30_000;
+
+/** Bundle of a bot with its secrets: one process serves it. */
+type Bundle = Pick<InvokeCode, 'botId' | 'codeRevision' | 'ticket'>;
+
+interface Entry {
+  botId: string;
+  /** Order of starting. */
+  number: number;
+  place: number;
+  /** Calls that use the process or wait for it to load. */
+  users: number;
+  starting: Promise<BotChild>;
+  child?: BotChild;
+  idleTimer?: NodeJS.Timeout;
+}
+
+interface LoadFailures {
+  at: number[];
+  error: CodeFailed;
+}
+
+/** Processes of bundles: started on demand, kept warm, and ended when they are idle or when others need their place. */
+@Injectable()
+export class ChildrenService implements OnApplicationShutdown {
+  private readonly entries = new Map<string, Entry>();
+  private started = 0;
+  private readonly ending = new Set<Promise<unknown>>();
+  private readonly loadFailures = new Map<string, LoadFailures>();
+  private readonly allowedOrigins?: AllowedOrigin[];
+  private readonly countStart: (kind: string) => void;
+
+  constructor(
+    private readonly code: CodeService,
+    private readonly config: RunnerConfig,
+    @Inject(platformToken) { metrics }: Platform,
+  ) {
+    const { publicUrl, contentUrl, allowPrivate } = config;
+    if (allowPrivate === 'false') this.allowedOrigins = [publicUrl, contentUrl ?? publicUrl].map(originOf);
+    this.countStart = metrics.counters(
+      'parley_runner_starts_total',
+      'Calls of code by how their process was found: `cold` (started for the call) or `warm`.',
+      'kind',
+    );
+    metrics.gauge('parley_runner_processes', 'Processes that run the code of bots.', () =>
+      Promise.resolve(this.entries.size),
+    );
+  }
+
+  /** Places that another bundle could have: free ones, and those of idle processes. */
+  get freePlaces(): number {
+    return this.config.processes - [...this.entries.values()].filter(({ users }) => users > 0).length;
+  }
+
+  /**
+   * Runs `call` with the process of the bundle.
+   * @throws CodeFailed `busy` without a free place; `not loadable`
+   */
+  async use<T>(
+    bundle: Bundle,
+    onOutput: (output: CodeOutput) => void,
+    call: (child: BotChild) => Promise<T>,
+  ): Promise<T> {
+    const key = `${bundle.botId}/${bundle.codeRevision}`;
+    this.refuseBroken(key);
+    const entry = this.usable(key) ?? this.start(key, bundle, onOutput);
+    if (entry.users >= this.config.concurrency)
+      throw new CodeFailed('busy', 'The process of the bot handles enough calls.');
+    clearTimeout(entry.idleTimer);
+    this.countStart(entry.child ? 'warm' : 'cold');
+    entry.users += 1;
+    try {
+      return await call(await entry.starting);
+    } finally {
+      entry.users -= 1;
+      this.rest(key, entry);
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const entry of this.entries.values()) entry.child?.kill();
+    await Promise.all([...this.entries.values()].map(({ starting }) => starting.then(ended, () => undefined)));
+    await Promise.all(this.ending);
+  }
+
+  /** Resident memory of all processes, in bytes. */
+  async residentBytes(): Promise<number> {
+    const sizes = await Promise.all([...this.entries.values()].map(({ child }) => child?.residentBytes() ?? 0));
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  private usable(key: string): Entry | undefined {
+    const entry = this.entries.get(key);
+    if (!entry?.child) return entry;
+    if (entry.child.isAlive && !entry.child.isTainted) return entry;
+    this.entries.delete(key);
+    return undefined;
+  }
+
+  private start(key: string, bundle: Bundle, onOutput: (output: CodeOutput) => void): Entry {
+    if (this.entries.size >= this.config.processes) this.makeRoom();
+    const places = new Set([...this.entries.values()].map(({ place }) => place));
+    let place = 0;
+    while (places.has(place)) place += 1;
+    const entry: Entry = {
+      botId: bundle.botId,
+      number: (this.started += 1),
+      place,
+      users: 0,
+      starting: this.startChild(bundle, place, onOutput),
+    };
+    this.entries.set(key, entry);
+    entry.starting.then(
+      (child) => {
+        entry.child = child;
+        void child.ended.then(() => this.forget(key, entry));
+      },
+      (error: unknown) => {
+        this.forget(key, entry);
+        if (error instanceof CodeFailed && error.failure === 'not loadable') this.noteLoadFailure(key, error);
+      },
+    );
+    return entry;
+  }
+
+  private async startChild(
+    { botId, codeRevision, ticket }: Bundle,
+    place: number,
+    onOutput: (output: CodeOutput) => void,
+  ): Promise<BotChild> {
+    const [code, { token, secrets }] = await Promise.all([
+      this.code.getCode(codeRevision, ticket),
+      this.code.getSecrets(ticket),
+    ]).catch((error: unknown) => {
+      if (error instanceof ApiError && error.type === 'ResourceNotFound')
+        throw new CodeFailed('busy', `Other code of the bot ${botId} was deployed meanwhile.`);
+      throw error;
+    });
+    const { memoryMb, publicUrl } = this.config;
+    const { folder, ...isolation } = await isolate(program, place);
+    const child = new BotChild(
+      {
+        ...{ program, heapMb: memoryMb, residentMb: 2 * memoryMb, cwd: folder, openFiles, fileMb, ...isolation },
+        env: { HOME: folder, TMPDIR: folder, TZ: 'UTC', NODE_ENV: 'production', AWS_LAMBDA_FUNCTION_NAME: 'parley' },
+      },
+      onOutput,
+    );
+    const ending = child.ended.then(() => removeFolder(folder)).finally(() => this.ending.delete(ending));
+    this.ending.add(ending);
+    const secretEnv = Object.entries(secrets).map(([name, value]) => [`SECRET_${name}`, value] as const);
+    const env = {
+      ...Object.fromEntries(secretEnv),
+      ...{ BP_API_URL: publicUrl, BP_TOKEN: token, BP_LOG_FORMAT: 'json' },
+    };
+    try {
+      await child.load({ code, env, allowedOrigins: this.allowedOrigins });
+      return child;
+    } catch (error) {
+      child.kill();
+      throw error;
+    }
+  }
+
+  /** Ends the process that was idle for longest. Throws CodeFailed when all are in use. */
+  private makeRoom(): void {
+    const idle = [...this.entries].filter(([, { users, child }]) => users === 0 && child);
+    const [oldest] = idle.sort(([, a], [, b]) => a.child!.lastUsedAt - b.child!.lastUsedAt);
+    if (!oldest) throw new CodeFailed('busy', 'All processes of the runner are in use.');
+    this.end(...oldest);
+  }
+
+  /** A process without calls ends after a while, and at once when newer code of the bot runs. */
+  private rest(key: string, entry: Entry): void {
+    if (entry.users > 0 || !entry.child) return;
+    const isReplaced = [...this.entries.values()].some(
+      (other) => other.botId === entry.botId && other.number > entry.number,
+    );
+    if (isReplaced) return this.end(key, entry);
+    clearTimeout(entry.idleTimer);
+    entry.idleTimer = setTimeout(() => this.end(key, entry), this.config.idleMs).unref();
+  }
+
+  private end(key: string, entry: Entry): void {
+    entry.child?.kill();
+    this.forget(key, entry);
+  }
+
+  private forget(key: string, entry: Entry): void {
+    clearTimeout(entry.idleTimer);
+    if (this.entries.get(key) === entry) this.entries.delete(key);
+  }
+
+  private refuseBroken(key: string): void {
+    const failures = this.loadFailures.get(key);
+    if (!failures || failures.at.length < maxLoadFailures) return;
+    if (performance.now() - failures.at.at(-1)! < loadPauseMs) throw failures.error;
+    this.loadFailures.delete(key);
+  }
+
+  private noteLoadFailure(key: string, error: CodeFailed): void {
+    const now = performance.now();
+    const former = this.loadFailures.get(key)?.at.filter((at) => now - at < loadFailuresMs) ?? [];
+    this.loadFailures.set(key, { at: [...former, now], error });
+    setTimeout(() => {
+      if (this.loadFailures.get(key)?.at.at(-1) === now) this.loadFailures.delete(key);
+    }, loadFailuresMs).unref();
+  }
+}
+
+function ended(child: BotChild): Promise<unknown> {
+  child.kill();
+  return child.ended;
+}
+
+function originOf(address: string): AllowedOrigin {
+  const { hostname, port, protocol } = new URL(address);
+  const defaultPort = protocol === 'https:' ? 443 : 80;
+  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || defaultPort };
+}

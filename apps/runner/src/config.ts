@@ -1,0 +1,75 @@
+import { totalmem } from 'node:os';
+import { choice, Env, integer, url } from '@parley/config/config';
+import { ProcessConfig } from '@parley/service/config';
+
+const platformMb = 700;
+const childMb = 300;
+const maxProcesses = 24;
+
+/** Processes that fit into the memory of this process, in its container or on its machine. */
+export function defaultProcesses(): number {
+  const limit = process.constrainedMemory();
+  const bytes = limit > 0 && limit < totalmem() ? limit : totalmem();
+  return Math.min(maxProcesses, Math.max(1, Math.floor((bytes / 2 ** 20 - platformMb) / childMb)));
+}
+
+export class RunnerConfig extends ProcessConfig {
+  @Env({
+    env: 'RUNNER_PROCESSES',
+    type: integer(1, 1_000),
+    about: 'Processes that a runner starts at most: each runs the code of one bot.',
+    defaultText: 'by memory: one for each 300 MB beyond 700 MB, at least 1 and at most 24',
+  })
+  processes = defaultProcesses();
+
+  @Env({
+    env: 'RUNNER_CONCURRENCY',
+    type: integer(1, 1_000),
+    about: 'Calls that one process of a bot handles at once.',
+  })
+  concurrency = 10;
+
+  @Env({
+    env: 'RUNNER_IDLE_MS',
+    type: integer(100, 86_400_000),
+    about: 'Time in milliseconds after which a process without calls ends.',
+  })
+  idleMs = 300_000;
+
+  @Env({
+    env: 'RUNNER_MEMORY_MB',
+    type: integer(64, 16_384),
+    about: 'Heap limit of a process in MiB. Its resident memory may be twice as large.',
+  })
+  memoryMb = 256;
+
+  @Env({
+    env: 'RUNNER_CODE_CACHE_MB',
+    type: integer(32, 16_384),
+    about: 'Memory in MiB for code that was fetched, so that a new process of the same code starts sooner.',
+  })
+  codeCacheMb = 128;
+
+  @Env({
+    env: 'RUNNER_ALLOW_PRIVATE',
+    type: choice<'true' | 'false'>('true', 'false'),
+    about:
+      'Whether code may connect to private and loopback addresses. The API and the content address are always allowed.',
+  })
+  allowPrivate: 'true' | 'false' = 'false';
+
+  @Env({
+    env: 'PUBLIC_URL',
+    type: url('http', 'https'),
+    about: 'Address of the API, under which code calls it.',
+  })
+  publicUrl!: string;
+
+  @Env({
+    env: 'CONTENT_URL',
+    type: url('http', 'https'),
+    about: 'Address of the content of files, if it differs from that of the API.',
+    optional: true,
+  })
+  contentUrl?: string;
+}

@@ -1,0 +1,44 @@
+/** Messages between a runner and the process of a bundle: lines of JSON over pipes. */
+
+/** Origin that code may call although its address is private. */
+export interface AllowedOrigin {
+  hostname: string;
+  port: number;
+}
+
+export interface LoadFrame {
+  type: 'load';
+  code: string;
+  /** Added to the environment before the bundle is loaded. */
+  env: Record<string, string>;
+  /** Where code may connect to among private addresses; absent: everywhere. */
+  allowedOrigins?: AllowedOrigin[];
+}
+
+export interface InvokeFrame {
+  type: 'invoke';
+  /** Random: code that forges an answer cannot name the invocation of another process. */
+  id: string;
+  request: { method: string; path: string; query: string; headers: Record<string, string>; body: string };
+  functionName: string;
+  functionVersion: string;
+  memoryMb: number;
+  timeoutMs: number;
+}
+
+/** To the process of the bundle. */
+export type Order = LoadFrame | InvokeFrame | { type: 'ping' };
+
+/** From the process of the bundle, which may be hostile: every property is checked. */
+export type Reply =
+  | { type: 'loaded' }
+  | { type: 'not loadable'; message: string }
+  | { type: 'answered'; id: string; status: number; body: string }
+  | { type: 'failed'; id: string; message: string }
+  | { type: 'too large'; id: string; bytes: number }
+  | { type: 'crashed'; message: string }
+  | { type: 'output'; id?: string; stream: 'stdout' | 'stderr'; text: string }
+  | { type: 'pong' };
+
+export const orderDescriptor = 3;
+export const replyDescriptor = 4;

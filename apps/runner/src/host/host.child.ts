@@ -1,0 +1,284 @@
+/**
+ * Host of one bundle: loads it and calls its handler. It imports nothing but built-in modules, because its process may
+ * read no other file. It captures what it uses before the bundle is loaded.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Socket as DatagramSocket } from 'node:dgram';
+import { lookup as lookupName, type LookupAddress } from 'node:dns';
+import { Module } from 'node:module';
+import { BlockList, isIP, type LookupFunction, Server, Socket } from 'node:net';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import type { AllowedOrigin, InvokeFrame, LoadFrame, Order, Reply } from './frames';
+
+interface Answer {
+  status?: number;
+  body?: unknown;
+}
+
+interface Context {
+  functionName: string;
+  functionVersion: string;
+  memoryLimitInMB: string;
+  getRemainingTimeInMillis(): number;
+}
+
+type Handler = (request: InvokeFrame['request'], context: Context) => unknown;
+
+interface Bundle {
+  handler?: unknown;
+  default?: { handler?: unknown };
+}
+
+interface LoadableModule {
+  filename: string;
+  paths: string[];
+  exports: Bundle;
+  _compile(code: string, filename: string): void;
+}
+
+const orderDescriptor = 3;
+const replyDescriptor = 4;
+const maxBodyBytes = 5_000_000;
+/** The runner counts output too: this only spares it work. */
+const maxOutputBytes = 1_000_000;
+
+const { parse, stringify } = JSON;
+const { exit } = process;
+const now = performance.now.bind(performance);
+const invocations = new AsyncLocalStorage<{ id: string; outputBytes: number }>();
+const orders = new Socket({ fd: orderDescriptor, readable: true, writable: false });
+const replies = new Socket({ fd: replyDescriptor, readable: false, writable: true });
+const write = replies.write.bind(replies);
+let handler: Handler | undefined;
+
+function reply(message: Reply): void {
+  write(`${stringify(message)}\n`);
+}
+
+/** Message and stack of whatever was thrown. */
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : inspect(error);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : inspect(error);
+}
+
+/** Ends the process after its last words have left. */
+function crash(error: unknown): void {
+  replies.end(`${stringify({ type: 'crashed', message: textOf(error) } satisfies Reply)}\n`, () =>
+    exit.call(process, 1),
+  );
+}
+
+/** Sends what the bundle prints, with the invocation that printed it. */
+function captureOutput(stream: 'stdout' | 'stderr'): void {
+  process[stream].write = ((
+    chunk: string | Uint8Array,
+    encoding?: BufferEncoding | (() => void),
+    done?: () => void,
+  ): boolean => {
+    const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    const invocation = invocations.getStore();
+    if (invocation) invocation.outputBytes += text.length;
+    if (!invocation || invocation.outputBytes <= maxOutputBytes)
+      reply({ type: 'output', id: invocation?.id, stream, text });
+    const callback = typeof encoding === 'function' ? encoding : done;
+    if (callback) process.nextTick(callback);
+    return true;
+  }) as typeof process.stdout.write;
+}
+
+/** Replaces what would end this process or reach another one. The permission model of Node refuses the rest. */
+function restrictProcess(): void {
+  const refuse = (name: string) => () => {
+    throw new Error(`${name} is not available to the code of a bot.`);
+  };
+  const names = [
+    'abort',
+    'chdir',
+    'dlopen',
+    'exit',
+    'kill',
+    'reallyExit',
+    '_kill',
+    '_debugProcess',
+    'setuid',
+    'setgid',
+  ];
+  for (const name of names) {
+    Object.defineProperty(process, name, { value: refuse(`process.${name}`), configurable: false, writable: false });
+  }
+}
+
+const privateNetworks = new BlockList();
+for (const [address, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const)
+  privateNetworks.addSubnet(address, prefix, 'ipv4');
+for (const [address, prefix] of [
+  ['::', 128],
+  ['::1', 128],
+  ['64:ff9b::', 96],
+  ['2001::', 32],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  privateNetworks.addSubnet(address, prefix, 'ipv6');
+
+const isPrivate = privateNetworks.check.bind(privateNetworks);
+
+function refusal(target: string): Error {
+  return Object.assign(new Error(`connect EACCES ${target}: code of bots may not connect to private addresses.`), {
+    code: 'EACCES',
+  });
+}
+
+/** Resolves names as usual, and refuses private addresses. */
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  lookupName(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    if (error) return callback(error, []);
+    const refused = addresses.find(({ address, family }) => isPrivate(address, family === 6 ? 'ipv6' : 'ipv4'));
+    if (refused) return callback(refusal(`${hostname} (${refused.address})`), []);
+    if (options.all) return callback(null, addresses);
+    const [first] = addresses;
+    callback(null, first!.address, first!.family);
+  });
+};
+
+interface Target {
+  host?: string;
+  port?: number | string;
+  path?: string;
+  lookup?: LookupFunction;
+}
+
+/** Hinders connections to private addresses. It is no boundary: native handles of Node remain within reach. */
+function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
+  const isAllowed = ({ host = 'localhost', port }: Target) =>
+    allowed.some((origin) => origin.hostname === host && origin.port === Number(port));
+  const connect = Socket.prototype.connect as (this: Socket, ...given: unknown[]) => Socket;
+  const checked = function (this: Socket, ...given: unknown[]): Socket {
+    // Node's own callers pass the normalized arguments as one array.
+    const list = Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
+    const [first, second] = list;
+    const target: Target =
+      typeof first === 'object' && first !== null
+        ? (first as Target)
+        : { port: first as number, host: typeof second === 'string' ? second : undefined };
+    if (isAllowed(target)) return connect.apply(this, given);
+    const refused = refusedTarget(target);
+    if (refused !== undefined) {
+      process.nextTick(() => this.destroy(refusal(refused)));
+      return this;
+    }
+    const options = { ...target, lookup: publicLookup };
+    const callback = list.find((entry) => typeof entry === 'function');
+    return callback ? connect.call(this, options, callback) : connect.call(this, options);
+  };
+  Object.defineProperty(Socket.prototype, 'connect', { value: checked, configurable: false, writable: false });
+  const refuseServer = () => {
+    throw refusal('a server');
+  };
+  Object.defineProperty(Server.prototype, 'listen', { value: refuseServer, configurable: false, writable: false });
+  for (const name of ['bind', 'connect', 'send'])
+    Object.defineProperty(DatagramSocket.prototype, name, {
+      value: refuseServer,
+      configurable: false,
+      writable: false,
+    });
+}
+
+/** Text of a target that is refused without a look-up of its name: local sockets and private addresses. */
+function refusedTarget({ host = 'localhost', port, path }: Target): string | undefined {
+  if (typeof path === 'string' && port === undefined) return path;
+  const family = isIP(host);
+  return family !== 0 && isPrivate(host, family === 6 ? 'ipv6' : 'ipv4') ? `${host}:${port}` : undefined;
+}
+
+function load({ code, env, allowedOrigins }: LoadFrame): void {
+  Object.assign(process.env, env);
+  captureOutput('stdout');
+  captureOutput('stderr');
+  restrictProcess();
+  if (allowedOrigins) restrictNetwork(allowedOrigins);
+  try {
+    const filename = join(process.cwd(), 'bot.cjs');
+    const bundle = new Module(filename) as unknown as LoadableModule;
+    bundle.filename = filename;
+    bundle.paths = [];
+    bundle._compile(code, filename);
+    handler = handlerOf(bundle.exports);
+    reply({ type: 'loaded' });
+  } catch (error) {
+    reply({ type: 'not loadable', message: textOf(error) });
+  }
+}
+
+function handlerOf(bundle: Bundle): Handler {
+  if (typeof bundle.handler === 'function') return bundle.handler as Handler;
+  const instance = bundle.default;
+  if (typeof instance?.handler === 'function') return (instance.handler as Handler).bind(instance);
+  throw new Error(
+    'The bundle exports no handler: it must export `handler`, or a default export with a method `handler`.',
+  );
+}
+
+function invoke({ id, request, functionName, functionVersion, memoryMb, timeoutMs }: InvokeFrame): void {
+  const endsAt = now() + timeoutMs;
+  const context: Context = {
+    functionName,
+    functionVersion,
+    memoryLimitInMB: String(memoryMb),
+    getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAt - now())),
+  };
+  invocations.run({ id, outputBytes: 0 }, () => {
+    Promise.resolve()
+      .then(() => handler!(request, context) as Answer | undefined)
+      .then((answer) => answered(id, answer ?? {}))
+      .catch((error: unknown) => {
+        process.stderr.write(`${textOf(error)}\n`);
+        reply({ type: 'failed', id, message: messageOf(error) });
+      });
+  });
+}
+
+function answered(id: string, { status = 200, body = '' }: Answer): void {
+  const text = typeof body === 'string' ? body : (stringify(body) ?? '');
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBodyBytes) reply({ type: 'too large', id, bytes });
+  else reply({ type: 'answered', id, status: Number(status), body: text });
+}
+
+function obey(order: Order): void {
+  if (order.type === 'load') load(order);
+  else if (order.type === 'invoke') invoke(order);
+  else reply({ type: 'pong' });
+}
+
+process.on('uncaughtException', crash);
+process.on('unhandledRejection', crash);
+let parts: string[] = [];
+orders.setEncoding('utf8').on('data', (text: string) => {
+  const [first, ...others] = text.split('\n');
+  parts.push(first!);
+  for (const line of others) {
+    obey(parse(parts.join('')) as Order);
+    parts = [line];
+  }
+});
+// The runner has ended.
+orders.on('end', () => exit.call(process));
+replies.on('error', () => exit.call(process));

@@ -1,0 +1,98 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  announceMs,
+  type CodeAnswer,
+  type InvokeCode,
+  invokeCode,
+  maxCodeTimeoutMs,
+  runnerAnnounced,
+  runnerError,
+  runnersWanted,
+} from '@parley/contracts/runner/runner';
+import { newId } from '@parley/persistence/ids';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import type { Subscription } from '@parley/transport/driver';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { ParleyServer } from '@parley/transport/parley-server';
+import { CodeFailed } from '../children/bot-child';
+import { ChildrenService } from '../children/children.service';
+import { RunnerConfig } from '../config';
+
+/** Answers the calls of the runtime, and announces this runner. */
+@Injectable()
+export class InvocationsService implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly runnerId = newId('runner');
+  private readonly countOutcome: (outcome: string) => void;
+  private serving?: Subscription;
+  private timer?: NodeJS.Timeout;
+  private isLeaving = false;
+  private underWay = 0;
+
+  constructor(
+    private readonly children: ChildrenService,
+    private readonly config: RunnerConfig,
+    private readonly client: ParleyClient,
+    private readonly server: ParleyServer,
+    @Inject(platformToken) { metrics }: Platform,
+  ) {
+    this.countOutcome = metrics.counters(
+      'parley_runner_calls_total',
+      'Calls of code by outcome: `answered`, or why there was no answer.',
+      'outcome',
+    );
+    metrics.watchUnderWay('code', () => this.underWay);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.serving = this.server.serveInstance(invokeCode, this.runnerId, (_caller, input) => this.invoke(input));
+    await this.serving.live;
+    this.client.listen(runnersWanted, () => this.announce());
+    this.timer = setInterval(() => this.announce(), announceMs).unref();
+    this.announce();
+  }
+
+  /** Accepts no more calls. Those that run are answered before the connection to the bus closes. */
+  onModuleDestroy(): void {
+    this.isLeaving = true;
+    clearInterval(this.timer);
+    this.announce();
+  }
+
+  private announce(): void {
+    const { runnerId, isLeaving } = this;
+    this.client.broadcast(runnerAnnounced, { runnerId, freePlaces: this.children.freePlaces, isLeaving });
+  }
+
+  private async invoke(input: InvokeCode): Promise<CodeAnswer> {
+    if (this.isLeaving) throw runnerError('away', 'The runner is stopping.');
+    this.underWay += 1;
+    try {
+      const answer = await this.call(input);
+      this.countOutcome('answered');
+      return answer;
+    } catch (error) {
+      this.countOutcome(error instanceof CodeFailed ? error.failure : 'error');
+      if (error instanceof CodeFailed) throw runnerError(error.failure, error.message);
+      throw error;
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+
+  private call(input: InvokeCode): Promise<CodeAnswer> {
+    const { botId, codeRevision, headers, body } = input;
+    const frame = {
+      request: { method: 'POST', path: '/', query: '', headers, body },
+      functionName: botId,
+      functionVersion: codeRevision,
+      memoryMb: this.config.memoryMb,
+      timeoutMs: Math.min(input.timeoutMs, maxCodeTimeoutMs),
+    };
+    return this.children.use(
+      input,
+      () => undefined,
+      (child) => child.invoke(frame, () => undefined),
+    );
+  }
+}

@@ -1,0 +1,10 @@
+import 'reflect-metadata';
+import { runApp } from '@parley/service/run';
+import { RunnerConfig } from './config';
+import { RunnerModule } from './runner.module';
+
+void runApp({
+  name: 'runner',
+  config: RunnerConfig,
+  module: (config, platform) => RunnerModule.register(config, platform),
+});

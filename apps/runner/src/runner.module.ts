@@ -1,0 +1,23 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ConfigModule } from '@parley/service/config.module';
+import type { Platform } from '@parley/service/platform';
+import { TransportModule } from '@parley/service/transport.module';
+import { ChildrenService } from './children/children.service';
+import { CodeService } from './code/code.service';
+import { RunnerConfig } from './config';
+import { InvocationsService } from './invocations/invocations.service';
+
+/** Runs the code of bots in processes of their own. It has no database, and no key of the platform. */
+@Module({})
+export class RunnerModule {
+  static register(config: RunnerConfig, platform: Platform): DynamicModule {
+    return {
+      module: RunnerModule,
+      imports: [
+        TransportModule.register({ name: 'runner' }, config, platform),
+        ConfigModule.register(RunnerConfig, config),
+      ],
+      providers: [ChildrenService, CodeService, InvocationsService],
+    };
+  }
+}

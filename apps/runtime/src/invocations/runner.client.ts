@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { Injectable } from '@nestjs/common';
+import type { CodeTarget } from '@parley/contracts/admin/targets';
+import { systemCaller } from '@parley/contracts/caller';
+import {
+  type CodeAnswer,
+  invokeCode,
+  type InvokeCode,
+  runnerError,
+  runnerFailureOf,
+} from '@parley/contracts/runner/runner';
+import { newId } from '@parley/persistence/ids';
+import { ParleyClient } from '@parley/transport/parley-client';
+import {
+  type BotAnswer,
+  BotExchangeTooLarge,
+  type BotRequest,
+  BotTimedOut,
+  BotUnreachable,
+  NoRunner,
+} from './invocation';
+import { RunnersService } from './runners.service';
+
+/** Runners tell when they have free places; this is for those that could not. */
+const retryAfterMs = 5_000;
+
+/** Calls the code of bots, on the runner that probably has a warm process of it. */
+@Injectable()
+export class RunnerClient {
+  constructor(
+    private readonly client: ParleyClient,
+    private readonly runners: RunnersService,
+  ) {}
+
+  async send(
+    botId: string,
+    { revision, ticket }: CodeTarget,
+    { headers, body, timeoutMs }: BotRequest,
+  ): Promise<BotAnswer> {
+    const input = { botId, codeRevision: revision, ticket, headers, body, timeoutMs };
+    let reason = 'No runner is there to run the code of the bot.';
+    for (const runnerId of this.runners.inOrderFor(botId)) {
+      try {
+        return await this.ask(runnerId, input);
+      } catch (error) {
+        const failure = runnerFailureOf(error);
+        if (failure !== 'busy' && failure !== 'away') throw botError(error);
+        if (failure === 'away') this.runners.forget(runnerId);
+        reason = (error as Error).message;
+      }
+    }
+    this.runners.noteRefusal();
+    throw new NoRunner(reason, retryAfterMs);
+  }
+
+  /** A runner that was killed never answers. */
+  private async ask(runnerId: string, input: InvokeCode): Promise<CodeAnswer> {
+    const signal = this.runners.goneSignal(runnerId);
+    if (!signal) throw runnerError('away', 'The runner is gone.');
+    const answered = new AbortController();
+    const gone = once(signal, 'abort', { signal: answered.signal }).then(() => {
+      throw runnerError('crashed', 'The runner ended before the code answered.');
+    });
+    gone.catch(() => undefined);
+    try {
+      return await Promise.race([
+        this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
+        gone as Promise<never>,
+      ]);
+    } finally {
+      answered.abort();
+    }
+  }
+}
+
+function botError(error: unknown): unknown {
+  const { message } = error as Error;
+  switch (runnerFailureOf(error)) {
+    case 'timed out':
+      return new BotTimedOut(message);
+    case 'too large':
+      return new BotExchangeTooLarge(message);
+    case 'not loadable':
+    case 'failed':
+    case 'crashed':
+    case 'out of memory':
+      return new BotUnreachable(message);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import { residentBytesOf } from './resident-memory';
+
+export interface ProcessLimits {
+  program: string;
+  /** Limit of V8's old generation, in MiB. */
+  heapMb: number;
+  /** Limit of resident memory in MiB: heap, native buffers and the program itself. */
+  residentMb: number;
+  /** Complete environment of the child: it inherits nothing. */
+  env?: Record<string, string>;
+  /** Further options of Node. */
+  nodeOptions?: string[];
+  /** Command that starts Node in its place, such as `setpriv …`. */
+  wrapper?: string[];
+  cwd?: string;
+  /** Limit of open files, sockets included. */
+  openFiles?: number;
+  /** Limit of one written file, in MiB. */
+  fileMb?: number;
+}
+
+/** Cause of an unexpected end: `memory` for any of the memory limits, otherwise `crash`. */
+export type ChildEnd = { cause: 'memory' } | { cause: 'crash'; detail: string };
+
+/**
+ * Margin in MiB of the kernel's limit above ours: it counts thread stacks, resident or not. The kernel's limit stops an
+ * allocation that is faster than the checks.
+ */
+const kernelLimitMarginMb = 192;
+/** Characters kept of the error output: enough for the first line of a fatal V8 error. */
+const mostErrorCharacters = 4_000;
+const blocksPerMb = 2_048;
+
+/**
+ * Shell prefix that sets limits which Node cannot set, then executes the program: no core dumps, limits of private memory
+ * (`ulimit -d`), open files and written files, and first choice of the kernel's OOM killer. On a system that lacks one of
+ * them, it is skipped.
+ */
+const launcher = [
+  'ulimit -c 0',
+  'ulimit -d "$1" 2>/dev/null',
+  '[ "$2" = 0 ] || ulimit -n "$2" 2>/dev/null',
+  '[ "$3" = 0 ] || ulimit -f "$3" 2>/dev/null',
+  'echo 1000 2>/dev/null >/proc/self/oom_score_adj',
+  'shift 3',
+  'exec "$@"',
+].join('; ');
+
+/** Child process that runs one Node program with limits, and at a lower priority than this process. */
+export class LimitedProcess {
+  protected readonly process: ChildProcess;
+  private readonly limitBytes: number;
+  private timer?: NodeJS.Timeout;
+  private errorOutput = '';
+  private isOverLimit = false;
+  private hasEnded = false;
+  /** Resolves when the process has ended. Never rejects. */
+  readonly ended: Promise<ChildEnd>;
+
+  /** @param stdio the third one, standard error, is a pipe */
+  constructor(
+    {
+      program,
+      heapMb,
+      residentMb,
+      env = {},
+      nodeOptions = [],
+      wrapper = [],
+      cwd,
+      openFiles = 0,
+      fileMb = 0,
+    }: ProcessLimits,
+    stdio: StdioOptions,
+  ) {
+    this.limitBytes = residentMb * 2 ** 20;
+    const kernelLimitKb = (residentMb + kernelLimitMarginMb) * 1024;
+    const limits = [kernelLimitKb, openFiles, fileMb * blocksPerMb].map(String);
+    const node = [process.execPath, `--max-old-space-size=${heapMb}`, ...nodeOptions, program];
+    this.process = spawn('/bin/sh', ['-c', launcher, 'sh', ...limits, ...wrapper, ...node], {
+      env,
+      stdio,
+      cwd,
+      serialization: 'advanced',
+    });
+    this.process.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.errorOutput = (this.errorOutput + text).slice(0, mostErrorCharacters);
+    });
+    this.ended = new Promise((resolve) => {
+      const end = (detail: string) => {
+        this.hasEnded = true;
+        this.stopMemoryCheck();
+        resolve(this.isOverLimit || isOutOfMemory(this.errorOutput) ? { cause: 'memory' } : { cause: 'crash', detail });
+      };
+      this.process.once('error', (error) => end(error.message));
+      // Unlike `exit`, `close` comes after the output has been read.
+      this.process.once('close', (code, signal) => end(signal ?? `exit code ${code}: ${this.errorOutput}`));
+    });
+    // Lower priority than the parent, which answers requests.
+    if (this.process.pid) setPriority(this.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  }
+
+  get isAlive(): boolean {
+    return !this.hasEnded && this.process.exitCode === null && this.process.signalCode === null;
+  }
+
+  get pid(): number | undefined {
+    return this.process.pid;
+  }
+
+  /** Resident memory in bytes; 0 when the process has ended. */
+  residentBytes(): Promise<number> {
+    return this.process.pid && this.isAlive ? residentBytesOf(this.process.pid) : Promise.resolve(0);
+  }
+
+  kill(): void {
+    this.process.kill('SIGKILL');
+  }
+
+  protected startMemoryCheck(intervalMs: number): void {
+    this.stopMemoryCheck();
+    this.timer = setInterval(() => void this.checkMemory(), intervalMs).unref();
+  }
+
+  protected stopMemoryCheck(): void {
+    clearInterval(this.timer);
+  }
+
+  private async checkMemory(): Promise<void> {
+    if ((await this.residentBytes()) <= this.limitBytes) return;
+    this.isOverLimit = true;
+    this.kill();
+  }
+}
+
+function isOutOfMemory(errorOutput: string): boolean {
+  return /out of memory|Array buffer allocation failed|std::bad_alloc/i.test(errorOutput);
+}
