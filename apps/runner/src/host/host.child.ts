@@ -95,18 +95,7 @@ function restrictProcess(): void {
   const refuse = (name: string) => () => {
     throw new Error(`${name} is not available to the code of a bot.`);
   };
-  const names = [
-    'abort',
-    'chdir',
-    'dlopen',
-    'exit',
-    'kill',
-    'reallyExit',
-    '_kill',
-    '_debugProcess',
-    'setuid',
-    'setgid',
-  ];
+  const names = ['abort', 'dlopen', 'exit', 'kill', 'reallyExit', '_kill', '_debugProcess'];
   for (const name of names) {
     Object.defineProperty(process, name, { value: refuse(`process.${name}`), configurable: false, writable: false });
   }

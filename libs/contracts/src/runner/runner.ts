@@ -97,8 +97,16 @@ export type RunnerFailure = (typeof runnerFailures)[number];
 
 export function runnerError(failure: RunnerFailure, message: string): ApiError {
   const metadata = { runner: failure };
-  if (failure === 'timed out') return new ApiError('OperationTimeout', message, { metadata });
-  return new ApiError('Internal', message, { code: 503, metadata });
+  switch (failure) {
+    case 'busy':
+      return new ApiError('RateLimited', message, { metadata });
+    case 'away':
+      return new ApiError('Internal', message, { code: 503, metadata });
+    case 'timed out':
+      return new ApiError('OperationTimeout', message, { metadata });
+    default:
+      return new ApiError('Runtime', message, { metadata });
+  }
 }
 
 /** Undefined for an error that does not come from a runner. */
