@@ -77,7 +77,7 @@ export class TokensRepository {
   async deleteOfWorkspaceBots(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
     const [row] = await sql.query<{ bot_id: string }>(
       `DELETE FROM token USING bot
-       WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 AND version_id IS NULL
+       WHERE token.id = $2 AND token.bot_id = bot.id AND bot.workspace_id = $1 AND token.version_id IS NULL
        RETURNING token.bot_id`,
       [workspaceId, id],
     );
