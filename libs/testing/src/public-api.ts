@@ -58,7 +58,7 @@ export interface PublicApi extends RunningService {
 }
 
 /** App with the settings of admin, further defaults of its own config class, and these changes. */
-export function configured<Config extends ServiceConfig>(
+export function configured<Config extends ProcessConfig>(
   app: AppModule<Config>,
   config: new () => Config,
   changes: Partial<Config> = {},

@@ -102,7 +102,9 @@ export class ChildrenService implements OnApplicationShutdown {
 
   /** Resident memory of all processes, in bytes. */
   async residentBytes(): Promise<number> {
-    const sizes = await Promise.all([...this.entries.values()].map(({ child }) => child?.residentBytes() ?? 0));
+    const sizes = await Promise.all(
+      [...this.entries.values()].map(({ child }) => child?.residentBytes() ?? Promise.resolve(0)),
+    );
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /** First of the user ids of bots' processes: above those of people and of services, below those of containers. */
 const firstUserId = 61_000;
 
-/** What keeps the process of a bot apart from others. */
+/** Options that keep the process of a bot apart from others. */
 export interface Isolation {
   /** Private folder, the only one that the process may write to. */
   folder: string;

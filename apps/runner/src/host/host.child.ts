@@ -44,7 +44,8 @@ const maxBodyBytes = 5_000_000;
 const maxOutputBytes = 1_000_000;
 
 const { parse, stringify } = JSON;
-const { exit } = process;
+/** `process.exit` would call what is replaced below. */
+const exit = (process as unknown as { reallyExit: (code: number) => void }).reallyExit.bind(process);
 const now = performance.now.bind(performance);
 const invocations = new AsyncLocalStorage<{ id: string; outputBytes: number }>();
 const orders = new Socket({ fd: orderDescriptor, readable: true, writable: false });
@@ -67,14 +68,12 @@ function messageOf(error: unknown): string {
 
 /** Ends the process after its last words have left. */
 function crash(error: unknown): void {
-  replies.end(`${stringify({ type: 'crashed', message: textOf(error) } satisfies Reply)}\n`, () =>
-    exit.call(process, 1),
-  );
+  replies.end(`${stringify({ type: 'crashed', message: textOf(error) } satisfies Reply)}\n`, () => exit(1));
 }
 
 /** Sends what the bundle prints, with the invocation that printed it. */
 function captureOutput(stream: 'stdout' | 'stderr'): void {
-  process[stream].write = ((
+  process[stream].write = (
     chunk: string | Uint8Array,
     encoding?: BufferEncoding | (() => void),
     done?: () => void,
@@ -87,7 +86,7 @@ function captureOutput(stream: 'stdout' | 'stderr'): void {
     const callback = typeof encoding === 'function' ? encoding : done;
     if (callback) process.nextTick(callback);
     return true;
-  }) as typeof process.stdout.write;
+  };
 }
 
 /** Replaces what would end this process or reach another one. The permission model of Node refuses the rest. */
@@ -154,20 +153,22 @@ interface Target {
   lookup?: LookupFunction;
 }
 
+type Connect = (this: Socket, ...given: unknown[]) => Socket;
+
 /** Hinders connections to private addresses. It is no boundary: native handles of Node remain within reach. */
 function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
   const isAllowed = ({ host = 'localhost', port }: Target) =>
     allowed.some((origin) => origin.hostname === host && origin.port === Number(port));
-  const connect = Socket.prototype.connect as (this: Socket, ...given: unknown[]) => Socket;
+  const { value: connect } = Object.getOwnPropertyDescriptor(Socket.prototype, 'connect') as { value: Connect };
   const checked = function (this: Socket, ...given: unknown[]): Socket {
     // Node's own callers pass the normalized arguments as one array.
     const list = Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
     const [first, second] = list;
     const target: Target =
       typeof first === 'object' && first !== null
-        ? (first as Target)
+        ? first
         : { port: first as number, host: typeof second === 'string' ? second : undefined };
-    if (isAllowed(target)) return connect.apply(this, given);
+    if (!target.path && isAllowed(target)) return connect.apply(this, given);
     const refused = refusedTarget(target);
     if (refused !== undefined) {
       process.nextTick(() => this.destroy(refusal(refused)));
@@ -192,7 +193,7 @@ function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
 
 /** Text of a target that is refused without a look-up of its name: local sockets and private addresses. */
 function refusedTarget({ host = 'localhost', port, path }: Target): string | undefined {
-  if (typeof path === 'string' && port === undefined) return path;
+  if (path) return path;
   const family = isIP(host);
   return family !== 0 && isPrivate(host, family === 6 ? 'ipv6' : 'ipv4') ? `${host}:${port}` : undefined;
 }
@@ -233,15 +234,17 @@ function invoke({ id, request, functionName, functionVersion, memoryMb, timeoutM
     memoryLimitInMB: String(memoryMb),
     getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAt - now())),
   };
-  invocations.run({ id, outputBytes: 0 }, () => {
-    Promise.resolve()
-      .then(() => handler!(request, context) as Answer | undefined)
-      .then((answer) => answered(id, answer ?? {}))
-      .catch((error: unknown) => {
-        process.stderr.write(`${textOf(error)}\n`);
-        reply({ type: 'failed', id, message: messageOf(error) });
-      });
-  });
+  void invocations.run({ id, outputBytes: 0 }, () => run(id, request, context));
+}
+
+/** Native promises only: code may have replaced the global one. */
+async function run(id: string, request: InvokeFrame['request'], context: Context): Promise<void> {
+  try {
+    answered(id, ((await handler!(request, context)) as Answer | undefined) ?? {});
+  } catch (error) {
+    process.stderr.write(`${textOf(error)}\n`);
+    reply({ type: 'failed', id, message: messageOf(error) });
+  }
 }
 
 function answered(id: string, { status = 200, body = '' }: Answer): void {
@@ -269,5 +272,5 @@ orders.setEncoding('utf8').on('data', (text: string) => {
   }
 });
 // The runner has ended.
-orders.on('end', () => exit.call(process));
-replies.on('error', () => exit.call(process));
+orders.on('end', () => exit(0));
+replies.on('error', () => exit(0));

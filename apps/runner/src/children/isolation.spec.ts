@@ -1,0 +1,364 @@
+import { randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { workerFile } from '@parley/background/worker-file';
+import { LoopbackServer, json } from '@parley/testing/loopback-server';
+import { waitFor } from '@parley/testing/wait-for';
+import type { AllowedOrigin } from '../host/frames';
+import { BotChild, type CodeOutput } from './bot-child';
+import { isolate, removeFolder } from './isolation';
+
+const program = workerFile(join(__dirname, '../host'), 'host.child');
+const memoryMb = 96;
+const children: { child: BotChild; folder: string }[] = [];
+let place = 500;
+
+async function start(
+  code: string,
+  { env = {}, allowedOrigins = [] }: { env?: Record<string, string>; allowedOrigins?: AllowedOrigin[] } = {},
+  onOutput: (output: CodeOutput) => void = () => undefined,
+) {
+  const { folder, ...isolation } = await isolate(program, (place += 1));
+  const child = new BotChild(
+    {
+      ...{ program, heapMb: memoryMb, residentMb: 2 * memoryMb, cwd: folder, openFiles: 256, fileMb: 4, ...isolation },
+      env: { HOME: folder, TMPDIR: folder },
+    },
+    onOutput,
+  );
+  children.push({ child, folder });
+  await child.load({ code, env, allowedOrigins });
+  return { child, folder };
+}
+
+const request = { method: 'POST', path: '/', query: '', headers: {}, body: '{}' };
+const frame = { request, functionName: 'bot', functionVersion: '1', memoryMb, timeoutMs: 20_000 };
+const call = (child: BotChild, body = '{}', timeoutMs = 20_000) =>
+  child.invoke({ ...frame, request: { ...request, body }, timeoutMs }, () => undefined);
+
+/** Runs the expression as the handler of a bundle, with everything that a bundle can reach. */
+async function attempt(expression: string, options: Parameters<typeof start>[1] = {}): Promise<string> {
+  const code = `
+    const attack = async () => { ${expression} };
+    exports.handler = () => attack().then((got) => 'got ' + String(got), (error) => 'refused: ' + (error.code ?? error.message))
+      .then((body) => ({ status: 200, body }));`;
+  const { child } = await start(code, options);
+  return (await call(child)).body;
+}
+
+afterEach(async () => {
+  await Promise.all(
+    children.splice(0).map(async ({ child, folder }) => {
+      child.kill();
+      await child.ended;
+      await removeFolder(folder);
+    }),
+  );
+});
+
+describe('files', () => {
+  it.each([
+    ['a file of the system', `return require('fs').readFileSync('/etc/passwd', 'utf8')`],
+    [
+      'the environment of the runner',
+      `return require('fs').readFileSync('/proc/' + process.ppid + '/environ', 'utf8')`,
+    ],
+    ['its own process in /proc', `return require('fs').readFileSync('/proc/self/environ', 'utf8')`],
+    ['the temporary folder of others', `return require('fs').readdirSync(require('path').dirname(process.env.TMPDIR))`],
+    [
+      'a symbolic link out',
+      `const fs = require('fs'); fs.symlinkSync('/etc/passwd', process.env.TMPDIR + '/link');
+       return fs.readFileSync(process.env.TMPDIR + '/link', 'utf8')`,
+    ],
+    ['a write elsewhere', `return require('fs').writeFileSync('/tmp/parley-escaped-${randomUUID()}', 'x')`],
+    ['a module of the platform', `return require(${JSON.stringify(require.resolve('typeorm'))})`],
+  ])('are out of reach: %s', async (_name, expression) => {
+    expect(await attempt(expression)).toMatch(/^refused: (ERR_ACCESS_DENIED|EACCES|ENOENT|EPERM|MODULE_NOT_FOUND)/);
+  });
+
+  it('of its own can be written in its temporary folder, up to a size', async () => {
+    const write = (bytes: number) =>
+      `const fs = require('fs'), path = process.env.TMPDIR + '/own'; fs.writeFileSync(path, 'x'.repeat(${bytes}));
+       return fs.statSync(path).size`;
+
+    expect(await attempt(write(1_000))).toBe('got 1000');
+    expect(await attempt(write(8_000_000)).catch((error: Error) => error.message)).not.toBe('got 8000000');
+  });
+});
+
+describe('other processes', () => {
+  it.each([
+    ['child processes', `return require('child_process').execSync('id')`],
+    ['threads', `return new (require('worker_threads').Worker)('1', { eval: true })`],
+    ['native bindings', `return process.binding('spawn_sync')`],
+    ['native addons', `return process.dlopen({ exports: {} }, '/x.node')`],
+    ['the inspector', `require('inspector').open(0); return require('inspector').url()`],
+    ['WASI', `return new (require('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })`],
+    ['signals to the runner', `return process.kill(process.ppid, 'SIGKILL')`],
+    ['signals by the private function', `return process._kill(process.ppid, 9)`],
+    ['an end of its own process', `return process.exit(0)`],
+    ['an abort', `return process.abort()`],
+  ])('are out of reach: %s', async (_name, expression) => {
+    expect(await attempt(expression)).toMatch(/^refused: /);
+  });
+
+  it('have another user id when the runner is root', async () => {
+    const { child } = await start(`exports.handler = () => ({ status: 200, body: String(process.getuid()) })`);
+    const { child: sibling } = await start(`exports.handler = () => ({ status: 200, body: String(process.getuid()) })`);
+
+    const ids = [(await call(child)).body, (await call(sibling)).body];
+
+    if (process.getuid!() === 0) expect(new Set([...ids, '0']).size).toBe(3);
+    else expect(ids).toEqual([String(process.getuid!()), String(process.getuid!())]);
+  });
+});
+
+it('has no environment but its own', async () => {
+  process.env['PARLEY_SECRET_OF_RUNNER'] = 'of the runner';
+  try {
+    const body = await attempt('return JSON.stringify(process.env)', { env: { SECRET_KEY: 'of the bot' } });
+
+    expect(body).toContain('of the bot');
+    expect(body).not.toContain('of the runner');
+  } finally {
+    delete process.env['PARLEY_SECRET_OF_RUNNER'];
+  }
+});
+
+describe('the network', () => {
+  let server: LoopbackServer;
+  let port: number;
+
+  beforeEach(async () => {
+    server = await LoopbackServer.start(json({ from: 'the server' }));
+    port = Number(new URL(server.url).port);
+  });
+
+  afterEach(() => server.close());
+
+  const fetched = (address: string) =>
+    `return fetch(${JSON.stringify(address)}).then((answer) => answer.text(), (error) => Promise.reject(error.cause ?? error))`;
+
+  it.each([
+    ['by address', (at: number) => `http://127.0.0.1:${at}/`],
+    ['by name', (at: number) => `http://localhost:${at}/`],
+    ['by an IPv6 address', (at: number) => `http://[::1]:${at}/`],
+    ['by an IPv4 address in IPv6 form', (at: number) => `http://[::ffff:127.0.0.1]:${at}/`],
+    ['by an address in decimal form', (at: number) => `http://2130706433:${at}/`],
+    ['by 0.0.0.0', (at: number) => `http://0.0.0.0:${at}/`],
+    ['at the metadata address', () => 'http://169.254.169.254/latest/meta-data'],
+    ['at a private address', () => 'http://10.0.0.1/'],
+  ])('refuses private addresses: %s', async (_name, addressOf) => {
+    expect(await attempt(fetched(addressOf(port)))).toMatch(/^refused: EACCES/);
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([
+    [
+      'net',
+      (at: number) => `const socket = require('net').connect(${at}, '127.0.0.1');
+      return new Promise((resolve, reject) => socket.on('connect', resolve).on('error', reject))`,
+    ],
+    [
+      'http with a look-up of its own',
+      (at: number) => `return new Promise((resolve, reject) => require('http').get({
+      host: 'example.org', port: ${at}, lookup: (_h, o, done) => o.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4) },
+      resolve).on('error', reject))`,
+    ],
+    [
+      'a local socket',
+      () => `const socket = require('net').connect('/run/any.sock');
+      return new Promise((resolve, reject) => socket.on('connect', resolve).on('error', reject))`,
+    ],
+    ['UDP', () => `const socket = require('dgram').createSocket('udp4'); socket.send('x', 53, '127.0.0.1')`],
+    ['a server', () => `return new Promise((resolve, reject) => require('net').createServer().listen(0, resolve))`],
+  ])('refuses %s', async (_name, attackOf) => {
+    expect(await attempt(attackOf(port))).toMatch(/^refused: (EACCES|ENOTFOUND|EAI_AGAIN)/);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('reaches the address of the API, although it is private', async () => {
+    const allowedOrigins = [{ hostname: '127.0.0.1', port }];
+
+    expect(await attempt(fetched(server.url), { allowedOrigins })).toBe('got {"from":"the server"}');
+  });
+
+  it('does not follow a redirect of the API to a private address', async () => {
+    const other = await LoopbackServer.start((_request, response) => {
+      response.writeHead(302, { location: server.url }).end();
+    });
+    const allowedOrigins = [{ hostname: '127.0.0.1', port: Number(new URL(other.url).port) }];
+
+    const body = await attempt(fetched(other.url), { allowedOrigins });
+
+    await other.close();
+    expect(body).toMatch(/^refused: EACCES/);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('resources', () => {
+  it('end a process that exceeds its memory', async () => {
+    const { child } = await start(
+      `exports.handler = () => { const all = []; for (;;) all.push('x'.repeat(1e6) + all.length) }`,
+    );
+
+    await expect(call(child)).rejects.toMatchObject({ failure: 'out of memory' });
+  });
+
+  it('end a process that blocks its event loop at the time limit', async () => {
+    const { child } = await start(`exports.handler = () => { for (;;); }`);
+
+    await expect(call(child, '{}', 500)).rejects.toMatchObject({ failure: 'timed out' });
+    await child.ended;
+  });
+
+  it('end a process whose handler waits for ever at the time limit, and let its other calls end', async () => {
+    const { child } = await start(
+      `exports.handler = ({ body }) => body === 'slow' ? new Promise(() => {}) : new Promise((resolve) => setTimeout(resolve, 600))`,
+    );
+
+    const [slow, other] = await Promise.allSettled([call(child, 'slow', 300), call(child, 'other')]);
+
+    expect(slow).toMatchObject({ reason: { failure: 'timed out' } });
+    expect(other).toMatchObject({ value: { status: 200 } });
+    await child.ended;
+  });
+
+  it('limit open sockets and files', async () => {
+    const body = await attempt(`const fs = require('fs'); const open = [];
+      for (let n = 0; n < 10000; n += 1) open.push(fs.openSync(process.env.TMPDIR + '/' + n, 'w')); return open.length`);
+
+    expect(body).toBe('refused: EMFILE');
+  });
+
+  it('refuse an answer that is too large', async () => {
+    const { child } = await start(`exports.handler = () => ({ status: 200, body: 'x'.repeat(6e6) })`);
+
+    await expect(call(child)).rejects.toMatchObject({ failure: 'too large' });
+  });
+
+  it('end a process that floods the runner', async () => {
+    const { child } = await start(`exports.handler = () => { const fs = require('fs'); const part = 'x'.repeat(1e6);
+      const write = () => { for (;;) { try { fs.writeSync(4, part) } catch (error) { if (error.code === 'EAGAIN') return setImmediate(write); throw error } } };
+      return new Promise(write) }`);
+
+    await expect(call(child)).rejects.toMatchObject({ failure: 'crashed' });
+  });
+});
+
+describe('messages', () => {
+  it('of a process answer only for its own calls', async () => {
+    const { child: victim } = await start(
+      `exports.handler = () => new Promise((resolve) => setTimeout(() => resolve({ status: 200, body: 'own' }), 300))`,
+    );
+    let id = '';
+    const answer = victim.invoke(frame, (given) => (id = given));
+    const { child } = await start(`exports.handler = ({ body }) => {
+      require('fs').writeSync(4, JSON.stringify({ type: 'answered', id: body, status: 200, body: 'forged' }) + '\\n'); return { status: 200 } }`);
+
+    await call(child, id);
+
+    expect((await answer).body).toBe('own');
+  });
+
+  it('that are none end the process', async () => {
+    const { child } = await start(
+      `exports.handler = () => { require('fs').writeSync(4, 'nonsense\\n'); return new Promise(() => {}) }`,
+    );
+
+    await expect(call(child)).rejects.toMatchObject({ failure: 'crashed' });
+  });
+
+  it('survive a polluted Object.prototype and replaced globals', async () => {
+    const { child } = await start(`
+      Object.prototype.status = 500; Object.prototype.toJSON = undefined; Object.prototype.id = 'x';
+      JSON.parse = JSON.stringify = () => { throw new Error('replaced') }; globalThis.Promise = undefined;
+      exports.handler = async () => ({ status: 200, body: 'fine' })`);
+
+    expect(await call(child)).toEqual({ status: 200, body: 'fine' });
+  });
+});
+
+describe('the code', () => {
+  it.each([
+    ['throws', `throw new Error('no database')`, /The code cannot be loaded: Error: no database/],
+    ['has a syntax error', `const = 1`, /The code cannot be loaded/],
+    ['exports nothing', ``, /exports no handler/],
+    [
+      'ends',
+      `setTimeout(() => { throw new Error('later') }); const until = Date.now() + 5; while (Date.now() < until);`,
+      /exports no handler/,
+    ],
+  ])('is refused with a reason when it %s', async (_name, code, reason) => {
+    await expect(start(code)).rejects.toMatchObject({
+      failure: 'not loadable',
+      message: expect.stringMatching(reason),
+    });
+  });
+
+  it('may export the default export of the SDK', async () => {
+    const { child } = await start(
+      `exports.default = { name: 'bot', handler() { return { status: 200, body: this.name } } }`,
+    );
+
+    expect((await call(child)).body).toBe('bot');
+  });
+
+  it('that crashes fails its calls with the reason', async () => {
+    const { child } = await start(
+      `exports.handler = () => new Promise(() => setTimeout(() => { throw new Error('boom') }))`,
+    );
+
+    await expect(call(child)).rejects.toMatchObject({ failure: 'crashed', message: expect.stringContaining('boom') });
+  });
+
+  it('prints with the call that printed it', async () => {
+    const outputs: CodeOutput[] = [];
+    const { child } = await start(
+      `exports.handler = async ({ body }) => { await null; console.log('log of ' + body); console.error('error of ' + body); return { status: 200 } }`,
+      {},
+      (output) => outputs.push(output),
+    );
+    const ids: string[] = [];
+
+    await Promise.all(
+      ['a', 'b'].map((body) => child.invoke({ ...frame, request: { ...request, body } }, (id) => ids.push(id))),
+    );
+
+    expect(outputs).toEqual(
+      expect.arrayContaining([
+        { invocationId: ids[0], stream: 'stdout', text: 'log of a\n' },
+        { invocationId: ids[1], stream: 'stderr', text: 'error of b\n' },
+      ]),
+    );
+  });
+});
+
+it('ends with the runner, also when it is blocked', async () => {
+  const script = `
+    const { BotChild } = require('./dist/apps/runner/src/children/bot-child.js');
+    const { isolate } = require('./dist/apps/runner/src/children/isolation.js');
+    void (async () => {
+      const { folder, ...isolation } = await isolate(${JSON.stringify(program)}, 700);
+      const child = new BotChild({ program: ${JSON.stringify(program)}, heapMb: 64, residentMb: 128, cwd: folder, env: {}, ...isolation }, () => {});
+      await child.load({ code: 'exports.handler = () => { for (;;); }', env: {} });
+      child.invoke({ request: {}, timeoutMs: 60000 }, () => console.log(child.pid)).catch(() => {});
+    })();`;
+  const runner = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(runner.stdout, 'data')) as [Buffer];
+  const pid = Number(line.toString());
+
+  runner.kill('SIGKILL');
+
+  await waitFor(
+    () =>
+      stat(`/proc/${pid}`).then(
+        () => true,
+        () => false,
+      ),
+    (isThere) => !isThere,
+  );
+});

@@ -1,0 +1,219 @@
+import type { Client } from '@botpress/client';
+import { freePort } from '@parley/testing/free-port';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
+import { AdminModule } from '../../admin/src/admin.module';
+import { ChatConfig } from '../../chat/src/config';
+import { ChatModule } from '../../chat/src/chat.module';
+import { GatewayModule } from '../../gateway/src/gateway.module';
+import { HubModule } from '../../hub/src/hub.module';
+import { RuntimeConfig } from '../../runtime/src/config';
+import { RuntimeModule } from '../../runtime/src/runtime.module';
+import { RunnerConfig } from './config';
+import { RunnerModule } from './runner.module';
+
+let api: PublicApi;
+let account: Account;
+/** Hears what code does: the address counts as that of the API, which code may call. */
+let witness: LoopbackServer;
+
+const idleMs = 1_500;
+const processes = 4;
+
+beforeAll(async () => {
+  const port = await freePort();
+  witness = await LoopbackServer.start(json({}));
+  api = await startPublicApi(
+    GatewayModule,
+    AdminModule,
+    HubModule,
+    configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
+    configured(RuntimeModule, RuntimeConfig),
+    configured(RunnerModule, RunnerConfig, {
+      ...{ publicUrl: `http://127.0.0.1:${port}`, contentUrl: witness.url, idleMs, processes, memoryMb: 96 },
+    }),
+  );
+  account = await api.newAccount();
+});
+
+afterAll(async () => {
+  await api?.stop();
+  await witness?.close();
+});
+
+type Definition = Parameters<Client['createBot']>[0];
+
+/** Code that tells the witness the text of each event, and answers like this. */
+const telling = (text: string, answer = '{ status: 200 }') => `
+  let calls = 0;
+  exports.handler = async ({ headers, body }, context) => {
+    if (headers['x-bp-operation'] !== 'event_received') return { status: 200 };
+    calls += 1;
+    const { event } = JSON.parse(body);
+    await fetch('${witness.url}/' + event.id, { method: 'POST', body: JSON.stringify({ text: ${text}, calls, pid: process.pid }) });
+    return ${answer};
+  };`;
+
+async function newBot(code: string, definition: Definition = {}) {
+  const { bot } = await account.client.createBot({ code, ...definition });
+  const client = api.client(account.token, account.workspaceId, bot.id);
+  const settled = (id: string) =>
+    waitFor(
+      async () => (await client.getEvent({ id })).event,
+      ({ status }) => status !== 'pending',
+      30_000,
+    );
+  const create = async () => (await client.createEvent({ type: 'happened', payload: {} })).event.id;
+  /** What code told about a new event. */
+  const told = async () => {
+    const id = await create();
+    const { status, failureReason } = await settled(id);
+    const heard = witness.requests.filter(({ path }) => path === `/${id}`);
+    return { status, failureReason, heard: heard.map(({ bytes }) => JSON.parse(bytes.toString()) as Heard) };
+  };
+  return { id: bot.id, client, settled, create, told };
+}
+
+interface Heard {
+  text: string;
+  calls: number;
+  pid: number;
+}
+
+const operator = () => ({ authorization: `Bearer ${api.operatorToken}` });
+
+describe('code', () => {
+  it('handles events, in a process that stays', async () => {
+    const bot = await newBot(telling(`'one'`));
+
+    const [first, second] = [await bot.told(), await bot.told()];
+
+    expect(first).toMatchObject({ status: 'processed', heard: [{ text: 'one', calls: 1 }] });
+    expect(second).toMatchObject({ status: 'processed', heard: [{ text: 'one', calls: 2, pid: first.heard[0]!.pid }] });
+  });
+
+  it('has its secrets, and newer ones in a new process', async () => {
+    const bot = await newBot(telling('process.env.SECRET_COLOR'), { secrets: { COLOR: 'blue' } });
+    expect((await bot.told()).heard).toMatchObject([{ text: 'blue' }]);
+
+    await account.client.updateBot({ id: bot.id, secrets: { COLOR: 'red' } });
+
+    expect((await bot.told()).heard).toMatchObject([{ text: 'red', calls: 1 }]);
+  });
+
+  it('is replaced by a deployment', async () => {
+    const bot = await newBot(telling(`'old'`));
+    expect((await bot.told()).heard).toMatchObject([{ text: 'old' }]);
+
+    await account.client.updateBot({ id: bot.id, code: telling(`'new'`) });
+
+    expect((await bot.told()).heard).toMatchObject([{ text: 'new', calls: 1 }]);
+  });
+
+  it.each([
+    ['cannot be loaded', `throw new Error('no license')`, 'no license'],
+    ['has no handler', `exports.other = 1`, 'exports no handler'],
+  ])('that %s is told by a ping', async (_name, code, reason) => {
+    const bot = await newBot(code);
+
+    const { json: ping } = await api.send(`POST /operator/runtime/bots/${bot.id}/ping`, {
+      headers: operator(),
+      json: {},
+    });
+
+    expect(ping).toMatchObject({ status: null, error: expect.stringContaining(reason) });
+  });
+
+  it('that crashes is called again, in a new process', async () => {
+    const bot = await newBot(
+      telling(
+        `'crash'`,
+        `headers['x-bp-attempt'] === '1' ? setTimeout(() => { throw new Error('boom') }) && new Promise(() => {}) : { status: 200 }`,
+      ),
+    );
+
+    const { status, heard } = await bot.told();
+
+    expect(status).toBe('processed');
+    expect(heard).toMatchObject([{ calls: 1 }, { calls: 1 }]);
+    expect(heard[0]!.pid).not.toBe(heard[1]!.pid);
+  });
+
+  it('that answers 400 fails the event, with the reason and no second call', async () => {
+    const bot = await newBot(
+      telling(`'no'`, `{ status: 400, body: JSON.stringify({ type: 'Runtime', message: 'sold out' }) }`),
+    );
+
+    expect(await bot.told()).toMatchObject({ status: 'failed', failureReason: 'sold out', heard: [{ calls: 1 }] });
+  });
+
+  it('of more bots than there are places waits for one', async () => {
+    const bots = await Promise.all(Array.from({ length: processes + 3 }, () => newBot(telling(`'many'`))));
+
+    const all = await Promise.all(bots.map((bot) => bot.told()));
+
+    expect(all).toEqual(bots.map(() => expect.objectContaining({ status: 'processed' }) as object));
+    expect(all.flatMap(({ heard }) => heard)).toHaveLength(bots.length);
+  });
+
+  it('keeps no process when it is idle', async () => {
+    const bot = await newBot(telling(`'idle'`));
+    const [{ pid }] = (await bot.told()).heard as [Heard];
+    expect(isAlive(pid)).toBe(true);
+
+    await waitFor(
+      () => isAlive(pid),
+      (alive) => !alive,
+    );
+    expect((await bot.told()).heard).toMatchObject([{ calls: 1 }]);
+  });
+});
+
+describe('the key of the code', () => {
+  const saying = () => telling('process.env.BP_TOKEN');
+
+  it('acts for its bot only, and is not listed', async () => {
+    const bot = await newBot(saying());
+    const other = await newBot(telling(`'other'`));
+    const [{ text: token }] = (await bot.told()).heard as [Heard];
+    const as = (botId: string) =>
+      api.send('GET /v1/chat/events', { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId } });
+
+    expect((await as(bot.id)).status).toBe(200);
+    expect((await as(other.id)).status).toBe(403);
+    expect((await account.client.listBotApiKeys({ botId: bot.id })).keys).toEqual([]);
+  });
+
+  it('is another one after a deployment, and the former one ends soon', async () => {
+    const bot = await newBot(saying());
+    const [{ text: former }] = (await bot.told()).heard as [Heard];
+
+    await account.client.updateBot({ id: bot.id, code: `${saying()}// changed` });
+    const [{ text: current }] = (await bot.told()).heard as [Heard];
+
+    expect(current).not.toBe(former);
+    const rows = await api.sql<{ valid_until: Date | null }>(
+      'SELECT valid_until FROM admin.token WHERE bot_id = $1 ORDER BY valid_until NULLS LAST',
+      [bot.id],
+    );
+    expect(rows).toEqual([{ valid_until: expect.any(Date) }, { valid_until: null }]);
+    await api.sql(`UPDATE admin.token SET valid_until = now() WHERE bot_id = $1 AND valid_until IS NOT NULL`, [bot.id]);
+    await waitFor(
+      async () =>
+        (await api.send('GET /v1/chat/events', { headers: { authorization: `Bearer ${former}`, 'x-bot-id': bot.id } }))
+          .status,
+      (status) => status === 401,
+      30_000,
+    );
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
