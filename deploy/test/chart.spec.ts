@@ -88,7 +88,9 @@ suite('the chart', () => {
           .map(({ metadata, spec }) => [metadata.name, spec.maxReplicas ?? spec.maxReplicaCount]),
       );
       const connections = manifests
-        .filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name !== 'parley-gateway')
+        .filter(
+          ({ kind, metadata }) => kind === 'Deployment' && !['parley-gateway', 'parley-runner'].includes(metadata.name),
+        )
         .map(({ metadata, spec }) => {
           const { DATABASE_POOL_SIZE: size } = environmentOf(spec.template.spec.containers[0]);
           const pods = (most[metadata.name] ?? spec.replicas) + spec.strategy.rollingUpdate.maxSurge;
@@ -143,23 +145,22 @@ suite('the chart', () => {
   });
 
   it('scales the worker by the lag of its own consumer, and the runtime by its own queue', () => {
-    const [{ spec: worker }, { spec: runtime }] = releases.production.manifests.filter(
-      ({ kind }) => kind === 'ScaledObject',
-    ) as [Manifest, Manifest];
+    const scaled = releases.production.manifests.filter(({ kind }) => kind === 'ScaledObject');
+    const [{ spec: worker }, { spec: runtime }] = scaled as [Manifest, Manifest];
     const queues = runtime.triggers[0].metadata.query.match(/(?<=queue=")[^"]+/g);
 
     expect(worker.triggers[0].metadata.consumer).toBe(indexFile.name.replaceAll('.', '-'));
     expect(new Set(queues)).toEqual(new Set([deliveryQueue.name]));
   });
 
-  it('lets only the runtime reach public addresses, and no private or metadata address', () => {
+  it('lets only the runtime and the runner reach public addresses, and no private or metadata address', () => {
     const { manifests } = releases['shared-folder'];
-    const rulesTo = (name: string) => {
+    const rulesTo = (name: string, apps: string[]) => {
       const { spec } = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)!;
-      expect(spec.podSelector.matchExpressions[0].values).toEqual(['runtime']);
+      expect(spec.podSelector.matchExpressions[0].values).toEqual(apps);
       return spec.egress;
     };
-    const blocks = rulesTo('parley-to-internet')[0].to.map(({ ipBlock }: any) => ipBlock);
+    const blocks = rulesTo('parley-to-internet', ['runner', 'runtime'])[0].to.map(({ ipBlock }: any) => ipBlock);
     const reachable = (address: string, family: 'ipv4' | 'ipv6') => {
       const list = (cidrs: string[]) => {
         const found = new BlockList();
@@ -182,7 +183,7 @@ suite('the chart', () => {
     ).toEqual([]);
     expect(reachable('2606:4700::1111', 'ipv6')).toBe(true);
     expect(['::1', 'fd00:ec2::254', 'fe80::1', '2002:a00:1::'].filter((each) => reachable(each, 'ipv6'))).toEqual([]);
-    expect(rulesTo('parley-to-bots')).toEqual([
+    expect(rulesTo('parley-to-bots', ['runtime'])).toEqual([
       { to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'bots' } } }] },
     ]);
   });
@@ -224,6 +225,7 @@ suite('the chart', () => {
           'tunnel.url must be a URL with a host of its own',
           'apps.files-worker.keda.monitoringEndpoint is missing',
           'apps.runtime.keda.prometheusUrl is missing',
+          'apps.runner.keda.prometheusUrl is missing',
           'contentUrl must have no path',
           'apps.files-worker.keda.minReplicas must not be greater than maxReplicas',
           'apps.files-worker.keda.fallbackReplicas must not be greater than maxReplicas',

@@ -139,10 +139,10 @@ it('gives each app its own NATS key', () => {
   }
 });
 
-it('buffers uploads, imports and exports on disk rather than in memory', () => {
+it('has temporary folders on disk rather than in memory', () => {
   const writers = apps.filter((app) => each(app).volumes?.includes('/tmp'));
 
-  expect(writers).toEqual(['files', 'tables']);
+  expect(writers).toEqual(['files', 'tables', 'runner']);
   expect(apps.filter((app) => each(app).tmpfs)).toEqual([]);
 });
 
@@ -205,8 +205,11 @@ it('publishes only the ports of the gateway, its tunnel and of the content addre
     ['files', ['127.0.0.1:3001:3000']],
     ['gateway', ['127.0.0.1:3000:3000', '127.0.0.1:3100:3100']],
   ]);
-  expect(composition.networks['stores']).toEqual({ internal: true });
-  for (const store of ['postgres', 'nats', 'qdrant', 'minio']) expect(each(store).networks).toEqual(['stores']);
+  for (const internal of ['stores', 'bus']) expect(composition.networks[internal]).toEqual({ internal: true });
+  for (const store of ['postgres', 'qdrant', 'minio']) expect(each(store).networks).toEqual(['stores']);
+  expect(each('nats').networks).toEqual(['stores', 'bus']);
+  // Code of bots reaches no store.
+  expect(each('runner').networks).toEqual(['bus', 'default']);
 });
 
 it('runs nothing with root capabilities or a writable file system', () => {

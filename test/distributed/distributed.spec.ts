@@ -69,7 +69,7 @@ suite('distributed mode', () => {
     );
   });
 
-  it.each(['gateway', 'admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime'])(
+  it.each(['gateway', 'admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'runner'])(
     '%s refuses to start, and lists every missing or invalid variable',
     async (name) => {
       const app = run(`dist/apps/${name}/src/main.js`, { PORT: 'eighty' });

@@ -182,7 +182,7 @@ describe('the key of the code', () => {
 
     expect((await as(bot.id)).status).toBe(200);
     expect((await as(other.id)).status).toBe(403);
-    expect((await account.client.listBotApiKeys({ botId: bot.id })).keys).toEqual([]);
+    expect((await account.client.listBotApiKeys({ botId: bot.id })).baks).toEqual([]);
   });
 
   it('is another one after a deployment, and the former one ends soon', async () => {

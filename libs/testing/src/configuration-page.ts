@@ -31,6 +31,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Tables', /^TABLE/],
   ['Chat and events', /^(CHAT_|RECURRING_|EVENT_)/],
   ['Calls of bots', /^(DELIVERIES_|DELIVERY_|EGRESS_)/],
+  ['Code of bots', /^RUNNER_/],
   ['Hub', /^HUB_/],
   ['Quotas of a workspace', /^QUOTA_/],
 ];

@@ -6,6 +6,7 @@ files: [nats, postgres, secretKey, content, passages, nextPassages, blobs]
 files-worker: [nats, postgres, passages, nextPassages, blobs]
 gateway: [nats, tunnel]
 hub: [nats, postgres, secretKey, operator]
+runner: [nats, code]
 runtime: [nats, postgres, bots]
 tables: [nats, postgres, passages, files]
 {{- end }}
@@ -80,6 +81,9 @@ tables: [nats, postgres, passages, files]
 {{- end }}
 {{- if and (has "bots" .needs) $values.tunnel.enabled }}
 {{- $_ := set $plain "TUNNEL_URL" $values.tunnel.url }}
+{{- end }}
+{{- if has "code" .needs }}
+{{- $plain = merge $plain (dict "PUBLIC_URL" (printf "http://%s-gateway" (include "parley.fullname" .root)) "CONTENT_URL" (include "parley.contentUrl" .root)) }}
 {{- end }}
 {{- if has "operator" .needs }}
 {{- $_ := set $plain "HUB_OPERATOR_WORKSPACE_ID" $values.operatorWorkspaceId }}
