@@ -114,6 +114,8 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   });
   const client = clientOf(fleet, bot.id);
+  const code = 'exports.handler = () => ({ status: 200 })';
+  const clientOfCode = clientOf(fleet, (await clientOf(fleet).createBot({ code })).bot.id);
   const { user } = await client.createUser({ tags: {} });
   const { file } = await client.upsertFile({ key: 'probe', size: 1 });
   const one = new KeepAliveClient();
@@ -133,10 +135,10 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     );
     return status === 'indexing_completed';
   };
-  const deliver = async () => {
-    const { event } = await client.createEvent({ type: 'probe', payload: {} });
+  const deliverTo = (of: Client) => async () => {
+    const { event } = await of.createEvent({ type: 'probe', payload: {} });
     const { status } = await waitFor(
-      async () => (await client.getEvent({ id: event.id })).event,
+      async () => (await of.getEvent({ id: event.id })).event,
       (found) => found.status !== 'pending',
       60_000,
     );
@@ -149,7 +151,8 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     files: get(`/v1/files/${file.id}`),
     tables: get('/v1/tables'),
     chat: get(`/v1/chat/users/${user.id}`),
-    runtime: shareRunningCall(deliver),
+    runtime: shareRunningCall(deliverTo(client)),
+    runner: shareRunningCall(deliverTo(clientOfCode)),
     'files-worker': shareRunningCall(index),
   };
 }

@@ -5,7 +5,19 @@ import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
-const natsUsers = ['GATEWAY', 'ADMIN', 'HUB', 'FILES', 'FILES_WORKER', 'TABLES', 'CHAT', 'RUNTIME', 'RUNNER', 'OPERATOR', 'SYS'];
+const natsUsers = [
+  'GATEWAY',
+  'ADMIN',
+  'HUB',
+  'FILES',
+  'FILES_WORKER',
+  'TABLES',
+  'CHAT',
+  'RUNTIME',
+  'RUNNER',
+  'OPERATOR',
+  'SYS',
+];
 const secret = () => randomBytes(32).toString('hex');
 const keys = natsUsers.map((user) => ({ user, ...newNatsKey() }));
 const text = `# Secrets of this installation: keep a copy in a safe place.

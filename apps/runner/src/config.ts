@@ -68,8 +68,7 @@ export class RunnerConfig extends ProcessConfig {
   @Env({
     env: 'CONTENT_URL',
     type: url('http', 'https'),
-    about: 'Address of the content of files, if it differs from that of the API.',
-    optional: true,
+    about: 'Address of the content of files, which code may reach too.',
   })
-  contentUrl?: string;
+  contentUrl!: string;
 }

@@ -53,7 +53,7 @@ export class ChildrenService implements OnApplicationShutdown {
     @Inject(platformToken) { metrics }: Platform,
   ) {
     const { publicUrl, contentUrl, allowPrivate } = config;
-    if (allowPrivate === 'false') this.allowedOrigins = [publicUrl, contentUrl ?? publicUrl].map(originOf);
+    if (allowPrivate === 'false') this.allowedOrigins = [publicUrl, contentUrl].map(originOf);
     this.countStart = metrics.counters(
       'parley_runner_starts_total',
       'Calls of code by how their process was found: `cold` (started for the call) or `warm`.',
@@ -61,6 +61,9 @@ export class ChildrenService implements OnApplicationShutdown {
     );
     metrics.gauge('parley_runner_processes', 'Processes that run the code of bots.', () =>
       Promise.resolve(this.entries.size),
+    );
+    metrics.gauge('parley_runner_resident_bytes', 'Resident memory of the processes that run the code of bots.', () =>
+      this.residentBytes(),
     );
   }
 
@@ -100,8 +103,7 @@ export class ChildrenService implements OnApplicationShutdown {
     await Promise.all(this.ending);
   }
 
-  /** Resident memory of all processes, in bytes. */
-  async residentBytes(): Promise<number> {
+  private async residentBytes(): Promise<number> {
     const sizes = await Promise.all(
       [...this.entries.values()].map(({ child }) => child?.residentBytes() ?? Promise.resolve(0)),
     );
