@@ -1,3 +1,4 @@
+import type { Client } from '@botpress/client';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -10,7 +10,17 @@ import { newToken } from '@parley/secrets/token';
 import { Balancer } from './balancer';
 import { Replica, runToEnd } from './replica';
 
-export const appNames = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'runner', 'gateway'] as const;
+export const appNames = [
+  'admin',
+  'hub',
+  'files',
+  'files-worker',
+  'tables',
+  'chat',
+  'runtime',
+  'runner',
+  'gateway',
+] as const;
 export type AppName = (typeof appNames)[number];
 
 export interface FleetOptions {

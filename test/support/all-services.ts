@@ -14,6 +14,8 @@ import { FilesWorkerModule } from '../../apps/files-worker/src/files-worker.modu
 import { GatewayModule } from '../../apps/gateway/src/gateway.module';
 import { HubConfig } from '../../apps/hub/src/config';
 import { HubModule } from '../../apps/hub/src/hub.module';
+import { RunnerConfig } from '../../apps/runner/src/config';
+import { RunnerModule } from '../../apps/runner/src/runner.module';
 import { RuntimeConfig } from '../../apps/runtime/src/config';
 import { RuntimeModule } from '../../apps/runtime/src/runtime.module';
 import { TablesConfig } from '../../apps/tables/src/config';
@@ -36,6 +38,7 @@ export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: stri
     configured(TablesModule, TablesConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
     configured(RuntimeModule, RuntimeConfig),
+    configured(RunnerModule, RunnerConfig, { contentUrl }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),
   );
   const files = api.apps[3]!;

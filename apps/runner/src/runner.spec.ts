@@ -65,7 +65,7 @@ async function newBot(code: string, definition: Definition = {}) {
       30_000,
     );
   const create = async () => (await client.createEvent({ type: 'happened', payload: {} })).event.id;
-  /** What code told about a new event. */
+  /** Messages of the code to the witness about a new event. */
   const told = async () => {
     const id = await create();
     const { status, failureReason } = await settled(id);

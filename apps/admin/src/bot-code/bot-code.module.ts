@@ -2,11 +2,11 @@ import { Module } from '@nestjs/common';
 import { BotCodeController } from './bot-code.controller';
 import { BotCodeRepository } from './bot-code.repository';
 import { BotCodeService } from './bot-code.service';
-import { CodeTickets } from './code-tickets';
+import { CodeTicketsService } from './code-tickets.service';
 
 @Module({
   controllers: [BotCodeController],
-  providers: [BotCodeService, BotCodeRepository, CodeTickets],
-  exports: [CodeTickets],
+  providers: [BotCodeService, BotCodeRepository, CodeTicketsService],
+  exports: [CodeTicketsService],
 })
 export class BotCodeModule {}

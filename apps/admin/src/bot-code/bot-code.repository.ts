@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
-import type { DeployedCode } from './code-tickets';
+import type { DeployedCode } from './code-tickets.service';
 
 @Injectable()
 export class BotCodeRepository {

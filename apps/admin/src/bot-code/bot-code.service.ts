@@ -12,7 +12,7 @@ import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { runtimeKey } from '@parley/secrets/token';
 import { BotCodeRepository } from './bot-code.repository';
-import { CodeTickets } from './code-tickets';
+import { CodeTicketsService } from './code-tickets.service';
 
 /** Code, key and secrets of bots, for the runners that call them. */
 @Injectable()
@@ -21,7 +21,7 @@ export class BotCodeService {
 
   constructor(
     private readonly code: BotCodeRepository,
-    private readonly tickets: CodeTickets,
+    private readonly tickets: CodeTicketsService,
     private readonly box: SecretBox,
     keys: SecretKeys,
   ) {

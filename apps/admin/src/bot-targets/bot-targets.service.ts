@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { BotTarget, CodeTarget, GetBotTarget } from '@parley/contracts/admin/targets';
 import { notFound } from '@parley/contracts/errors';
 import { SecretBox } from '@parley/secrets/secret-box';
-import { CodeTickets } from '../bot-code/code-tickets';
+import { CodeTicketsService } from '../bot-code/code-tickets.service';
 import { AdminConfig } from '../config';
 import { CallQuotaService } from '../usage/call-quota.service';
 import { quotaOf } from '../usage/quota-amounts';
@@ -17,7 +17,7 @@ export class BotTargetsService {
     private readonly targets: BotTargetsRepository,
     private readonly box: SecretBox,
     private readonly calls: CallQuotaService,
-    private readonly tickets: CodeTickets,
+    private readonly tickets: CodeTicketsService,
     private readonly config: AdminConfig,
   ) {}
 

@@ -58,7 +58,9 @@ export async function startFakeRuntime(api: ChatService): Promise<FakeRuntime> {
       return found[0]!;
     },
     settle: async (botId, eventIds, outcome = { status: 'processed' }, times = 1) => {
-      const settled = [eventIds].flat().map((eventId) => ({ botId, eventId, replays: 0, failureReason: null, ...outcome }));
+      const settled = [eventIds]
+        .flat()
+        .map((eventId) => ({ botId, eventId, replays: 0, failureReason: null, ...outcome }));
       for (let count = 0; count < times; count += 1)
         await events.publish([{ id: newId('outbox'), subject: eventsSettled.subject, data: { events: settled } }]);
       const underWay = () => api.sql(`SELECT key FROM events.work WHERE queue = 'chat.settleEvents'`);

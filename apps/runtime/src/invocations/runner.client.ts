@@ -65,7 +65,7 @@ export class RunnerClient {
     try {
       return await Promise.race([
         this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
-        gone as Promise<never>,
+        gone,
       ]);
     } finally {
       answered.abort();
@@ -85,7 +85,9 @@ function botError(error: unknown): unknown {
     case 'crashed':
     case 'out of memory':
       return new BotUnreachable(message);
-    default:
+    case 'busy':
+    case 'away':
+    case undefined:
       return error;
   }
 }

@@ -104,7 +104,11 @@ export function runnerError(failure: RunnerFailure, message: string): ApiError {
       return new ApiError('Internal', message, { code: 503, metadata });
     case 'timed out':
       return new ApiError('OperationTimeout', message, { metadata });
-    default:
+    case 'not loadable':
+    case 'failed':
+    case 'crashed':
+    case 'out of memory':
+    case 'too large':
       return new ApiError('Runtime', message, { metadata });
   }
 }

@@ -16,11 +16,11 @@ export interface DeployedCode {
  * so it cannot read the secrets of others.
  */
 @Injectable()
-export class CodeTickets {
+export class CodeTicketsService {
   private readonly keys: [Buffer, ...Buffer[]];
 
   constructor(keys: SecretKeys) {
-    this.keys = keys.derive('code-tickets');
+    this.keys = keys.derive('code-tickets.service');
   }
 
   sign({ botId, versionId }: DeployedCode): Promise<string> {
