@@ -20,7 +20,7 @@ export class CodeTicketsService {
   private readonly keys: [Buffer, ...Buffer[]];
 
   constructor(keys: SecretKeys) {
-    this.keys = keys.derive('code-tickets.service');
+    this.keys = keys.derive('code-tickets');
   }
 
   sign({ botId, versionId }: DeployedCode): Promise<string> {
