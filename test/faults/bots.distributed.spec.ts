@@ -4,7 +4,7 @@ import { clientOf } from '@parley/testing/api';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Effect } from '../bots/effects';
-import { bundleBot, serveBot, type ServedBot } from '../support/bots';
+import { bundleBot, type Sdk, serveBot, type ServedBot } from '../support/bots';
 import { Fleet } from './fleet';
 
 const timeoutMs = 60_000;
@@ -14,7 +14,7 @@ const timeoutMs = 60_000;
   const served: ServedBot[] = [];
 
   beforeAll(async () => {
-    fleet = await Fleet.start();
+    fleet = await Fleet.start({ replicasOf: { chat: 2, runtime: 2 } });
   });
 
   afterAll(async () => {
@@ -22,9 +22,10 @@ const timeoutMs = 60_000;
     await Promise.all(served.map((bot) => bot.stop()));
   });
 
-  async function newEchoBot(delayMs: number) {
+  /** An error of the 0.10 bot, such as a failed call of the API, is answered with 500 and repeated. */
+  async function newEchoBot(delayMs: number, sdk: Sdk = '0.10') {
     const env = { BOT_DELAY_MS: String(delayMs) };
-    const bot = await serveBot(await bundleBot('echo', '5'), { apiUrl: fleet.url, token: fleet.token, env });
+    const bot = await serveBot(await bundleBot('echo', sdk), { apiUrl: fleet.url, token: fleet.token, env });
     served.push(bot);
     const { id } = (await clientOf(fleet).createBot({ url: bot.url })).bot;
     return { bot, client: clientOf(fleet, id) };
@@ -42,6 +43,42 @@ const timeoutMs = 60_000;
     expect(effects).toHaveLength(200);
   });
 
+  it('lose no event and keep the order of each conversation while processes and the broker are killed', async () => {
+    const { bot, client } = await newEchoBot(20);
+    let isTalking = true;
+    const talking = converse(client, { conversations: 30, messages: 8 }).finally(() => (isTalking = false));
+
+    const harm = async () => {
+      for (const victim of [fleet.the('runtime'), fleet.the('chat'), fleet.replicas('runtime')[1]!]) {
+        victim.signal('SIGKILL');
+        await victim.ended();
+        await victim.start();
+      }
+      await fleet.nats.kill();
+      await fleet.nats.run();
+    };
+    await harm();
+    if (isTalking) await harm();
+    const ids = await talking;
+
+    const sent = await Promise.all(ids.map((id) => eventsOf(client, id)));
+    expect(sent.flat().length).toBeGreaterThanOrEqual(240);
+    expect(await statuses(client, sent.flat().length)).toEqual({ processed: sent.flat().length });
+    const handled = (await bot.effects()).map(({ eventId }) => eventId!);
+    for (const events of sent) {
+      const places = events.map((id) => handled.indexOf(id));
+      expect(places).not.toContain(-1);
+      expect(places).toEqual([...places].sort((a, b) => a - b));
+    }
+  });
+
+  /** Ids of the events of a conversation, oldest first. */
+  async function eventsOf(client: Client, conversationId: string): Promise<string[]> {
+    const list = () => client.list.events({ conversationId, type: 'message_created' }).collect();
+    const events = await patiently(list);
+    return events.map(({ id }) => id).sort();
+  }
+
   /** Sends the messages `1`, `2`, … in each of the conversations, and returns the ids of the conversations. */
   async function converse(client: Client, { conversations, messages }: { conversations: number; messages: number }) {
     const { user } = await client.createUser({ tags: {} });
@@ -50,9 +87,8 @@ const timeoutMs = 60_000;
         const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
         for (let n = 1; n <= messages; n += 1) {
           const payload = { text: String(n) };
-          await client.createMessage({
-            ...{ conversationId: conversation.id, userId: user.id, type: 'text', payload, tags: {} },
-          });
+          const message = { conversationId: conversation.id, userId: user.id, type: 'text', payload, tags: {} };
+          await patiently(() => client.createMessage(message));
         }
         return conversation.id;
       }),
@@ -63,7 +99,7 @@ const timeoutMs = 60_000;
   function statuses(client: Client, count: number): Promise<Record<string, number>> {
     return waitFor(
       async () => {
-        const events = await client.list.events({}).collect();
+        const events = await patiently(() => client.list.events({}).collect());
         const counts: Record<string, number> = {};
         for (const { status } of events) counts[status] = (counts[status] ?? 0) + 1;
         return counts;
@@ -74,6 +110,20 @@ const timeoutMs = 60_000;
     );
   }
 });
+
+/** Repeats a request that fails while a process is away: it may have been carried out. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const { value } = await waitFor(
+    () =>
+      ask().then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error, value: undefined }),
+      ),
+    (answer) => !('error' in answer),
+    timeoutMs,
+  );
+  return value as T;
+}
 
 function textsOf(effects: Effect[], conversationId: string) {
   return effects.filter((effect) => effect.conversationId === conversationId).map(({ text }) => text);
