@@ -174,7 +174,7 @@ export class QueueWorker {
       return 'postponed';
     }
     if (error instanceof Yield) {
-      if (await rows.yieldWork(work, { pauseMs: error.pauseMs, error: error.message })) this.wake();
+      if (await rows.yieldWork(work, { ...error, error: error.message })) this.wake();
       pollIn(error.pauseMs);
       return 'postponed';
     }

@@ -142,14 +142,15 @@ export class Park extends Error {
 }
 
 /**
- * Thrown by a handler: work of the same ordering key has to run first that may not be added yet. The attempt does not
- * count. The work moves behind all work of its key, and the next attempt starts after the pause.
+ * Thrown by a handler: work of the same ordering key has to run first. The attempt does not count. The work changes places
+ * with the first of these keys that waits in the queue; if none was added yet, the next attempt starts after the pause.
  */
 export class Yield extends Error {
   override readonly name = 'Yield';
 
   constructor(
     message: string,
+    readonly keys: string[],
     readonly pauseMs: number,
   ) {
     super(message);

@@ -36,6 +36,11 @@ export class WorkQueue {
     if ((await this.work.unparkWork(queue.name, waitsFor, limit)) > 0) this.announce(queue.name);
   }
 
+  /** Whether one of the keys waits or runs. */
+  has(queue: Queue, keys: string[]): Promise<boolean> {
+    return this.work.hasWork(queue.name, keys);
+  }
+
   /** Deletes the work of a deleted tenant, except what runs: its handler finds the tenant gone. */
   deleteOfTenant(sql: Sql, tenant: string): Promise<void> {
     return this.work.deleteOfTenant(sql, tenant);

@@ -198,18 +198,40 @@ export class WorkRepository {
     );
   }
 
-  /** Postpones the work behind all work of its ordering key. The attempt does not count. True when other work became ready. */
-  yieldWork(work: LeasedWork, { pauseMs, error }: { pauseMs: number; error: string }): Promise<boolean> {
+  /**
+   * Changes places with the first of these keys that waits, or postpones the work. The attempt does not count. True when
+   * other work became ready.
+   */
+  yieldWork(
+    work: LeasedWork,
+    { keys, pauseMs, error }: { keys: string[]; pauseMs: number; error: string },
+  ): Promise<boolean> {
     return this.inOrder(work, async (sql) => {
-      const { queue, key, lease } = work;
+      const { queue, key, lease, orderingKey } = work;
       await sql.query(
-        `UPDATE work SET id = DEFAULT, state = 'waiting', lease = NULL, again = false, last_error = $4,
-           attempts = attempts - 1, due_at = now() + $5::float8 * interval '1 millisecond'
-         WHERE ${leased}`,
-        [queue, key, lease, toText(error).slice(0, maxErrorLength), pauseMs],
+        `WITH self AS MATERIALIZED (SELECT key, id FROM work WHERE ${leased} FOR UPDATE),
+         other AS MATERIALIZED (
+           SELECT key, id FROM work WHERE queue = $1 AND ordering_key = $4 AND key = ANY ($5::text[])
+             AND state IN ('ready', 'waiting', 'queued', 'parked')
+           ORDER BY array_position($5::text[], key) LIMIT 1 FOR UPDATE),
+         moved AS (UPDATE work SET id = self.id FROM self, other WHERE work.queue = $1 AND work.key = other.key)
+         UPDATE work SET id = coalesce(other.id, work.id), lease = NULL, again = false, attempts = attempts - 1,
+           last_error = $6, state = CASE WHEN other.id IS NULL THEN 'waiting' ELSE 'queued' END,
+           due_at = CASE WHEN other.id IS NULL THEN now() + $7::float8 * interval '1 millisecond' END
+         FROM self LEFT JOIN other ON true WHERE work.queue = $1 AND work.key = self.key`,
+        [queue, key, lease, orderingKey, keys, toText(error).slice(0, maxErrorLength), pauseMs],
       );
       return false;
     });
+  }
+
+  /** Whether one of the keys waits or runs. Primary key. */
+  async hasWork(queue: string, keys: string[]): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT FROM work WHERE queue = $1 AND key = ANY ($2) AND state <> 'failed' LIMIT 1`,
+      [queue, keys],
+    );
+    return rows.length > 0;
   }
 
   /** At a stop: the work is ready for another process, before all other work. The attempt does not count. */

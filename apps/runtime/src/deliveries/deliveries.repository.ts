@@ -75,14 +75,16 @@ export class DeliveriesRepository {
     return row?.replays;
   }
 
-  /** Whether an event has no settled delivery. Primary key. */
-  async hasUnsettled(botId: string, eventIds: string[]): Promise<boolean> {
-    const rows = await this.database.query(
-      `SELECT FROM unnest($2::text[]) AS event (id)
-       WHERE NOT EXISTS (SELECT FROM delivery WHERE bot_id = $1 AND event_id = event.id AND settled_at IS NOT NULL) LIMIT 1`,
+  /** Those of the events that have no settled delivery, in the given order. Primary key. */
+  async findUnsettled(botId: string, eventIds: string[]): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(
+      `SELECT id FROM unnest($2::text[]) WITH ORDINALITY AS event (id, index)
+       WHERE NOT EXISTS (SELECT FROM delivery WHERE bot_id = $1 AND event_id = event.id AND settled_at IS NOT NULL)
+       ORDER BY index`,
       [botId, eventIds],
+      'find_unsettled',
     );
-    return rows.length > 0;
+    return rows.map(({ id }) => id);
   }
 
   /**

@@ -9,6 +9,7 @@ import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { type FailedWork, GiveUp, Park, RetryAfter, RetryLater, type Work, Yield } from '@parley/work-queue/queue';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { RuntimeConfig } from '../config';
@@ -27,7 +28,7 @@ import { DeliveriesRepository, type Settlement } from './deliveries.repository';
 import { BotRateLimiter } from './bot-rate.limiter';
 import { DeliveryIssuesService } from './delivery-issues.service';
 import { type CallOutcome, DeliveryMetricsService } from './delivery-metrics.service';
-import { changeOf, type DeliveryPayload, deliveryQueue, freeRunner } from './delivery-queues';
+import { changeOf, deliveryKey, type DeliveryPayload, deliveryQueue, freeRunner } from './delivery-queues';
 import { SettlementsService } from './settlements.service';
 
 const retryPausesMs = [1_000, 5_000, 30_000];
@@ -37,8 +38,9 @@ const attemptsWithTimeOut = 2;
 /** One delivery holds its conversation no longer than this. */
 const maxHoldMs = 3 * 60_000;
 const maxParkedMs = 24 * 60 * 60_000;
-/** Deliveries wait for earlier events that were not announced yet: with growing pauses, at most this long in all. */
-const [minYieldMs, maxYieldPauseMs, maxYieldMs] = [10, 1_000, 60_000];
+/** Deliveries wait for earlier events that were not announced yet at most this long. */
+const maxYieldMs = 60_000;
+const yieldPauseMs = 50;
 /** `bp dev` builds a bot for some seconds. */
 const startPauseMs = 1_000;
 const maxStartMs = 60_000;
@@ -63,6 +65,7 @@ export class DeliveriesWorker {
     private readonly rates: BotRateLimiter,
     private readonly issues: DeliveryIssuesService,
     private readonly metrics: DeliveryMetricsService,
+    private readonly queue: WorkQueue,
     private readonly config: RuntimeConfig,
   ) {}
 
@@ -126,13 +129,16 @@ export class DeliveriesWorker {
   }
 
   /**
-   * Announcements of several processes arrive in any order. An earlier event that chat still calls pending is either
-   * settled here and not yet there, or it has to be delivered first: then throws Yield, for a minute at most.
+   * Announcements arrive in any order. An earlier event that chat still calls pending is either settled here and not yet
+   * there, or has to be delivered first: then throws Yield. Waits a minute at most for one that is not announced.
    */
-  private async yieldTo(earlier: string[], { payload, createdAt }: Work<DeliveryPayload>): Promise<void> {
-    const ageMs = Date.now() - createdAt.getTime();
-    if (ageMs > maxYieldMs || !(await this.deliveries.hasUnsettled(payload.botId, earlier))) return;
-    throw new Yield('An earlier event is not delivered yet.', Math.min(Math.max(ageMs, minYieldMs), maxYieldPauseMs));
+  private async yieldTo(earlier: string[], { payload: { botId }, createdAt }: Work<DeliveryPayload>): Promise<void> {
+    const unsettled = await this.deliveries.findUnsettled(botId, earlier.reverse());
+    if (unsettled.length === 0) return;
+    const keys = unsettled.map((id) => deliveryKey(botId, id));
+    const isOld = Date.now() - createdAt.getTime() > maxYieldMs;
+    if (isOld && !(await this.queue.has(deliveryQueue, keys))) return;
+    throw new Yield('An earlier event is not delivered yet.', keys, yieldPauseMs);
   }
 
   /** Throws BotUnavailable. */
