@@ -19,8 +19,6 @@ export interface FoundEvent {
   message: MessageEntity | null;
   user: UserEntity | null;
   conversation: ConversationWithCount | null;
-  /** Pending events that come before it. */
-  earlier: string[] | null;
 }
 
 export type SettledRow = ProcessedEvent & SettledRecurringEvent;
@@ -37,20 +35,12 @@ const hasMessage = '(event.message_id IS NULL OR message.id IS NOT NULL OR waiti
 /** How many events are looked at for earlier ones that are still pending: those that several processes wrote at once. */
 const maxEarlier = 20;
 
-/** Pending ids of the latest events before `event` with the same value in the column. Index event_<name of the column>. */
-const earlierOf = (column: string, condition: string) =>
-  `(SELECT array_agg(id) FROM (
-     SELECT id, status FROM event AS former
-     WHERE former.bot_id = event.bot_id AND former.${column} = event.${column} AND former.id < event.id AND ${condition}
-     ORDER BY former.id DESC LIMIT ${maxEarlier}) AS latest
-   WHERE status = 'pending')`;
-
-/** Events of a workflow, else of a conversation, else of a user are in order. */
-const earlierIds = `CASE
-  WHEN event.workflow_id IS NOT NULL THEN ${earlierOf('workflow_id', 'true')}
-  WHEN event.conversation_id IS NOT NULL THEN ${earlierOf('conversation_id', 'former.workflow_id IS NULL')}
-  WHEN event.user_id IS NOT NULL
-    THEN ${earlierOf('user_id', 'former.workflow_id IS NULL AND former.conversation_id IS NULL')} END`;
+/** Events of a workflow are in order, else those of a conversation, else those of a user. */
+const orders = [
+  { column: 'workflow_id', without: '' },
+  { column: 'conversation_id', without: 'AND workflow_id IS NULL' },
+  { column: 'user_id', without: 'AND workflow_id IS NULL AND conversation_id IS NULL' },
+] as const;
 
 /** Lookup by key. `OFFSET 0` keeps Postgres from joining with all rows of the bot while it has no statistics. */
 const byKey = (table: string, condition: string) =>
@@ -65,11 +55,11 @@ export class DeliveriesRepository {
 
   /**
    * Pending event with the objects that its payload is composed of. Undefined as well if its message, user or
-   * conversation was deleted. Indexes: the primary keys, and that of the workflow, conversation or user.
+   * conversation was deleted. Indexes: the primary keys.
    */
   async findPendingEvent(botId: string, id: string): Promise<FoundEvent | undefined> {
     const [row] = await this.database.query<FoundRow>(
-      `SELECT event.*, composed.message, composed."user", composed.conversation, ${earlierIds} AS earlier
+      `SELECT event.*, composed.message, composed."user", composed.conversation
        FROM event
        LEFT JOIN ${byKey('message', 'id = event.message_id')} message ON true
        LEFT JOIN ${byKey('scheduled_message', 'id = event.message_id')} waiting ON event.payload IS NOT NULL
@@ -87,9 +77,26 @@ export class DeliveriesRepository {
       'findPendingEvent',
     );
     if (!row) return undefined;
-    const { message, user, conversation, earlier, ...event } = row;
-    const composed = { message: withDates(message), user: withDates(user), conversation: withDates(conversation) };
-    return { event, earlier, ...composed };
+    const { message, user, conversation, ...event } = row;
+    return { event, message: withDates(message), user: withDates(user), conversation: withDates(conversation) };
+  }
+
+  /**
+   * Ids of events that come before this one and are still pending, oldest first: of its workflow, else its conversation,
+   * else its user. Looks at the latest 20. Index event_workflow, event_conversation or event_user.
+   */
+  async findEarlierPending(event: EventEntity): Promise<string[]> {
+    const order = orders.find(({ column }) => event[column] !== null);
+    if (!order) return [];
+    const rows = await this.database.query<{ id: string }>(
+      `SELECT id FROM (
+         SELECT id, status FROM event WHERE bot_id = $1 AND ${order.column} = $2 AND id < $3 ${order.without}
+         ORDER BY id DESC LIMIT ${maxEarlier}) AS latest
+       WHERE status = 'pending' ORDER BY id`,
+      [event.bot_id, event[order.column], event.id],
+      `findEarlierOf_${order.column}`,
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** Settles those that are pending and were not replayed since, and returns them, oldest first. Locked in the order of their keys. Index: the primary key. */

@@ -29,8 +29,13 @@ export class DeliveriesService {
   async getPending({ botId, eventId }: GetPendingEvent): Promise<PendingEventReply> {
     const found = await this.deliveries.findPendingEvent(botId, eventId);
     if (!found) return {};
-    const { event, earlier } = found;
-    return { event: toEvent({}, event, payloadOf(found)), replays: event.replays, earlier: earlier ?? undefined };
+    const { event } = found;
+    const earlier = await this.deliveries.findEarlierPending(event);
+    return {
+      event: toEvent({}, event, payloadOf(found)),
+      replays: event.replays,
+      earlier: earlier.length > 0 ? earlier : undefined,
+    };
   }
 
   /** Exactly once: an event is settled, its workflow continued and its failure counted in one transaction. */

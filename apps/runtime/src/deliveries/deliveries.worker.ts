@@ -133,7 +133,7 @@ export class DeliveriesWorker {
    * there, or has to be delivered first: then throws Yield. Waits a minute at most for one that is not announced.
    */
   private async yieldTo(earlier: string[], { payload: { botId }, createdAt }: Work<DeliveryPayload>): Promise<void> {
-    const unsettled = await this.deliveries.findUnsettled(botId, earlier.reverse());
+    const unsettled = await this.deliveries.findUnsettled(botId, earlier);
     if (unsettled.length === 0) return;
     const keys = unsettled.map((id) => deliveryKey(botId, id));
     const isOld = Date.now() - createdAt.getTime() > maxYieldMs;

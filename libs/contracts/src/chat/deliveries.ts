@@ -59,7 +59,7 @@ export class PendingEventReply {
   @IsInt()
   replays?: number;
 
-  /** Ids of pending events that come before this one in its workflow, conversation or user. At most 20, newest first. */
+  /** Ids of pending events that come before this one in its workflow, conversation or user. At most 20, oldest first. */
   @Optional()
   @IsString({ each: true })
   earlier?: string[];
