@@ -1,4 +1,5 @@
 // Takes more than 10 s: a fleet of its own, and the leases of a killed runtime process end after 15 s.
+import { once } from 'node:events';
 import { TunnelTail } from '@bpinternal/tunnel';
 import type { Client } from '@botpress/client';
 import type { Deliveries } from '@parley/contracts/runtime/deliveries';
@@ -106,9 +107,10 @@ const faults: Record<string, Fault> = {
     const first = await dial(0, id, bot);
     await converse(client, { conversations: 1, messages: 1 });
     await statuses(client, 1);
+    const closed = once(first.events, 'close');
 
     await fleet.the('gateway').end('SIGKILL');
-    await waitFor(() => first.closed);
+    await closed;
     const { ids } = await converse(client, { conversations: 5, messages: 2 });
     await waitFor(
       () => parkedOf(botId),

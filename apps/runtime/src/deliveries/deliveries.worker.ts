@@ -41,6 +41,8 @@ const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
+/** Pauses while chat or admin is away; they grow with the age of the delivery. */
+const [minAwayMs, maxAwayMs] = [1_000, 5_000];
 /** `bp dev` builds a bot for some seconds. */
 const startPauseMs = 1_000;
 const maxStartMs = 60_000;
@@ -78,11 +80,11 @@ export class DeliveriesWorker {
   }))
   async deliver(work: Work<DeliveryPayload>): Promise<void> {
     const { botId, eventId } = work.payload;
-    const target = await this.findTarget(botId);
+    const target = await whenThere(work, this.findTarget(botId));
     // The bot is deleted, and so are its events.
     if (!target) return;
     const [{ event, replays = 0, earlier }, settled] = await Promise.all([
-      this.findEvent(work.payload),
+      whenThere(work, this.findEvent(work.payload)),
       this.deliveries.findSettled(botId, eventId),
     ]);
     // Announced twice: it is settled here, but perhaps not at chat.
@@ -223,6 +225,20 @@ export class DeliveriesWorker {
     await this.settlements.settle({ ...rowOf(delivery), ...settlement });
     this.metrics.countDelivery(settlement.status);
   }
+}
+
+/** Answer of another service. That it is away, or did not answer in time, is no attempt: the bot was not called. */
+async function whenThere<T>({ createdAt }: Work, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.code !== 503 && error.code !== 504)) throw error;
+    throw new RetryLater(error.message, clamp(Date.now() - createdAt.getTime(), minAwayMs, maxAwayMs));
+  }
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max);
 }
 
 function rowOf({ botId, eventId, type, replays, created_at }: Delivery) {
