@@ -16,21 +16,17 @@ jest.setTimeout(180_000);
 const settledWithinMs = 90_000;
 const tunnelUrl = 'http://tunnel.test';
 
-/** Calls `untilMore` while a process is away: it resolves when the bot has handled more messages. */
+/** `untilMore` resolves when the bot has handled 50 more messages. */
 type Fault = (fleet: Fleet, untilMore: () => Promise<unknown>) => Promise<void>;
 
 const faults: Record<string, Fault> = {
-  'a runtime process': async (fleet, untilMore) => {
-    const [runtime] = fleet.replicas('runtime');
-    await runtime!.end('SIGKILL');
+  'a runtime process, then a chat process': async (fleet, untilMore) => {
+    const [runtime, chat] = [fleet.the('runtime'), fleet.the('chat')];
+    await runtime.end('SIGKILL');
     await untilMore();
-    await runtime!.start();
-  },
-  'a chat process': async (fleet, untilMore) => {
-    const [chat] = fleet.replicas('chat');
-    await chat!.end('SIGKILL');
+    await chat.end('SIGKILL');
     await untilMore();
-    await chat!.start();
+    await Promise.all([runtime.start(), chat.start()]);
   },
   NATS: async ({ nats, balancers }) => {
     await nats.kill();
@@ -83,10 +79,10 @@ const faults: Record<string, Fault> = {
       // Without answers, so that no attempt of the bot fails because of our fault.
       const { bot, client } = await newEchoBot({ BOT_DELAY_MS: '100', BOT_IS_SILENT: 'true' });
       const handles = async (count: number) => waitFor(async () => (await bot.effects()).length >= count);
-      const conversing = converse(client, { conversations: 50, messages: 10 });
-      await handles(50);
+      const conversing = converse(client, { conversations: 50, messages: 8 });
+      await handles(10);
 
-      await fault(fleet, async () => handles((await bot.effects()).length + 100));
+      await fault(fleet, async () => handles((await bot.effects()).length + 50));
       const { ids, acknowledged } = await conversing;
 
       const sent = await messagesOf(client, ids);
@@ -164,8 +160,9 @@ const faults: Record<string, Fault> = {
       ids.map(async (conversationId) => {
         for (let n = 1; n <= messages; n += 1) {
           const content = { type: 'text', payload: { text: String(n) }, tags: {} };
-          const send = () => client.createMessage({ conversationId, userId: user.id, ...content });
-          const { message } = (await waitFor(() => send().catch(() => undefined)))!;
+          const { message } = await patiently(() =>
+            client.createMessage({ conversationId, userId: user.id, ...content }),
+          );
           acknowledged.push(message.id);
         }
       }),
@@ -177,7 +174,7 @@ const faults: Record<string, Fault> = {
   function messagesOf(client: Client, conversationIds: string[]): Promise<string[][]> {
     return Promise.all(
       conversationIds.map(async (conversationId) => {
-        const messages = await client.list.messages({ conversationId }).collect();
+        const messages = await patiently(() => client.list.messages({ conversationId }).collect());
         return messages.map(({ id }) => id).reverse();
       }),
     );
@@ -185,7 +182,7 @@ const faults: Record<string, Fault> = {
 
   /** Ids of events by the id of their message. */
   async function eventsOfMessages(client: Client): Promise<Map<string, string>> {
-    const events = await client.list.events({ type: 'message_created' }).collect();
+    const events = await patiently(() => client.list.events({ type: 'message_created' }).collect());
     return new Map(events.map(({ id, messageId }) => [messageId!, id]));
   }
 
@@ -193,7 +190,7 @@ const faults: Record<string, Fault> = {
   function statuses(client: Client, count: number): Promise<Record<string, number>> {
     return waitFor(
       async () => {
-        const events = await client.list.events({}).collect();
+        const events = await patiently(() => client.list.events({}).collect());
         const counts: Record<string, number> = {};
         for (const { status } of events) counts[status] = (counts[status] ?? 0) + 1;
         return counts;
@@ -204,6 +201,17 @@ const faults: Record<string, Fault> = {
     );
   }
 });
+
+/** Repeats a request that fails while a process is away: it may have been carried out. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const failed = Symbol('failed');
+  const answer = await waitFor(
+    () => ask().catch(() => failed),
+    (result) => result !== failed,
+    settledWithinMs,
+  );
+  return answer as T;
+}
 
 function textsOf(effects: Effect[], conversationId: string) {
   return effects.filter((effect) => effect.conversationId === conversationId).map(({ text }) => text);

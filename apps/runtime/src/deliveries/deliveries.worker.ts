@@ -41,7 +41,7 @@ const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
-/** Pauses while chat or admin is away; they grow with the age of the delivery. */
+/** Pauses while chat or admin is away; they grow with the age of the delivery, but not after a long request. */
 const [minAwayMs, maxAwayMs] = [1_000, 5_000];
 /** `bp dev` builds a bot for some seconds. */
 const startPauseMs = 1_000;
@@ -232,13 +232,12 @@ async function whenThere<T>({ createdAt }: Work, answer: Promise<T>): Promise<T>
   try {
     return await answer;
   } catch (error) {
-    if (!(error instanceof ApiError) || (error.code !== 503 && error.code !== 504)) throw error;
-    throw new RetryLater(error.message, clamp(Date.now() - createdAt.getTime(), minAwayMs, maxAwayMs));
+    if (!(error instanceof ApiError)) throw error;
+    if (error.type === 'OperationTimeout') throw new RetryLater(error.message, minAwayMs);
+    if (error.code !== 503) throw error;
+    const ageMs = Date.now() - createdAt.getTime();
+    throw new RetryLater(error.message, Math.min(Math.max(ageMs, minAwayMs), maxAwayMs));
   }
-}
-
-function clamp(value: number, min: number, max: number): number {
-  return Math.min(Math.max(value, min), max);
 }
 
 function rowOf({ botId, eventId, type, replays, created_at }: Delivery) {
