@@ -1,20 +1,52 @@
-// Takes more than 10 s: a fleet of its own.
+// Takes more than 10 s: a fleet of its own, and the leases of a killed runtime process end after 15 s.
+import { once } from 'node:events';
+import { TunnelTail } from '@bpinternal/tunnel';
 import type { Client } from '@botpress/client';
+import type { Deliveries } from '@parley/contracts/runtime/deliveries';
+import { operatorToken } from '@parley/secrets/token';
 import { clientOf } from '@parley/testing/api';
+import { freePort } from '@parley/testing/free-port';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Effect } from '../bots/effects';
-import { bundleBot, type Sdk, serveBot, type ServedBot } from '../support/bots';
+import { bundleBot, serveBot, type ServedBot } from '../support/bots';
 import { Fleet } from './fleet';
 
-const timeoutMs = 60_000;
+jest.setTimeout(180_000);
+const settledWithinMs = 90_000;
+const tunnelUrl = 'http://tunnel.test';
+
+/** `untilMore` resolves when the bot has handled 50 more messages. */
+type Fault = (fleet: Fleet, untilMore: () => Promise<unknown>) => Promise<void>;
+
+const faults: Record<string, Fault> = {
+  'a runtime process, then a chat process': async (fleet, untilMore) => {
+    const [runtime, chat] = [fleet.the('runtime'), fleet.the('chat')];
+    await runtime.end('SIGKILL');
+    await untilMore();
+    await chat.end('SIGKILL');
+    await untilMore();
+    await Promise.all([runtime.start(), chat.start()]);
+  },
+  NATS: async ({ nats, balancers }) => {
+    await nats.kill();
+    await waitFor(() => balancers.every(({ readyCount }) => readyCount === 0));
+    await nats.run();
+  },
+};
 
 (hasNatsServer() ? describe : describe.skip)('Deliveries to bots', () => {
   let fleet: Fleet;
+  let tunnelPorts: number[];
   const served: ServedBot[] = [];
 
   beforeAll(async () => {
-    fleet = await Fleet.start({ replicasOf: { chat: 2, runtime: 2 } });
+    tunnelPorts = [await freePort(), await freePort()];
+    fleet = await Fleet.start({
+      replicasOf: { gateway: 2, chat: 2, runtime: 2 },
+      env: { TUNNEL_URL: tunnelUrl },
+      envOf: { gateway: tunnelPorts.map((port) => ({ TUNNEL_PORT: String(port) })) },
+    });
   });
 
   afterAll(async () => {
@@ -22,19 +54,17 @@ const timeoutMs = 60_000;
     await Promise.all(served.map((bot) => bot.stop()));
   });
 
-  /** An error of the 0.10 bot, such as a failed call of the API, is answered with 500 and repeated. */
-  async function newEchoBot(delayMs: number, sdk: Sdk = '0.10') {
-    const env = { BOT_DELAY_MS: String(delayMs) };
-    const bot = await serveBot(await bundleBot('echo', sdk), { apiUrl: fleet.url, token: fleet.token, env });
+  async function newEchoBot(env: Record<string, string>, url?: string) {
+    const bot = await serveBot(await bundleBot('echo', '5'), { apiUrl: fleet.url, token: fleet.token, env });
     served.push(bot);
-    const { id } = (await clientOf(fleet).createBot({ url: bot.url })).bot;
-    return { bot, client: clientOf(fleet, id) };
+    const { id } = (await clientOf(fleet).createBot({ url: url ?? bot.url })).bot;
+    return { id, bot, client: clientOf(fleet, id) };
   }
 
   it('call the bot exactly once and in order for 50 conversations at once, where nothing is harmed', async () => {
-    const { bot, client } = await newEchoBot(5);
+    const { bot, client } = await newEchoBot({ BOT_DELAY_MS: '5' });
 
-    const ids = await converse(client, { conversations: 50, messages: 4 });
+    const { ids } = await converse(client, { conversations: 50, messages: 4 });
 
     expect(await statuses(client, 200)).toEqual({ processed: 200 });
     const effects = await bot.effects();
@@ -43,56 +73,117 @@ const timeoutMs = 60_000;
     expect(effects).toHaveLength(200);
   });
 
-  it('lose no event and keep the order of each conversation while processes and the broker are killed', async () => {
-    const { bot, client } = await newEchoBot(20);
-    let isTalking = true;
-    const talking = converse(client, { conversations: 30, messages: 8 }).finally(() => (isTalking = false));
+  it.each(Object.entries(faults))(
+    'lose no message, and keep the order of each conversation, when %s is killed',
+    async (_name, fault) => {
+      // Without answers, so that no attempt of the bot fails because of our fault.
+      const { bot, client } = await newEchoBot({ BOT_DELAY_MS: '100', BOT_IS_SILENT: 'true' });
+      const handles = async (count: number) => waitFor(async () => (await bot.effects()).length >= count);
+      const conversing = converse(client, { conversations: 50, messages: 8 });
+      await handles(10);
 
-    const harm = async () => {
-      for (const victim of [fleet.the('runtime'), fleet.the('chat'), fleet.replicas('runtime')[1]!]) {
-        victim.signal('SIGKILL');
-        await victim.ended();
-        await victim.start();
-      }
-      await fleet.nats.kill();
-      await fleet.nats.run();
-    };
-    await harm();
-    if (isTalking) await harm();
-    const ids = await talking;
+      await fault(fleet, async () => handles((await bot.effects()).length + 50));
+      const { ids, acknowledged } = await conversing;
 
-    const sent = await Promise.all(ids.map((id) => eventsOf(client, id)));
-    expect(sent.flat().length).toBeGreaterThanOrEqual(240);
-    expect(await statuses(client, sent.flat().length)).toEqual({ processed: sent.flat().length });
-    const handled = (await bot.effects()).map(({ eventId }) => eventId!);
-    for (const events of sent) {
-      const places = events.map((id) => handled.indexOf(id));
-      expect(places).not.toContain(-1);
-      expect(places).toEqual([...places].sort((a, b) => a - b));
-    }
+      const sent = await messagesOf(client, ids);
+      const eventOf = await eventsOfMessages(client);
+      expect(acknowledged.filter((id) => !sent.flat().includes(id))).toEqual([]);
+      expect(sent.flat().filter((id) => !eventOf.has(id))).toEqual([]);
+      expect(await statuses(client, eventOf.size)).toEqual({ processed: sent.flat().length });
+      const effects = await bot.effects();
+      expect(ids.map((id) => handledFirst(effects, id))).toEqual(
+        sent.map((messages) => messages.map((id) => eventOf.get(id))),
+      );
+    },
+  );
+
+  it('wait while the gateway that held the tunnel of the bot is gone, until the client comes back to another', async () => {
+    const id = 'tunnel-1';
+    const { id: botId, bot, client } = await newEchoBot({ BOT_IS_SILENT: 'true' }, `${tunnelUrl}/${id}`);
+    const first = await dial(0, id, bot);
+    await converse(client, { conversations: 1, messages: 1 });
+    await statuses(client, 1);
+    const closed = once(first.events, 'close');
+
+    await fleet.the('gateway').end('SIGKILL');
+    await closed;
+    const { ids } = await converse(client, { conversations: 5, messages: 2 });
+    await waitFor(
+      () => parkedOf(botId),
+      ({ length }) => length === 5,
+    );
+    expect(await bot.effects()).toHaveLength(1);
+    const second = await dial(1, id, bot);
+
+    expect(await statuses(client, 11)).toEqual({ processed: 11 });
+    const effects = await bot.effects();
+    for (const conversation of ids) expect(textsOf(effects, conversation)).toEqual(['1', '2']);
+    expect(effects).toHaveLength(11);
+    second.close();
+    await fleet.the('gateway').start();
   });
 
-  /** Ids of the events of a conversation, oldest first. */
-  async function eventsOf(client: Client, conversationId: string): Promise<string[]> {
-    const list = () => client.list.events({ conversationId, type: 'message_created' }).collect();
-    const events = await patiently(list);
-    return events.map(({ id }) => id).sort();
+  /** Client of `bp dev`, which passes requests on to the bot. */
+  async function dial(gateway: number, id: string, bot: ServedBot): Promise<TunnelTail> {
+    const tail = await TunnelTail.new(`ws://127.0.0.1:${tunnelPorts[gateway]}`, id);
+    const answer = async (requestId: string, request: { method: string; headers?: HeadersInit; body?: string }) => {
+      const { method, headers, body } = request;
+      const response = await fetch(bot.url, { method, headers, body });
+      tail.send({ requestId, status: response.status, body: await response.text() });
+    };
+    tail.events.on('request', ({ id: requestId, ...request }) => void answer(requestId, request));
+    tail.hello();
+    return tail;
   }
 
-  /** Sends the messages `1`, `2`, … in each of the conversations, and returns the ids of the conversations. */
+  async function parkedOf(botId: string): Promise<Deliveries['deliveries']> {
+    const response = await fetch(`${fleet.url}/operator/runtime/bots/${botId}/deliveries?status=parked`, {
+      headers: { authorization: `Bearer ${operatorToken(fleet.secretKey)}` },
+    });
+    return ((await response.json()) as Deliveries).deliveries;
+  }
+
+  /**
+   * Sends the messages `1`, `2`, … in each of the conversations. Repeats a request that fails, so that a message whose
+   * answer was lost may exist twice. Returns the ids of the conversations, and of the acknowledged messages.
+   */
   async function converse(client: Client, { conversations, messages }: { conversations: number; messages: number }) {
+    const acknowledged: string[] = [];
     const { user } = await client.createUser({ tags: {} });
-    return Promise.all(
+    const ids = await Promise.all(
       Array.from({ length: conversations }, async () => {
         const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
-        for (let n = 1; n <= messages; n += 1) {
-          const payload = { text: String(n) };
-          const message = { conversationId: conversation.id, userId: user.id, type: 'text', payload, tags: {} };
-          await patiently(() => client.createMessage(message));
-        }
         return conversation.id;
       }),
     );
+    await Promise.all(
+      ids.map(async (conversationId) => {
+        for (let n = 1; n <= messages; n += 1) {
+          const content = { type: 'text', payload: { text: String(n) }, tags: {} };
+          const { message } = await patiently(() =>
+            client.createMessage({ conversationId, userId: user.id, ...content }),
+          );
+          acknowledged.push(message.id);
+        }
+      }),
+    );
+    return { ids, acknowledged };
+  }
+
+  /** Ids of the messages of each conversation, oldest first. */
+  function messagesOf(client: Client, conversationIds: string[]): Promise<string[][]> {
+    return Promise.all(
+      conversationIds.map(async (conversationId) => {
+        const messages = await patiently(() => client.list.messages({ conversationId }).collect());
+        return messages.map(({ id }) => id).reverse();
+      }),
+    );
+  }
+
+  /** Ids of events by the id of their message. */
+  async function eventsOfMessages(client: Client): Promise<Map<string, string>> {
+    const events = await patiently(() => client.list.events({ type: 'message_created' }).collect());
+    return new Map(events.map(({ id, messageId }) => [messageId!, id]));
   }
 
   /** Number of events by status when none is pending. */
@@ -106,25 +197,28 @@ const timeoutMs = 60_000;
       },
       ({ pending = 0, ...settled }) =>
         pending === 0 && Object.values(settled).reduce((sum, each) => sum + each, 0) >= count,
-      timeoutMs,
+      settledWithinMs,
     );
   }
 });
 
 /** Repeats a request that fails while a process is away: it may have been carried out. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  const { value } = await waitFor(
-    () =>
-      ask().then(
-        (value) => ({ value }),
-        (error: unknown) => ({ error, value: undefined }),
-      ),
-    (answer) => !('error' in answer),
-    timeoutMs,
+  const failed = Symbol('failed');
+  const answer = await waitFor(
+    () => ask().catch(() => failed),
+    (result) => result !== failed,
+    settledWithinMs,
   );
-  return value as T;
+  return answer as T;
 }
 
 function textsOf(effects: Effect[], conversationId: string) {
   return effects.filter((effect) => effect.conversationId === conversationId).map(({ text }) => text);
+}
+
+/** Ids of the events of a conversation, in the order of their first handling. */
+function handledFirst(effects: Effect[], conversationId: string) {
+  const ofConversation = effects.filter((effect) => effect.conversationId === conversationId);
+  return [...new Set(ofConversation.map(({ eventId }) => eventId))];
 }

@@ -28,7 +28,8 @@ export interface FleetOptions {
   replicas?: number;
   replicasOf?: Partial<Record<AppName, number>>;
   env?: Record<string, string>;
-  envOf?: Partial<Record<AppName, Record<string, string>>>;
+  /** Variables of an app; a list has those of each process. */
+  envOf?: Partial<Record<AppName, Record<string, string> | Record<string, string>[]>>;
   /** Dedicated Postgres, for suites that break it. */
   databaseUrl?: string;
   /** NATS with the keys and permissions of `deploy/nats`. */
@@ -135,9 +136,10 @@ export class Fleet {
       ...env,
     };
     for (const name of appNames) {
+      const own = [envOf[name] ?? {}].flat();
       const made = await Promise.all(
-        Array.from({ length: countOf(name) }, () =>
-          Replica.create(name, { ...shared, ...this.keyOf(name), ...envOf[name] }),
+        Array.from({ length: countOf(name) }, (_, n) =>
+          Replica.create(name, { ...shared, ...this.keyOf(name), ...own[n % own.length] }),
         ),
       );
       this.apps.set(name, made);

@@ -9,6 +9,7 @@ bot.message(async ({ client, ctx, event, message }) => {
   const text = String(message.payload.text);
   await recorded({ eventId: event.id, type: event.type, conversationId, text }, async () => {
     await sleep(Number(process.env['BOT_DELAY_MS'] ?? 0));
+    if (process.env['BOT_IS_SILENT'] === 'true') return;
     const payload = { text: `echo: ${text}` };
     await client.createMessage({ conversationId, userId: ctx.botId, tags: {}, type: 'text', payload });
   });

@@ -253,8 +253,8 @@ describe('the order', () => {
 });
 
 /** As chat announces a pending event. */
-async function announce(botId: string, event: { id: string; conversationId?: string }): Promise<void> {
-  const { events } = api.apps.at(-1)!.get<Platform>(platformToken, { strict: false });
+async function announce(botId: string, event: { id: string; conversationId?: string }, { apps } = api): Promise<void> {
+  const { events } = apps.at(-1)!.get<Platform>(platformToken, { strict: false });
   const data = { botId, events: [{ ...event, type: 'happened' }] };
   await events.publish([{ id: newId('outbox'), subject: eventsPending.subject, data }]);
 }
@@ -278,6 +278,14 @@ it('delivers an event once that is announced again before chat has noted its out
 
 it('delivers an event first that another process of chat wrote before and announces later', async () => {
   const bot = await newBot();
+  // Pending events of a bot that has a url now were announced; the second look waits.
+  await waitFor(
+    () =>
+      api.sql<{ state: string }>(`SELECT state FROM chat.work WHERE queue = 'chat.announceEvents' AND tenant = $1`, [
+        bot.id,
+      ]),
+    (rows) => rows.length === 1 && rows[0]!.state === 'waiting',
+  );
   const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
   const conversationId = conversation.id;
   const early = newId('evt');
@@ -298,6 +306,29 @@ it('delivers an event first that another process of chat wrote before and announ
   await Promise.all([early, late].map((id) => bot.settled(id)));
 
   expect(bot.events().map(({ body }) => (body as Body).event.id)).toEqual([other, early, late]);
+});
+
+it('makes no attempt while chat is away', async () => {
+  const withoutChat = await startPublicApi(
+    GatewayModule,
+    AdminModule,
+    HubModule,
+    configured(RuntimeModule, RuntimeConfig),
+  );
+  try {
+    const { client } = await withoutChat.newAccount();
+    const { bot } = await client.createBot({ url: 'http://127.0.0.1:9/bot' });
+    await announce(bot.id, { id: newId('evt') }, withoutChat);
+
+    const work = await waitFor(
+      () => withoutChat.sql(`SELECT state, attempts FROM runtime.work WHERE last_error LIKE 'No service instance%'`),
+      ({ length }) => length === 1,
+    );
+
+    expect(work).toEqual([{ state: 'waiting', attempts: 0 }]);
+  } finally {
+    await withoutChat.stop();
+  }
 });
 
 describe('the operator', () => {

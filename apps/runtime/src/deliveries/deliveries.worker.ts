@@ -41,6 +41,8 @@ const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
+/** Pauses while chat or admin is away; they grow with the age of the delivery, but not after a long request. */
+const [minAwayMs, maxAwayMs] = [1_000, 5_000];
 /** `bp dev` builds a bot for some seconds. */
 const startPauseMs = 1_000;
 const maxStartMs = 60_000;
@@ -78,11 +80,11 @@ export class DeliveriesWorker {
   }))
   async deliver(work: Work<DeliveryPayload>): Promise<void> {
     const { botId, eventId } = work.payload;
-    const target = await this.findTarget(botId);
+    const target = await whenThere(work, this.findTarget(botId));
     // The bot is deleted, and so are its events.
     if (!target) return;
     const [{ event, replays = 0, earlier }, settled] = await Promise.all([
-      this.findEvent(work.payload),
+      whenThere(work, this.findEvent(work.payload)),
       this.deliveries.findSettled(botId, eventId),
     ]);
     // Announced twice: it is settled here, but perhaps not at chat.
@@ -222,6 +224,19 @@ export class DeliveriesWorker {
   ): Promise<void> {
     await this.settlements.settle({ ...rowOf(delivery), ...settlement });
     this.metrics.countDelivery(settlement.status);
+  }
+}
+
+/** Answer of another service. That it is away, or did not answer in time, is no attempt: the bot was not called. */
+async function whenThere<T>({ createdAt }: Work, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.type === 'OperationTimeout') throw new RetryLater(error.message, minAwayMs);
+    if (error.code !== 503) throw error;
+    const ageMs = Date.now() - createdAt.getTime();
+    throw new RetryLater(error.message, Math.min(Math.max(ageMs, minAwayMs), maxAwayMs));
   }
 }
 
