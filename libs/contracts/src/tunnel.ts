@@ -1,8 +1,7 @@
-import { IsInt, IsString } from 'class-validator';
+import { IsBoolean, IsInt, IsString } from 'class-validator';
 import { ApiError } from './errors';
 import { MapOf, Optional } from './fields';
 import { instanceOperation } from './operation';
-import { Empty } from './paging';
 
 /** Longest time limit of a request, in milliseconds. */
 export const maxTunnelTimeoutMs = 120_000;
@@ -38,6 +37,11 @@ export class TunnelRequest {
   @Optional()
   @IsInt()
   timeoutMs?: number;
+
+  /** Unique. `tunnelHolder` tells whether the request is in progress. */
+  @Optional()
+  @IsString()
+  requestId?: string;
 }
 
 export class TunnelReply {
@@ -60,8 +64,25 @@ export const tunnelRequest = instanceOperation({
   timeoutMs: maxTunnelTimeoutMs + marginMs,
 });
 
+export class FindTunnelHolder {
+  @Optional()
+  @IsString()
+  requestId?: string;
+}
+
+export class TunnelHolder {
+  /** Whether the holder waits for the answer to the request. Present with `requestId`. */
+  @Optional()
+  @IsBoolean()
+  isPending?: boolean;
+}
+
 /** Answered by the gateway that holds the tunnel of the key. */
-export const tunnelHolder = instanceOperation({ subject: 'gateway.tunnelHolder', input: Empty, output: Empty });
+export const tunnelHolder = instanceOperation({
+  subject: 'gateway.tunnelHolder',
+  input: FindTunnelHolder,
+  output: TunnelHolder,
+});
 
 const idPattern = /^[\w|-]{1,128}$/;
 

@@ -4,6 +4,7 @@ import { systemCaller } from '@parley/contracts/caller';
 import {
   type TunnelFailure,
   tunnelFailureOf,
+  tunnelHolder,
   tunnelRequest,
   type TunnelReply,
   type TunnelRequest,
@@ -190,6 +191,26 @@ describe('A tunnel', () => {
     await dial(id, (tail, { id: requestId }) => tail.send({ requestId, status: 202 }));
 
     expect(await request(id)).toMatchObject({ status: 202 });
+  });
+
+  it('tells whether it waits for the answer to a request', async () => {
+    const id = newId();
+    let answer = () => {};
+    const tail = await dial(id, (dialed, incoming) => (answer = () => echo(dialed, incoming)));
+    const isCalled = new Promise((resolve) => tail.events.once('request', resolve));
+    const isPending = async (requestId: string) => {
+      const client = service.apps[0]!.get(ParleyClient, { strict: false });
+      const caller = systemCaller('request-2');
+      return (await client.callInstance(tunnelHolder, tunnelKey(id), caller, { requestId })).isPending;
+    };
+
+    const reply = request(id, { requestId: 'asked' });
+    await isCalled;
+    const [asked, other] = [await isPending('asked'), await isPending('other')];
+    answer();
+    await reply;
+
+    expect([asked, other, await isPending('asked')]).toEqual([true, false, false]);
   });
 
   it('fails requests at once when its client leaves', async () => {

@@ -58,7 +58,7 @@ export class Tunnel {
     const { socket } = this;
     if (!socket || this.isEnded) throw tunnelError('not connected');
     if (this.pending.size >= maxTunnelRequests || socket.bufferedAmount > maxUnsentBytes) throw tunnelError('busy');
-    const id = randomUUID();
+    const { requestId: id = randomUUID() } = request;
     const frame = requestFrame(id, request);
     if (Buffer.byteLength(frame) > maxTunnelFrameBytes) throw tunnelError('too large');
     const timeoutMs = Math.min(request.timeoutMs ?? defaultTimeoutMs, maxTunnelTimeoutMs);
@@ -70,6 +70,10 @@ export class Tunnel {
       this.pending.set(id, { resolve, reject, timer: setTimeout(giveUp, timeoutMs) });
       socket.send(frame);
     });
+  }
+
+  isPending(requestId: string): boolean {
+    return this.pending.has(requestId);
   }
 
   close(code: number, reason: string): void {

@@ -70,7 +70,9 @@ export class TunnelsService {
     if (await this.isHeldElsewhere(key)) return false;
     served.push(
       this.server.serveInstance(tunnelRequest, key, (_caller, input) => this.request(tunnel, input)),
-      this.server.serveInstance(tunnelHolder, key, () => Promise.resolve({})),
+      this.server.serveInstance(tunnelHolder, key, (_caller, { requestId }) =>
+        Promise.resolve(requestId === undefined ? {} : { isPending: tunnel.isPending(requestId) }),
+      ),
     );
     await withDeadline(tunnelRequest.subject, Promise.all(served.map(({ live }) => live)), liveTimeoutMs);
     return true;

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { systemCaller } from '@parley/contracts/caller';
-import { isTunnelId, tunnelFailureOf, tunnelRequest } from '@parley/contracts/tunnel';
+import { isTunnelId, tunnelError, tunnelFailureOf, tunnelHolder, tunnelRequest } from '@parley/contracts/tunnel';
 import { newId } from '@parley/persistence/ids';
 import { tunnelKey } from '@parley/secrets/tunnel-key';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -15,6 +16,9 @@ import {
 } from './invocation';
 
 const reconnectMs = 5_000;
+/** A request is lost after this many looks at which no gateway waits for its answer: the answer may be on its way. */
+const looks = 3;
+const lookMs = 2_000;
 
 /** Calls bots that run under `bp dev`, over the bus and through the gateway process that holds their tunnel. */
 @Injectable()
@@ -36,11 +40,37 @@ export class TunnelClient {
   }
 
   async send(id: string, { headers, body, timeoutMs }: BotRequest): Promise<BotAnswer> {
-    const input = { method: 'POST', path: '/', headers, body, timeoutMs };
+    const [key, requestId] = [tunnelKey(id), newId('req')];
+    const input = { method: 'POST', path: '/', headers, body, timeoutMs, requestId };
+    const answered = new AbortController();
+    const lost = this.rejectWhenLost(key, requestId, answered.signal);
+    lost.catch(() => undefined);
     try {
-      return await this.client.callInstance(tunnelRequest, tunnelKey(id), systemCaller(newId('req')), input);
+      return await Promise.race([this.client.callInstance(tunnelRequest, key, systemCaller(requestId), input), lost]);
     } catch (error) {
       throw botError(error);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  /** A gateway that was killed never answers; the client may have a tunnel through another one already. */
+  private async rejectWhenLost(key: string, requestId: string, answered: AbortSignal): Promise<never> {
+    for (let misses = 0; misses < looks;) {
+      await sleep(lookMs, undefined, { signal: answered });
+      misses = (await this.isPending(key, requestId)) ? 0 : misses + 1;
+    }
+    throw tunnelError('disconnected');
+  }
+
+  private async isPending(key: string, requestId: string): Promise<boolean> {
+    try {
+      const { isPending = true } = await this.client.callInstance(tunnelHolder, key, systemCaller(requestId), {
+        requestId,
+      });
+      return isPending;
+    } catch (error) {
+      return tunnelFailureOf(error) !== 'not connected';
     }
   }
 }

@@ -6,14 +6,14 @@ import { deliverEvents, deliveries } from '../chat/deliveries';
 import { eventsSettled } from '../runtime/deliveries';
 import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
-import { tunnelRequest } from '../tunnel';
+import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
 
 export const runtimeApp: App = {
   ...nothing,
   answers: runtime,
   asks: [botVisibility.require, targets.getBot, deliveries.getPending],
-  asksInstances: [invokeCode, tunnelRequest],
+  asksInstances: [invokeCode, tunnelHolder, tunnelRequest],
   announces: [eventsSettled, usageChanged],
   consumes: [deliverEvents, eraseBotInRuntime, registerBot, wakeDeliveries],
   tells: [runnersWanted, runtimeWorkAdded],
