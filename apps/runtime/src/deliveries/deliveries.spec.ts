@@ -252,6 +252,24 @@ describe('the order', () => {
   });
 });
 
+it('delivers the later events of a conversation after one that the bot handles at the third attempt', async () => {
+  const answers = [json({}, 500), json({}, 500)];
+  const bot = await newBot((request, response) => (answers.shift() ?? json({}))(request, response));
+  const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+  const [first, second, third] = [
+    await bot.create({ conversationId: conversation.id }),
+    await bot.create({ conversationId: conversation.id }),
+    await bot.create({ conversationId: conversation.id }),
+  ];
+
+  const events = await Promise.all([first, second, third].map((id) => bot.settled(id)));
+
+  expect(events.map((event) => event.status)).toEqual(['processed', 'processed', 'processed']);
+  expect(bot.events().map(({ body }) => (body as Body).event.id)).toEqual([first, first, first, second, third]);
+  const [delivery] = await deliveriesOf(bot.id, `?eventId=${first}`);
+  expect(delivery!.attempts.map((attempt) => attempt.status)).toEqual([500, 500, 200]);
+});
+
 /** As chat announces a pending event. */
 async function announce(botId: string, event: { id: string; conversationId?: string }, { apps } = api): Promise<void> {
   const { events } = apps.at(-1)!.get<Platform>(platformToken, { strict: false });
