@@ -69,18 +69,25 @@ suite('distributed mode', () => {
     );
   });
 
-  it.each(['gateway', 'admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'runner'])(
-    '%s refuses to start, and lists every missing or invalid variable',
-    async (name) => {
-      const app = run(`dist/apps/${name}/src/main.js`, { PORT: 'eighty' });
+  it.each([
+    ['gateway', 'NATS_URL'],
+    ['admin', 'DATABASE_URL'],
+    ['hub', 'DATABASE_URL'],
+    ['files', 'DATABASE_URL'],
+    ['files-worker', 'DATABASE_URL'],
+    ['tables', 'DATABASE_URL'],
+    ['chat', 'DATABASE_URL'],
+    ['runtime', 'DATABASE_URL'],
+    ['runner', 'CONTENT_URL'],
+  ])('%s refuses to start, and lists every missing or invalid variable', async (name, missing) => {
+    const app = run(`dist/apps/${name}/src/main.js`, { PORT: 'eighty' });
 
-      await app.ended;
+    await app.ended;
 
-      expect(app.output()).toContain('PORT must be an integer from 0 to 65535');
-      expect(app.output()).toContain('NATS_URL is missing');
-      if (name !== 'gateway') expect(app.output()).toContain('DATABASE_URL is missing');
-    },
-  );
+    expect(app.output()).toContain('PORT must be an integer from 0 to 65535');
+    expect(app.output()).toContain('NATS_URL is missing');
+    expect(app.output()).toContain(`${missing} is missing`);
+  });
 
   it('requires a NATS server and a database, and names only the missing variable', async () => {
     const platform = run('tools/distributed.mjs', { DATABASE_URL: 'postgres://127.0.0.1:1/none' });
