@@ -56,7 +56,7 @@ export class EventEntity {
   failure_reason!: string | null;
 
   /** How many times it was replayed. */
-  @Column('smallint')
+  @Column('smallint', { default: 0 })
   replays!: number;
 
   /** Null if the event was never scheduled. */

@@ -123,7 +123,7 @@ describe('a workflow in progress', () => {
       json: { eventId },
     });
     await runtime.untilAnnounced(botId, eventId, 2);
-    await settle(eventId);
+    await runtime.settle(botId, eventId, { status: 'processed', replays: 1 });
 
     expect(await typesOf(id)).toEqual(['workflow_continued']);
   });
@@ -143,7 +143,7 @@ describe('a workflow in progress', () => {
         headers: { authorization: `Bearer ${api.operatorToken}` },
         json: { eventId },
       });
-      await settle(eventId);
+      await runtime.settle(botId, eventId, { status: 'processed', replays: 1 });
       expect(await typesOf(id)).toEqual(['workflow_continued']);
     },
   );
