@@ -78,7 +78,7 @@ export interface BotOptions {
   port?: number;
   /** Give the file of an earlier process to go on with its effects. Default: a new file. */
   effectsFile?: string;
-  /** Of the echo bot. `BOT_DELAY_MS`: duration of each message. `BOT_IS_SILENT`: `true` for no answers. */
+  /** The echo bot reads `BOT_DELAY_MS`, the duration of each message, and `BOT_IS_SILENT`: `true` for no answers. */
   env?: Record<string, string>;
 }
 

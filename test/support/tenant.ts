@@ -101,7 +101,7 @@ export class Tenant {
     const { bot } = await client.createBot({
       name: tag,
       description: tag,
-      code: tag,
+      code: `exports.handler = async () => ({ status: 200 }) // ${tag}`,
       tags: { kind: tag },
       secrets: { KEY: tag },
       configuration: { data: { text: tag }, schema },
