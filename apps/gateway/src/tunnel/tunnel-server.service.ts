@@ -63,6 +63,7 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
   async onApplicationBootstrap(): Promise<void> {
     const { host, tunnelPort, tunnelUrl } = this.config;
     if (!tunnelPort) return;
+    if (!tunnelUrl) throw new ConfigError([missingUrl]);
     const server = createServer({ headersTimeout: headersMs, requestTimeout: headersMs }, answer);
     server.maxConnections = maxConnections;
     this.connections = new Connections(server);
@@ -152,6 +153,10 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
     return connected;
   }
 }
+
+/** Without it the runtime would take bots behind the tunnel for servers of their own. */
+const missingUrl =
+  'TUNNEL_URL is missing: TUNNEL_PORT needs it, in the gateway and in the runtime. Set it to the URL at which `bp dev` reaches the tunnel.';
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host);

@@ -31,7 +31,7 @@ beforeEach(async () => {
   apps = await Promise.all(
     ports.map(async (tunnelPort) => {
       const platform = await connectPlatform('gateway', nats, 64_000_000, logger);
-      const config = Object.assign(new GatewayConfig(), { tunnelPort });
+      const config = Object.assign(new GatewayConfig(), { tunnelPort, tunnelUrl: 'http://tunnel.test' });
       return createHybridApp(GatewayModule.register(config, platform), logger);
     }),
   );

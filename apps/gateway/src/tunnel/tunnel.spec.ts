@@ -33,7 +33,7 @@ const tails: TunnelTail[] = [];
 let ids = 0;
 
 const gateway = (config: Partial<GatewayConfig>) => (_databaseUrl: string, platform: Platform) =>
-  GatewayModule.register(Object.assign(new GatewayConfig(), config), platform);
+  GatewayModule.register(Object.assign(new GatewayConfig(), { tunnelUrl: 'http://tunnel.test' }, config), platform);
 
 beforeAll(async () => {
   tunnelPort = await freePort();
@@ -352,6 +352,13 @@ describe('The tunnel port', () => {
     await expect(start).rejects.toThrow(
       `TUNNEL_PORT: port ${tunnelPort} is in use. Set another port, or 0 to run without the tunnel for bp dev.`,
     );
+  });
+
+  it('without TUNNEL_URL ends the start with what to do', async () => {
+    const port = await freePort();
+    const start = startServiceOn(service.databaseUrl, gateway({ tunnelPort: port, tunnelUrl: undefined }));
+
+    await expect(start).rejects.toThrow('TUNNEL_URL is missing: TUNNEL_PORT needs it');
   });
 
   it('closes its sockets with 1001 when the process stops, so that clients reconnect elsewhere', async () => {
