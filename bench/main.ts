@@ -7,6 +7,7 @@ import { benchBotDistributed, benchBotEmbedded, benchHub } from './administratio
 import { benchBots } from './bots';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
+import { benchHostileBots } from './hostile-bots';
 import { benchIndexing, watchLoop } from './indexing';
 import { benchIndexingFairness } from './indexing-fairness';
 import { benchListenDistributed, benchListenEmbedded } from './listen';
@@ -54,7 +55,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('tables') ? [benchTablesEmbedded, benchTableGrowth] : []),
       ...(has('chat') ? [benchChatEmbedded] : []),
       ...(has('listen') ? [benchListenEmbedded] : []),
-      ...(has('bots') ? [benchBots] : []),
+      ...(has('bots') ? [benchBots, benchHostileBots] : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),

@@ -1,0 +1,5 @@
+import { HostileBot } from '../test/support/hostile-bot';
+
+// Server of bots that answer as the path of their url says.
+
+void HostileBot.start().then(({ url }) => process.stdout.write(`Listening at ${url}\n`));
