@@ -1,4 +1,4 @@
-import { HostileBot } from '../test/support/hostile-bot';
+import { HostileBot } from '../test/faults/hostile-bot';
 
 // Server of bots that answer as the path of their url says.
 

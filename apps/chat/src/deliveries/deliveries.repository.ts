@@ -23,15 +23,8 @@ export interface FoundEvent {
 
 export type SettledRow = ProcessedEvent & SettledRecurringEvent;
 
-type FoundRow = EventEntity & Omit<FoundEvent, 'event'>;
-
 const referenceColumns = 'bot_id, id, type, conversation_id, user_id, workflow_id';
 
-/** Exists, or is not referred to. The bot itself may have no user yet. */
-const hasUser = `(event.user_id IS NULL OR author.id IS NOT NULL
-  OR event.user_id = event.bot_id AND event.payload IS NOT NULL)`;
-const hasConversation = '(event.conversation_id IS NULL OR conversation.id IS NOT NULL)';
-const hasMessage = '(event.message_id IS NULL OR message.id IS NOT NULL OR waiting.id IS NOT NULL)';
 /** How many events are looked at for earlier ones that are still pending: those that several processes wrote at once. */
 const maxEarlier = 20;
 
@@ -42,9 +35,9 @@ const orders = [
   { column: 'user_id', without: 'AND workflow_id IS NULL AND conversation_id IS NULL' },
 ] as const;
 
-/** Lookup by key. `OFFSET 0` keeps Postgres from joining with all rows of the bot while it has no statistics. */
-const byKey = (table: string, condition: string) =>
-  `LATERAL (SELECT * FROM ${table} WHERE bot_id = event.bot_id AND ${condition} OFFSET 0)`;
+const wholeConversation = `SELECT conversation.*, coalesce(clock.message_count, 0) AS message_count FROM conversation
+  LEFT JOIN conversation_clock clock ON clock.bot_id = $1 AND clock.conversation_id = $2
+  WHERE conversation.bot_id = $1 AND conversation.id = $2`;
 
 @Injectable()
 export class DeliveriesRepository {
@@ -55,30 +48,56 @@ export class DeliveriesRepository {
 
   /**
    * Pending event with the objects that its payload is composed of. Undefined as well if its message, user or
-   * conversation was deleted. Indexes: the primary keys.
+   * conversation was deleted. Small statements: planning one that joins these partitioned tables takes longer than all
+   * of them. Indexes: the primary keys.
    */
   async findPendingEvent(botId: string, id: string): Promise<FoundEvent | undefined> {
-    const [row] = await this.database.query<FoundRow>(
-      `SELECT event.*, composed.message, composed."user", composed.conversation
-       FROM event
-       LEFT JOIN ${byKey('message', 'id = event.message_id')} message ON true
-       LEFT JOIN ${byKey('scheduled_message', 'id = event.message_id')} waiting ON event.payload IS NOT NULL
-       LEFT JOIN ${byKey('"user"', 'id = event.user_id')} author ON true
-       LEFT JOIN ${byKey('conversation', 'id = event.conversation_id')} conversation ON true
-       LEFT JOIN ${byKey('conversation_clock', 'conversation_id = event.conversation_id')} clock ON true
-       LEFT JOIN LATERAL (
-         SELECT to_jsonb(message) AS message, to_jsonb(author) AS "user",
-           to_jsonb(conversation) || jsonb_build_object('message_count', coalesce(clock.message_count, 0)) AS conversation
-       ) composed ON event.payload IS NULL
-       WHERE event.bot_id = $1 AND event.id = $2 AND event.status = 'pending'
-         AND ${hasMessage} AND ${hasUser} AND ${hasConversation}`,
+    const [event] = await this.database.query<EventEntity>(
+      `SELECT * FROM event WHERE bot_id = $1 AND id = $2 AND status = 'pending'`,
       [botId, id],
-      // Named, since planning takes longer than execution.
       'findPendingEvent',
     );
-    if (!row) return undefined;
-    const { message, user, conversation, ...event } = row;
-    return { event, message: withDates(message), user: withDates(user), conversation: withDates(conversation) };
+    return event && this.withParts(event);
+  }
+
+  /** Undefined if an object that the event refers to was deleted. */
+  async withParts(event: EventEntity): Promise<FoundEvent | undefined> {
+    const { bot_id: botId, message_id, user_id, conversation_id } = event;
+    const isComposed = event.payload === null;
+    const [message, waiting, user, conversation] = await Promise.all([
+      this.findByKey<MessageEntity>('message', botId, message_id),
+      isComposed ? null : this.findByKey('scheduled_message', botId, message_id),
+      this.findByKey<UserEntity>('"user"', botId, user_id),
+      this.findConversation(botId, conversation_id),
+    ]);
+    // The bot itself may have no user yet.
+    const isOfBot = user_id === botId && !isComposed;
+    if (message_id !== null && !message && !waiting) return undefined;
+    if (user_id !== null && !user && !isOfBot) return undefined;
+    if (conversation_id !== null && !conversation) return undefined;
+    return isComposed
+      ? { event, message, user, conversation }
+      : { event, message: null, user: null, conversation: null };
+  }
+
+  private async findByKey<Row>(table: string, botId: string, id: string | null): Promise<Row | null> {
+    if (id === null) return null;
+    const [row] = await this.database.query<Row>(
+      `SELECT * FROM ${table} WHERE bot_id = $1 AND id = $2`,
+      [botId, id],
+      `findPartOfEvent_${table}`,
+    );
+    return row ?? null;
+  }
+
+  private async findConversation(botId: string, id: string | null): Promise<ConversationWithCount | null> {
+    if (id === null) return null;
+    const [row] = await this.database.query<ConversationWithCount>(
+      wholeConversation,
+      [botId, id],
+      'findConversationOfEvent',
+    );
+    return row ?? null;
   }
 
   /**
@@ -174,9 +193,4 @@ export class DeliveriesRepository {
     ]);
     return row?.status;
   }
-}
-
-/** Times are text in JSON. */
-function withDates<Row extends { created_at: Date; updated_at: Date }>(row: Row | null): Row | null {
-  return row && { ...row, created_at: new Date(row.created_at), updated_at: new Date(row.updated_at) };
 }
