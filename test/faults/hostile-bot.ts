@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 
 const mebibyte = 1024 * 1024;
 const hugeBytes = 1024 * mebibyte;
+const gzipMember = gzipSync(Buffer.alloc(16 * mebibyte, 'a'));
 
 const answers: Record<string, (response: ServerResponse) => unknown> = {
   /** JSON text of 1 GiB without content-length. */
@@ -26,8 +27,7 @@ const answers: Record<string, (response: ServerResponse) => unknown> = {
   /** 1 MiB that decompresses to 1 GiB. */
   '/gzip': (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-    const member = gzipSync(Buffer.alloc(16 * mebibyte, 'a'));
-    return send(response, repeated(member, hugeBytes / (16 * mebibyte)));
+    return send(response, repeated(gzipMember, hugeBytes / (16 * mebibyte)));
   },
   /** Half of the announced length, then the end of the connection. */
   '/half': (response) => {
