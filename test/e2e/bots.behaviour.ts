@@ -186,6 +186,18 @@ export function describeBots(running: () => RunningPlatform): void {
       expect(await effectsOf(bot, event)).toHaveLength(1);
     });
 
+    it('call an action of their own while they handle a message', async () => {
+      const bot = await deployed('acting', '5');
+      const conversation = await talk(bot);
+
+      const event = await conversation.say('1 2');
+
+      expect(await settled(bot, event)).toMatchObject({ status: 'processed' });
+      expect(await conversation.texts()).toEqual(['1 2', 'sum: 3']);
+      const { output } = await bot.client.callAction({ type: 'add', input: { a: 20, b: 3 } });
+      expect(output).toEqual({ sum: 23 });
+    });
+
     it('run workflows that sleep, wait for a child, or time out', async () => {
       const [sleeping, parent, impatient] = await Promise.all([talk(workflows), talk(workflows), talk(workflows)]);
 

@@ -54,13 +54,18 @@ interface Holdings {
  * integrations.
  */
 async function holdings(): Promise<Holdings> {
-  const rows = await storedRows(api.sql);
+  const rows = (await storedRows(api.sql)).filter((row) => !isRunOfAnother(row));
   const mentioning = (marks: string[]) => rows.filter((row) => marks.some((mark) => row.includes(mark)));
   const shared = new Set(idsIn(mentioning(mallory.names)));
   const idsOf = (marks: string[]) => idsIn(mentioning(marks)).filter((id) => !shared.has(id));
   // Two steps: a row mentions its owner, or something that mentions its owner.
   const marks = [...new Set([...alice.names, ...idsOf([...alice.names, ...idsOf(alice.names)])])];
   return { rows: mentioning(marks), marks };
+}
+
+/** A run of an action keeps the input of its caller, also ids of another tenant that gave no access. */
+function isRunOfAnother(row: string): boolean {
+  return row.startsWith('runtime.action_run (') && !row.startsWith(`runtime.action_run (${alice.has.botId},`);
 }
 
 function idsIn(rows: string[]): string[] {

@@ -11,7 +11,7 @@ import type { Effect } from '../bots/effects';
 
 /** Generations of `@botpress/sdk`: 0.10.10 and 5.4.3. */
 export type Sdk = '0.10' | '5';
-export type BotName = 'echo' | 'failing' | 'recurring' | 'expiry' | 'workflow';
+export type BotName = 'echo' | 'acting' | 'failing' | 'recurring' | 'expiry' | 'workflow';
 
 export const sdks: Sdk[] = ['0.10', '5'];
 
@@ -142,6 +142,14 @@ const object = (properties: Record<string, object>) => ({ type: 'object' as cons
 
 const definitions = {
   echo: {},
+  acting: {
+    actions: {
+      add: {
+        input: { schema: object({ a: { type: 'number' }, b: { type: 'number' } }) },
+        output: { schema: object({ sum: { type: 'number' } }) },
+      },
+    },
+  },
   failing: {},
   recurring: {
     events: { tick: { schema: object({ fails: { type: 'boolean' } }) } },

@@ -377,6 +377,10 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   },
   'hub.publicPlugins.list': () => ({}),
   'hub.sealedTexts.sealAnew': () => ({ body: {} }),
+  'runtime.actions.call': ({ has }) => ({
+    body: { type: 'chat:sendEvent', input: { conversationId: has.conversationId, payload: {} } },
+  }),
+  'runtime.actions.listRuns': ({ has }) => ({ path: { id: has.botId } }),
   'runtime.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'runtime.deadLetters.list': () => ({}),
   'runtime.deadLetters.replay': () => ({}),

@@ -25,7 +25,7 @@ export class RunnerConfig extends ProcessConfig {
   @Env({
     env: 'RUNNER_CONCURRENCY',
     type: integer(1, 1_000),
-    about: 'Calls that one process of a bot handles at once.',
+    about: 'Events that one process of a bot handles at once, and as many actions beside them.',
   })
   concurrency = 10;
 

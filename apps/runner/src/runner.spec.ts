@@ -15,7 +15,7 @@ import { RunnerModule } from './runner.module';
 
 let api: PublicApi;
 let account: Account;
-/** Hears what code does: the address counts as that of the API, which code may call. */
+/** Hears what code does, and passes calls of the API on: its address counts as that of the API, which code may call. */
 let witness: LoopbackServer;
 
 const idleMs = 1_500;
@@ -23,7 +23,13 @@ const processes = 4;
 
 beforeAll(async () => {
   const port = await freePort();
-  witness = await LoopbackServer.start(json({}));
+  witness = await LoopbackServer.start(async (request, response) => {
+    if (!request.path.startsWith('/v1/')) return json({})(request, response);
+    const { authorization = '', 'x-bot-id': botId } = request.headers;
+    const headers = { authorization, 'x-bot-id': String(botId) };
+    const answer = await api.send(`POST ${request.path}`, { headers, json: request.body as object });
+    return json(answer.json, answer.status)(request, response);
+  });
   api = await startPublicApi(
     GatewayModule,
     AdminModule,
@@ -155,6 +161,43 @@ describe('code', () => {
 
     expect(all).toEqual(bots.map(() => expect.objectContaining({ status: 'processed' }) as object));
     expect(all.flatMap(({ heard }) => heard)).toHaveLength(bots.length);
+  });
+
+  it('can call its own actions, at most as deep as there are slots for them', async () => {
+    const schema = { type: 'object' };
+    const bot = await newBot(
+      `const call = (bot, depth) => fetch('${witness.url}/v1/chat/actions', {
+         method: 'POST',
+         headers: { authorization: 'Bearer ' + process.env.BP_TOKEN, 'x-bot-id': bot, 'content-type': 'application/json' },
+         body: JSON.stringify({ type: 'deeper', input: { depth } }),
+       });
+       exports.handler = async ({ headers, body }) => {
+         const { input, event } = JSON.parse(body || '{}');
+         const bot = headers['x-bot-id'];
+         if (event) {
+           const answer = await call(bot, event.payload.depth);
+           await fetch('${witness.url}/' + event.id, { method: 'POST', body: JSON.stringify({ text: await answer.text() }) });
+         }
+         if (!input) return { status: 200 };
+         if (input.depth === 0) return { status: 200, body: JSON.stringify({ output: { reached: true } }) };
+         const answer = await call(bot, input.depth - 1);
+         const { output, message } = await answer.json();
+         return answer.ok
+           ? { status: 200, body: JSON.stringify({ output }) }
+           : { status: 400, body: JSON.stringify({ type: 'Runtime', message }) };
+       };`,
+      { actions: { deeper: { input: { schema }, output: { schema } } } },
+    );
+    const deep = async (depth: number) => {
+      const { event } = await bot.client.createEvent({ type: 'happened', payload: { depth } });
+      await bot.settled(event.id);
+      const [heard] = witness.requests.filter(({ path }) => path === `/${event.id}`);
+      return (JSON.parse(heard!.bytes.toString()) as Heard).text;
+    };
+
+    expect(JSON.parse(await deep(3))).toEqual({ output: { reached: true }, meta: { cached: false } });
+    expect(await deep(100)).toContain('The process of the bot handles enough calls');
+    expect(JSON.parse(await deep(3))).toMatchObject({ output: { reached: true } });
   });
 
   it('keeps no process when it is idle', async () => {

@@ -26,9 +26,17 @@ export class RuntimeConfig extends ServiceConfig {
   deliveriesPerBotPerSecond = 100;
 
   @Env({
+    env: 'ACTIONS_PER_BOT',
+    type: integer(1, 10_000),
+    about:
+      'Actions of one bot that a runtime process calls at once. Further ones are answered with 429: an action that calls itself would go on for ever.',
+  })
+  actionsPerBot = 50;
+
+  @Env({
     env: 'DELIVERY_RETENTION_DAYS',
     type: integer(1, 3_650),
-    about: 'Days for which the attempts and outcomes of deliveries are kept.',
+    about: 'Days for which the attempts and outcomes of deliveries, and the runs of actions, are kept.',
   })
   deliveryRetentionDays = 7;
 

@@ -10,6 +10,8 @@ import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { workController } from '@parley/work-queue/work.controller';
 import { WorkEntity } from '@parley/work-queue/work.entity';
+import { ActionRunEntity } from './actions/action-run.entity';
+import { ActionsModule } from './actions/actions.module';
 import { CallCountEntity } from './call-counts/call-count.entity';
 import { RuntimeConfig } from './config';
 import { DeliveriesModule } from './deliveries/deliveries.module';
@@ -22,11 +24,20 @@ import { RegistrationsModule } from './registrations/registrations.module';
 import { Runtime1796100000000 } from './migrations/1796100000000-runtime';
 import { Issues1796200000000 } from './migrations/1796200000000-issues';
 import { CallCounts1796300000000 } from './migrations/1796300000000-call-counts';
+import { ActionRuns1796400000000 } from './migrations/1796400000000-action-runs';
 
 export const runtimeDatabase: ServiceSchema = {
   schema: 'runtime',
-  migrations: [Runtime1796100000000, Issues1796200000000, CallCounts1796300000000],
-  entities: [...eventEntities, WorkEntity, IdempotencyKeyEntity, DeliveryEntity, IssueEntity, CallCountEntity],
+  migrations: [Runtime1796100000000, Issues1796200000000, CallCounts1796300000000, ActionRuns1796400000000],
+  entities: [
+    ...eventEntities,
+    WorkEntity,
+    IdempotencyKeyEntity,
+    DeliveryEntity,
+    IssueEntity,
+    CallCountEntity,
+    ActionRunEntity,
+  ],
 };
 
 /** Calls bots: decides what is called, when and how often, and records the outcome. */
@@ -47,6 +58,7 @@ export class RuntimeModule {
           platform,
         ),
         ConfigModule.register(RuntimeConfig, config),
+        ActionsModule,
         DeliveriesModule,
         ErasureModule,
         IssuesModule,

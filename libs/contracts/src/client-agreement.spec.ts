@@ -222,6 +222,7 @@ const clientNames = {
     },
   },
   runtime: {
+    actions: { call: 'callAction', listRuns: 'listActionRuns' },
     issues: {
       list: 'listBotIssues',
       get: 'getBotIssue',

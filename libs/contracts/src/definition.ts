@@ -77,7 +77,7 @@ export class Schema {
   schema!: Record<string, unknown>;
 }
 
-class ActionSignature extends TagDefinition {
+export class ActionSignature extends TagDefinition {
   @Optional()
   @IsBoolean()
   billable?: boolean;

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ChatActionsModule } from './chat-actions.module';
 import { ChatConversationsModule } from './chat-conversations.module';
 import { ChatEventsModule } from './chat-events.module';
 import { ChatMessagesModule } from './chat-messages.module';
@@ -15,6 +16,7 @@ import { ChatUsersModule } from './chat-users.module';
     ChatParticipantsModule,
     ChatMessagesModule,
     ChatEventsModule,
+    ChatActionsModule,
   ],
 })
 export class ChatApiModule {}

@@ -18,6 +18,7 @@ const runtime = {
     RuntimeModule.register(
       {
         ...settings,
+        actionsPerBot: 10,
         deliveriesConcurrency: 10,
         deliveriesPerBot: 10,
         deliveriesPerBotPerSecond: 100,

@@ -37,6 +37,7 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/bots/{id}/versions',
     'GET /v1/admin/bots/{id}/versions/{versionId}',
     'GET /v1/admin/integrations',
+    'GET /v1/admin/bots/{id}/action-runs',
     'GET /v1/admin/bots/{id}/analytics',
     'GET /v1/admin/bots/{id}/issues',
     'GET /v1/admin/bots/{id}/issues/{issueId}',

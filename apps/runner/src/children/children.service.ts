@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { workerFile } from '@parley/background/worker-file';
 import { ApiError } from '@parley/contracts/errors';
-import type { InvokeCode } from '@parley/contracts/runner/runner';
+import type { InvokeCode, Lane } from '@parley/contracts/runner/runner';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { CodeService } from '../code/code.service';
@@ -18,7 +18,7 @@ const loadFailuresMs = 60_000;
 const loadPauseMs = 30_000;
 
 /** Bundle of a bot with its secrets: one process serves it. */
-type Bundle = Pick<InvokeCode, 'botId' | 'codeRevision' | 'ticket'>;
+type Bundle = Pick<InvokeCode, 'botId' | 'codeRevision' | 'ticket' | 'lane'>;
 
 interface Entry {
   botId: string;
@@ -27,6 +27,7 @@ interface Entry {
   place: number;
   /** Calls that use the process or wait for it to load. */
   users: number;
+  usersOfLane: Record<Lane, number>;
   starting: Promise<BotChild>;
   child?: BotChild;
   idleTimer?: NodeJS.Timeout;
@@ -84,15 +85,18 @@ export class ChildrenService implements OnApplicationShutdown {
     const key = `${bundle.botId}/${bundle.codeRevision}`;
     this.refuseBroken(key);
     const entry = this.usable(key) ?? this.start(key, bundle, onOutput);
-    if (entry.users >= this.config.concurrency)
+    const { lane = 'events' } = bundle;
+    if (entry.usersOfLane[lane] >= this.config.concurrency)
       throw new CodeFailed('busy', 'The process of the bot handles enough calls.');
     clearTimeout(entry.idleTimer);
     this.countStart(entry.child ? 'warm' : 'cold');
     entry.users += 1;
+    entry.usersOfLane[lane] += 1;
     try {
       return await call(await entry.starting);
     } finally {
       entry.users -= 1;
+      entry.usersOfLane[lane] -= 1;
       this.rest(key, entry);
     }
   }
@@ -128,6 +132,7 @@ export class ChildrenService implements OnApplicationShutdown {
       number: (this.started += 1),
       place,
       users: 0,
+      usersOfLane: { events: 0, actions: 0 },
       starting: this.startChild(bundle, place, onOutput),
     };
     this.entries.set(key, entry);

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ActionsModule } from '../actions/actions.module';
 import { CallCountsModule } from '../call-counts/call-counts.module';
 import { DeliveriesModule } from '../deliveries/deliveries.module';
 import { IssuesModule } from '../issues/issues.module';
@@ -7,7 +8,7 @@ import { ErasureController } from './erasure.controller';
 import { ErasureService } from './erasure.service';
 
 @Module({
-  imports: [CallCountsModule, DeliveriesModule, IssuesModule],
+  imports: [ActionsModule, CallCountsModule, DeliveriesModule, IssuesModule],
   controllers: [EraseBotHandler, ErasureController],
   providers: [ErasureService],
 })

@@ -6,6 +6,7 @@ import { RetryLater, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
 import { isUUID } from 'class-validator';
+import { ActionRunsRepository } from '../actions/action-runs.repository';
 import { CallCountsService } from '../call-counts/call-counts.service';
 import { DeliveriesRepository } from '../deliveries/deliveries.repository';
 import { IssuesRepository } from '../issues/issues.repository';
@@ -23,6 +24,7 @@ export class ErasureService {
     private readonly database: Database,
     private readonly deliveries: DeliveriesRepository,
     private readonly issues: IssuesRepository,
+    private readonly actionRuns: ActionRunsRepository,
     private readonly callCounts: CallCountsService,
     private readonly work: WorkQueue,
   ) {}
@@ -34,12 +36,13 @@ export class ErasureService {
 
   async countLeftovers({ botId }: CountRuntimeLeftovers): Promise<RuntimeLeftovers> {
     if (!isUUID(botId)) throw notFound('bot', botId);
-    const [deliveries, issues, callCounts] = await Promise.all([
+    const [deliveries, issues, actionRuns, callCounts] = await Promise.all([
       this.deliveries.countOfBot(botId),
       this.issues.countOfBot(botId),
+      this.actionRuns.countOfBot(botId),
       this.callCounts.countOfBot(botId),
     ]);
-    return { deliveries, issues, callCounts };
+    return { deliveries, issues, actionRuns, callCounts };
   }
 
   /** Idempotent. */
@@ -48,6 +51,7 @@ export class ErasureService {
     const isSettled = Date.now() - createdAt.getTime() > settledMs;
     await this.work.deleteOfTenant(this.database, botId);
     while ((await this.deliveries.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
+    while ((await this.actionRuns.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
     await this.issues.deleteOfBot(botId);
     await this.callCounts.eraseBot(botId);
     if (!isSettled)

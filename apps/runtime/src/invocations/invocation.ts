@@ -16,6 +16,7 @@ export interface Invocation {
 
 /** Request of an invocation with its headers. The body is ASCII-only JSON: the SDK's server breaks other characters at chunk borders. */
 export interface BotRequest {
+  operation: Invocation['operation'];
   headers: Record<string, string>;
   body: string;
   timeoutMs: number;

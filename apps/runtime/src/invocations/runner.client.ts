@@ -6,6 +6,7 @@ import {
   type CodeAnswer,
   invokeCode,
   type InvokeCode,
+  type Lane,
   runnerError,
   runnerFailureOf,
 } from '@parley/contracts/runner/runner';
@@ -35,9 +36,10 @@ export class RunnerClient {
   async send(
     botId: string,
     { revision, ticket }: CodeTarget,
-    { headers, body, timeoutMs }: BotRequest,
+    { operation, headers, body, timeoutMs }: BotRequest,
   ): Promise<BotAnswer> {
-    const input = { botId, codeRevision: revision, ticket, headers, body, timeoutMs };
+    const lane: Lane = operation === 'action_triggered' ? 'actions' : 'events';
+    const input = { botId, codeRevision: revision, ticket, lane, headers, body, timeoutMs };
     let reason = 'No runner is there to run the code of the bot.';
     for (const runnerId of this.runners.inOrderFor(botId)) {
       try {

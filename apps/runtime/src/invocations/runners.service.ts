@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { announceMs, type RunnerAnnounced, runnerAnnounced, runnersWanted } from '@parley/contracts/runner/runner';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -65,9 +66,16 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
     // Calls that run are answered before a runner leaves.
     if (isLeaving) return void this.known.delete(runnerId);
     const timer = setTimeout(() => this.forget(runnerId), silenceMs).unref();
-    this.known.set(runnerId, { freePlaces, timer, gone: former?.gone ?? new AbortController() });
+    this.known.set(runnerId, { freePlaces, timer, gone: former?.gone ?? newGone() });
     if (freePlaces === 0 || !this.hasRefused) return;
     this.hasRefused = false;
     for (const listener of this.listeners) listener(freePlaces);
   }
+}
+
+/** Each call that the runner handles listens to it. */
+function newGone(): AbortController {
+  const gone = new AbortController();
+  setMaxListeners(0, gone.signal);
+  return gone;
 }

@@ -1,4 +1,4 @@
-import { IsArray, IsBoolean, IsInt, IsString } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
 import { service } from '../access';
 import { JsonObject, MapOf, Nested, Nullable } from '../fields';
 import { consumer, event, operation } from '../operation';
@@ -74,6 +74,39 @@ export class BotTarget {
   signingSecrets!: string[];
 }
 
+export class GetActionTarget extends GetBotTarget {
+  /** `name`, `alias#name` or `alias:name`. */
+  @IsString()
+  type!: string;
+}
+
+export const callees = ['bot', 'chat', 'integration'] as const;
+
+/** Answers an action. */
+export class ActionTarget {
+  /** `bot` also for actions of plugins, which are part of the code of the bot. `chat`: the native chat. */
+  @IsIn(callees)
+  callee!: (typeof callees)[number];
+
+  /** Name of the integration. Null for `bot`. */
+  @Nullable()
+  @IsString()
+  integrationName!: string | null;
+
+  /** False for a disabled installation. */
+  @IsBoolean()
+  isEnabled!: boolean;
+
+  /** Schemas of input and output. Null for an integration: its definition is in the hub. */
+  @Nullable()
+  @JsonObject({ maxBytes: 200_000 })
+  inputSchema!: Record<string, unknown> | null;
+
+  @Nullable()
+  @JsonObject({ maxBytes: 200_000 })
+  outputSchema!: Record<string, unknown> | null;
+}
+
 /** Change notification: a bot has another url, code, configuration or status. */
 export class BotTargetChanged {
   @IsString()
@@ -106,5 +139,12 @@ export const targets = {
     access: service,
     input: GetBotTarget,
     output: BotTarget,
+  }),
+  getAction: operation({
+    subject: 'admin.targets.getAction',
+    summary: 'Finds who answers an action of a bot, and its schemas.',
+    access: service,
+    input: GetActionTarget,
+    output: ActionTarget,
   }),
 };

@@ -2,6 +2,7 @@ import { eraseBotInRuntime } from '../admin/bots';
 import { botVisibility } from '../admin/bot-visibility';
 import { registerBot, targets, wakeDeliveries } from '../admin/targets';
 import { usageChanged } from '../admin/usage';
+import { chatActions } from '../chat/chat-actions';
 import { deliverEvents, deliveries } from '../chat/deliveries';
 import { eventsSettled } from '../runtime/deliveries';
 import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
@@ -12,7 +13,14 @@ import { type App, nothing } from './app';
 export const runtimeApp: App = {
   ...nothing,
   answers: runtime,
-  asks: [botVisibility.require, targets.getBot, deliveries.getPending],
+  asks: [
+    botVisibility.require,
+    targets.getAction,
+    targets.getBot,
+    chatActions.publishMessageStream,
+    chatActions.sendEvent,
+    deliveries.getPending,
+  ],
   asksInstances: [invokeCode, tunnelHolder, tunnelRequest],
   announces: [eventsSettled, usageChanged],
   consumes: [deliverEvents, eraseBotInRuntime, registerBot, wakeDeliveries],

@@ -1,5 +1,6 @@
 import { deadLetterOperations } from '../dead-letters';
 import { analytics } from './analytics';
+import { chatActions } from './chat-actions';
 import { callers } from './callers';
 import { conversations, participants } from './conversations';
 import { deliveries } from './deliveries';
@@ -20,6 +21,7 @@ export const chatWorkAdded = workAdded('chat');
 export const chat = {
   analytics,
   callers,
+  chatActions,
   conversations,
   countLeftovers,
   deadLetters: deadLetterOperations('chat'),

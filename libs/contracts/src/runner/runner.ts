@@ -1,4 +1,4 @@
-import { IsBoolean, IsInt, IsString } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
 import { ApiError } from '../errors';
 import { MapOf, Optional } from '../fields';
 import { broadcast, instanceOperation } from '../operation';
@@ -12,6 +12,10 @@ export const maxCodeBodyBytes = 5_000_000;
 export const announceMs = 2_000;
 /** Time to load a bundle, beside the time limit of the invocation. */
 const loadMs = 15_000;
+
+/** Calls of each lane have slots of their own: a handler of an event can call an action of its own bot. */
+export const lanes = ['events', 'actions'] as const;
+export type Lane = (typeof lanes)[number];
 
 /** Request to the handler of a bundle. */
 export class InvokeCode {
@@ -31,6 +35,11 @@ export class InvokeCode {
 
   @IsString()
   body!: string;
+
+  /** Default: `events`. */
+  @Optional()
+  @IsIn(lanes)
+  lane?: Lane;
 
   /** Time limit in milliseconds, at most 120,000. */
   @IsInt()

@@ -17,6 +17,9 @@ export class RuntimeLeftovers {
   @IsInt()
   issues!: number;
 
+  @IsInt()
+  actionRuns!: number;
+
   /** Months with calls of the bot. */
   @IsInt()
   callCounts!: number;

@@ -1,5 +1,6 @@
 import { deadLetterOperations } from '../dead-letters';
 import { workAdded, workOperations } from '../work';
+import { actions } from './actions';
 import { deliveries } from './deliveries';
 import { issues } from './issues';
 import { countLeftovers } from './leftovers';
@@ -8,6 +9,7 @@ import { pingBot } from './pings';
 export const runtimeWorkAdded = workAdded('runtime');
 
 export const runtime = {
+  actions,
   countLeftovers,
   deadLetters: deadLetterOperations('runtime'),
   deliveries,

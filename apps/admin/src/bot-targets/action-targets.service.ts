@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import type { ActionTarget, GetActionTarget } from '@parley/contracts/admin/targets';
+import type { ActionSignature } from '@parley/contracts/definition';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { chatIntegration } from '@parley/contracts/hub/built-in';
+import { ActionTargetsRepository } from './action-targets.repository';
+
+const chatActions: Record<string, ActionSignature> = chatIntegration.definition.actions;
+
+@Injectable()
+export class ActionTargetsService {
+  constructor(private readonly targets: ActionTargetsRepository) {}
+
+  /** Throws ResourceNotFound for an unknown action or alias. */
+  async getAction({ botId, type }: GetActionTarget): Promise<ActionTarget> {
+    const [ofIntegration, integrationAction] = divided(type, ':');
+    if (integrationAction !== undefined) return this.getInstalled(botId, ofIntegration, integrationAction);
+    const [ofPlugin, pluginAction] = divided(type, '#');
+    const action =
+      pluginAction === undefined
+        ? await this.targets.findActionOfBot(botId, type)
+        : await this.targets.findActionOfPlugin(botId, ofPlugin, pluginAction);
+    if (!action) throw notFound('action', type);
+    return { callee: 'bot', integrationName: null, isEnabled: true, ...schemasOf(action) };
+  }
+
+  private async getInstalled(botId: string, alias: string, name: string): Promise<ActionTarget> {
+    const row = await this.targets.findInstallation(botId, alias);
+    if (!row)
+      throw new ApiError(
+        'ResourceNotFound',
+        `The bot has no integration with the alias "${alias}" (action "${name}").`,
+      );
+    const base = { integrationName: row.name, isEnabled: row.enabled };
+    if (row.integration_id !== chatIntegration.id)
+      return { ...base, callee: 'integration', inputSchema: null, outputSchema: null };
+    if (!Object.hasOwn(chatActions, name)) throw notFound('action', `${alias}:${name}`);
+    return { ...base, callee: 'chat', ...schemasOf(chatActions[name]!) };
+  }
+}
+
+/** Both parts of the name; the second one is undefined without the separator. */
+function divided(type: string, separator: ':' | '#'): [string, string?] {
+  const place = type.indexOf(separator);
+  return place < 0 ? [type] : [type.slice(0, place), type.slice(place + 1)];
+}
+
+function schemasOf({ input, output }: ActionSignature) {
+  return { inputSchema: input.schema, outputSchema: output.schema };
+}

@@ -1,0 +1,95 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { type ActionTarget, targets } from '@parley/contracts/admin/targets';
+import { systemCaller } from '@parley/contracts/caller';
+import { chatActions, type PublishMessageStream, type SendChatEvent } from '@parley/contracts/chat/chat-actions';
+import { ApiError } from '@parley/contracts/errors';
+import type { ActionReply, CallAction } from '@parley/contracts/runtime/actions';
+import { SchemaChecker } from '@parley/json-schema/schema-checker';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { ActionRunsService } from './action-runs.service';
+import { BotActionsService } from './bot-actions.service';
+
+type Output = Record<string, unknown>;
+
+/** Finds who answers an action, checks input and output against its schemas, and records the run. */
+@Injectable()
+export class ActionsService implements OnApplicationShutdown {
+  private readonly checker = new SchemaChecker();
+
+  constructor(
+    private readonly client: ParleyClient,
+    private readonly bots: BotActionsService,
+    private readonly runs: ActionRunsService,
+  ) {}
+
+  onApplicationShutdown(): Promise<void> {
+    return this.checker.close();
+  }
+
+  async call(caller: BotCaller, action: CallAction): Promise<ActionReply> {
+    const { type, input } = action;
+    const botId = caller.bot.id;
+    const target = await this.client.call(targets.getAction, systemCaller(caller.requestId), { botId, type });
+    requireCallable(target, type);
+    const problem = await this.problemOf(target.inputSchema, input, 'input');
+    if (problem) throw new ApiError('InvalidPayload', `${problem} (input of the action "${type}").`);
+    const startedAt = new Date();
+    const began = performance.now();
+    const record = (output: Output | null, error: string | null) =>
+      this.runs.record({
+        ...{ botId, integrationName: target.integrationName, type, input, output, error, startedAt },
+        durationMs: Math.round(performance.now() - began),
+      });
+    try {
+      const output = await this.answer(caller, target, action);
+      await record(output, null);
+      return { output, meta: { cached: false } };
+    } catch (error) {
+      await record(null, error instanceof ApiError ? error.message : 'The platform failed: see its log.');
+      throw error;
+    }
+  }
+
+  private async answer(caller: BotCaller, target: ActionTarget, action: CallAction): Promise<Output> {
+    if (target.callee === 'chat') return { ...(await this.askChat(caller, action)) };
+    const output = await this.bots.call(caller, action);
+    const problem = await this.problemOf(target.outputSchema, output, 'output');
+    if (problem)
+      throw new ApiError('Runtime', `The action "${action.type}" does not answer as it is defined: ${problem}.`);
+    return output;
+  }
+
+  private askChat(caller: BotCaller, { type, input }: CallAction): Promise<object> {
+    const [alias, name] = type.split(':', 2) as [string, string];
+    const from = { ...systemCaller(caller.requestId), traceparent: caller.traceparent };
+    const target = { botId: caller.bot.id, alias };
+    // The schema of the action has been checked.
+    if (name === 'sendEvent')
+      return this.client.call(chatActions.sendEvent, from, {
+        ...(input as Pick<SendChatEvent, 'conversationId' | 'payload'>),
+        ...target,
+      });
+    return this.client.call(chatActions.publishMessageStream, from, {
+      ...(input as unknown as Pick<PublishMessageStream, 'conversationId' | 'signal'>),
+      ...target,
+    });
+  }
+
+  /** Schemas with references are not checked: entities that they refer to may be defined elsewhere. */
+  private async problemOf(schema: Output | null | undefined, value: Output, path: string) {
+    if (!schema || JSON.stringify(schema).includes('"$ref"')) return undefined;
+    return this.checker.firstProblem([{ schema, value, path }]);
+  }
+}
+
+function requireCallable({ callee, isEnabled }: ActionTarget, type: string): void {
+  const [alias] = type.split(':', 1);
+  if (!isEnabled)
+    throw new ApiError('Runtime', `The integration "${alias}" is disabled in this bot: enable it to call its actions.`);
+  if (callee === 'integration')
+    throw new ApiError(
+      'Runtime',
+      `The integration "${alias}" cannot be called: this version does not call integrations.`,
+    );
+}
