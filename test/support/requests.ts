@@ -390,6 +390,10 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'runtime.issues.get': ({ has }) => ({ path: { id: has.refusingBotId, issueId: has.issueId } }),
   'runtime.issues.list': ({ has }) => ({ path: { id: has.refusingBotId } }),
   'runtime.issues.listEvents': ({ has }) => ({ path: { id: has.refusingBotId, issueId: has.issueId } }),
+  'runtime.logs.list': ({ has }) => ({
+    path: { id: has.botId },
+    query: { timeStart: new Date(Date.now() - 3_600_000).toISOString() },
+  }),
   'runtime.work.discard': () => ({ path: { queue: 'runtime.none', key: newName() } }),
   'runtime.work.list': () => ({}),
   'runtime.work.retry': () => ({ body: { queue: 'runtime.none' } }),

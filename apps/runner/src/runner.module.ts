@@ -6,6 +6,7 @@ import { ChildrenService } from './children/children.service';
 import { CodeService } from './code/code.service';
 import { RunnerConfig } from './config';
 import { InvocationsService } from './invocations/invocations.service';
+import { LogSenderService } from './logs/log-sender.service';
 
 /** Runs the code of bots in processes of their own. It has no database, and no key of the platform. */
 @Module({})
@@ -17,7 +18,7 @@ export class RunnerModule {
         TransportModule.register({ name: 'runner' }, config, platform),
         ConfigModule.register(RunnerConfig, config),
       ],
-      providers: [ChildrenService, CodeService, InvocationsService],
+      providers: [ChildrenService, CodeService, InvocationsService, LogSenderService],
     };
   }
 }

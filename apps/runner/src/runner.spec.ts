@@ -213,6 +213,92 @@ describe('code', () => {
   });
 });
 
+describe('the output of the code', () => {
+  const timeStart = new Date(Date.now() - 60_000).toISOString();
+  const logsOf = async ({ id }: { id: string }, isComplete: (messages: string[]) => boolean) => {
+    const { logs } = await waitFor(
+      () => account.client.getBotLogs({ id, timeStart }),
+      (found) => isComplete(found.logs.map(({ message }) => message)),
+    );
+    return logs.reverse();
+  };
+  const printing = (statements: string) => `
+    console.log('loading');
+    exports.handler = async ({ headers, body }) => {
+      if (headers['x-bp-operation'] !== 'event_received') return { status: 200 };
+      const { event } = JSON.parse(body);
+      ${statements}
+      return { status: 200 };
+    };`;
+
+  it('is in the logs of the bot, with what the event is about', async () => {
+    const bot = await newBot(
+      printing(`
+        console.log('plain text');
+        console.error(new Error('an error').stack);
+        console.warn(JSON.stringify({ msg: 'structured', level: 'warn', options: { workflowId: 'workflow-1' } }));
+        process.stdout.write('no line end');`),
+    );
+    const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+    const { event } = await bot.client.createEvent({ type: 'happened', payload: {}, conversationId: conversation.id });
+    await bot.settled(event.id);
+
+    const lines = await logsOf(bot, (messages) => messages.includes('no line end'));
+
+    const conversationId = conversation.id;
+    expect(lines).toEqual(
+      [
+        { level: 'info', message: 'loading' },
+        { level: 'info', message: 'plain text', conversationId },
+        { level: 'error', message: expect.stringMatching(/^Error: an error\n +at /), conversationId },
+        { level: 'warn', message: 'structured', conversationId, workflowId: 'workflow-1' },
+        { level: 'info', message: 'no line end', conversationId },
+      ].map((line) => ({ timestamp: expect.any(String), ...line })),
+    );
+    const rows = await api.sql(
+      'SELECT DISTINCT event_id, length(trace_id) FROM runtime.log WHERE conversation_id = $1',
+      [conversationId],
+    );
+    expect(rows).toEqual([{ event_id: event.id, length: 32 }]);
+  });
+
+  it('tells why the code ended or could not be loaded', async () => {
+    const crashing = await newBot(
+      printing(`setTimeout(() => { throw new Error('boom at night') }); await new Promise(() => {});`),
+    );
+    const broken = await newBot(`throw new Error('no license')`);
+    await Promise.all([crashing.create(), broken.create()]);
+
+    const [crash] = await logsOf(crashing, (messages) => messages.some((message) => message.includes('boom')));
+    const [load] = await logsOf(broken, (messages) => messages.length > 0);
+
+    expect(crash).toMatchObject({ level: 'info', message: 'loading' });
+    expect(load).toMatchObject({
+      level: 'error',
+      message: expect.stringMatching(/^The code cannot be loaded: Error: no license\n +at /),
+    });
+  });
+
+  it('cannot name another bot', async () => {
+    const [bot, victim] = [
+      await newBot(
+        printing(
+          `console.log(JSON.stringify({ msg: 'forged', level: 'info', botId: event.payload.botId, options: { botId: event.payload.botId } }));`,
+        ),
+      ),
+      await newBot(printing('')),
+    ];
+    const { event } = await bot.client.createEvent({ type: 'happened', payload: { botId: victim.id } });
+    await bot.settled(event.id);
+
+    await logsOf(bot, (messages) => messages.includes('forged'));
+
+    expect((await account.client.getBotLogs({ id: victim.id, timeStart })).logs).not.toEqual(
+      expect.arrayContaining([expect.objectContaining({ message: 'forged' })]),
+    );
+  });
+});
+
 describe('the key of the code', () => {
   const saying = () => telling('process.env.BP_TOKEN');
 

@@ -41,6 +41,13 @@ export class RuntimeConfig extends ServiceConfig {
   deliveryRetentionDays = 7;
 
   @Env({
+    env: 'LOG_RETENTION_DAYS',
+    type: integer(1, 3_650),
+    about: 'Days for which the output of the code of bots is kept.',
+  })
+  logRetentionDays = 7;
+
+  @Env({
     env: 'EGRESS_ALLOW_PRIVATE',
     type: choice<'true' | 'false'>('true', 'false'),
     about:

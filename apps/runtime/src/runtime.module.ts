@@ -19,16 +19,25 @@ import { DeliveryEntity } from './deliveries/delivery.entity';
 import { ErasureModule } from './erasure/erasure.module';
 import { IssueEntity } from './issues/issue.entity';
 import { IssuesModule } from './issues/issues.module';
+import { LogEntity } from './logs/log.entity';
+import { LogsModule } from './logs/logs.module';
 import { PingsModule } from './pings/pings.module';
 import { RegistrationsModule } from './registrations/registrations.module';
 import { Runtime1796100000000 } from './migrations/1796100000000-runtime';
 import { Issues1796200000000 } from './migrations/1796200000000-issues';
 import { CallCounts1796300000000 } from './migrations/1796300000000-call-counts';
 import { ActionRuns1796400000000 } from './migrations/1796400000000-action-runs';
+import { Logs1796500000000 } from './migrations/1796500000000-logs';
 
 export const runtimeDatabase: ServiceSchema = {
   schema: 'runtime',
-  migrations: [Runtime1796100000000, Issues1796200000000, CallCounts1796300000000, ActionRuns1796400000000],
+  migrations: [
+    Runtime1796100000000,
+    Issues1796200000000,
+    CallCounts1796300000000,
+    ActionRuns1796400000000,
+    Logs1796500000000,
+  ],
   entities: [
     ...eventEntities,
     WorkEntity,
@@ -37,6 +46,7 @@ export const runtimeDatabase: ServiceSchema = {
     IssueEntity,
     CallCountEntity,
     ActionRunEntity,
+    LogEntity,
   ],
 };
 
@@ -62,6 +72,7 @@ export class RuntimeModule {
         DeliveriesModule,
         ErasureModule,
         IssuesModule,
+        LogsModule,
         PingsModule,
         RegistrationsModule,
       ],

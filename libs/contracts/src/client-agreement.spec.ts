@@ -223,6 +223,7 @@ const clientNames = {
   },
   runtime: {
     actions: { call: 'callAction', listRuns: 'listActionRuns' },
+    logs: { list: 'getBotLogs' },
     issues: {
       list: 'listBotIssues',
       get: 'getBotIssue',

@@ -20,7 +20,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Addresses', /^(HOST|PORT|PUBLIC_URL|CHAT_URL|CONTENT_URL|FILES_URL|TUNNEL_PORT|TUNNEL_URL|TRUSTED_PROXIES)$/],
   ['Secrets and the first account', /^PARLEY_/],
   ['Rate limits and load shedding', /^(RATE_LIMIT_|GATEWAY_MAX_|LISTEN_|SERVICE_MAX_|MAX_LOOP_DELAY_MS|BUS_MAX_)/],
-  ['Logs, metrics and traces', /^(LOG_|METRICS_|OTEL_)/],
+  ['Logs, metrics and traces', /^(LOG_LEVEL|METRICS_|OTEL_)/],
   ['Graceful shutdown', /^SHUTDOWN_/],
   ['Postgres', /^DATABASE_/],
   ['NATS', /^NATS_/],
@@ -31,7 +31,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Tables', /^TABLE/],
   ['Chat and events', /^(CHAT_|RECURRING_|EVENT_)/],
   ['Calls of bots', /^(ACTIONS_|DELIVERIES_|DELIVERY_|EGRESS_)/],
-  ['Code of bots', /^RUNNER_/],
+  ['Code of bots', /^(RUNNER_|LOG_RETENTION_)/],
   ['Hub', /^HUB_/],
   ['Quotas of a workspace', /^QUOTA_/],
 ];

@@ -14,6 +14,8 @@ import {
   conversations as operations,
 } from '@parley/contracts/chat/conversations';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import { subjectErased } from '@parley/contracts/chat/erased-subjects';
+import { Outbox } from '@parley/events/outbox';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
@@ -38,6 +40,7 @@ export class ConversationsService {
     private readonly tags: TagsRepository,
     private readonly botDefinitions: BotDefinitionsCache,
     private readonly signals: SignalsService,
+    private readonly outbox: Outbox,
     private readonly work: WorkQueue,
   ) {}
 
@@ -125,6 +128,7 @@ export class ConversationsService {
       const ends = participantIds.map((closes) => ({ type: 'conversation_deleted', closes }));
       await this.signals.add(tx, row.bot_id, row.id, ends);
       await this.conversations.deleteConversation(tx, row);
+      await this.outbox.add(tx, subjectErased, { botId: row.bot_id, conversationId: row.id });
       await this.work.add(tx, eraseConversations, [{ key: row.id, tenant: row.bot_id, payload: null }]);
       await this.tags.removeTags(tx, 'conversation', row, row.tags);
       return {};

@@ -15,6 +15,8 @@ import {
   users as operations,
 } from '@parley/contracts/chat/users';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import { subjectErased } from '@parley/contracts/chat/erased-subjects';
+import { Outbox } from '@parley/events/outbox';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
@@ -37,6 +39,7 @@ export class UsersService {
     private readonly tags: TagsRepository,
     private readonly botDefinitions: BotDefinitionsCache,
     private readonly signals: SignalsService,
+    private readonly outbox: Outbox,
   ) {}
 
   async create(caller: BotCaller, input: CreateUser): Promise<UserReply> {
@@ -114,6 +117,7 @@ export class UsersService {
       const row = await this.users.lockUserToDelete(tx, scopeOf(caller), id);
       if (!row) throw notFound('user', id);
       await this.users.deleteUser(tx, row);
+      await this.outbox.add(tx, subjectErased, { botId: row.bot_id, userId: row.id });
       await this.tags.removeTags(tx, 'user', row, row.tags);
       return {};
     });

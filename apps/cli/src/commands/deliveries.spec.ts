@@ -23,6 +23,7 @@ const runtime = {
         deliveriesPerBot: 10,
         deliveriesPerBotPerSecond: 100,
         deliveryRetentionDays: 1,
+        logRetentionDays: 1,
       },
       platform,
     ),

@@ -34,6 +34,7 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/bots/{botId}/allowlist',
     'GET /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'GET /v1/admin/bots/{id}',
+    'GET /v1/admin/bots/{id}/logs',
     'GET /v1/admin/bots/{id}/versions',
     'GET /v1/admin/bots/{id}/versions/{versionId}',
     'GET /v1/admin/integrations',

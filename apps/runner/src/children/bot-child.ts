@@ -139,6 +139,7 @@ export class BotChild extends LimitedProcess {
       case 'loaded':
         return this.onLoaded?.();
       case 'not loadable':
+        this.onOutput({ stream: 'stderr', text: `The code cannot be loaded: ${String(message)}\n` });
         return this.onLoaded?.(new CodeFailed('not loadable', `The code cannot be loaded: ${String(message)}`));
       case 'answered':
         return this.settle(id)?.resolve({ status: statusOf(reply['status']), body: String(reply['body']) });
@@ -150,7 +151,7 @@ export class BotChild extends LimitedProcess {
         );
       case 'crashed':
         this.lastWords = String(message);
-        return;
+        return this.onOutput({ stream: 'stderr', text: `${this.lastWords}\n` });
       case 'output':
         return this.onOutput({
           invocationId: typeof id === 'string' && this.waiting.has(id) ? id : undefined,

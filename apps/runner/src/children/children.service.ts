@@ -7,7 +7,9 @@ import { platformToken } from '@parley/service/tokens';
 import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { AllowedOrigin } from '../host/frames';
-import { BotChild, CodeFailed, type CodeOutput } from './bot-child';
+import type { BundleOutput } from '../logs/bundle-output';
+import { LogSenderService } from '../logs/log-sender.service';
+import { BotChild, CodeFailed } from './bot-child';
 import { isolate, removeFolder } from './isolation';
 
 const program = workerFile(`${__dirname}/../host`, 'host.child');
@@ -28,6 +30,7 @@ interface Entry {
   /** Calls that use the process or wait for it to load. */
   users: number;
   usersOfLane: Record<Lane, number>;
+  output: BundleOutput;
   starting: Promise<BotChild>;
   child?: BotChild;
   idleTimer?: NodeJS.Timeout;
@@ -50,6 +53,7 @@ export class ChildrenService implements OnApplicationShutdown {
 
   constructor(
     private readonly code: CodeService,
+    private readonly logs: LogSenderService,
     private readonly config: RunnerConfig,
     @Inject(platformToken) { metrics }: Platform,
   ) {
@@ -77,14 +81,10 @@ export class ChildrenService implements OnApplicationShutdown {
    * Runs `call` with the process of the bundle.
    * @throws CodeFailed `busy` without a free place; `not loadable`
    */
-  async use<T>(
-    bundle: Bundle,
-    onOutput: (output: CodeOutput) => void,
-    call: (child: BotChild) => Promise<T>,
-  ): Promise<T> {
+  async use<T>(bundle: Bundle, call: (child: BotChild, output: BundleOutput) => Promise<T>): Promise<T> {
     const key = `${bundle.botId}/${bundle.codeRevision}`;
     this.refuseBroken(key);
-    const entry = this.usable(key) ?? this.start(key, bundle, onOutput);
+    const entry = this.usable(key) ?? this.start(key, bundle);
     const { lane = 'events' } = bundle;
     if (entry.usersOfLane[lane] >= this.config.concurrency)
       throw new CodeFailed('busy', 'The process of the bot handles enough calls.');
@@ -93,7 +93,7 @@ export class ChildrenService implements OnApplicationShutdown {
     entry.users += 1;
     entry.usersOfLane[lane] += 1;
     try {
-      return await call(await entry.starting);
+      return await call(await entry.starting, entry.output);
     } finally {
       entry.users -= 1;
       entry.usersOfLane[lane] -= 1;
@@ -122,18 +122,20 @@ export class ChildrenService implements OnApplicationShutdown {
     return undefined;
   }
 
-  private start(key: string, bundle: Bundle, onOutput: (output: CodeOutput) => void): Entry {
+  private start(key: string, bundle: Bundle): Entry {
     if (this.entries.size >= this.config.processes) this.makeRoom();
     const places = new Set([...this.entries.values()].map(({ place }) => place));
     let place = 0;
     while (places.has(place)) place += 1;
+    const output = this.logs.outputOf(bundle.botId);
     const entry: Entry = {
       botId: bundle.botId,
       number: (this.started += 1),
       place,
       users: 0,
       usersOfLane: { events: 0, actions: 0 },
-      starting: this.startChild(bundle, place, onOutput),
+      output,
+      starting: this.startChild(bundle, place, output),
     };
     this.entries.set(key, entry);
     entry.starting.then(
@@ -152,7 +154,7 @@ export class ChildrenService implements OnApplicationShutdown {
   private async startChild(
     { botId, codeRevision, ticket }: Bundle,
     place: number,
-    onOutput: (output: CodeOutput) => void,
+    output: BundleOutput,
   ): Promise<BotChild> {
     const [code, { token, secrets }] = await Promise.all([
       this.code.getCode(codeRevision, ticket),
@@ -169,8 +171,9 @@ export class ChildrenService implements OnApplicationShutdown {
         ...{ program, heapMb: memoryMb, residentMb: 2 * memoryMb, cwd: folder, openFiles, fileMb, ...isolation },
         env: { HOME: folder, TMPDIR: folder, TZ: 'UTC', NODE_ENV: 'production', AWS_LAMBDA_FUNCTION_NAME: 'parley' },
       },
-      onOutput,
+      (printed) => output.take(printed),
     );
+    void child.ended.then(() => output.end(undefined));
     const ending = child.ended.then(() => removeFolder(folder)).finally(() => this.ending.delete(ending));
     this.ending.add(ending);
     const secretEnv = Object.entries(secrets).map(([name, value]) => [`SECRET_${name}`, value] as const);

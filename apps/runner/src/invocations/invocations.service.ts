@@ -89,10 +89,21 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       memoryMb: this.config.memoryMb,
       timeoutMs: Math.min(input.timeoutMs, maxCodeTimeoutMs),
     };
-    return this.children.use(
-      input,
-      () => undefined,
-      (child) => child.invoke(frame, () => undefined),
-    );
+    return this.children.use(input, async (child, output) => {
+      let id: string | undefined;
+      try {
+        return await child.invoke(frame, (invocationId) => {
+          id = invocationId;
+          output.begin(id, { ...input.context, traceId: traceIdOf(headers['traceparent']) });
+        });
+      } finally {
+        output.end(id);
+      }
+    });
   }
+}
+
+/** Second field of a W3C trace context. */
+function traceIdOf(traceparent: string | undefined): string | undefined {
+  return traceparent?.split('-')[1];
 }

@@ -161,6 +161,11 @@ export class DeliveriesWorker {
         id: event.id,
         attempt: work.attempt,
         timeoutMs: timeLimitMs(target, work.attempt),
+        context: {
+          eventId: event.id,
+          conversationId: event.conversationId ?? undefined,
+          userId: event.userId ?? undefined,
+        },
         traceparent: work.traceparent ?? newTraceparent(),
         signal: work.signal,
       });

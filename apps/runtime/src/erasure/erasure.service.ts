@@ -10,6 +10,7 @@ import { ActionRunsRepository } from '../actions/action-runs.repository';
 import { CallCountsService } from '../call-counts/call-counts.service';
 import { DeliveriesRepository } from '../deliveries/deliveries.repository';
 import { IssuesRepository } from '../issues/issues.repository';
+import { LogsRepository } from '../logs/logs.repository';
 import { maxInvocationMs } from '../invocations/time-limit';
 import { eraseBots } from '../erased-bots/erasure-queue';
 
@@ -25,6 +26,7 @@ export class ErasureService {
     private readonly deliveries: DeliveriesRepository,
     private readonly issues: IssuesRepository,
     private readonly actionRuns: ActionRunsRepository,
+    private readonly logs: LogsRepository,
     private readonly callCounts: CallCountsService,
     private readonly work: WorkQueue,
   ) {}
@@ -36,13 +38,14 @@ export class ErasureService {
 
   async countLeftovers({ botId }: CountRuntimeLeftovers): Promise<RuntimeLeftovers> {
     if (!isUUID(botId)) throw notFound('bot', botId);
-    const [deliveries, issues, actionRuns, callCounts] = await Promise.all([
+    const [deliveries, issues, actionRuns, logLines, callCounts] = await Promise.all([
       this.deliveries.countOfBot(botId),
       this.issues.countOfBot(botId),
       this.actionRuns.countOfBot(botId),
+      this.logs.countOfBot(botId),
       this.callCounts.countOfBot(botId),
     ]);
-    return { deliveries, issues, actionRuns, callCounts };
+    return { deliveries, issues, actionRuns, logLines, callCounts };
   }
 
   /** Idempotent. */
@@ -52,6 +55,7 @@ export class ErasureService {
     await this.work.deleteOfTenant(this.database, botId);
     while ((await this.deliveries.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
     while ((await this.actionRuns.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
+    while ((await this.logs.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
     await this.issues.deleteOfBot(botId);
     await this.callCounts.eraseBot(botId);
     if (!isSettled)

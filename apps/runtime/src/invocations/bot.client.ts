@@ -35,8 +35,8 @@ export class BotClient {
       secrets: target.signingSecrets,
     });
     const headers = { ...botHeaders(target, invocation), ...signature };
-    const { operation } = invocation;
-    const request = { operation, headers, body, timeoutMs: invocation.timeoutMs, signal: invocation.signal };
+    const { operation, context } = invocation;
+    const request = { operation, context, headers, body, timeoutMs: invocation.timeoutMs, signal: invocation.signal };
     try {
       const answer = await this.send(target, request);
       if (!isPing) this.counts.count(target);

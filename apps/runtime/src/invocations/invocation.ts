@@ -1,3 +1,5 @@
+import type { LogContext } from '@parley/contracts/runtime/logs';
+
 /** Call of a bot, independent of how it is reached. */
 export interface Invocation {
   operation: 'event_received' | 'register' | 'ping' | 'action_triggered';
@@ -9,6 +11,8 @@ export interface Invocation {
   /** From 1. */
   attempt: number;
   timeoutMs: number;
+  /** What the call is about: for the log lines of code. */
+  context?: LogContext;
   /** W3C trace context. */
   traceparent: string;
   signal: AbortSignal;
@@ -17,6 +21,7 @@ export interface Invocation {
 /** Request of an invocation with its headers. The body is ASCII-only JSON: the SDK's server breaks other characters at chunk borders. */
 export interface BotRequest {
   operation: Invocation['operation'];
+  context?: LogContext;
   headers: Record<string, string>;
   body: string;
   timeoutMs: number;

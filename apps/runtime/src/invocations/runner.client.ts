@@ -36,10 +36,10 @@ export class RunnerClient {
   async send(
     botId: string,
     { revision, ticket }: CodeTarget,
-    { operation, headers, body, timeoutMs }: BotRequest,
+    { operation, context, headers, body, timeoutMs }: BotRequest,
   ): Promise<BotAnswer> {
     const lane: Lane = operation === 'action_triggered' ? 'actions' : 'events';
-    const input = { botId, codeRevision: revision, ticket, lane, headers, body, timeoutMs };
+    const input = { botId, codeRevision: revision, ticket, lane, context, headers, body, timeoutMs };
     let reason = 'No runner is there to run the code of the bot.';
     for (const runnerId of this.runners.inOrderFor(botId)) {
       try {

@@ -4,6 +4,7 @@ import { keepRecurringEvents, botDefinitions } from '../admin/bot-definitions';
 import { noteCalledBot } from '../admin/targets';
 import { chat, chatWorkAdded } from '../chat/chat';
 import { eventsPending } from '../chat/deliveries';
+import { subjectErased } from '../chat/erased-subjects';
 import { recurringEventSettled } from '../chat/recurring-outcomes';
 import { signalChannel, signalsMissing } from '../chat/signals';
 import { settleEvents } from '../runtime/deliveries';
@@ -13,7 +14,7 @@ export const chatApp: App = {
   ...nothing,
   answers: chat,
   asks: [botVisibility.require, botDefinitions.get, botDefinitions.findByWebhookId],
-  announces: [eventsPending, recurringEventSettled],
+  announces: [eventsPending, recurringEventSettled, subjectErased],
   consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents],
   tells: [chatWorkAdded, signalChannel, signalsMissing],
   hears: [chatWorkAdded],

@@ -1,10 +1,11 @@
 import { botCode } from '../admin/bot-code';
+import { logs } from '../runtime/logs';
 import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { type App, nothing } from './app';
 
 export const runnerApp: App = {
   ...nothing,
-  asks: [botCode.getPart, botCode.getSecrets],
+  asks: [botCode.getPart, botCode.getSecrets, logs.write],
   answersByInstance: [invokeCode],
   tells: [runnerAnnounced],
   hears: [runnersWanted],

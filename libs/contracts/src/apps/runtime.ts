@@ -4,6 +4,7 @@ import { registerBot, targets, wakeDeliveries } from '../admin/targets';
 import { usageChanged } from '../admin/usage';
 import { chatActions } from '../chat/chat-actions';
 import { deliverEvents, deliveries } from '../chat/deliveries';
+import { eraseLogs } from '../chat/erased-subjects';
 import { eventsSettled } from '../runtime/deliveries';
 import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
@@ -23,7 +24,7 @@ export const runtimeApp: App = {
   ],
   asksInstances: [invokeCode, tunnelHolder, tunnelRequest],
   announces: [eventsSettled, usageChanged],
-  consumes: [deliverEvents, eraseBotInRuntime, registerBot, wakeDeliveries],
+  consumes: [deliverEvents, eraseBotInRuntime, eraseLogs, registerBot, wakeDeliveries],
   tells: [runnersWanted, runtimeWorkAdded],
   hears: [runnerAnnounced, runtimeWorkAdded],
 };

@@ -1,8 +1,9 @@
 import { IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
 import { ApiError } from '../errors';
-import { MapOf, Optional } from '../fields';
+import { MapOf, Nested, Optional } from '../fields';
 import { broadcast, instanceOperation } from '../operation';
 import { Empty } from '../paging';
+import { LogContext } from '../runtime/logs';
 
 /** Longest time limit of an invocation, in milliseconds. */
 export const maxCodeTimeoutMs = 120_000;
@@ -40,6 +41,11 @@ export class InvokeCode {
   @Optional()
   @IsIn(lanes)
   lane?: Lane;
+
+  /** What the call is about: for its log lines. */
+  @Optional()
+  @Nested(LogContext)
+  context?: LogContext;
 
   /** Time limit in milliseconds, at most 120,000. */
   @IsInt()

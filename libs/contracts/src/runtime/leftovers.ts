@@ -20,6 +20,9 @@ export class RuntimeLeftovers {
   @IsInt()
   actionRuns!: number;
 
+  @IsInt()
+  logLines!: number;
+
   /** Months with calls of the bot. */
   @IsInt()
   callCounts!: number;

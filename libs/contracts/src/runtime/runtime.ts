@@ -4,6 +4,7 @@ import { actions } from './actions';
 import { deliveries } from './deliveries';
 import { issues } from './issues';
 import { countLeftovers } from './leftovers';
+import { logs } from './logs';
 import { pingBot } from './pings';
 
 export const runtimeWorkAdded = workAdded('runtime');
@@ -14,6 +15,7 @@ export const runtime = {
   deadLetters: deadLetterOperations('runtime'),
   deliveries,
   issues,
+  logs,
   pingBot,
   work: workOperations('runtime'),
 };

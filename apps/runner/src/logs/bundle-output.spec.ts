@@ -1,0 +1,97 @@
+import { BundleOutput, type PrintedLine } from './bundle-output';
+
+let lines: PrintedLine[];
+let dropped: number;
+let now: number;
+let output: BundleOutput;
+
+beforeEach(() => {
+  lines = [];
+  dropped = 0;
+  now = 0;
+  output = new BundleOutput(
+    (line) => lines.push(line),
+    (count) => (dropped += count),
+    () => now,
+  );
+});
+
+const take = (text: string, invocationId?: string, stream: 'stdout' | 'stderr' = 'stdout') =>
+  output.take({ invocationId, stream, text });
+
+it('splits text into lines, wherever it was cut', () => {
+  for (const text of ['on', 'e\ntw', 'o\n', '\n\nthree\n']) take(text);
+
+  expect(lines.map(({ message }) => message)).toEqual(['one', 'two', 'three']);
+});
+
+it('keeps both streams of each invocation apart', () => {
+  output.begin('a', { conversationId: 'conv-a', traceId: 't' });
+  output.begin('b', { conversationId: 'conv-b' });
+  take('a ', 'a');
+  take('b ', 'b');
+  take('error of a\n', 'a', 'stderr');
+  take('one\n', 'a');
+  take('two\n', 'b');
+  take('outside\n');
+
+  expect(lines).toEqual([
+    { level: 'error', message: 'error of a', conversationId: 'conv-a', traceId: 't' },
+    { level: 'info', message: 'a one', conversationId: 'conv-a', traceId: 't' },
+    { level: 'info', message: 'b two', conversationId: 'conv-b' },
+    { level: 'info', message: 'outside' },
+  ]);
+});
+
+it('names the objects of a structured line instead of those of the invocation', () => {
+  output.begin('a', { conversationId: 'conv-a', userId: 'user-a' });
+
+  take('{"msg":"hi","level":"warn","options":{"conversationId":"conv-b"}}\n', 'a');
+
+  expect(lines).toEqual([{ level: 'warn', message: 'hi', conversationId: 'conv-b', userId: 'user-a' }]);
+});
+
+it('joins the lines of a stack trace', () => {
+  take('Error: boom\n    at one\n    at two\nnext\n', undefined, 'stderr');
+
+  expect(lines.map(({ message }) => message)).toEqual(['Error: boom\n    at one\n    at two', 'next']);
+});
+
+it('prints an unfinished line at the end of its invocation, and later text as outside of it', () => {
+  output.begin('a', { userId: 'u' });
+  take('half', 'a');
+  output.end('a');
+  take('late\n', 'a');
+
+  expect(lines).toEqual([
+    { level: 'info', message: 'half', userId: 'u' },
+    { level: 'info', message: 'late' },
+  ]);
+});
+
+it('cuts long lines, also those without an end', () => {
+  take(`${'a'.repeat(20_000)}\n`);
+  for (let times = 0; times < 100; times += 1) take('b'.repeat(20_000));
+  take('\n');
+
+  expect(lines.map(({ message }) => [message[0], message.length < 40_000])).toEqual([
+    ['a', true],
+    ['b', true],
+  ]);
+  expect(lines[0]!.message).toMatch(/a … \(cut\)$/);
+});
+
+it('drops and counts what exceeds 1 MB in 10 s, and says so once', () => {
+  const line = `${'a'.repeat(9_999)}\n`;
+  for (let times = 0; times < 150; times += 1) take(line);
+  expect(lines.filter(({ level }) => level === 'info')).toHaveLength(100);
+  expect(lines.filter(({ level }) => level === 'warn')).toEqual([
+    { level: 'warn', message: 'Output was dropped: more than 1 MB in 10 seconds.' },
+  ]);
+  expect(dropped).toBe(50);
+
+  now = 10_000;
+  take('again\n');
+
+  expect(lines.at(-1)).toEqual({ level: 'info', message: 'again' });
+});

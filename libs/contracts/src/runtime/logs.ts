@@ -1,0 +1,144 @@
+import { IsIn, IsString } from 'class-validator';
+import { service, workspace } from '../access';
+import { ListOf, Optional } from '../fields';
+import { operation } from '../operation';
+import { Empty } from '../paging';
+import { PathParam, QueryChoice, QueryString, QueryTime } from '../query-fields';
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Lines in one request of a runner. */
+export const maxWrittenLines = 500;
+
+/** Objects that a line is about. */
+export class LogContext {
+  @Optional()
+  @IsString()
+  eventId?: string;
+
+  @Optional()
+  @IsString()
+  conversationId?: string;
+
+  @Optional()
+  @IsString()
+  userId?: string;
+
+  @Optional()
+  @IsString()
+  workflowId?: string;
+}
+
+/** Line that the code of a bot printed. */
+export class LogLine extends LogContext {
+  /** Given by the runner: a line that is sent again is stored once. */
+  @IsString()
+  id!: string;
+
+  @IsString()
+  botId!: string;
+
+  @IsString()
+  timestamp!: string;
+
+  @IsIn(logLevels)
+  level!: LogLevel;
+
+  @IsString()
+  message!: string;
+
+  /** Trace id of the call: 32 hexadecimal digits. */
+  @Optional()
+  @IsString()
+  traceId?: string;
+}
+
+export class WriteLogs {
+  @ListOf(LogLine, { maxItems: maxWrittenLines })
+  lines!: LogLine[];
+}
+
+export class GetBotLogs {
+  @PathParam()
+  id!: string;
+
+  @QueryTime({ required: true })
+  timeStart!: string;
+
+  /** Default: now. */
+  @QueryTime()
+  timeEnd?: string;
+
+  /** `debug`, `info`, `warn` or `error`. */
+  @QueryChoice(logLevels)
+  level?: string;
+
+  @QueryString()
+  userId?: string;
+
+  @QueryString()
+  workflowId?: string;
+
+  @QueryString()
+  conversationId?: string;
+
+  /** Part of the message, in upper or lower case. */
+  @QueryString()
+  messageContains?: string;
+
+  /** Cursor: `nextToken` of the previous page. All other parameters must be the same. */
+  @QueryString({ maxLength: 8000 })
+  nextToken?: string;
+}
+
+export class BotLog {
+  @IsString()
+  timestamp!: string;
+
+  @IsIn(logLevels)
+  level!: LogLevel;
+
+  @IsString()
+  message!: string;
+
+  @Optional()
+  @IsString()
+  workflowId?: string;
+
+  @Optional()
+  @IsString()
+  userId?: string;
+
+  @Optional()
+  @IsString()
+  conversationId?: string;
+}
+
+export class BotLogs {
+  /** Newest first. */
+  @ListOf(BotLog)
+  logs!: BotLog[];
+
+  @Optional()
+  @IsString()
+  nextToken?: string;
+}
+
+export const logs = {
+  write: operation({
+    subject: 'runtime.logs.write',
+    summary: 'Stores lines that the code of bots printed.',
+    access: service,
+    input: WriteLogs,
+    output: Empty,
+  }),
+  list: operation({
+    subject: 'runtime.logs.list',
+    route: 'GET /v1/admin/bots/{id}/logs',
+    summary: 'Gets what the code of a bot printed, newest first, 200 lines a page. Lines are kept for 7 days.',
+    access: workspace.read,
+    input: GetBotLogs,
+    output: BotLogs,
+  }),
+};
