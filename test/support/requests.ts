@@ -394,6 +394,10 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { id: has.botId },
     query: { timeStart: new Date(Date.now() - 3_600_000).toISOString() },
   }),
+  'runtime.logs.listOfAnyBot': ({ has }) => ({
+    path: { id: has.botId },
+    query: { timeStart: new Date(Date.now() - 3_600_000).toISOString() },
+  }),
   'runtime.work.discard': () => ({ path: { queue: 'runtime.none', key: newName() } }),
   'runtime.work.list': () => ({}),
   'runtime.work.retry': () => ({ body: { queue: 'runtime.none' } }),

@@ -28,13 +28,36 @@ export class Operator {
   }
 
   async call<I extends object, O>(operation: Operation<I, O>, input: I): Promise<O> {
-    const [method, path] = (operation.route ?? '').split(' ');
+    const response = await this.fetch(operation, input);
+    const body: unknown = await response.json().catch(() => {
+      throw new CommandFailed(
+        `The server at ${this.url} is not Parley (HTTP status ${response.status}): set PARLEY_URL to the address of the gateway.`,
+      );
+    });
+    if (!response.ok) throw failureOf(body);
+    return body as O;
+  }
+
+  /** Opens a stream of server-sent events. */
+  async open<I extends object>(operation: Operation<I>, input: I, signal?: AbortSignal): Promise<ReadableStream> {
+    const response = await this.fetch(operation, input, signal);
+    if (!response.ok || !response.body) throw failureOf(await response.json());
+    return response.body;
+  }
+
+  private fetch<I extends object>(
+    { route = '' }: { route?: string },
+    input: I,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const [method, path = ''] = route.split(' ');
     const fields = new Map<string, unknown>(Object.entries(input));
-    const filled = (path ?? '').replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
       encodeURIComponent(String(fields.get(name))),
     );
-    const response = await fetch(`${this.url}${filled}${method === 'GET' ? queryOf(path ?? '', fields) : ''}`, {
+    return fetch(`${this.url}${filled}${method === 'GET' ? queryOf(path, fields) : ''}`, {
       method,
+      signal,
       headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
       body: method === 'GET' ? undefined : JSON.stringify(input),
     }).catch((error: unknown) => {
@@ -43,13 +66,6 @@ export class Operator {
         { cause: error },
       );
     });
-    const body: unknown = await response.json().catch(() => {
-      throw new CommandFailed(
-        `The server at ${this.url} is not Parley (HTTP status ${response.status}): set PARLEY_URL to the address of the gateway.`,
-      );
-    });
-    if (!response.ok) throw new CommandFailed(`${(body as ErrorBody).type}: ${(body as ErrorBody).message}`);
-    return body as O;
   }
 
   /** Iterates over the pages of a list operation. */
@@ -73,4 +89,8 @@ function queryOf(path: string, fields: Map<string, unknown>): string {
     if (value !== undefined && !path.includes(`{${name}}`)) query.append(name, `${value as string | number}`);
   }
   return query.size > 0 ? `?${query.toString()}` : '';
+}
+
+function failureOf(body: unknown): CommandFailed {
+  return new CommandFailed(`${(body as ErrorBody).type}: ${(body as ErrorBody).message}`);
 }

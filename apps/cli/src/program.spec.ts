@@ -70,7 +70,7 @@ describe('a command', () => {
   });
 
   it.each([
-    [['bogus'], "error: unknown command 'bogus'"],
+    [['nonsense'], "error: unknown command 'nonsense'"],
     [['acount', 'create'], "error: unknown command 'acount'\n(Did you mean account?)"],
     [['account', 'crate'], "error: unknown command 'crate'\n(Did you mean create?)"],
     [['account', 'create'], "error: missing required argument 'email'"],

@@ -7,6 +7,7 @@ import { addBotCommands } from './commands/bots';
 import { addDeadLetterCommands } from './commands/dead-letters';
 import { addDeliveryCommands } from './commands/deliveries';
 import { addFileCommands } from './commands/files';
+import { addLogCommand } from './commands/logs';
 import { addNatsCommands } from './commands/nats';
 import { addReindexCommand } from './commands/reindex';
 import { addSecretCommands } from './commands/secrets';
@@ -30,6 +31,7 @@ export function createProgram(output: Output): Command {
   addFileCommands(program, output);
   addBotCommands(program, output);
   addDeliveryCommands(program, output);
+  addLogCommand(program, output);
   addReindexCommand(program, output);
   addBackupCommands(program, output);
   addSecretCommands(program, output);

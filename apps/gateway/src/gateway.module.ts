@@ -6,6 +6,7 @@ import { TransportModule } from '@parley/service/transport.module';
 import { GatewayConfig } from './config';
 import { DocsModule } from './docs/docs.module';
 import { ForwardingModule } from './forwarding/forwarding.module';
+import { LogTailsModule } from './log-tails/log-tails.module';
 import { StreamsModule } from './streams/streams.module';
 import { TunnelModule } from './tunnel/tunnel.module';
 
@@ -24,6 +25,7 @@ export class GatewayModule {
         ForwardingModule.register(allOperations, missingRoutes),
         DocsModule,
         StreamsModule,
+        LogTailsModule,
         TunnelModule,
       ],
     };

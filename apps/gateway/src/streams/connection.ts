@@ -2,6 +2,13 @@ import type { ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Frame } from './frame';
 
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  // Reverse proxies must not buffer the stream.
+  'x-accel-buffering': 'no',
+};
+
 export interface Connection {
   kind: 'sse' | 'websocket';
   /** Bytes written but not yet sent. */

@@ -19,7 +19,7 @@ import { header } from '../auth/identity.service';
 import { GatewayConfig } from '../config';
 import { listenTarget } from './listen-target';
 import { type StreamRequest, StreamsService } from './streams.service';
-import { SseConnection, WebSocketConnection, type Connection } from './connection';
+import { type Connection, eventStreamHeaders, SseConnection, WebSocketConnection } from './connection';
 import { RateLimiter, type ResponseHeaders } from '../rate-limits/rate.limiter';
 
 // Wildcard: a foreign id may contain slashes.
@@ -28,13 +28,6 @@ const listenRoute = '/chat/:webhookId/conversations/*';
 const routeOfParticipants = '/chat/:webhookId/conversations/:id/participants/listen';
 /** Listening clients send no messages. */
 const maxMessageBytes = 1_000;
-
-const eventStream = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  // Reverse proxies must not buffer the stream.
-  'x-accel-buffering': 'no',
-};
 
 @Controller()
 export class StreamsController implements OnModuleInit {
@@ -88,7 +81,7 @@ export class StreamsController implements OnModuleInit {
     const isOpen = await this.listen(streamRequest, request.ip, reply, () => {
       if (raw.destroyed) return undefined;
       reply.hijack();
-      raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...eventStream });
+      raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...eventStreamHeaders });
       raw.flushHeaders();
       this.platform.metrics.observeRequest(`GET ${listenRoute}`, 200, reply.elapsedTime);
       return new SseConnection(raw);

@@ -4,6 +4,7 @@ import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limi
 import { isRecord } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
+import type { CodeOutput } from '../logs/code-output';
 import { LineReader } from './line-reader';
 
 const loadTimeoutMs = 10_000;
@@ -16,13 +17,6 @@ const maxLineLength = 6 * maxCodeBodyBytes;
 export interface CodeResponse {
   status: number;
   body: string;
-}
-
-/** Text that code printed. Without an invocation, it was printed outside of any. */
-export interface CodeOutput {
-  invocationId?: string;
-  stream: 'stdout' | 'stderr';
-  text: string;
 }
 
 export class CodeFailed extends Error {

@@ -7,7 +7,8 @@ import { workerFile } from '@parley/background/worker-file';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
 import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
-import { BotChild, type CodeOutput } from './bot-child';
+import type { CodeOutput } from '../logs/code-output';
+import { BotChild } from './bot-child';
 import { isolate, removeFolder } from './isolation';
 
 const program = workerFile(join(__dirname, '../host'), 'host.child');

@@ -12,6 +12,7 @@ import {
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { traceIdOf } from '@parley/tracing/traceparent';
 import type { Subscription } from '@parley/transport/driver';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
@@ -101,9 +102,4 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       }
     });
   }
-}
-
-/** Second field of a W3C trace context. */
-function traceIdOf(traceparent: string | undefined): string | undefined {
-  return traceparent?.split('-')[1];
 }

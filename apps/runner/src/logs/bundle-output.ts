@@ -1,5 +1,5 @@
 import type { LogContext } from '@parley/contracts/runtime/logs';
-import type { CodeOutput } from '../children/bot-child';
+import type { CodeOutput } from './code-output';
 import { parseLine, type ParsedLine } from './parse-line';
 
 /** Longest line, in characters. */

@@ -11,7 +11,7 @@ export interface Invocation {
   /** From 1. */
   attempt: number;
   timeoutMs: number;
-  /** What the call is about: for the log lines of code. */
+  /** Subjects of the call, for the log lines of code. */
   context?: LogContext;
   /** W3C trace context. */
   traceparent: string;

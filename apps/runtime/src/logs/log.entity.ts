@@ -1,4 +1,4 @@
-import type { BotLog, LogLevel } from '@parley/contracts/runtime/logs';
+import type { BotLog, LogLevel, LogLine } from '@parley/contracts/runtime/logs';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
@@ -39,6 +39,16 @@ export class LogEntity {
   /** Trace id of the call that printed the line. */
   @IdColumn({ nullable: true })
   trace_id!: string | null;
+}
+
+export function toLogLine(row: LogEntity): LogLine {
+  return {
+    ...toBotLog(row),
+    id: row.id,
+    botId: row.bot_id,
+    eventId: row.event_id ?? undefined,
+    traceId: row.trace_id ?? undefined,
+  };
 }
 
 export function toBotLog(row: LogEntity): BotLog {

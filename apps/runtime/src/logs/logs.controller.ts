@@ -19,4 +19,9 @@ export class LogsController {
   list(caller: WorkspaceCaller, input: GetBotLogs) {
     return this.service.list(caller, input);
   }
+
+  @Handles(runtime.logs.listOfAnyBot)
+  listOfAnyBot(_caller: Caller, input: GetBotLogs) {
+    return this.service.listOfAnyBot(input);
+  }
 }

@@ -2,11 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { botVisibility } from '@parley/contracts/admin/bot-visibility';
 import type { SubjectErased } from '@parley/contracts/chat/erased-subjects';
-import type { BotLogs, GetBotLogs, WriteLogs } from '@parley/contracts/runtime/logs';
+import { notFound } from '@parley/contracts/errors';
+import { logLines } from '@parley/contracts/runtime/log-tails';
+import type { BotLogs, GetBotLogs, LogLine, StoredLogs, WriteLogs } from '@parley/contracts/runtime/logs';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
+import { isUUID } from 'class-validator';
 import { RuntimeConfig } from '../config';
-import { toBotLog } from './log.entity';
+import { toBotLog, toLogLine } from './log.entity';
 import { LogsRepository } from './logs.repository';
 
 const rotateMs = 60 * 60_000;
@@ -19,9 +22,11 @@ export class LogsService {
     private readonly config: RuntimeConfig,
   ) {}
 
-  /** Idempotent. */
+  /** Stores the lines, and publishes them to those who follow. Idempotent. */
   async write({ lines }: WriteLogs): Promise<object> {
-    if (lines.length > 0) await this.logs.insertLines(lines);
+    if (lines.length === 0) return {};
+    await this.logs.insertLines(lines);
+    for (const [botId, printed] of byBot(lines)) this.client.publishTo(logLines, botId, { lines: printed });
     return {};
   }
 
@@ -29,6 +34,12 @@ export class LogsService {
     await this.client.call(botVisibility.require, caller, { botId: query.id });
     const { rows, nextToken } = await this.logs.listLines(query);
     return { logs: rows.map(toBotLog), nextToken };
+  }
+
+  async listOfAnyBot(query: GetBotLogs): Promise<StoredLogs> {
+    if (!isUUID(query.id)) throw notFound('bot', query.id);
+    const { rows, nextToken } = await this.logs.listLines(query);
+    return { lines: rows.map(toLogLine), nextToken };
   }
 
   /** Idempotent. */
@@ -42,4 +53,10 @@ export class LogsService {
   async rotate(): Promise<void> {
     await this.logs.rotate(this.config.logRetentionDays);
   }
+}
+
+function byBot(lines: LogLine[]): Map<string, LogLine[]> {
+  const bots = new Map<string, LogLine[]>();
+  for (const line of lines) bots.set(line.botId, [...(bots.get(line.botId) ?? []), line]);
+  return bots;
 }

@@ -1,4 +1,4 @@
-import type { Client } from '@botpress/client';
+import type { Client as ApiClient } from '@botpress/client';
 import { systemCaller } from '@parley/contracts/caller';
 import { type LogLine, logs } from '@parley/contracts/runtime/logs';
 import { newId } from '@parley/persistence/ids';
@@ -16,6 +16,7 @@ import { RuntimeModule } from '../runtime.module';
 
 let api: PublicApi;
 let account: Account;
+let other: Account;
 let client: ParleyClient;
 
 /** Runtime whose bus the tests use to write lines, as runners do. */
@@ -34,7 +35,7 @@ beforeAll(async () => {
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
     configured(runtime, RuntimeConfig),
   );
-  account = await api.newAccount();
+  [account, other] = await Promise.all([api.newAccount(), api.newAccount()]);
 });
 
 afterAll(() => api?.stop());
@@ -55,7 +56,7 @@ async function newBot() {
     await client.call(logs.write, systemCaller('req'), { lines: all });
     return all;
   };
-  const list = (query: Partial<Parameters<Client['getBotLogs']>[0]> = {}) =>
+  const list = (query: Partial<Parameters<ApiClient['getBotLogs']>[0]> = {}) =>
     account.client.getBotLogs({ id: bot.id, timeStart: hourAgo(), ...query });
   const messages = async (query: Parameters<typeof list>[0] = {}) =>
     (await list(query)).logs.map(({ message }) => message);
@@ -134,7 +135,7 @@ it('are stored once, however often a runner sends them', async () => {
 });
 
 it('of another workspace are not found', async () => {
-  const [bot, other] = await Promise.all([newBot(), api.newAccount()]);
+  const bot = await newBot();
   await bot.write({});
 
   await expect(other.client.getBotLogs({ id: bot.id, timeStart: hourAgo() })).rejects.toMatchObject({

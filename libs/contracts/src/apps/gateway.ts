@@ -3,6 +3,8 @@ import { credentialsChanged } from '../admin/identity';
 import { callers } from '../chat/callers';
 import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
+import { botVisibility } from '../admin/bot-visibility';
+import { logLines } from '../runtime/log-tails';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
 
@@ -11,11 +13,12 @@ export const gatewayApp: App = {
   asks: [
     ...allOperations.filter(({ route }) => route),
     admin.identity.identify,
+    botVisibility.require,
     callers.verify,
     signals.open,
     signals.catchUp,
   ],
   answersByInstance: [tunnelRequest, tunnelHolder],
   asksInstances: [tunnelHolder],
-  hears: [credentialsChanged, signalsMissing, signalChannel],
+  hears: [credentialsChanged, logLines, signalsMissing, signalChannel],
 };

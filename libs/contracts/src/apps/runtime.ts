@@ -7,6 +7,7 @@ import { deliverEvents, deliveries } from '../chat/deliveries';
 import { eraseLogs } from '../chat/erased-subjects';
 import { eventsSettled } from '../runtime/deliveries';
 import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
+import { logLines } from '../runtime/log-tails';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
@@ -25,6 +26,6 @@ export const runtimeApp: App = {
   asksInstances: [invokeCode, tunnelHolder, tunnelRequest],
   announces: [eventsSettled, usageChanged],
   consumes: [deliverEvents, eraseBotInRuntime, eraseLogs, registerBot, wakeDeliveries],
-  tells: [runnersWanted, runtimeWorkAdded],
+  tells: [logLines, runnersWanted, runtimeWorkAdded],
   hears: [runnerAnnounced, runtimeWorkAdded],
 };

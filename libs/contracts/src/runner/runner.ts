@@ -42,7 +42,7 @@ export class InvokeCode {
   @IsIn(lanes)
   lane?: Lane;
 
-  /** What the call is about: for its log lines. */
+  /** Subjects of the call, for its log lines. */
   @Optional()
   @Nested(LogContext)
   context?: LogContext;

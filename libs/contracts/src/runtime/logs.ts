@@ -1,5 +1,5 @@
 import { IsIn, IsString } from 'class-validator';
-import { service, workspace } from '../access';
+import { operator, service, workspace } from '../access';
 import { ListOf, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
@@ -125,6 +125,16 @@ export class BotLogs {
   nextToken?: string;
 }
 
+export class StoredLogs {
+  /** Newest first. */
+  @ListOf(LogLine)
+  lines!: LogLine[];
+
+  @Optional()
+  @IsString()
+  nextToken?: string;
+}
+
 export const logs = {
   write: operation({
     subject: 'runtime.logs.write',
@@ -140,5 +150,13 @@ export const logs = {
     access: workspace.read,
     input: GetBotLogs,
     output: BotLogs,
+  }),
+  listOfAnyBot: operation({
+    subject: 'runtime.logs.listOfAnyBot',
+    route: 'GET /operator/runtime/bots/{id}/logs',
+    summary: 'Gets what the code of a bot printed, newest first, 200 lines a page, with event and trace.',
+    access: operator,
+    input: GetBotLogs,
+    output: StoredLogs,
   }),
 };

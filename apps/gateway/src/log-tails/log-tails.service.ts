@@ -1,0 +1,104 @@
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { type Access, operator } from '@parley/contracts/access';
+import { botVisibility } from '@parley/contracts/admin/bot-visibility';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { logLines, tailPingMs } from '@parley/contracts/runtime/log-tails';
+import { Readiness } from '@parley/service/health.controller';
+import type { TracedRequest } from '@parley/service/request-trace';
+import { withDeadline } from '@parley/transport/driver';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { isUUID } from 'class-validator';
+import { IdentityService } from '../auth/identity.service';
+import { GatewayConfig } from '../config';
+import type { Connection } from '../streams/connection';
+import { Frame } from '../streams/frame';
+
+const maxTails = 200;
+const liveTimeoutMs = 5_000;
+
+export interface TailRequest {
+  botId: string;
+  request: TracedRequest;
+  access: Access;
+}
+
+/** Streams of log lines. A reader that is too slow is disconnected: it can list what it missed. */
+@Injectable()
+export class LogTailsService implements OnModuleDestroy {
+  private readonly open = new Set<Connection>();
+  private isStopping = false;
+
+  constructor(
+    private readonly client: ParleyClient,
+    private readonly identities: IdentityService,
+    private readonly config: GatewayConfig,
+    readiness: Readiness,
+  ) {
+    readiness.onStop(() => this.stop());
+  }
+
+  onModuleDestroy(): void {
+    this.stop();
+  }
+
+  /** @param connect returns undefined when the client has disconnected */
+  async follow(tail: TailRequest, connect: () => Connection | undefined): Promise<void> {
+    await this.authorize(tail);
+    if (this.isStopping || this.open.size >= maxTails)
+      throw new ApiError('RateLimited', `This gateway streams the logs of ${maxTails} readers at most.`, {
+        retryAfterSeconds: 5,
+      });
+    const early: Frame[] = [];
+    let write = (frame: Frame): void => {
+      early.push(frame);
+    };
+    let count = 0;
+    const subscription = this.client.subscribe(logLines, tail.botId, ({ lines }) => {
+      for (const line of lines) write(new Frame((count += 1), JSON.stringify(line)));
+    });
+    let connection: Connection | undefined;
+    try {
+      await withDeadline(logLines.subject, subscription.live, liveTimeoutMs);
+      connection = connect();
+    } finally {
+      if (!connection) subscription.stop();
+    }
+    if (!connection) return;
+    this.open.add(connection);
+    const pings = setInterval(() => void this.check(tail, connection), tailPingMs).unref();
+    connection.onGone(() => {
+      clearInterval(pings);
+      subscription.stop();
+      this.open.delete(connection);
+    });
+    write = (frame) => this.write(connection, frame);
+    early.forEach(write);
+  }
+
+  private write(connection: Connection, frame: Frame): void {
+    if (connection.unsentBytes > this.config.listenMaxUnsentBytes) connection.destroy();
+    else connection.write(frame);
+  }
+
+  /** Access may have ended since the stream began. */
+  private async check(tail: TailRequest, connection: Connection): Promise<void> {
+    connection.ping();
+    try {
+      await this.authorize(tail);
+    } catch {
+      // The reader gets the reason when it connects again.
+      connection.end(false);
+    }
+  }
+
+  private async authorize({ botId, request, access }: TailRequest): Promise<void> {
+    const caller = await this.identities.identify(request, access);
+    if (access !== operator) await this.client.call(botVisibility.require, caller, { botId });
+    else if (!isUUID(botId)) throw notFound('bot', botId);
+  }
+
+  private stop(): void {
+    this.isStopping = true;
+    for (const connection of this.open) connection.end(true);
+  }
+}

@@ -1,0 +1,120 @@
+import { systemCaller } from '@parley/contracts/caller';
+import { type LogLine, logs } from '@parley/contracts/runtime/logs';
+import { newId } from '@parley/persistence/ids';
+import type { Platform } from '@parley/service/platform';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { HubModule } from '../../../hub/src/hub.module';
+import { RuntimeConfig } from '../../../runtime/src/config';
+import { RuntimeModule } from '../../../runtime/src/runtime.module';
+import { GatewayModule } from '../gateway.module';
+import { type Client, listen } from '../test/listening-client';
+
+let api: PublicApi;
+let account: Account;
+let other: Account;
+let client: ParleyClient;
+
+/** Runtime whose bus the tests use to write lines, as runners do. */
+const runtime = {
+  register: (settings: RuntimeConfig, platform: Platform) => {
+    client = new ParleyClient(platform.driver);
+    return RuntimeModule.register(settings, platform);
+  },
+};
+
+beforeAll(async () => {
+  api = await startPublicApi(GatewayModule, AdminModule, HubModule, configured(runtime, RuntimeConfig));
+  [account, other] = await Promise.all([api.newAccount(), api.newAccount()]);
+});
+
+afterAll(() => api?.stop());
+
+async function newBot() {
+  const { id } = (await account.client.createBot({})).bot;
+  const write = async (...lines: Partial<LogLine>[]) => {
+    const all = lines.map((line) => ({
+      ...{ id: newId('log'), botId: id, level: 'info' as const, message: 'hello' },
+      timestamp: new Date().toISOString(),
+      ...line,
+    }));
+    await client.call(logs.write, systemCaller('req'), { lines: all });
+    return all;
+  };
+  return { id, write };
+}
+
+describe('a stream of log lines', () => {
+  const streams: Client[] = [];
+
+  afterEach(() => streams.splice(0).forEach((stream) => stream.destroy()));
+
+  async function follow(path: string, headers: Record<string, string>): Promise<Client> {
+    const stream = await listen('server-sent events', api.url, { path, headers });
+    streams.push(stream);
+    return stream;
+  }
+
+  const received = (stream: Client, count: number) =>
+    waitFor(
+      () => stream.received,
+      (texts) => texts.length >= count,
+    ).then((texts) => texts.map((text) => JSON.parse(text) as LogLine));
+
+  it('has each line of this bot from then on', async () => {
+    const [bot, neighbour] = await Promise.all([newBot(), newBot()]);
+    await bot.write({ message: 'before' });
+    const stream = await follow(`/v1/admin/bots/${bot.id}/logs/stream`, {
+      authorization: `Bearer ${account.token}`,
+      'x-workspace-id': account.workspaceId,
+    });
+    expect(stream.status).toBe(200);
+
+    await neighbour.write({ message: 'of another bot' });
+    const first = await bot.write({ message: 'one', conversationId: 'conv_1' }, { message: 'two', level: 'error' });
+    const [last] = await bot.write({ message: 'three' });
+
+    expect(await received(stream, 3)).toEqual([...first, last]);
+  });
+
+  it('is there for the operator too', async () => {
+    const bot = await newBot();
+    const headers = { authorization: `Bearer ${api.operatorToken}` };
+    const stream = await follow(`/operator/runtime/bots/${bot.id}/logs/stream`, headers);
+
+    const lines = await bot.write({ message: 'one' });
+
+    expect(await received(stream, 1)).toEqual(lines);
+  });
+
+  it.each<[string, () => Record<string, string>, number]>([
+    ['no token', () => ({}), 401],
+    ['a token of another workspace', () => ({ authorization: `Bearer ${other.token}` }), 404],
+  ])('is refused with %s', async (_name, headers, code) => {
+    const bot = await newBot();
+
+    const { status, json } = await follow(`/v1/admin/bots/${bot.id}/logs/stream`, headers());
+
+    expect([status, json?.code]).toEqual([code, code]);
+  });
+
+  it('is refused for an id that no bot has, and on the route of the operator without its key', async () => {
+    const operator = { authorization: `Bearer ${api.operatorToken}` };
+    const pat = { authorization: `Bearer ${account.token}` };
+
+    expect((await follow('/operator/runtime/bots/none/logs/stream', operator)).status).toBe(404);
+    expect((await follow('/operator/runtime/bots/none/logs/stream', pat)).status).toBe(403);
+  });
+
+  it('ends when the gateway stops', async () => {
+    const bot = await newBot();
+    const headers = { authorization: `Bearer ${api.operatorToken}` };
+    const stream = await follow(`/operator/runtime/bots/${bot.id}/logs/stream`, headers);
+
+    await api.stop();
+
+    await waitFor(() => stream.isClosed);
+  });
+});
