@@ -32,6 +32,8 @@ const othersByPost = [
   'chat.states.getOrSet',
   'chat.states.set',
   'chat.states.setExpiry',
+  // Calls whatever the bot does.
+  'runtime.actions.call',
   'tables.rows.delete',
   'tables.rows.find',
 ];

@@ -5,9 +5,10 @@ export class RuntimeConfig extends ServiceConfig {
   @Env({
     env: 'DELIVERIES_CONCURRENCY',
     type: integer(1, 10_000),
-    about: 'Events that a runtime process delivers to bots at once.',
+    about:
+      'Events that a runtime process delivers to bots at once. One workspace may have as many of these places as are free, so half of them alone.',
   })
-  deliveriesConcurrency = 200;
+  deliveriesConcurrency = 400;
 
   @Env({
     env: 'DELIVERIES_PER_BOT',

@@ -39,12 +39,12 @@ export interface WorkerContext {
 /** Claims repeat after a failure of the database; otherwise they wait to be woken. */
 const retryClaimMs = 1_000;
 const neverMs = 2 ** 31 - 1;
-const defaults = { leaseMs: 15_000, attempts: 10, timeoutMs: 600_000, perTenant: Infinity };
+const defaults = { leaseMs: 15_000, attempts: 10, timeoutMs: 600_000, perTenant: Infinity, heldTenants: () => [] };
 const crashed = 'Every process that worked on it ended.';
 
 /** Worker of one queue in this process: claims as much work as it has free places. */
 export class QueueWorker {
-  private readonly options: typeof defaults & WorkerOptions;
+  private readonly options: Required<WorkerOptions>;
   private readonly running = new Set<Promise<void>>();
   private readonly runningOf = new Map<string, number>();
   private readonly claiming: PollingWorker;
@@ -82,14 +82,14 @@ export class QueueWorker {
   }
 
   private async claim(): Promise<boolean> {
-    const { concurrency, leaseMs, perTenant } = this.options;
+    const { concurrency, leaseMs, perTenant, heldTenants } = this.options;
     const { work, worker, stopping } = this.context;
     const limit = concurrency - this.running.size;
     if (!this.mayHaveMore || limit === 0 || stopping.aborted) return false;
     this.mayHaveMore = false;
     const claimedAt = performance.now();
     try {
-      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf };
+      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf, held: heldTenants() };
       const claimed = await work.claimWork(this.queue, limits);
       // The stop began meanwhile: nothing would abort this work.
       if (stopping.aborted) {

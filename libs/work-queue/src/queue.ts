@@ -78,6 +78,11 @@ export interface WorkerOptions {
   concurrency: number;
   /** Keys of one tenant that a process works on at once. No limit when absent. */
   perTenant?: number;
+  /**
+   * Tenants that get no further place for now. Asked before each claim, so each of them must have work that runs: its end
+   * is the next occasion.
+   */
+  heldTenants?: () => string[];
   /** Lease of a process in milliseconds, renewed every third of it. Others take over when it ends. 15 s when absent. */
   leaseMs?: number;
   /** Attempts before the work fails. 10 when absent. */

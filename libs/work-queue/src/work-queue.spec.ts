@@ -258,6 +258,24 @@ describe('turns', () => {
   });
 });
 
+describe('held tenants', () => {
+  it('get no place, until the end of work lets them', async () => {
+    await work.addNow(plain, [of('a', { tenant: 'alice' }), of('b', { tenant: 'bob' }), of('c', { tenant: 'bob' })]);
+    const { started, handle, end } = controlled();
+    let held = ['bob'];
+
+    await start(plain, handle, { concurrency: 4, perTenant: 4, heldTenants: () => held });
+    await untilStarted(started, 1);
+    held = [];
+    end('a');
+    await untilStarted(started, 3);
+
+    expect(started).toEqual(['a', 'b', 'c']);
+    for (const key of ['b', 'c']) end(key);
+    await untilEmpty();
+  });
+});
+
 describe('costs', () => {
   /** Pages that adding and claiming read in a queue with this much ready work of 100 tenants. */
   async function pagesWith(count: number): Promise<{ adding: number; claiming: number; finding: number }> {

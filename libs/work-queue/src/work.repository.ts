@@ -47,6 +47,8 @@ export interface ClaimLimits {
   perTenant: number;
   /** Work of each tenant that runs in the process. */
   running: ReadonlyMap<string, number>;
+  /** Tenants that get no further place. */
+  held?: string[];
 }
 
 /** Figures of a queue in one state. */
@@ -115,10 +117,10 @@ export class WorkRepository {
    */
   async claimWork(
     { name, isOrdered }: Queue,
-    { worker, leaseMs, limit, perTenant, running }: ClaimLimits,
+    { worker, leaseMs, limit, perTenant, running, held = [] }: ClaimLimits,
   ): Promise<LeasedWork[]> {
     const lease = newUlid();
-    const full = [...running].filter(([, count]) => count >= perTenant).map(([tenant]) => tenant);
+    const full = [...held, ...[...running].filter(([, count]) => count >= perTenant).map(([tenant]) => tenant)];
     const limited = [full, [...running.keys()], [...running.values()], perTenant];
     const [text, statement, more] = isOrdered
       ? [claimOrdered, 'claim_ordered_work', limited]

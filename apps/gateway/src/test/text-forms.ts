@@ -54,6 +54,7 @@ const forms: Record<string, Form> = {
     ['text', 'text/plain\r\nx: y', 'text/'],
     ['application/vnd.oasis.opendocument.text', 'text/plain; charset=utf-8'],
   ),
+  [String(/^[\x21-\x7e]+$/)]: form('must be the name of an action', ['x'], ['a b', 'ä', 'a\n'], ['alias:name#!~']),
   [String(/^\w{1,50}$/)]: form('must be 1 to 50 letters', ['x'], ['', lettersTo(51), 'a-b'], [lettersTo(50)]),
   // Ids given by chat clients.
   [String(/^[a-zA-Z0-9_\-\\/]{1,70}$/)]: form(

@@ -3,6 +3,7 @@ import { BotTargetsModule } from '../bot-targets/bot-targets.module';
 import { InvocationsModule } from '../invocations/invocations.module';
 import { IssuesModule } from '../issues/issues.module';
 import { BotRateLimiter } from './bot-rate.limiter';
+import { CallPlacesLimiter } from './call-places.limiter';
 import { DeliverEventsHandler } from './deliver-events.handler';
 import { DeliveriesController } from './deliveries.controller';
 import { DeliveriesRepository } from './deliveries.repository';
@@ -22,6 +23,7 @@ import { WakeDeliveriesHandler } from './wake-deliveries.handler';
     DeliveriesWorker,
     SettlementsService,
     BotRateLimiter,
+    CallPlacesLimiter,
     DeliveryIssuesService,
     DeliveryMetricsService,
   ],

@@ -24,6 +24,7 @@ import {
 } from '../invocations/invocation';
 import { outcomeOf, type Outcome } from '../invocations/outcome';
 import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
+import { CallPlacesLimiter } from './call-places.limiter';
 import { DeliveriesRepository, type Settlement } from './deliveries.repository';
 import { BotRateLimiter } from './bot-rate.limiter';
 import { DeliveryIssuesService } from './delivery-issues.service';
@@ -45,6 +46,7 @@ const yieldPauseMs = 50;
 const [minAwayMs, maxAwayMs] = [1_000, 5_000];
 /** `bp dev` builds a bot for some seconds. */
 const startPauseMs = 1_000;
+const noPlacePauseMs = 1_000;
 const maxStartMs = 60_000;
 
 type Delivery = DeliveryPayload & Pick<Settlement, 'replays' | 'created_at'>;
@@ -65,6 +67,7 @@ export class DeliveriesWorker {
     private readonly deliveries: DeliveriesRepository,
     private readonly settlements: SettlementsService,
     private readonly rates: BotRateLimiter,
+    private readonly places: CallPlacesLimiter,
     private readonly issues: DeliveryIssuesService,
     private readonly metrics: DeliveryMetricsService,
     private readonly queue: WorkQueue,
@@ -72,9 +75,10 @@ export class DeliveriesWorker {
   ) {}
 
   /** At least once: the bot may get an event again if this process ends before it has recorded the outcome. */
-  @Worker<DeliveryPayload, DeliveriesWorker>(deliveryQueue, ({ config }) => ({
+  @Worker<DeliveryPayload, DeliveriesWorker>(deliveryQueue, ({ config, places }) => ({
     concurrency: config.deliveriesConcurrency,
     perTenant: config.deliveriesPerBot,
+    heldTenants: () => places.heldBots(),
     attempts,
     timeoutMs: maxInvocationMs + 10_000,
   }))
@@ -97,14 +101,19 @@ export class DeliveriesWorker {
     const waitMs = await this.rates.msUntilAllowed(botId);
     if (waitMs > 0) this.issues.recordDelay(work.payload, this.rates.reason);
     if (waitMs > 0) throw new RetryLater(this.rates.reason, waitMs);
+    const leave = this.places.enter(target);
+    if (!leave) throw new RetryLater(this.places.reason, noPlacePauseMs);
     try {
       const called = await this.call(target, event, work);
+      this.places.noteAnswer(botId, !called.isTimeOut);
       this.metrics.observeCall(callOutcomeOf(called), called.attempt.durationMs);
       await this.settleCall(delivery, work.attempt, called);
     } catch (error) {
       if (!(error instanceof BotUnavailable)) throw error;
       if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
       await this.park(delivery, error);
+    } finally {
+      leave();
     }
   }
 

@@ -1,0 +1,115 @@
+// Takes more than 10 s: a fleet of its own, and a killed runner is missed after 7 s.
+import type { Client } from '@botpress/client';
+import { clientOf } from '@parley/testing/api';
+import { hasNatsServer } from '@parley/testing/nats-server';
+import { waitFor } from '@parley/testing/wait-for';
+import { Fleet } from './fleet';
+
+jest.setTimeout(180_000);
+const settledWithinMs = 90_000;
+const handlingMs = 200;
+
+/** Code that tells its process, and handles each event for a while. */
+const codeOf = (version: number) => `
+  console.log('process ' + process.pid);
+  exports.handler = async ({ headers }) => {
+    if (headers['x-bp-operation'] === 'event_received') await new Promise((resolve) => setTimeout(resolve, ${handlingMs}));
+    return { status: 200, body: '${version}' };
+  };`;
+
+(hasNatsServer() ? describe : describe.skip)('Calls of code', () => {
+  let fleet: Fleet;
+
+  beforeAll(async () => {
+    fleet = await Fleet.start({ replicasOf: { runtime: 2, runner: 2 } });
+  });
+
+  afterAll(() => fleet?.stop());
+
+  async function newBot() {
+    const { id } = (await clientOf(fleet).createBot({ code: codeOf(0) })).bot;
+    return { id, client: clientOf(fleet, id) };
+  }
+
+  async function send(client: Client, count: number): Promise<void> {
+    await Promise.all(Array.from({ length: count }, () => client.createEvent({ type: 'happened', payload: {} })));
+  }
+
+  async function statuses(client: Client): Promise<Record<string, number>> {
+    const events = await client.list.events({}).collect();
+    const counts: Record<string, number> = {};
+    for (const { status } of events) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  }
+
+  const allProcessed = (client: Client, count: number) =>
+    waitFor(
+      () => statuses(client),
+      ({ processed }) => processed === count,
+      settledWithinMs,
+    );
+
+  const handled = (client: Client, count: number) =>
+    waitFor(
+      () => statuses(client),
+      ({ processed = 0 }) => processed >= count,
+      settledWithinMs,
+    );
+
+  /** Processes of the code until now, by its log. */
+  async function processesOf(botId: string): Promise<number[]> {
+    const timeStart = new Date(Date.now() - 600_000).toISOString();
+    const { logs } = await clientOf(fleet).getBotLogs({ id: botId, timeStart, messageContains: 'process ' });
+    return logs.map(({ message }) => Number(message.split(' ')[1]));
+  }
+
+  it('end well for all of 200 events although the process, then the runner is killed under them', async () => {
+    const { id, client } = await newBot();
+    await send(client, 200);
+    await handled(client, 10);
+
+    const [pid] = await waitFor(
+      () => processesOf(id),
+      ({ length }) => length > 0,
+    );
+    process.kill(pid!, 'SIGKILL');
+    await handled(client, 40);
+    // One of both has the bot: the other one takes over.
+    const [first, second] = fleet.replicas('runner');
+    await first!.end('SIGKILL');
+    await handled(client, 80);
+    await first!.start();
+    await second!.end('SIGKILL');
+
+    expect(await allProcessed(client, 200)).toEqual({ processed: 200 });
+    expect((await processesOf(id)).length).toBeGreaterThan(2);
+    await second!.start();
+  });
+
+  it('wait while no runner is there, and go on when one comes back', async () => {
+    const { client } = await newBot();
+    await send(client, 5);
+    await allProcessed(client, 5);
+    const runners = fleet.replicas('runner');
+    await Promise.all(runners.map((runner) => runner.end('SIGKILL')));
+
+    await send(client, 50);
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    expect(await statuses(client)).toMatchObject({ pending: 50 });
+    await Promise.all(runners.map((runner) => runner.start()));
+
+    expect(await allProcessed(client, 55)).toEqual({ processed: 55 });
+  });
+
+  it('end well while the bot is deployed 20 times', async () => {
+    const { id, client } = await newBot();
+    const sending = (async () => {
+      for (let round = 0; round < 20; round += 1) await send(client, 10);
+    })();
+
+    for (let version = 1; version <= 20; version += 1) await clientOf(fleet).updateBot({ id, code: codeOf(version) });
+    await sending;
+
+    expect(await allProcessed(client, 200)).toEqual({ processed: 200 });
+  });
+});
