@@ -1,5 +1,7 @@
 // Takes more than 10 s: a fleet of its own, and a killed runner is missed after 7 s.
 import type { Client } from '@botpress/client';
+import type { Deliveries } from '@parley/contracts/runtime/deliveries';
+import { operatorToken } from '@parley/secrets/token';
 import { clientOf } from '@parley/testing/api';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
@@ -56,6 +58,14 @@ const codeOf = (version: number) => `
       settledWithinMs,
     );
 
+  /** First page of the deliveries that wait for a runner. */
+  async function parkedOf(botId: string): Promise<Deliveries['deliveries']> {
+    const response = await fetch(`${fleet.url}/operator/runtime/bots/${botId}/deliveries?status=parked`, {
+      headers: { authorization: `Bearer ${operatorToken(fleet.secretKey)}` },
+    });
+    return ((await response.json()) as Deliveries).deliveries;
+  }
+
   /** Processes of the code until now, by its log. */
   async function processesOf(botId: string): Promise<number[]> {
     const timeStart = new Date(Date.now() - 600_000).toISOString();
@@ -87,14 +97,17 @@ const codeOf = (version: number) => `
   });
 
   it('wait while no runner is there, and go on when one comes back', async () => {
-    const { client } = await newBot();
+    const { id, client } = await newBot();
     await send(client, 5);
     await allProcessed(client, 5);
     const runners = fleet.replicas('runner');
     await Promise.all(runners.map((runner) => runner.end('SIGKILL')));
 
     await send(client, 50);
-    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    await waitFor(
+      () => parkedOf(id),
+      (parked) => parked.length === 20,
+    );
     expect(await statuses(client)).toMatchObject({ pending: 50 });
     await Promise.all(runners.map((runner) => runner.start()));
 
