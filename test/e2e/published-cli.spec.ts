@@ -175,6 +175,65 @@ describe('the published command line client against npm start', () => {
     }
   });
 
+  it('deploys a bot whose code Parley runs, then a change of it', async () => {
+    const source = (word: string) => `
+      import { Bot, z } from '@botpress/sdk'
+      import { Chat } from '../.botpress/installations/chat'
+      const bot = new Bot({
+        integrations: { chat: new Chat({ enabled: true, config: {} }) },
+        states: { count: { type: 'conversation', schema: z.object({ heard: z.number() }) } },
+      })
+      bot.message(async ({ message: { conversationId, payload }, client, ctx }) => {
+        console.log('heard ' + payload.text)
+        if (payload.text === 'crash') setTimeout(() => { throw new Error('the kettle broke') })
+        const key = { type: 'conversation', id: conversationId, name: 'count' } as const
+        const { state } = await client.getOrSetState({ ...key, payload: { heard: 0 } })
+        const heard = state.payload.heard + 1
+        await client.setState({ ...key, payload: { heard } })
+        const text = '${word} ' + payload.text + ' ' + heard + ' ' + process.env.SECRET_COLOR
+        await client.createMessage({ conversationId, userId: ctx.botId, type: 'text', payload: { text }, tags: {} })
+      })
+      export default bot`;
+    const folder = await project('echo-bot', { 'src/index.ts': source('first') });
+    await login(credentials.token);
+    await bpIn(folder, 'add', 'chat@1.0.0');
+    const timeStart = new Date().toISOString();
+
+    const created = await bpIn(folder, 'deploy', '--createNewBot');
+
+    const [, id] = /Bot created with ID "(.*?)"/.exec(created.output) ?? [];
+    if (!id) throw new Error(`bp deploy failed:\n${created.output}${created.errors}`);
+    const client = clientOf(credentials, id);
+    const { bot } = await client.updateBot({ id, secrets: { COLOR: 'blue' } });
+    const user = await ChatClient.connect({ apiUrl: Object.values(bot.integrations)[0]!.webhookUrl });
+    const { conversation } = await user.createConversation({});
+    const say = async (text: string, answer: string) => {
+      await user.createMessage({ conversationId: conversation.id, payload: { type: 'text', text } });
+      await waitFor(
+        () => user.listMessages({ conversationId: conversation.id }),
+        ({ messages }) => messages.some(({ payload }) => (payload as { text?: string }).text === answer),
+      );
+    };
+    await say('tea', 'first tea 1 blue');
+
+    await writeFile(join(folder, 'src/index.ts'), source('second'));
+    const changed = await bpIn(folder, 'deploy', '--botId', id);
+
+    expect(changed).toMatchObject({ status: 0, errors: '' });
+    await say('milk', 'second milk 2 blue');
+    await user.createMessage({ conversationId: conversation.id, payload: { type: 'text', text: 'crash' } });
+    const { logs } = await waitFor(
+      () => client.getBotLogs({ id, timeStart, conversationId: undefined }),
+      ({ logs: lines }) => lines.some(({ message }) => message.includes('the kettle broke')),
+    );
+    expect(logs).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ level: 'info', message: 'heard tea', conversationId: conversation.id }),
+        expect.objectContaining({ level: 'error', message: expect.stringMatching(/^Error: the kettle broke\n +at /) }),
+      ]),
+    );
+  });
+
   it('prints why the login was refused', async () => {
     const refused = await login(credentials.token.slice(0, -1));
 

@@ -32,7 +32,10 @@ export class SlowRequests {
       ...bots.map((id) => remove(`/v1/admin/bots/${id}`)),
       ...files.map((id) => remove(`/v1/files/${id}`)),
     ];
-    await Promise.all(locks.map((lock) => lock.awaited(some.length)));
+    await Promise.race([
+      Promise.all(locks.map((lock) => lock.awaited(some.length))),
+      ...waiting.map((answer) => answer.then(refuseEarly)),
+    ]);
 
     const { text } = document('slow', 3);
     const { file } = await client.upsertFile({
@@ -62,4 +65,8 @@ export class SlowRequests {
     await Promise.all(this.locks.map((lock) => lock.release()));
     return Promise.all([...this.waiting, ...this.halves.map((half) => half.finish())]);
   }
+}
+
+function refuseEarly({ status, body }: KeepAliveResponse): never {
+  throw new Error(`A request that should wait for a lock was answered with ${status}: ${body}`);
 }
