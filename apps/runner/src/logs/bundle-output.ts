@@ -7,8 +7,8 @@ const maxLineLength = 16_000;
 const cutMark = ' … (cut)';
 /** Output of one process in one window, in characters. */
 const maxInWindow = 1_000_000;
-const windowMs = 10_000;
-const dropNote = 'Output was dropped: more than 1 MB in 10 seconds.';
+const windowMs = 60_000;
+const dropNote = 'Output was dropped: more than 1 MB in a minute.';
 
 /** Invocation that prints: what its lines are about. */
 export interface CallContext extends LogContext {

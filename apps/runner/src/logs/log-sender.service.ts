@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { systemCaller } from '@parley/contracts/caller';
+import { ApiError } from '@parley/contracts/errors';
 import { type LogLine, logs, maxWrittenLines } from '@parley/contracts/runtime/logs';
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
@@ -68,8 +69,8 @@ export class LogSenderService implements BeforeApplicationShutdown {
         await this.client.call(logs.write, systemCaller(newId('req')), { lines });
         this.remove(lines);
       } catch (error) {
-        if (this.isStopping) return this.giveUp(String(error));
-        await sleep(retryMs);
+        if (this.isStopping || !isTemporary(error)) this.giveUp(this.isStopping ? this.waiting : lines, error);
+        else await sleep(retryMs);
       }
     }
   }
@@ -86,9 +87,14 @@ export class LogSenderService implements BeforeApplicationShutdown {
     this.characters -= lines.reduce((sum, { message }) => sum + message.length, 0);
   }
 
-  private giveUp(reason: string): void {
-    this.logger.warn(`${this.waiting.length} lines of code were not stored: ${reason}`);
-    this.countDropped(this.waiting.length);
-    this.remove(this.waiting);
+  private giveUp(lines: LogLine[], reason: unknown): void {
+    this.logger.warn(`${lines.length} lines of code were not stored: ${String(reason)}`);
+    this.countDropped(lines.length);
+    this.remove(lines);
   }
+}
+
+/** The runtime is away, or slow. It may have stored the lines, which it notices by their ids. */
+function isTemporary(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 503 || error.type === 'OperationTimeout');
 }
