@@ -1,3 +1,4 @@
+import { KeyCounts } from '@parley/background/key-counts';
 import { unavailable } from '@parley/contracts/errors';
 import type { FastifyReply } from 'fastify';
 import { loopDelayMs } from './loop-delay';
@@ -21,7 +22,7 @@ export class Overloaded extends Error {}
  */
 export class ConcurrencyLimiter {
   private count = 0;
-  private readonly countOf = new Map<string, number>();
+  private readonly countOf = new KeyCounts();
   private readonly loopDelayMs: () => number;
 
   constructor(private readonly options: ConcurrencyLimiterOptions) {
@@ -57,16 +58,13 @@ export class ConcurrencyLimiter {
     const { max, maxLoopDelayMs } = this.options;
     const free = max - this.count;
     if (free <= 0) return 'under way';
-    if (tenant !== undefined && (this.countOf.get(tenant) ?? 0) >= free) return 'share';
+    if (tenant !== undefined && this.countOf.count(tenant) >= free) return 'share';
     return this.loopDelayMs() > maxLoopDelayMs ? 'event loop' : undefined;
   }
 
   private add(tenant: string | undefined, change: 1 | -1): void {
     this.count += change;
-    if (tenant === undefined) return;
-    const count = (this.countOf.get(tenant) ?? 0) + change;
-    if (count > 0) this.countOf.set(tenant, count);
-    else this.countOf.delete(tenant);
+    if (tenant !== undefined) this.countOf.add(tenant, change);
   }
 }
 

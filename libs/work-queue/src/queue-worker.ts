@@ -1,3 +1,4 @@
+import { KeyCounts } from '@parley/background/key-counts';
 import { PollingWorker } from '@parley/background/polling-worker';
 import { retryBackoffMs } from '@parley/background/retry-backoff';
 import type { Transaction } from '@parley/persistence/database';
@@ -46,7 +47,7 @@ const crashed = 'Every process that worked on it ended.';
 export class QueueWorker {
   private readonly options: Required<WorkerOptions>;
   private readonly running = new Set<Promise<void>>();
-  private readonly runningOf = new Map<string, number>();
+  private readonly runningOf = new KeyCounts();
   private readonly claiming: PollingWorker;
   /** False when the last claim found less than it asked for, until something is added. */
   private mayHaveMore = true;
@@ -109,12 +110,10 @@ export class QueueWorker {
 
   private startWork(work: LeasedWork, claimedAt: number): void {
     const { tenant } = work;
-    this.runningOf.set(tenant, (this.runningOf.get(tenant) ?? 0) + 1);
+    this.runningOf.add(tenant, 1);
     const running = this.run(work, claimedAt).finally(() => {
       this.running.delete(running);
-      const left = this.runningOf.get(tenant)! - 1;
-      if (left > 0) this.runningOf.set(tenant, left);
-      else this.runningOf.delete(tenant);
+      this.runningOf.add(tenant, -1);
       this.mayHaveMore ||= this.options.perTenant < Infinity;
       this.claiming.wake();
     });

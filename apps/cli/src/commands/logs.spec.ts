@@ -1,10 +1,7 @@
-import { systemCaller } from '@parley/contracts/caller';
-import { type LogLine, logs } from '@parley/contracts/runtime/logs';
-import { newId } from '@parley/persistence/ids';
-import type { Platform } from '@parley/service/platform';
+import type { LogLine } from '@parley/contracts/runtime/logs';
+import { LogWriter } from '@parley/testing/log-writer';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
-import { ParleyClient } from '@parley/transport/parley-client';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
@@ -18,14 +15,8 @@ const environment = { ...process.env };
 
 let api: PublicApi;
 let account: Account;
-let client: ParleyClient;
 
-const runtime = {
-  register: (settings: RuntimeConfig, platform: Platform) => {
-    client = new ParleyClient(platform.driver);
-    return RuntimeModule.register(settings, platform);
-  },
-};
+const runtime = new LogWriter(RuntimeModule);
 
 beforeAll(async () => {
   api = await startPublicApi(GatewayModule, AdminModule, HubModule, configured(runtime, RuntimeConfig));
@@ -41,17 +32,7 @@ afterAll(async () => {
 
 async function newBot() {
   const { id } = (await account.client.createBot({})).bot;
-  let count = 0;
-  const write = async (...lines: Partial<LogLine>[]) => {
-    const first = Date.now() - 60_000;
-    const all = lines.map((line) => ({
-      ...{ id: newId('log'), botId: id, level: 'info' as const, message: 'hello' },
-      timestamp: new Date(first + (count += 1)).toISOString(),
-      ...line,
-    }));
-    await client.call(logs.write, systemCaller('req'), { lines: all });
-    return all;
-  };
+  const write = (...lines: Partial<LogLine>[]) => runtime.write(id, lines);
   return { id, write };
 }
 

@@ -1,11 +1,10 @@
-import type { OutgoingHttpHeaders } from 'node:http';
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { Operation } from '@parley/contracts/operation';
 import { followLogs } from '@parley/contracts/runtime/log-tails';
 import type { FastifyReply } from 'fastify';
 import { ForOperation, type ForwardedRequest } from '../bodies/forwarded-request';
-import { eventStreamHeaders, SseConnection } from '../streams/connection';
+import { SseConnection } from '../streams/connection';
 import { LogTailsService } from './log-tails.service';
 
 @Controller()
@@ -27,13 +26,6 @@ export class LogTailsController {
   }
 
   private async follow({ access }: Operation, botId: string, request: ForwardedRequest, reply: FastifyReply) {
-    await this.tails.follow({ botId, request, access }, () => {
-      const { raw } = reply;
-      if (raw.destroyed) return undefined;
-      reply.hijack();
-      raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...eventStreamHeaders });
-      raw.flushHeaders();
-      return new SseConnection(raw);
-    });
+    await this.tails.follow({ botId, request, access }, () => SseConnection.open(reply));
   }
 }

@@ -1,10 +1,7 @@
-import { systemCaller } from '@parley/contracts/caller';
-import { type LogLine, logs } from '@parley/contracts/runtime/logs';
-import { newId } from '@parley/persistence/ids';
-import type { Platform } from '@parley/service/platform';
+import type { LogLine } from '@parley/contracts/runtime/logs';
+import { LogWriter } from '@parley/testing/log-writer';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
-import { ParleyClient } from '@parley/transport/parley-client';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { RuntimeConfig } from '../../../runtime/src/config';
@@ -15,15 +12,8 @@ import { type Client, listen } from '../test/listening-client';
 let api: PublicApi;
 let account: Account;
 let other: Account;
-let client: ParleyClient;
 
-/** Runtime whose bus the tests use to write lines, as runners do. */
-const runtime = {
-  register: (settings: RuntimeConfig, platform: Platform) => {
-    client = new ParleyClient(platform.driver);
-    return RuntimeModule.register(settings, platform);
-  },
-};
+const runtime = new LogWriter(RuntimeModule);
 
 beforeAll(async () => {
   api = await startPublicApi(GatewayModule, AdminModule, HubModule, configured(runtime, RuntimeConfig));
@@ -34,15 +24,7 @@ afterAll(() => api?.stop());
 
 async function newBot() {
   const { id } = (await account.client.createBot({})).bot;
-  const write = async (...lines: Partial<LogLine>[]) => {
-    const all = lines.map((line) => ({
-      ...{ id: newId('log'), botId: id, level: 'info' as const, message: 'hello' },
-      timestamp: new Date().toISOString(),
-      ...line,
-    }));
-    await client.call(logs.write, systemCaller('req'), { lines: all });
-    return all;
-  };
+  const write = (...lines: Partial<LogLine>[]) => runtime.write(id, lines);
   return { id, write };
 }
 

@@ -1,8 +1,9 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Frame } from './frame';
 
-export const eventStreamHeaders = {
+const eventStreamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   // Reverse proxies must not buffer the stream.
@@ -27,7 +28,17 @@ const pingText = Buffer.from('ping');
 export class SseConnection implements Connection {
   readonly kind = 'sse';
 
-  constructor(private readonly response: ServerResponse) {
+  /** Sends the head of the response. Undefined when the client has disconnected. */
+  static open(reply: FastifyReply): SseConnection | undefined {
+    const { raw } = reply;
+    if (raw.destroyed) return undefined;
+    reply.hijack();
+    raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...eventStreamHeaders });
+    raw.flushHeaders();
+    return new SseConnection(raw);
+  }
+
+  private constructor(private readonly response: ServerResponse) {
     response.on('error', ignore);
   }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -19,7 +19,7 @@ import { header } from '../auth/identity.service';
 import { GatewayConfig } from '../config';
 import { listenTarget } from './listen-target';
 import { type StreamRequest, StreamsService } from './streams.service';
-import { type Connection, eventStreamHeaders, SseConnection, WebSocketConnection } from './connection';
+import { type Connection, SseConnection, WebSocketConnection } from './connection';
 import { RateLimiter, type ResponseHeaders } from '../rate-limits/rate.limiter';
 
 // Wildcard: a foreign id may contain slashes.
@@ -76,15 +76,11 @@ export class StreamsController implements OnModuleInit {
 
   /** Keeps no reference to the request while the stream is open. */
   private async sendEvents(request: TracedRequest, reply: FastifyReply): Promise<void> {
-    const { raw } = reply;
     const streamRequest = readStreamRequest(request.raw, request.id, request.traceparent!);
     const isOpen = await this.listen(streamRequest, request.ip, reply, () => {
-      if (raw.destroyed) return undefined;
-      reply.hijack();
-      raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...eventStreamHeaders });
-      raw.flushHeaders();
-      this.platform.metrics.observeRequest(`GET ${listenRoute}`, 200, reply.elapsedTime);
-      return new SseConnection(raw);
+      const connection = SseConnection.open(reply);
+      if (connection) this.platform.metrics.observeRequest(`GET ${listenRoute}`, 200, reply.elapsedTime);
+      return connection;
     });
     if (isOpen) return;
     reply.hijack();

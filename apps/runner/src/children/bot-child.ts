@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { isRecord } from '@parley/contracts/is-record';
+import { recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
@@ -126,7 +126,8 @@ export class BotChild extends LimitedProcess {
   }
 
   private receive(line: string): void {
-    const reply = parsed(line);
+    const reply = recordIn(line);
+    // Only code that writes to the pipe itself sends anything else.
     if (!reply) return this.kill();
     const { type, id, message } = reply;
     switch (type) {
@@ -196,14 +197,4 @@ function outOfMemory(): CodeFailed {
 /** Anything but an HTTP status is an error of the code. */
 function statusOf(status: unknown): number {
   return Number.isInteger(status) && (status as number) >= 200 && (status as number) <= 599 ? (status as number) : 500;
-}
-
-function parsed(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // Only code that writes to the pipe itself sends anything else.
-    return undefined;
-  }
 }

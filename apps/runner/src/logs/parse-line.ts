@@ -1,4 +1,4 @@
-import { isRecord } from '@parley/contracts/is-record';
+import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type LogContext, type LogLevel, logLevels } from '@parley/contracts/runtime/logs';
 
 export interface ParsedLine extends LogContext {
@@ -23,9 +23,8 @@ export function parseLine(stream: 'stdout' | 'stderr', text: string): ParsedLine
 }
 
 function parsed(text: string): ParsedLine | undefined {
-  const value = jsonOf(text);
-  if (!isRecord(value)) return undefined;
-  const { msg, level, options } = value;
+  // Any text may begin with a brace.
+  const { msg, level, options } = recordIn(text) ?? {};
   if (typeof msg !== 'string' || !logLevels.includes(level as LogLevel)) return undefined;
   return { level: level as LogLevel, message: msg, ...contextOf(options) };
 }
@@ -34,13 +33,4 @@ function contextOf(options: unknown): LogContext {
   if (!isRecord(options)) return {};
   const named = contextNames.map((name) => [name, options[name]] as const);
   return Object.fromEntries(named.filter(([, id]) => typeof id === 'string' && id !== '' && id.length <= maxIdLength));
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Any text may begin with a brace.
-    return undefined;
-  }
 }

@@ -7,7 +7,7 @@ import { deleteOlder } from '@parley/persistence/delete-older';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { eraseBots } from '../erased-bots/erasure-queue';
+import { isNotErased } from '../erased-bots/erasure-queue';
 import { ActionRunEntity } from './action-run.entity';
 
 export type NewActionRun = Omit<ActionRunEntity, 'created_at'> & { created_at: string };
@@ -31,8 +31,8 @@ export class ActionRunsRepository {
   async insertRun(run: NewActionRun): Promise<void> {
     await this.database.query(
       `INSERT INTO action_run SELECT run.* FROM jsonb_populate_record(NULL::action_run, $1) AS run
-       WHERE NOT EXISTS (SELECT FROM work WHERE queue = $2 AND key = run.bot_id)`,
-      [toJsonb(run), eraseBots.name],
+       WHERE ${isNotErased('run.bot_id')}`,
+      [toJsonb(run)],
     );
   }
 

@@ -1,31 +1,29 @@
 import { Injectable } from '@nestjs/common';
+import { KeyCounts } from '@parley/background/key-counts';
 import { ApiError } from '@parley/contracts/errors';
 import { RuntimeConfig } from '../config';
 
 /** Limits the actions of one bot that this process calls at once. */
 @Injectable()
 export class ActionSlotsLimiter {
-  private readonly underWay = new Map<string, number>();
+  private readonly underWay = new KeyCounts();
 
   constructor(private readonly config: RuntimeConfig) {}
 
   /** Throws RateLimited without a free slot. */
   async run<T>(botId: string, call: () => Promise<T>): Promise<T> {
     const { actionsPerBot } = this.config;
-    const before = this.underWay.get(botId) ?? 0;
-    if (before >= actionsPerBot)
+    if (this.underWay.count(botId) >= actionsPerBot)
       throw new ApiError(
         'RateLimited',
         `${actionsPerBot} actions of the bot are running (ACTIONS_PER_BOT). Does an action call itself?`,
         { retryAfterSeconds: 1 },
       );
-    this.underWay.set(botId, before + 1);
+    this.underWay.add(botId, 1);
     try {
       return await call();
     } finally {
-      const after = this.underWay.get(botId)! - 1;
-      if (after > 0) this.underWay.set(botId, after);
-      else this.underWay.delete(botId);
+      this.underWay.add(botId, -1);
     }
   }
 }

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { Injectable } from '@nestjs/common';
+import { orWhenAborted } from '@parley/background/or-when-aborted';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
-import { isRecord } from '@parley/contracts/is-record';
+import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { actionTimeoutMs, type CallAction } from '@parley/contracts/runtime/actions';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
@@ -43,11 +43,6 @@ export class BotActionsService {
     const timeoutMs = Math.min(target.timeoutMs, actionTimeoutMs);
     // Starting a process of the code takes some of the time too.
     const signal = AbortSignal.timeout(timeoutMs);
-    const answered = new AbortController();
-    const timedOut = once(signal, 'abort', { signal: answered.signal }).then(() => {
-      throw new BotTimedOut(`no answer within ${timeoutMs} ms`);
-    });
-    timedOut.catch(() => undefined);
     const invocation = {
       operation: 'action_triggered' as const,
       body: { type, input },
@@ -55,18 +50,18 @@ export class BotActionsService {
       attempt: 1,
       traceparent: caller.traceparent ?? newTraceparent(),
     };
-    try {
-      return await Promise.race([this.bots.invoke(target, { ...invocation, type, timeoutMs, signal }), timedOut]);
-    } finally {
-      answered.abort();
-    }
+    return orWhenAborted(
+      signal,
+      this.bots.invoke(target, { ...invocation, type, timeoutMs, signal }),
+      () => new BotTimedOut(`no answer within ${timeoutMs} ms`),
+    );
   }
 }
 
 function outputOf(answer: BotAnswer, type: string): Record<string, unknown> {
   const outcome = outcomeOf(answer);
   if (outcome.kind !== 'processed') throw new ApiError('Runtime', outcome.reason);
-  const output = parsed(answer.body)?.['output'];
+  const output = recordIn(answer.body)?.['output'];
   if (isRecord(output)) return output;
   throw new ApiError(
     'Runtime',
@@ -83,14 +78,4 @@ function apiErrorOf(error: unknown, type: string): unknown {
   if (error instanceof NoRunner) return new ApiError('RateLimited', message, { retryAfterSeconds: 1 });
   if (error instanceof BotUnavailable) return new ApiError('Runtime', message);
   return new ApiError('Runtime', `The action "${type}" failed: ${message}`);
-}
-
-function parsed(body: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // Proxies in front of a bot answer with HTML.
-    return undefined;
-  }
 }

@@ -4,7 +4,7 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { eraseBots } from '../erased-bots/erasure-queue';
+import { isNotErased } from '../erased-bots/erasure-queue';
 import { CallCountEntity } from './call-count.entity';
 
 export interface CountedCalls extends Pick<CallCountEntity, 'bot_id' | 'month' | 'workspace_id'> {
@@ -36,12 +36,12 @@ export class CallCountsRepository {
     await this.database.query(
       `INSERT INTO call_count (bot_id, month, workspace_id, calls, report_at)
        SELECT bot_id, month, workspace_id, calls, now() FROM jsonb_populate_recordset(NULL::call_count, $1) AS counted
-       WHERE NOT EXISTS (SELECT FROM work WHERE queue = $2 AND key = counted.bot_id)
+       WHERE ${isNotErased('counted.bot_id')}
        ORDER BY bot_id, month
        ON CONFLICT (bot_id, month) DO UPDATE SET workspace_id = excluded.workspace_id,
          calls = call_count.calls + excluded.calls,
          report_at = coalesce(call_count.report_at, greatest(now(), call_count.reported_at + interval '1 minute'))`,
-      [toJsonb(counted), eraseBots.name],
+      [toJsonb(counted)],
     );
   }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { KeyCounts } from '@parley/background/key-counts';
 import type { BotTarget } from '@parley/contracts/admin/targets';
 import { LRUCache } from 'lru-cache';
 import { RuntimeConfig } from '../config';
@@ -15,8 +16,8 @@ const forgetTimeOutsMs = 10 * 60_000;
 @Injectable()
 export class CallPlacesLimiter {
   readonly reason = 'The workspace has its share of the calls that run at once.';
-  private readonly callsOfBot = new Map<string, number>();
-  private readonly callsOfWorkspace = new Map<string, number>();
+  private readonly callsOfBot = new KeyCounts();
+  private readonly callsOfWorkspace = new KeyCounts();
   private total = 0;
   private readonly workspaceOf = new LRUCache<string, string>({ max: maxBots });
   private readonly timeOuts = new LRUCache<string, number>({ max: maxBots, ttl: forgetTimeOutsMs });
@@ -47,22 +48,16 @@ export class CallPlacesLimiter {
 
   private isFull(workspaceId: string): boolean {
     const free = this.config.deliveriesConcurrency - this.total;
-    return (this.callsOfWorkspace.get(workspaceId) ?? 0) >= free;
+    return this.callsOfWorkspace.count(workspaceId) >= free;
   }
 
   private isHanging(botId: string): boolean {
-    return (this.timeOuts.get(botId) ?? 0) >= maxTimeOuts && (this.callsOfBot.get(botId) ?? 0) > 0;
+    return (this.timeOuts.get(botId) ?? 0) >= maxTimeOuts && this.callsOfBot.has(botId);
   }
 
   private add(botId: string, workspaceId: string, count: number): void {
     this.total += count;
-    change(this.callsOfBot, botId, count);
-    change(this.callsOfWorkspace, workspaceId, count);
+    this.callsOfBot.add(botId, count);
+    this.callsOfWorkspace.add(workspaceId, count);
   }
-}
-
-function change(counts: Map<string, number>, key: string, by: number): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }

@@ -1,3 +1,4 @@
+import { recordIn } from '@parley/contracts/is-record';
 import type { BotAnswer } from './invocation';
 
 export type Outcome =
@@ -36,16 +37,7 @@ function reasonOf(status: number, body: string): string {
 
 /** Message of an error body: `message` of the SDK, or `error` of its HTTP server. */
 function messageIn(body: string): string | undefined {
-  const { message, error } = parsed(body);
+  // Proxies in front of a bot answer with HTML.
+  const { message, error } = recordIn(body) ?? {};
   return [message, error].find((text): text is string => typeof text === 'string' && text !== '');
-}
-
-function parsed(body: string): { message?: unknown; error?: unknown } {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    // Proxies in front of a bot answer with HTML.
-    return {};
-  }
 }

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { Injectable } from '@nestjs/common';
+import { orWhenAborted } from '@parley/background/or-when-aborted';
 import type { CodeTarget } from '@parley/contracts/admin/targets';
 import { systemCaller } from '@parley/contracts/caller';
 import {
@@ -59,19 +59,11 @@ export class RunnerClient {
   private async ask(runnerId: string, input: InvokeCode): Promise<CodeAnswer> {
     const signal = this.runners.goneSignal(runnerId);
     if (!signal) throw runnerError('away', 'The runner is gone.');
-    const answered = new AbortController();
-    const gone = once(signal, 'abort', { signal: answered.signal }).then(() => {
-      throw runnerError('crashed', 'The runner ended before the code answered.');
-    });
-    gone.catch(() => undefined);
-    try {
-      return await Promise.race([
-        this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
-        gone,
-      ]);
-    } finally {
-      answered.abort();
-    }
+    return orWhenAborted(
+      signal,
+      this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
+      () => runnerError('crashed', 'The runner ended before the code answered.'),
+    );
   }
 }
 

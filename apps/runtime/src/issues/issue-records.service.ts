@@ -1,4 +1,5 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { KeyCounts } from '@parley/background/key-counts';
 import { type IssueCategory, type IssueEvent, type IssueValue, maxIssueEvents } from '@parley/contracts/runtime/issues';
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
@@ -39,7 +40,7 @@ export interface Failure {
 @Injectable()
 export class IssueRecordsService implements BeforeApplicationShutdown {
   private readonly waiting = new Map<string, NewIssue>();
-  private readonly waitingOfBots = new Map<string, number>();
+  private readonly waitingOfBots = new KeyCounts();
   private readonly countDropped: (by?: number) => void;
 
   constructor(
@@ -69,7 +70,7 @@ export class IssueRecordsService implements BeforeApplicationShutdown {
     if (batch.length === 0) return false;
     for (const [key, { bot_id }] of batch) {
       this.waiting.delete(key);
-      this.addWaiting(bot_id, -1);
+      this.waitingOfBots.add(bot_id, -1);
     }
     try {
       const bots = await this.issues.addToIssues(batch.map(([, issue]) => issue));
@@ -86,15 +87,9 @@ export class IssueRecordsService implements BeforeApplicationShutdown {
   }
 
   private hasRoomFor(botId: string): boolean {
-    const hasRoom = this.waiting.size < maxWaiting && (this.waitingOfBots.get(botId) ?? 0) < maxWaitingOfBot;
-    if (hasRoom) this.addWaiting(botId, 1);
+    const hasRoom = this.waiting.size < maxWaiting && this.waitingOfBots.count(botId) < maxWaitingOfBot;
+    if (hasRoom) this.waitingOfBots.add(botId, 1);
     return hasRoom;
-  }
-
-  private addWaiting(botId: string, by: number): void {
-    const count = (this.waitingOfBots.get(botId) ?? 0) + by;
-    if (count > 0) this.waitingOfBots.set(botId, count);
-    else this.waitingOfBots.delete(botId);
   }
 }
 

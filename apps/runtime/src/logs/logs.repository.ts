@@ -7,7 +7,7 @@ import { Keyset } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { rotatePartitions } from '@parley/persistence/time-partitions';
 import { Repository } from 'typeorm';
-import { eraseBots } from '../erased-bots/erasure-queue';
+import { isNotErased } from '../erased-bots/erasure-queue';
 import { LogEntity } from './log.entity';
 
 const pageSize = 200;
@@ -38,9 +38,9 @@ export class LogsRepository {
     }));
     await this.database.query(
       `INSERT INTO log SELECT line.* FROM jsonb_populate_recordset(NULL::log, $1) AS line
-       WHERE NOT EXISTS (SELECT FROM work WHERE queue = $2 AND key = line.bot_id)
+       WHERE ${isNotErased('line.bot_id')}
        ON CONFLICT DO NOTHING`,
-      [toJsonb(rows), eraseBots.name],
+      [toJsonb(rows)],
     );
   }
 

@@ -1,11 +1,8 @@
 import type { Client as ApiClient } from '@botpress/client';
-import { systemCaller } from '@parley/contracts/caller';
-import { type LogLine, logs } from '@parley/contracts/runtime/logs';
-import { newId } from '@parley/persistence/ids';
+import type { LogLine } from '@parley/contracts/runtime/logs';
+import { LogWriter } from '@parley/testing/log-writer';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
-import { ParleyClient } from '@parley/transport/parley-client';
-import type { Platform } from '@parley/service/platform';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { ChatConfig } from '../../../chat/src/config';
 import { ChatModule } from '../../../chat/src/chat.module';
@@ -17,15 +14,8 @@ import { RuntimeModule } from '../runtime.module';
 let api: PublicApi;
 let account: Account;
 let other: Account;
-let client: ParleyClient;
 
-/** Runtime whose bus the tests use to write lines, as runners do. */
-const runtime = {
-  register: (settings: RuntimeConfig, platform: Platform) => {
-    client = new ParleyClient(platform.driver);
-    return RuntimeModule.register(settings, platform);
-  },
-};
+const runtime = new LogWriter(RuntimeModule);
 
 beforeAll(async () => {
   api = await startPublicApi(
@@ -44,18 +34,7 @@ const hourAgo = () => new Date(Date.now() - 3_600_000).toISOString();
 
 async function newBot() {
   const { bot } = await account.client.createBot({});
-  let minutes = 0;
-  const lineOf = (line: Partial<LogLine>): LogLine => ({
-    ...{ id: newId('log'), botId: bot.id, level: 'info', message: 'hello' },
-    // Each line is a second after the one before.
-    timestamp: new Date(Date.now() - 600_000 + (minutes += 1) * 1_000).toISOString(),
-    ...line,
-  });
-  const write = async (...lines: Partial<LogLine>[]) => {
-    const all = lines.map(lineOf);
-    await client.call(logs.write, systemCaller('req'), { lines: all });
-    return all;
-  };
+  const write = (...lines: Partial<LogLine>[]) => runtime.write(bot.id, lines);
   const list = (query: Partial<Parameters<ApiClient['getBotLogs']>[0]> = {}) =>
     account.client.getBotLogs({ id: bot.id, timeStart: hourAgo(), ...query });
   const messages = async (query: Parameters<typeof list>[0] = {}) =>
