@@ -24,6 +24,7 @@ function send(operation: Operation, tenant: Tenant, request: Request, key: strin
 
 /** POST operations that create nothing, or are idempotent without a key. */
 const othersByPost = [
+  'admin.registrations.configure',
   'chat.endpoint.addParticipant',
   // Not authenticated: a replay would reveal the key of the user to anybody.
   'chat.endpoint.createUser',

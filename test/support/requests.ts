@@ -50,6 +50,14 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     path: { botId: has.botId },
     body: { users: { [has.memberAccountId]: true } },
   }),
+  'admin.registrations.configure': () => ({
+    headers: { 'x-integration-alias': 'mine' },
+    body: { identifier: newName() },
+  }),
+  'admin.registrations.registerAgain': async (tenant) => ({
+    path: { botId: await tenant.newBotWithIntegration(), alias: 'live' },
+    body: {},
+  }),
   'admin.botVersions.create': ({ has }) => ({ path: { id: has.botId }, body: { name: newName() } }),
   'admin.botVersions.deploy': ({ has }) => ({ path: { id: has.botId }, body: { versionId: has.versionId } }),
   'admin.botVersions.download': async ({ client, has }) => {
@@ -392,6 +400,10 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'runtime.issues.listEvents': ({ has }) => ({ path: { id: has.refusingBotId, issueId: has.issueId } }),
   'runtime.logs.list': ({ has }) => ({
     path: { id: has.botId },
+    query: { timeStart: new Date(Date.now() - 3_600_000).toISOString() },
+  }),
+  'runtime.logs.listOfIntegration': ({ has }) => ({
+    path: { id: has.integrationId },
     query: { timeStart: new Date(Date.now() - 3_600_000).toISOString() },
   }),
   'runtime.logs.listOfAnyBot': ({ has }) => ({

@@ -179,6 +179,15 @@ export class Tenant {
     return (await this.client.createIntegration({ name: newName(), version })).integration.id;
   }
 
+  /** Bot with an integration that is code, under the alias `live`. */
+  async newBotWithIntegration(): Promise<string> {
+    const code = 'exports.handler = () => ({ status: 200 });';
+    const { integration } = await this.client.createIntegration({ name: newName(), version, code });
+    const id = await this.newBot();
+    await this.withAliases.updateBot({ id, integrations: { live: { integrationId: integration.id } } });
+    return id;
+  }
+
   async newPlugin(): Promise<string> {
     return (await this.client.createPlugin({ name: newName(), version, code: { node: 'x', browser: 'x' } })).plugin.id;
   }

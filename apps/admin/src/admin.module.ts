@@ -34,8 +34,12 @@ import { MembersModule } from './members/members.module';
 import { Admin1795392000000 } from './migrations/1795392000000-admin';
 import { CalledBots1796100000000 } from './migrations/1796100000000-called-bots';
 import { RecurringFailures1796200000000 } from './migrations/1796200000000-recurring-failures';
+import { Registrations1796400000000 } from './migrations/1796400000000-registrations';
 import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
+import { FormerInstallationEntity } from './registrations/former-installation.entity';
+import { RegistrationsModule } from './registrations/registrations.module';
+import { RuntimeKeysModule } from './runtime-keys/runtime-keys.module';
 import { PreferencesModule } from './preferences/preferences.module';
 import { TokenEntity } from './tokens/token.entity';
 import { TokensModule } from './tokens/tokens.module';
@@ -46,7 +50,13 @@ import { WorkspacesModule } from './workspaces/workspaces.module';
 
 export const adminDatabase: ServiceSchema = {
   schema: 'admin',
-  migrations: [Admin1795392000000, CalledBots1796100000000, RecurringFailures1796200000000, RuntimeKeys1796300000000],
+  migrations: [
+    Admin1795392000000,
+    CalledBots1796100000000,
+    RecurringFailures1796200000000,
+    RuntimeKeys1796300000000,
+    Registrations1796400000000,
+  ],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -67,6 +77,7 @@ export const adminDatabase: ServiceSchema = {
     InstallationEntity,
     BotPluginEntity,
     ShareableIdEntity,
+    FormerInstallationEntity,
   ],
 };
 
@@ -77,6 +88,7 @@ const sealedColumns: SealedColumns = {
     { table: 'bot', column: 'secrets', owner: 'id', isMap: true },
     { table: 'bot_former_signing_secret', column: 'secret', owner: 'bot_id' },
     { table: 'installation', column: 'configuration', owner: 'bot_id' },
+    { table: 'former_installation', column: 'configuration', owner: 'bot_id' },
     { table: 'bot_plugin', column: 'configuration', owner: 'bot_id' },
   ],
 };
@@ -105,6 +117,8 @@ export class AdminModule {
         IntrospectionModule,
         MembersModule,
         PreferencesModule,
+        RegistrationsModule,
+        RuntimeKeysModule,
         TokensModule,
         UsageModule,
         WorkspacesModule,

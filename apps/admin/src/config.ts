@@ -6,6 +6,7 @@ import {
   recurringMinSecondsVariable,
   secretKeyVariable,
   ServiceConfig,
+  webhookUrlVariable,
 } from '@parley/service/config';
 
 export class AdminConfig extends ServiceConfig {
@@ -48,6 +49,9 @@ export class AdminConfig extends ServiceConfig {
     defaultText: '`PUBLIC_URL/chat`',
   })
   chatUrl?: string;
+
+  @Env(webhookUrlVariable)
+  webhookUrl?: string;
 
   @Env(quota('INVOCATION_TIMEOUT', 'Milliseconds that one call of a bot may take. At most 120,000 are used.'))
   quotaInvocationTimeoutMs = 60_000;

@@ -1,5 +1,5 @@
 import { Env, integer } from '@parley/config/config';
-import { ProcessConfig, tunnelUrlVariable } from '@parley/service/config';
+import { ProcessConfig, tunnelUrlVariable, webhookUrlVariable } from '@parley/service/config';
 
 export class GatewayConfig extends ProcessConfig {
   @Env({
@@ -56,6 +56,9 @@ export class GatewayConfig extends ProcessConfig {
     defaultText: '`3100` in embedded mode if `PORT` is 3000, otherwise `0`',
   })
   tunnelPort?: number;
+
+  @Env(webhookUrlVariable)
+  webhookUrl?: string;
 
   @Env(tunnelUrlVariable)
   tunnelUrl?: string;

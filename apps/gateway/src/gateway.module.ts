@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { allOperations, missingRoutes } from '@parley/contracts/contracts';
+import { allOperations } from '@parley/contracts/contracts';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
@@ -22,7 +22,7 @@ export class GatewayModule {
       imports: [
         TransportModule.register({ name: 'gateway' }, config, platform),
         ConfigModule.register(GatewayConfig, config),
-        ForwardingModule.register(allOperations, missingRoutes),
+        ForwardingModule.register(allOperations),
         DocsModule,
         StreamsModule,
         LogTailsModule,

@@ -15,6 +15,7 @@ import { CounterClockEntity, IntegrationCounterEntity } from './counters/counter
 import { CountersModule } from './counters/counters.module';
 import { InstallationEntity, InstallationReportEntity } from './installations/installation.entity';
 import { InstallationsModule } from './installations/installations.module';
+import { IntegrationTargetsModule } from './integration-targets/integration-targets.module';
 import { IntegrationCodeEntity } from './integrations/integration-code.entity';
 import { IntegrationInterfaceEntity } from './integrations/integration-interface.entity';
 import { IntegrationEntity } from './integrations/integration.entity';
@@ -74,6 +75,7 @@ export class HubModule {
         SealingModule.register(config, sealedColumns, hub.sealedTexts),
         CountersModule,
         InstallationsModule,
+        IntegrationTargetsModule,
         IntegrationsModule,
         InterfacesModule,
         PluginsModule,

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { choice, Env, integer, url } from '@parley/config/config';
-import { ProcessConfig } from '@parley/service/config';
+import { ProcessConfig, webhookUrlVariable } from '@parley/service/config';
 
 const platformMb = 700;
 const childMb = 300;
@@ -17,7 +17,7 @@ export class RunnerConfig extends ProcessConfig {
   @Env({
     env: 'RUNNER_PROCESSES',
     type: integer(1, 1_000),
-    about: 'Processes that a runner starts at most: each runs the code of one bot.',
+    about: 'Processes that a runner starts at most: each runs the code of one bot or of one version of an integration.',
     defaultText: 'by memory: one for each 300 MB beyond 700 MB, at least 1 and at most 24',
   })
   processes = defaultProcesses();
@@ -25,7 +25,7 @@ export class RunnerConfig extends ProcessConfig {
   @Env({
     env: 'RUNNER_CONCURRENCY',
     type: integer(1, 1_000),
-    about: 'Events that one process of a bot handles at once, and as many actions beside them.',
+    about: 'Events that one process handles at once, and as many actions and as many webhooks beside them.',
   })
   concurrency = 10;
 
@@ -71,4 +71,7 @@ export class RunnerConfig extends ProcessConfig {
     about: 'Address of the content of files, which code may reach too.',
   })
   contentUrl!: string;
+
+  @Env(webhookUrlVariable)
+  webhookUrl?: string;
 }

@@ -17,6 +17,7 @@ import { RuntimeConfig } from './config';
 import { DeliveriesModule } from './deliveries/deliveries.module';
 import { DeliveryEntity } from './deliveries/delivery.entity';
 import { ErasureModule } from './erasure/erasure.module';
+import { IntegrationRegistrationsModule } from './integration-registrations/integration-registrations.module';
 import { IssueEntity } from './issues/issue.entity';
 import { IssuesModule } from './issues/issues.module';
 import { LogEntity } from './logs/log.entity';
@@ -27,6 +28,7 @@ import { Runtime1796100000000 } from './migrations/1796100000000-runtime';
 import { Issues1796200000000 } from './migrations/1796200000000-issues';
 import { CallCounts1796300000000 } from './migrations/1796300000000-call-counts';
 import { ActionRuns1796400000000 } from './migrations/1796400000000-action-runs';
+import { Integrations1796600000000 } from './migrations/1796600000000-integrations';
 import { Logs1796500000000 } from './migrations/1796500000000-logs';
 
 export const runtimeDatabase: ServiceSchema = {
@@ -37,6 +39,7 @@ export const runtimeDatabase: ServiceSchema = {
     CallCounts1796300000000,
     ActionRuns1796400000000,
     Logs1796500000000,
+    Integrations1796600000000,
   ],
   entities: [
     ...eventEntities,
@@ -71,6 +74,7 @@ export class RuntimeModule {
         ActionsModule,
         DeliveriesModule,
         ErasureModule,
+        IntegrationRegistrationsModule,
         IssuesModule,
         LogsModule,
         PingsModule,

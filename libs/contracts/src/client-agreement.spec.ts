@@ -36,6 +36,7 @@ const clientNames = {
       transfer: 'transferBot',
     },
     botAllowlist: { get: 'getBotAllowlist', update: 'updateBotAllowlist' },
+    registrations: { configure: 'configureIntegration' },
     botVersions: {
       create: 'createBotVersion',
       deploy: 'deployBotVersion',
@@ -223,7 +224,7 @@ const clientNames = {
   },
   runtime: {
     actions: { call: 'callAction', listRuns: 'listActionRuns' },
-    logs: { list: 'getBotLogs' },
+    logs: { list: 'getBotLogs', listOfIntegration: 'getIntegrationLogs' },
     issues: {
       list: 'listBotIssues',
       get: 'getBotIssue',

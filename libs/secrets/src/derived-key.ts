@@ -8,6 +8,7 @@ export type Purpose =
   | 'operator'
   | 'chat-user-keys'
   | 'code-tickets'
+  | 'integration-code-tickets'
   | 'runtime-keys';
 
 /**

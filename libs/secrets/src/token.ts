@@ -22,18 +22,12 @@ export function operatorToken(secretKey: string): string {
 }
 
 /**
- * API key of a bot for the code of one version, derived, so that it need not be stored.
+ * API key for one version of the code of a bot or of an integration, derived, so that it need not be stored.
  * @param key derived for `runtime-keys`
  */
-export function runtimeKey(key: Buffer, botId: string, versionId: string): string {
-  return withChecksum(
-    'bak',
-    toAlphabet(
-      createHmac('sha256', key)
-        .update(JSON.stringify([botId, versionId]))
-        .digest(),
-    ),
-  );
+export function runtimeKey(kind: 'bak' | 'iak', key: Buffer, ownerId: string, version: string): string {
+  const code = createHmac('sha256', key).update(JSON.stringify([ownerId, version]));
+  return withChecksum(kind, toAlphabet(code.digest()));
 }
 
 /** 190 bits of 32 random bytes. */

@@ -259,6 +259,18 @@ export const tunnelUrlVariable: VariableOptions<string> = {
   defaultText: '`http://HOST:TUNNEL_PORT` in embedded mode',
 };
 
+export const webhookUrlVariable: VariableOptions<string> = {
+  env: 'WEBHOOK_URL',
+  type: text(
+    'an http:// or https:// URL, without a path or with the path /webhooks',
+    /^https?:\/\/[^/?#\s]+(\/webhooks)?$/,
+  ),
+  about:
+    'Base URL of the webhooks of integrations; the webhook id of an installation is appended. Without a path, its host serves webhooks only, and answers of integrations are returned unchanged.',
+  optional: true,
+  defaultText: '`PUBLIC_URL/webhooks`',
+};
+
 export const sweepIntervalVariable: VariableOptions<number> = {
   env: 'SWEEP_INTERVAL_MS',
   type: integer(100, 600_000),

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { admin } from '@parley/contracts/admin/admin';
-import type { GetBotCode, GetBotSecrets } from '@parley/contracts/admin/bot-code';
 import type { Caller } from '@parley/contracts/caller';
+import type { GetCodePart, GetCodeSecrets } from '@parley/contracts/runner/code';
 import { Handles } from '@parley/transport/handles';
 import { BotCodeService } from './bot-code.service';
 
@@ -10,12 +10,12 @@ export class BotCodeController {
   constructor(private readonly service: BotCodeService) {}
 
   @Handles(admin.botCode.getPart)
-  getPart(_caller: Caller, input: GetBotCode) {
+  getPart(_caller: Caller, input: GetCodePart) {
     return this.service.getPart(input);
   }
 
   @Handles(admin.botCode.getSecrets)
-  getSecrets(_caller: Caller, input: GetBotSecrets) {
+  getSecrets(_caller: Caller, input: GetCodeSecrets) {
     return this.service.getSecrets(input);
   }
 }

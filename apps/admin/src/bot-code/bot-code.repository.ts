@@ -1,40 +1,40 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
+import type { DeployedCode } from '@parley/secrets/code-tickets';
 import { hashToken, tokenPreview } from '@parley/secrets/token';
-import type { DeployedCode } from './code-tickets.service';
 
 @Injectable()
 export class BotCodeRepository {
   constructor(private readonly database: Database) {}
 
   /** Characters of the code from `offset` on. Undefined for an unknown version. Primary keys. */
-  async findCodePart({ botId, versionId }: DeployedCode, offset: number, length: number): Promise<string | undefined> {
+  async findCodePart({ ownerId, version }: DeployedCode, offset: number, length: number): Promise<string | undefined> {
     const [row] = await this.database.query<{ text: string }>(
       `SELECT substr(code, $3::int + 1, $4) AS text
        FROM bot_version JOIN bot_code ON bot_code.bot_id = bot_version.bot_id AND bot_code.hash = code_hash
        WHERE bot_version.bot_id = $1 AND bot_version.id = $2`,
-      [botId, versionId, offset, length],
+      [ownerId, version, offset, length],
     );
     return row?.text;
   }
 
   /** Encrypted secrets of the bot by name. Undefined unless the version is deployed. Primary key. */
-  async findSecrets({ botId, versionId }: DeployedCode): Promise<Record<string, string> | undefined> {
+  async findSecrets({ ownerId, version }: DeployedCode): Promise<Record<string, string> | undefined> {
     const [row] = await this.database.query<{ secrets: Record<string, string> }>(
       'SELECT secrets FROM bot WHERE id = $1 AND version_id = $2',
-      [botId, versionId],
+      [ownerId, version],
     );
     return row?.secrets;
   }
 
   /** Stores the hash of the key with which a deployed version calls the API, until another version is deployed. */
-  async storeRuntimeKey({ botId, versionId }: DeployedCode, token: string): Promise<void> {
+  async storeRuntimeKey({ ownerId, version }: DeployedCode, token: string): Promise<void> {
     await this.database.query(
       `INSERT INTO token (id, kind, hash, preview, note, bot_id, version_id)
        SELECT $1, 'bak', $2, $3, 'Code of the bot', id, version_id FROM bot WHERE id = $4 AND version_id = $5 FOR KEY SHARE
        ON CONFLICT (hash) DO UPDATE SET valid_until = NULL`,
-      [newId('bak'), hashToken(token), tokenPreview(token), botId, versionId],
+      [newId('bak'), hashToken(token), tokenPreview(token), ownerId, version],
     );
   }
 }

@@ -3,7 +3,7 @@ import type { ActionDefinition } from '@parley/contracts/definition';
 import { Database } from '@parley/persistence/database';
 import type { InstallationRow } from '../installations/installation.entity';
 
-export interface InstalledRow extends Pick<InstallationRow, 'integration_id' | 'enabled'> {
+export interface InstalledRow extends Pick<InstallationRow, 'integration_id' | 'enabled' | 'status' | 'status_reason'> {
   name: string;
 }
 
@@ -31,7 +31,7 @@ export class ActionTargetsRepository {
   /** Primary key. */
   async findInstallation(botId: string, alias: string): Promise<InstalledRow | undefined> {
     const [row] = await this.database.query<InstalledRow>(
-      `SELECT integration_id, enabled, summary ->> 'name' AS name FROM installation WHERE bot_id = $1 AND alias = $2`,
+      `SELECT integration_id, enabled, status, status_reason, summary ->> 'name' AS name FROM installation WHERE bot_id = $1 AND alias = $2`,
       [botId, alias],
     );
     return row;

@@ -3,7 +3,7 @@ import type { ActionTarget, GetActionTarget } from '@parley/contracts/admin/targ
 import type { ActionSignature } from '@parley/contracts/definition';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
-import { ActionTargetsRepository } from './action-targets.repository';
+import { ActionTargetsRepository, type InstalledRow } from './action-targets.repository';
 
 const chatActions: Record<string, ActionSignature> = chatIntegration.definition.actions;
 
@@ -21,7 +21,7 @@ export class ActionTargetsService {
         ? await this.targets.findActionOfBot(botId, type)
         : await this.targets.findActionOfPlugin(botId, ofPlugin, pluginAction);
     if (!action) throw notFound('action', type);
-    return { callee: 'bot', integrationName: null, isEnabled: true, ...schemasOf(action) };
+    return { callee: 'bot', integrationName: null, integrationId: null, obstacle: null, ...schemasOf(action) };
   }
 
   private async getInstalled(botId: string, alias: string, name: string): Promise<ActionTarget> {
@@ -31,12 +31,19 @@ export class ActionTargetsService {
         'ResourceNotFound',
         `The bot has no integration with the alias "${alias}" (action "${name}").`,
       );
-    const base = { integrationName: row.name, isEnabled: row.enabled };
-    if (row.integration_id !== chatIntegration.id)
-      return { ...base, callee: 'integration', inputSchema: null, outputSchema: null };
+    const base = { integrationName: row.name, obstacle: obstacleOf(alias, row) };
+    const { integration_id: integrationId } = row;
+    if (integrationId !== chatIntegration.id)
+      return { ...base, callee: 'integration', integrationId, inputSchema: null, outputSchema: null };
     if (!Object.hasOwn(chatActions, name)) throw notFound('action', `${alias}:${name}`);
-    return { ...base, callee: 'chat', ...schemasOf(chatActions[name]!) };
+    return { ...base, callee: 'chat', integrationId: null, ...schemasOf(chatActions[name]!) };
   }
+}
+
+function obstacleOf(alias: string, { enabled, status, status_reason }: InstalledRow): string | null {
+  if (!enabled) return `The integration "${alias}" is disabled in this bot: enable it to call its actions.`;
+  if (status !== 'registration_failed') return null;
+  return `The integration "${alias}" did not register: ${status_reason ?? 'unknown reason.'} Mend it, and update the bot.`;
 }
 
 /** Both parts of the name; the second one is undefined without the separator. */

@@ -6,10 +6,19 @@ import { ActionTargetsService } from './action-targets.service';
 import { BotTargetsController } from './bot-targets.controller';
 import { BotTargetsRepository } from './bot-targets.repository';
 import { BotTargetsService } from './bot-targets.service';
+import { InstallationTargetsRepository } from './installation-targets.repository';
+import { InstallationTargetsService } from './installation-targets.service';
 
 @Module({
   imports: [BotCodeModule, UsageModule],
   controllers: [BotTargetsController],
-  providers: [BotTargetsService, BotTargetsRepository, ActionTargetsService, ActionTargetsRepository],
+  providers: [
+    BotTargetsService,
+    BotTargetsRepository,
+    ActionTargetsService,
+    ActionTargetsRepository,
+    InstallationTargetsService,
+    InstallationTargetsRepository,
+  ],
 })
 export class BotTargetsModule {}

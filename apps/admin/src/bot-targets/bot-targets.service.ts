@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { BotTarget, CodeTarget, GetBotTarget } from '@parley/contracts/admin/targets';
+import type { BotTarget, GetBotTarget } from '@parley/contracts/admin/targets';
 import { notFound } from '@parley/contracts/errors';
+import type { CodeTarget } from '@parley/contracts/runner/code';
+import { CodeTickets } from '@parley/secrets/code-tickets';
 import { SecretBox } from '@parley/secrets/secret-box';
-import { CodeTicketsService } from '../bot-code/code-tickets.service';
 import { AdminConfig } from '../config';
 import { CallQuotaService } from '../usage/call-quota.service';
 import { quotaOf } from '../usage/quota-amounts';
@@ -17,7 +18,7 @@ export class BotTargetsService {
     private readonly targets: BotTargetsRepository,
     private readonly box: SecretBox,
     private readonly calls: CallQuotaService,
-    private readonly tickets: CodeTicketsService,
+    private readonly tickets: CodeTickets,
     private readonly config: AdminConfig,
   ) {}
 
@@ -44,12 +45,13 @@ export class BotTargetsService {
       signingSecrets: [row.signing_secret, ...row.former_secrets].map((sealed) => this.box.open(sealed)),
     };
   }
+
   private async codeOf(
     botId: string,
     { version_id: versionId, code_hash, secrets }: BotTargetRow,
   ): Promise<CodeTarget | null> {
     if (versionId === null) return null;
     const revision = hash('sha256', JSON.stringify([code_hash, versionId, secrets]), 'base64url');
-    return { revision, ticket: await this.tickets.sign({ botId, versionId }) };
+    return { revision, ticket: await this.tickets.sign({ ownerId: botId, version: versionId }) };
   }
 }

@@ -28,6 +28,7 @@ export class BotDeletionService {
     const { workspace } = caller;
     await this.database.transaction(async (tx) => {
       await this.quotas.lock(tx, workspace.id);
+      await this.installations.unregisterAll(tx, id);
       const deleted = await this.bots.deleteOfWorkspace(tx, workspace.id, id);
       if (!deleted) throw notFound('bot', id);
       await this.audit.insertChange(tx, caller, {

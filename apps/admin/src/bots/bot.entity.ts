@@ -94,6 +94,10 @@ export class BotEntity {
   @Column('integer', { default: 0 })
   installation_revision!: number;
 
+  /** Webhook id of the chat after its removal, so that web pages go on when it is installed again. */
+  @IdColumn({ nullable: true })
+  chat_webhook_id!: string | null;
+
   /** Increases with every change of the recurring events in the definition. */
   @Column('integer', { default: 0 })
   recurring_events_revision!: number;

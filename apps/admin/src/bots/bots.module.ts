@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module';
 import { BotVisibilityModule } from '../bot-visibility/bot-visibility.module';
 import { InstallationsModule } from '../installations/installations.module';
+import { RegistrationsModule } from '../registrations/registrations.module';
 import { RolesModule } from '../roles/roles.module';
 import { UsageModule } from '../usage/usage.module';
 import { BotAllowlistController } from './bot-allowlist.controller';
@@ -28,6 +29,7 @@ import { RecurringFailuresRepository } from './recurring-failures.repository';
     AuditModule,
     BotVisibilityModule,
     InstallationsModule,
+    RegistrationsModule,
     RolesModule,
     UsageModule,
     TypeOrmModule.forFeature([BotVersionEntity]),

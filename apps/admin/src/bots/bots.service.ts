@@ -19,10 +19,12 @@ import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AuditRepository } from '../audit/audit.repository';
 import { viewerOf } from '../bot-visibility/viewer';
+import type { InstallationRow } from '../installations/installation.entity';
 import { InstallationViewsService } from '../installations/installation-views.service';
 import { withPlugins } from '../installations/merged-definition';
 import { BotWritesService } from './bot-writes.service';
 import { type BotRow, toBot, toBotEntry } from './bot.entity';
+import { RegistrationsService } from '../registrations/registrations.service';
 import { BotsRepository } from './bots.repository';
 
 const formerSecretLifetimeMs = 24 * 60 * 60_000;
@@ -34,6 +36,7 @@ export class BotsService {
     private readonly bots: BotsRepository,
     private readonly deployment: BotWritesService,
     private readonly installationViews: InstallationViewsService,
+    private readonly registrations: RegistrationsService,
     private readonly audit: AuditRepository,
     private readonly box: SecretBox,
     private readonly client: ParleyClient,
@@ -54,7 +57,7 @@ export class BotsService {
     const row = await this.deployment.update(caller, input);
     if (input.blocked !== undefined)
       this.client.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
-    return this.reply(caller, row, input.byAlias);
+    return this.reply(caller, await this.registered(caller, input, row), input.byAlias);
   }
 
   async list(caller: WorkspaceCaller, query: ListBots): Promise<Bots> {
@@ -80,6 +83,13 @@ export class BotsService {
     return { newSigningSecret: secret };
   }
 
+  /** The bot once its integrations have been notified of the change, or after 20 s. */
+  private async registered(caller: WorkspaceCaller, { id, integrations }: UpdateBot, row: BotRow): Promise<BotRow> {
+    if (!integrations || !row.integrations.some(isPending)) return row;
+    await this.registrations.run(caller, id);
+    return (await this.bots.findVisible(viewerOf(caller), id)) ?? row;
+  }
+
   private reply(caller: WorkspaceCaller, row: BotRow, byAlias?: boolean): BotReply {
     const { role } = caller;
     const maySeeSecret = role !== undefined && hasPermission(role, 'write');
@@ -87,4 +97,8 @@ export class BotsService {
     const installed = this.installationViews.show(caller, row, byAlias);
     return { bot: toBot(row, maySeeSecret ? this.box.open(row.signing_secret) : '', definition, installed) };
   }
+}
+
+function isPending({ enabled, is_callable, status }: InstallationRow): boolean {
+  return enabled && is_callable && status === 'registration_pending';
 }

@@ -20,7 +20,10 @@ export interface TokenHolder {
   botRole: Role | null;
   integrationId: string | null;
   integrationWorkspaceId: string | null;
-  /** Enabled installations of the bot that match the named alias or integration, or else the key's integration. */
+  /**
+   * Enabled installations of the bot that match the named alias or integration, or else the key's integration. For the
+   * key of an integration also those that it has to unregister.
+   */
   installations: { alias: string; id: string }[];
 }
 
@@ -50,9 +53,11 @@ export class IdentityRepository {
               bot_member.role AS "botRole",
               token.integration_id AS "integrationId", token.workspace_id AS "integrationWorkspaceId",
               (SELECT coalesce(json_agg(json_build_object('alias', alias, 'id', installation.integration_id)), '[]')
-               FROM installation
-               WHERE bot_id = bot.id AND enabled
-                 AND (alias = $4 OR installation.integration_id = coalesce($5, token.integration_id))
+               FROM (
+                 SELECT alias, integration_id FROM installation WHERE bot_id = bot.id AND enabled
+                 UNION SELECT alias, integration_id FROM former_installation WHERE bot_id = bot.id AND token.kind = 'iak'
+               ) AS installation
+               WHERE alias = $4 OR installation.integration_id = coalesce($5, token.integration_id)
               ) AS installations
        FROM token
        LEFT JOIN account ON account.id = token.account_id

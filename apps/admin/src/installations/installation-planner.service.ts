@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { WorkspaceCaller } from '@parley/contracts/access';
@@ -9,10 +10,11 @@ import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
 import { viewerOf } from '../bot-visibility/viewer';
+import { builtInChat } from './built-in-chat';
 import { requireAtMost } from './bot-definition';
 import { type InstallationRow, type InstalledRows, openConfiguration, type PluginRow } from './installation.entity';
 import { InstallationsRepository, type InstallationWrites } from './installations.repository';
-import { applyChange, chooseAlias, type IntegrationPlan, planIntegrations } from './integration-plan';
+import { applyChange, chooseAlias, type IntegrationPlan, isUnregistered, planIntegrations } from './integration-plan';
 import { type PluginPlan, planPlugins, toPluginRow, toResolve } from './plugin-plan';
 
 export interface InstallationChanges {
@@ -71,6 +73,14 @@ export class InstallationPlannerService implements OnApplicationShutdown {
       revision: current.revision,
       integrations,
       removedIntegrations: plan.removed,
+      unregistered: current.integrations.filter(
+        (row) =>
+          touched.has(row.alias) &&
+          isUnregistered(
+            row,
+            integrations.find(({ alias }) => alias === row.alias),
+          ),
+      ),
       plugins,
       removedPlugins: pluginPlan.removed,
     };
@@ -82,7 +92,7 @@ export class InstallationPlannerService implements OnApplicationShutdown {
    */
   private async changedIntegrations(
     caller: WorkspaceCaller,
-    installed: InstalledRows,
+    installed: InstalledRows & { chat_webhook_id: string | null },
     { requested, removed }: IntegrationPlan,
     byAlias: boolean,
     checks: Check[],
@@ -95,10 +105,13 @@ export class InstallationPlannerService implements OnApplicationShutdown {
       if (!integration) throw noSuchEntry(`integrations.${entry.key}`, 'integration', entry.id);
       const alias = chooseAlias(entry, integration.name, byAlias, taken);
       taken.add(alias);
-      const { row, schema } = applyChange(entry, integration, alias);
-      const configuration = entry.change.configuration ?? this.configurationOf(row);
+      const isChatAgain = integration.id === builtInChat.id && !entry.current && installed.chat_webhook_id;
+      const webhook = isChatAgain ? { webhook_id: installed.chat_webhook_id! } : {};
+      const former = this.configurationOf(entry.current);
+      const configuration = entry.change.configuration ?? former;
+      const { row, schema } = applyChange(entry, integration, alias, !isDeepStrictEqual(configuration, former));
       if (row.enabled) checks.push({ schema, value: configuration, path: `integrations.${entry.key}.configuration` });
-      return { ...row, configuration: this.seal(configuration) };
+      return { ...row, ...webhook, configuration: this.seal(configuration) };
     });
   }
 

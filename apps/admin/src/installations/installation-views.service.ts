@@ -33,8 +33,9 @@ export class InstallationViewsService {
   }
 
   private showIntegration(caller: WorkspaceCaller, row: InstallationRow): BotIntegration {
-    const { publicUrl, chatUrl } = this.config;
-    const base = row.integration_id === builtInChat.id ? (chatUrl ?? `${publicUrl}/chat`) : `${publicUrl}/webhooks`;
+    const { publicUrl, chatUrl, webhookUrl } = this.config;
+    const isChat = row.integration_id === builtInChat.id;
+    const base = isChat ? (chatUrl ?? `${publicUrl}/chat`) : (webhookUrl ?? `${publicUrl}/webhooks`);
     return toBotIntegration(row, this.showConfiguration(caller, row), `${base}/${row.webhook_id}`);
   }
 

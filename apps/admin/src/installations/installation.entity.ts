@@ -2,6 +2,7 @@ import type { BotIntegration, InstallationStatus } from '@parley/contracts/admin
 import type { BindIntegration, BotPlugin, BoundInterface } from '@parley/contracts/admin/bot-plugins';
 import type { RecurringEventDefinition } from '@parley/contracts/definition';
 import type { HubSummary, InstallablePlugin } from '@parley/contracts/hub/resolution';
+import type { RegisterSchedule } from '@parley/contracts/admin/registrations';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import type { SecretBox } from '@parley/secrets/secret-box';
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
@@ -9,6 +10,8 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 /** Installation of an integration in a bot. */
 @Entity('installation')
 @Index('installation_integration', ['integration_id'])
+@Index('installation_identifier', ['family', 'identifier'], { unique: true, where: 'identifier IS NOT NULL' })
+@Index('installation_register_at', ['register_at'], { where: 'register_at IS NOT NULL' })
 export class InstallationEntity {
   @PrimaryIdColumn()
   @ForeignKey('BotEntity', { onDelete: 'CASCADE' })
@@ -42,8 +45,28 @@ export class InstallationEntity {
   @Column('text', { nullable: true })
   status_reason!: string | null;
 
+  /** Routes requests to the shared webhook of the integration. */
   @Column('text', { nullable: true })
   identifier!: string | null;
+
+  /** Owner and name of the integration among whose installations the identifier is unique. Null without an identifier. */
+  @Column('text', { nullable: true })
+  family!: string | null;
+
+  /** Increases with each change that the integration has to be notified. */
+  @Column('integer', { default: 0 })
+  registration_revision!: number;
+
+  /** Whether the integration has a URL or code. */
+  @Column('boolean', { default: false })
+  is_callable!: boolean;
+
+  @Column('text', { nullable: true })
+  register_schedule!: RegisterSchedule | null;
+
+  /** Time of the next scheduled registration. */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true })
+  register_at!: Date | null;
 
   /** Summary of the integration in the hub as of its last change. */
   @Column('jsonb')
@@ -110,23 +133,16 @@ export class BotPluginEntity {
   updated_at!: Date;
 }
 
-/** Installation without its bot and its times. */
-export type InstallationRow = Omit<InstallationEntity, 'bot_id' | 'created_at' | 'updated_at'>;
+/** Installation without its bot, its times, and what only its integration sets. */
+export type InstallationRow = Omit<
+  InstallationEntity,
+  'bot_id' | 'created_at' | 'updated_at' | 'family' | 'register_schedule' | 'register_at'
+>;
 export type PluginRow = Omit<BotPluginEntity, 'bot_id' | 'created_at' | 'updated_at'>;
 
 export interface InstalledRows {
   integrations: InstallationRow[];
   plugins: PluginRow[];
-}
-
-/** Registration state of an installation. This version calls no integrations, so a callable one stays pending. */
-export function statusOf(enabled: boolean, isCallable: boolean): Pick<InstallationRow, 'status' | 'status_reason'> {
-  if (!enabled) return { status: 'unregistered', status_reason: null };
-  if (!isCallable) return { status: 'registered', status_reason: null };
-  return {
-    status: 'registration_pending',
-    status_reason: 'Registration is pending: this version does not call integrations.',
-  };
 }
 
 export function openConfiguration(box: SecretBox, sealed: string | null | undefined): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Transaction } from '@parley/persistence/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { builtInChat, chatAlias } from './built-in-chat';
 import { InstallationEntity, type InstallationRow, type InstalledRows, type PluginRow } from './installation.entity';
@@ -12,6 +12,8 @@ export const installedColumns = `
 export interface InstallationWrites {
   integrations: InstallationRow[];
   removedIntegrations: string[];
+  /** Former state of installations whose integration has to be notified that it is not installed any more. */
+  unregistered: InstallationRow[];
   plugins: PluginRow[];
   removedPlugins: string[];
 }
@@ -32,9 +34,12 @@ export interface PluginOfBot extends Pick<PluginRow, 'alias' | 'plugin_id' | 'in
 export class InstallationsRepository {
   constructor(private readonly database: Database) {}
 
-  async findOfBot(workspaceId: string, botId: string): Promise<InstalledOfBot | undefined> {
-    const [row] = await this.database.query<InstalledOfBot>(
-      `SELECT workspace_id, installation_revision AS revision, ${installedColumns} FROM bot
+  async findOfBot(
+    workspaceId: string,
+    botId: string,
+  ): Promise<(InstalledOfBot & { chat_webhook_id: string | null }) | undefined> {
+    const [row] = await this.database.query<InstalledOfBot & { chat_webhook_id: string | null }>(
+      `SELECT workspace_id, installation_revision AS revision, chat_webhook_id, ${installedColumns} FROM bot
        WHERE workspace_id = $1 AND id = $2`,
       [workspaceId, botId],
     );
@@ -74,22 +79,35 @@ export class InstallationsRepository {
 
   /** Upsert by alias: an existing installation keeps its webhook id. */
   async applyWrites(tx: Transaction, botId: string, writes: InstallationWrites): Promise<void> {
+    await this.insertFormer(
+      tx,
+      botId,
+      writes.unregistered.map(({ alias }) => alias),
+    );
     await tx.query(
-      `WITH removed AS (DELETE FROM installation WHERE bot_id = $1 AND alias = ANY($2))
+      `WITH removed AS (DELETE FROM installation WHERE bot_id = $1 AND alias = ANY($2) RETURNING *),
+       kept AS (
+         UPDATE bot SET chat_webhook_id = removed.webhook_id FROM removed WHERE id = $1 AND integration_id = '${builtInChat.id}')
        DELETE FROM bot_plugin WHERE bot_id = $1 AND alias = ANY($3)`,
       [botId, writes.removedIntegrations, writes.removedPlugins],
     );
     await tx.query(
       `INSERT INTO installation (bot_id, alias, integration_id, webhook_id, enabled, configuration_type, configuration,
-         disabled_channels, status, status_reason, summary)
+         disabled_channels, status, status_reason, registration_revision, is_callable, summary)
        SELECT $1, alias, integration_id, webhook_id, enabled, configuration_type, configuration, disabled_channels,
-         status, status_reason, summary
+         status, status_reason, registration_revision, is_callable, summary
        FROM jsonb_populate_recordset(NULL::installation, $2)
        ON CONFLICT (bot_id, alias) DO UPDATE SET
          integration_id = excluded.integration_id, enabled = excluded.enabled,
          configuration_type = excluded.configuration_type, configuration = excluded.configuration,
          disabled_channels = excluded.disabled_channels, status = excluded.status,
-         status_reason = excluded.status_reason, summary = excluded.summary, updated_at = now()`,
+         status_reason = excluded.status_reason,
+         registration_revision = excluded.registration_revision, is_callable = excluded.is_callable,
+         summary = excluded.summary, updated_at = now(),
+         identifier = CASE WHEN installation.summary ->> 'name' = excluded.summary ->> 'name' THEN installation.identifier END,
+         family = CASE WHEN installation.summary ->> 'name' = excluded.summary ->> 'name' THEN installation.family END,
+         register_schedule = CASE WHEN excluded.enabled THEN installation.register_schedule END,
+         register_at = CASE WHEN excluded.enabled THEN installation.register_at END`,
       [botId, JSON.stringify(writes.integrations)],
     );
     await tx.query(
@@ -106,27 +124,52 @@ export class InstallationsRepository {
     );
   }
 
+  /** Keeps what is needed to unregister these installations. */
+  async insertFormer(tx: Transaction, botId: string, aliases: string[]): Promise<void> {
+    if (aliases.length === 0) return;
+    await tx.query(
+      `INSERT INTO former_installation (id, bot_id, workspace_id, alias, integration_id, webhook_id, configuration_type,
+         configuration, revision)
+       SELECT former.id, $1, workspace_id, installation.alias, integration_id, webhook_id, configuration_type, configuration,
+         registration_revision
+       FROM jsonb_to_recordset($2) AS former (id text, alias text)
+       JOIN installation ON bot_id = $1 AND installation.alias = former.alias JOIN bot ON bot.id = $1`,
+      [botId, JSON.stringify(aliases.map((alias) => ({ id: newId('former'), alias })))],
+    );
+  }
+
+  /** Aliases of the installations that their integrations know of. Primary key. */
+  async listNotifiedAliases(tx: Transaction, botId: string): Promise<string[]> {
+    const rows = await tx.query<{ alias: string }>(
+      'SELECT alias FROM installation WHERE bot_id = $1 AND enabled AND is_callable ORDER BY alias',
+      [botId],
+    );
+    return rows.map(({ alias }) => alias);
+  }
+
   /**
-   * Updates up to `limit` installations with an outdated summary or status; returns their number. Index
+   * Updates up to `limit` installations with an outdated summary, and returns them. Index
    * installation_integration.
    */
   async updateOutdatedIntegrations(
-    { summary, status, status_reason }: Pick<InstallationRow, 'summary' | 'status' | 'status_reason'>,
+    sql: Sql,
+    { summary, is_callable }: Pick<InstallationRow, 'summary' | 'is_callable'>,
     limit: number,
-  ): Promise<number> {
-    const rows = await this.database.query(
-      `UPDATE installation SET summary = $2, updated_at = now(),
-         status = CASE WHEN enabled THEN $3 ELSE status END,
-         status_reason = CASE WHEN enabled THEN $4 ELSE status_reason END
+  ): Promise<{ bot_id: string; is_pending: boolean }[]> {
+    return sql.query(
+      `UPDATE installation SET summary = $2, is_callable = $3, updated_at = now(),
+         status = CASE WHEN enabled AND is_callable <> $3
+           THEN CASE WHEN $3 THEN 'registration_pending' ELSE 'registered' END ELSE status END,
+         status_reason = CASE WHEN enabled AND is_callable <> $3 THEN NULL ELSE status_reason END,
+         registration_revision = registration_revision + (enabled AND is_callable <> $3)::int
        WHERE (bot_id, alias) IN (
          SELECT bot_id, alias FROM installation
          WHERE integration_id = $1 AND summary ->> 'updatedAt' <= $2::jsonb ->> 'updatedAt'
-           AND (summary <> $2 OR (enabled AND status <> $3))
-         ORDER BY bot_id, alias LIMIT $5)
-       RETURNING 1`,
-      [summary.id, JSON.stringify(summary), status, status_reason, limit],
+           AND (summary <> $2 OR is_callable <> $3)
+         ORDER BY bot_id, alias LIMIT $4)
+       RETURNING bot_id, status = 'registration_pending' AS is_pending`,
+      [summary.id, JSON.stringify(summary), is_callable, limit],
     );
-    return rows.length;
   }
 
   /** Integrations of the bot except the chat, each with the `updatedAt` of its oldest stored summary. */

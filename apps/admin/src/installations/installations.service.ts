@@ -5,6 +5,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { type HubEntryId, installationsChanged } from '@parley/contracts/admin/installations';
 import { ApiError } from '@parley/contracts/errors';
+import { registrationsPending } from '@parley/contracts/admin/registrations';
 import { Outbox } from '@parley/events/outbox';
 import type { Transaction } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
@@ -56,6 +57,7 @@ export class InstallationsService {
     if (revision !== prepared.revision + 1) throw new StaleRevisionError();
     await this.installations.applyWrites(tx, botId, prepared);
     await this.announce(tx, botId);
+    if (hasPending(prepared)) await this.outbox.add(tx, registrationsPending, { botId });
     await this.audit.insertChange(tx, caller, {
       workspaceId: caller.workspace.id,
       action: 'UPDATE_BOT_CHANNEL',
@@ -72,6 +74,13 @@ export class InstallationsService {
     await this.installations.incrementRevision(tx, botId);
     await this.installations.insertChat(tx, botId);
     return this.announce(tx, botId);
+  }
+
+  /** Before the deletion of a bot: keeps what is needed to unregister its installations. */
+  async unregisterAll(tx: Transaction, botId: string): Promise<void> {
+    const aliases = await this.installations.listNotifiedAliases(tx, botId);
+    await this.installations.insertFormer(tx, botId, aliases);
+    if (aliases.length > 0) await this.outbox.add(tx, registrationsPending, { botId });
   }
 
   /** Announces that a bot has no installations; for a bot that this transaction deletes. */
@@ -99,6 +108,11 @@ export class InstallationsService {
     });
     return bot;
   }
+}
+
+/** Whether integrations have to be notified about the changes. */
+export function hasPending({ integrations, unregistered }: PreparedChanges): boolean {
+  return unregistered.length > 0 || integrations.some(({ status }) => status === 'registration_pending');
 }
 
 /** Conflict: another change of the installations was committed first. */

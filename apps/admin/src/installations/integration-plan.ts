@@ -2,7 +2,7 @@ import type { ChangeInstallation } from '@parley/contracts/admin/bot-integration
 import { ApiError } from '@parley/contracts/errors';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 import { newId } from '@parley/persistence/ids';
-import { type InstallationRow, statusOf, toSummary } from './installation.entity';
+import { type InstallationRow, toSummary } from './installation.entity';
 
 export interface RequestedIntegration {
   /** Key in the request: the alias, or the id of the integration. */
@@ -58,6 +58,42 @@ export function chooseAlias(
   }
 }
 
+type Registration = Pick<InstallationRow, 'status' | 'status_reason' | 'registration_revision'>;
+
+/** Status after a change. A callable integration is notified what concerns it, and once more after a failure. */
+export function registrationOf(
+  current: InstallationRow | undefined,
+  { enabled, is_callable, integration_id, configuration_type }: Omit<InstallationRow, keyof Registration>,
+  isReconfigured: boolean,
+): Registration {
+  const revision = current?.registration_revision ?? 0;
+  const wasNotified = current?.enabled === true && current.is_callable;
+  if (!enabled) {
+    if (!wasNotified)
+      return {
+        status: current?.enabled === false ? current.status : 'unregistered',
+        status_reason: null,
+        registration_revision: revision,
+      };
+    return { status: 'unregistration_pending', status_reason: null, registration_revision: revision + 1 };
+  }
+  if (!is_callable) return { status: 'registered', status_reason: null, registration_revision: revision };
+  const isKnown =
+    wasNotified &&
+    !isReconfigured &&
+    current.integration_id === integration_id &&
+    current.configuration_type === configuration_type &&
+    ['registered', 'registration_pending'].includes(current.status);
+  if (isKnown) return { status: current.status, status_reason: current.status_reason, registration_revision: revision };
+  return { status: 'registration_pending', status_reason: null, registration_revision: revision + 1 };
+}
+
+/** Whether the integration of `before` has to be notified that it is not installed any more. */
+export function isUnregistered(before: InstallationRow, after: InstallationRow | undefined): boolean {
+  if (!before.enabled || !before.is_callable) return false;
+  return !after?.enabled || before.summary.name !== after.summary.name;
+}
+
 /**
  * Row after the change, and the schema for its configuration. The caller still has to validate and encrypt the
  * configuration.
@@ -66,13 +102,14 @@ export function applyChange(
   { key, current, change }: RequestedIntegration,
   integration: InstallableIntegration,
   alias: string,
+  isReconfigured: boolean,
 ): { row: InstallationRow; schema: Record<string, unknown> } {
   const enabled = change.enabled ?? current?.enabled ?? true;
   const configurationType =
     change.configurationType === undefined ? (current?.configuration_type ?? null) : change.configurationType;
   const disabledChannels = change.disabledChannels ?? current?.disabled_channels ?? [];
   requireChannels(key, disabledChannels, integration);
-  const row: InstallationRow = {
+  const values = {
     alias,
     integration_id: integration.id,
     webhook_id: current?.webhook_id ?? newId('webhook'),
@@ -80,10 +117,11 @@ export function applyChange(
     configuration_type: configurationType,
     configuration: current?.configuration ?? null,
     disabled_channels: [...new Set(disabledChannels)],
-    ...statusOf(enabled, integration.isCallable),
-    identifier: current?.identifier ?? null,
+    is_callable: integration.isCallable,
+    identifier: current?.summary.name === integration.name ? current.identifier : null,
     summary: toSummary(integration),
   };
+  const row = { ...values, ...registrationOf(current, values, isReconfigured) };
   return { row, schema: schemaOf(key, configurationType, integration) };
 }
 

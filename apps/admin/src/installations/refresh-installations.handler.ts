@@ -4,6 +4,7 @@ import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { type InstallationsChanged, refreshInstalled } from '@parley/contracts/admin/installations';
+import { registrationsPending } from '@parley/contracts/admin/registrations';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
 import {
   type HubEntryChanged,
@@ -11,8 +12,10 @@ import {
   refreshInstallations,
   resolution,
 } from '@parley/contracts/hub/resolution';
+import { Outbox } from '@parley/events/outbox';
+import { Database } from '@parley/persistence/database';
 import { TokensRepository } from '../tokens/tokens.repository';
-import { statusOf, toPluginDefinition, toSummary } from './installation.entity';
+import { type InstallationRow, toPluginDefinition, toSummary } from './installation.entity';
 import { InstallationsRepository, type PluginOfBot } from './installations.repository';
 
 const integrationsAtOnce = 500;
@@ -26,8 +29,10 @@ const pluginsAtOnce = 50;
 @Controller()
 export class RefreshInstallationsHandler {
   constructor(
+    private readonly database: Database,
     private readonly installations: InstallationsRepository,
     private readonly tokens: TokensRepository,
+    private readonly outbox: Outbox,
     private readonly client: ParleyClient,
   ) {}
 
@@ -87,11 +92,18 @@ export class RefreshInstallationsHandler {
 
   private async refreshIntegrations(integrations: InstallableIntegration[]): Promise<void> {
     for (const integration of integrations) {
-      const fresh = { summary: toSummary(integration), ...statusOf(true, integration.isCallable) };
-      let count: number;
-      do count = await this.installations.updateOutdatedIntegrations(fresh, integrationsAtOnce);
-      while (count === integrationsAtOnce);
+      const fresh = { summary: toSummary(integration), is_callable: integration.isCallable };
+      while ((await this.refreshSome(fresh)) === integrationsAtOnce);
     }
+  }
+
+  private refreshSome(fresh: Pick<InstallationRow, 'summary' | 'is_callable'>): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const rows = await this.installations.updateOutdatedIntegrations(tx, fresh, integrationsAtOnce);
+      const pending = new Set(rows.filter(({ is_pending }) => is_pending).map(({ bot_id }) => bot_id));
+      for (const botId of pending) await this.outbox.add(tx, registrationsPending, { botId });
+      return rows.length;
+    });
   }
 
   private async refreshPlugins(caller: Caller, kind: 'integration' | 'plugin', id: string): Promise<void> {

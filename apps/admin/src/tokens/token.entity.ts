@@ -47,7 +47,7 @@ export class TokenEntity {
   @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
   workspace_id!: string | null;
 
-  /** Version of the bot whose code uses the key. Such keys are not listed. */
+  /** Version of the bot, or revision of the integration, whose code uses the key. Such keys are not listed. */
   @IdColumn({ nullable: true })
   version_id!: string | null;
 

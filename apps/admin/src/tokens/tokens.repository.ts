@@ -86,14 +86,14 @@ export class TokensRepository {
 
   /** Index token_integration. */
   listOfIntegration(workspaceId: string, integrationId: string): Promise<TokenRow[]> {
-    const where = { workspace_id: workspaceId, integration_id: integrationId };
+    const where = { workspace_id: workspaceId, integration_id: integrationId, version_id: IsNull() };
     return this.tokens.find({ ...newestEntries, where });
   }
 
   /** Returns the id of the key's integration. Undefined when no integration of the workspace has this key. */
   async deleteOfWorkspaceIntegrations(sql: Sql, workspaceId: string, id: string): Promise<string | undefined> {
     const [row] = await sql.query<{ integration_id: string }>(
-      'DELETE FROM token WHERE id = $2 AND workspace_id = $1 RETURNING integration_id',
+      'DELETE FROM token WHERE id = $2 AND workspace_id = $1 AND version_id IS NULL RETURNING integration_id',
       [workspaceId, id],
     );
     return row?.integration_id;

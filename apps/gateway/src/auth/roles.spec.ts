@@ -44,6 +44,7 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/bots/{id}/issues/{issueId}',
     'GET /v1/admin/bots/{id}/issues/{issueId}/events',
     'GET /v1/admin/integrations/{id}',
+    'GET /v1/admin/integrations/{id}/logs',
     'GET /v1/admin/integrations/{name}/{version}',
     'GET /v1/admin/interfaces',
     'GET /v1/admin/interfaces/{id}',

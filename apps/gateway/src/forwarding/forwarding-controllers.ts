@@ -1,21 +1,10 @@
-import {
-  Controller,
-  HttpCode,
-  Inject,
-  NotFoundException,
-  Req,
-  RequestMapping,
-  RequestMethod,
-  Res,
-  type Type,
-} from '@nestjs/common';
+import { Controller, HttpCode, Inject, Req, RequestMapping, RequestMethod, Res, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { CurrentCaller } from '@parley/transport/handles';
 import type { JsonBytes } from '@parley/transport/message';
 import type { Caller } from '@parley/contracts/caller';
 import type { Operation, Route } from '@parley/contracts/operation';
-import { Public } from '@parley/service/public';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { ContractPipe, RequestInput } from './contract.pipe';
 import { ForOperation, type ForwardedRequest } from '../bodies/forwarded-request';
 import { ForwardingService } from './forwarding.service';
@@ -33,23 +22,6 @@ export function forwardingControllers(operations: Operation[]): Type[] {
 
 function serviceOf({ subject }: Operation): string {
   return subject.slice(0, subject.indexOf('.'));
-}
-
-/** Creates a controller that answers these routes as unknown paths, before another route matches them. */
-export function missingController(routes: Route[]): Type {
-  @Controller()
-  @Public()
-  class MissingController {}
-
-  for (const route of routes) {
-    const answer = ({ method, url }: FastifyRequest): never => {
-      throw new NotFoundException(`Cannot ${method} ${url}`);
-    };
-    const method = addMethod(MissingController, route, answer);
-    Req()(MissingController.prototype, route, 0);
-    mapRoute(route, method);
-  }
-  return MissingController;
 }
 
 function forwardingController(service: string, operations: Operation[]): Type {

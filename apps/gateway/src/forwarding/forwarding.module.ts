@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
-import type { Operation, Route } from '@parley/contracts/operation';
+import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
 import { traceRequests } from '@parley/service/request-trace';
@@ -13,7 +13,7 @@ import { BodiesModule } from '../bodies/bodies.module';
 import { limitHeaders } from '../rate-limits/rate.limiter';
 import { leaveBodiesUnread } from './body-parser';
 import { type ForwardedRequest, operationOf } from '../bodies/forwarded-request';
-import { forwardingControllers, missingController } from './forwarding-controllers';
+import { forwardingControllers } from './forwarding-controllers';
 import { ForwardingService } from './forwarding.service';
 import { LoadSheddingGuard } from './load-shedding.guard';
 
@@ -28,11 +28,11 @@ export class ForwardingModule implements OnModuleInit {
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  static register(operations: Operation[], missingRoutes: Route[]): DynamicModule {
+  static register(operations: Operation[]): DynamicModule {
     return {
       module: ForwardingModule,
       imports: [AuthModule, BodiesModule],
-      controllers: [missingController(missingRoutes), ...forwardingControllers(operations)],
+      controllers: forwardingControllers(operations),
       providers: [
         { provide: APP_GUARD, useClass: LoadSheddingGuard },
         { provide: APP_GUARD, useClass: AuthGuard },

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { recordIn } from '@parley/contracts/is-record';
+import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
 import { LineReader } from './line-reader';
 
 const loadTimeoutMs = 10_000;
+const maxHeaders = 100;
 const memoryCheckMs = 250;
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
@@ -17,6 +18,7 @@ const maxLineLength = 6 * maxCodeBodyBytes;
 export interface CodeResponse {
   status: number;
   body: string;
+  headers?: Record<string, string>;
 }
 
 export class CodeFailed extends Error {
@@ -137,7 +139,11 @@ export class BotChild extends LimitedProcess {
         this.onOutput({ stream: 'stderr', text: `The code cannot be loaded: ${String(message)}\n` });
         return this.onLoaded?.(new CodeFailed('not loadable', `The code cannot be loaded: ${String(message)}`));
       case 'answered':
-        return this.settle(id)?.resolve({ status: statusOf(reply['status']), body: String(reply['body']) });
+        return this.settle(id)?.resolve({
+          status: statusOf(reply['status']),
+          body: String(reply['body']),
+          headers: headersOf(reply['headers']),
+        });
       case 'failed':
         return this.settle(id)?.reject(new CodeFailed('failed', String(message)));
       case 'too large':
@@ -192,6 +198,12 @@ export class BotChild extends LimitedProcess {
 
 function outOfMemory(): CodeFailed {
   return new CodeFailed('out of memory', 'The process of the code exceeded its memory limit.');
+}
+
+function headersOf(given: unknown): Record<string, string> | undefined {
+  if (!isRecord(given)) return undefined;
+  const texts = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return Object.fromEntries(texts.slice(0, maxHeaders));
 }
 
 /** Anything but an HTTP status is an error of the code. */

@@ -19,11 +19,11 @@ const maxLoadFailures = 3;
 const loadFailuresMs = 60_000;
 const loadPauseMs = 30_000;
 
-/** Bundle of a bot with its secrets: one process serves it. */
-type Bundle = Pick<InvokeCode, 'botId' | 'codeRevision' | 'ticket' | 'lane'>;
+/** Code with its secrets: one process serves it. */
+type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket' | 'lane'>;
 
 interface Entry {
-  botId: string;
+  ownerId: string;
   /** Order of starting. */
   number: number;
   place: number;
@@ -82,7 +82,7 @@ export class ChildrenService implements OnApplicationShutdown {
    * @throws CodeFailed `busy` without a free place; `not loadable`
    */
   async use<T>(bundle: Bundle, call: (child: BotChild, output: BundleOutput) => Promise<T>): Promise<T> {
-    const key = `${bundle.botId}/${bundle.codeRevision}`;
+    const key = `${bundle.ownerId}/${bundle.codeRevision}`;
     this.refuseBroken(key);
     const entry = this.usable(key) ?? this.start(key, bundle);
     const { lane = 'events' } = bundle;
@@ -127,13 +127,13 @@ export class ChildrenService implements OnApplicationShutdown {
     const places = new Set([...this.entries.values()].map(({ place }) => place));
     let place = 0;
     while (places.has(place)) place += 1;
-    const output = this.logs.outputOf(bundle.botId);
+    const output = this.logs.outputOf(bundle);
     const entry: Entry = {
-      botId: bundle.botId,
+      ownerId: bundle.ownerId,
       number: (this.started += 1),
       place,
       users: 0,
-      usersOfLane: { events: 0, actions: 0 },
+      usersOfLane: { events: 0, actions: 0, webhooks: 0 },
       output,
       starting: this.startChild(bundle, place, output),
     };
@@ -151,20 +151,16 @@ export class ChildrenService implements OnApplicationShutdown {
     return entry;
   }
 
-  private async startChild(
-    { botId, codeRevision, ticket }: Bundle,
-    place: number,
-    output: BundleOutput,
-  ): Promise<BotChild> {
+  private async startChild(bundle: Bundle, place: number, output: BundleOutput): Promise<BotChild> {
     const [code, { token, secrets }] = await Promise.all([
-      this.code.getCode(codeRevision, ticket),
-      this.code.getSecrets(ticket),
+      this.code.getCode(bundle),
+      this.code.getSecrets(bundle),
     ]).catch((error: unknown) => {
       if (error instanceof ApiError && error.type === 'ResourceNotFound')
-        throw new CodeFailed('busy', `Other code of the bot ${botId} was deployed meanwhile.`);
+        throw new CodeFailed('busy', `Other code of the ${bundle.owner} ${bundle.ownerId} was deployed meanwhile.`);
       throw error;
     });
-    const { memoryMb, publicUrl } = this.config;
+    const { memoryMb, publicUrl, webhookUrl } = this.config;
     const { folder, ...isolation } = await isolate(program, place);
     const child = new BotChild(
       {
@@ -180,6 +176,7 @@ export class ChildrenService implements OnApplicationShutdown {
     const env = {
       ...Object.fromEntries(secretEnv),
       ...{ BP_API_URL: publicUrl, BP_TOKEN: token, BP_LOG_FORMAT: 'json' },
+      ...(bundle.owner === 'integration' && { BP_WEBHOOK_URL: webhookUrl ?? `${publicUrl}/webhooks` }),
     };
     try {
       await child.load({ code, env, allowedOrigins: this.allowedOrigins });
@@ -202,7 +199,7 @@ export class ChildrenService implements OnApplicationShutdown {
   private rest(key: string, entry: Entry): void {
     if (entry.users > 0 || !entry.child) return;
     const isReplaced = [...this.entries.values()].some(
-      (other) => other.botId === entry.botId && other.number > entry.number,
+      (other) => other.ownerId === entry.ownerId && other.number > entry.number,
     );
     if (isReplaced) return this.end(key, entry);
     clearTimeout(entry.idleTimer);

@@ -33,7 +33,7 @@ export type Order = LoadFrame | InvokeFrame | { type: 'ping' };
 export type Reply =
   | { type: 'loaded' }
   | { type: 'not loadable'; message: string }
-  | { type: 'answered'; id: string; status: number; body: string }
+  | { type: 'answered'; id: string; status: number; body: string; headers?: Record<string, string> }
   | { type: 'failed'; id: string; message: string }
   | { type: 'too large'; id: string; bytes: number }
   | { type: 'crashed'; message: string }

@@ -14,6 +14,7 @@ import type { AllowedOrigin, InvokeFrame, LoadFrame, Order, Reply } from './fram
 interface Answer {
   status?: number;
   body?: unknown;
+  headers?: unknown;
 }
 
 interface Context {
@@ -247,11 +248,20 @@ async function run(id: string, request: InvokeFrame['request'], context: Context
   }
 }
 
-function answered(id: string, { status = 200, body = '' }: Answer): void {
+function answered(id: string, { status = 200, body = '', headers }: Answer): void {
   const text = typeof body === 'string' ? body : (stringify(body) ?? '');
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBodyBytes) reply({ type: 'too large', id, bytes });
-  else reply({ type: 'answered', id, status: Number(status), body: text });
+  else reply({ type: 'answered', id, status: Number(status), body: text, headers: headersOf(headers) });
+}
+
+/** Texts only: the runner checks them again. */
+function headersOf(given: unknown): Record<string, string> | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given))
+    if (typeof value === 'string' || typeof value === 'number') headers[name] = String(value);
+  return headers;
 }
 
 function obey(order: Order): void {

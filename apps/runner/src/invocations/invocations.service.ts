@@ -82,10 +82,10 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
   }
 
   private call(input: InvokeCode): Promise<CodeAnswer> {
-    const { botId, codeRevision, headers, body } = input;
+    const { botId, ownerId, codeRevision, headers, body } = input;
     const frame = {
       request: { method: 'POST', path: '/', query: '', headers, body },
-      functionName: botId,
+      functionName: ownerId,
       functionVersion: codeRevision,
       memoryMb: this.config.memoryMb,
       timeoutMs: Math.min(input.timeoutMs, maxCodeTimeoutMs),
@@ -95,7 +95,7 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       try {
         return await child.invoke(frame, (invocationId) => {
           id = invocationId;
-          output.begin(id, { ...input.context, traceId: traceIdOf(headers['traceparent']) });
+          output.begin(id, { ...input.context, botId, traceId: traceIdOf(headers['traceparent']) });
         });
       } finally {
         output.end(id);

@@ -95,3 +95,16 @@ it('drops and counts what exceeds 1 MB in a minute, and says so once', () => {
 
   expect(lines.at(-1)).toEqual({ level: 'info', message: 'again' });
 });
+
+it('attributes a line to the bot that it names only while the code works for that bot', () => {
+  output.begin('a', { botId: 'bot-a' });
+  output.begin('b', { botId: 'bot-b' });
+  const line = (botId: string) => `${JSON.stringify({ msg: 'x', level: 'info', botId, visible_to_bot_owner: true })}\n`;
+
+  for (const botId of ['bot-b', 'bot-c']) take(line(botId), 'a');
+
+  expect(lines).toEqual([
+    { level: 'info', message: 'x', botId: 'bot-b', isForBot: true },
+    { level: 'info', message: 'x', botId: undefined, isForBot: false },
+  ]);
+});

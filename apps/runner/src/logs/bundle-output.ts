@@ -13,6 +13,8 @@ const dropNote = 'Output was dropped: more than 1 MB in a minute.';
 /** Invocation that prints: what its lines are about. */
 export interface CallContext extends LogContext {
   traceId?: string;
+  /** Bot that the code works for. */
+  botId?: string;
 }
 
 export type PrintedLine = ParsedLine & CallContext;
@@ -57,9 +59,16 @@ export class BundleOutput {
 
   private print(stream: CodeOutput['stream'], text: string, context: CallContext): void {
     if (text.trim() === '') return;
-    const { message, ...line } = parseLine(stream, text);
+    const { message, ...line } = this.attributed(parseLine(stream, text));
     const short = message.length > maxLineLength ? `${message.slice(0, maxLineLength)}${cutMark}` : message;
     if (this.isWithinLimit(short.length)) this.onLine({ ...context, ...line, message: short });
+  }
+
+  /** A line counts for the bot that it names only while the code works for that bot. */
+  private attributed(line: ParsedLine): ParsedLine {
+    if (line.botId === undefined) return line;
+    const isServed = [...this.calls.values()].some(({ context }) => context.botId === line.botId);
+    return isServed ? line : { ...line, botId: undefined, isForBot: false };
   }
 
   private isWithinLimit(length: number): boolean {

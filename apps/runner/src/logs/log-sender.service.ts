@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { systemCaller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
+import type { InvokeCode } from '@parley/contracts/runner/runner';
 import { type LogLine, logs, maxWrittenLines } from '@parley/contracts/runtime/logs';
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { BundleOutput } from './bundle-output';
+import { BundleOutput, type PrintedLine } from './bundle-output';
 
 /** Lines of this time share a request. */
 const collectMs = 200;
@@ -39,10 +40,14 @@ export class LogSenderService implements BeforeApplicationShutdown {
     );
   }
 
-  /** Output of a new process of this bot. */
-  outputOf(botId: string): BundleOutput {
+  /** Output of a new process. Lines of an integration outside of any call have no bot. */
+  outputOf({ owner, ownerId }: Pick<InvokeCode, 'owner' | 'ownerId'>): BundleOutput {
+    const attributed = ({ isForBot, isForOwner, ...line }: PrintedLine) =>
+      owner === 'bot'
+        ? { ...line, botId: ownerId }
+        : { ...line, botId: line.botId ?? '', integrationId: ownerId, isForBot, isForOwner };
     return new BundleOutput(
-      (line) => this.add({ ...line, botId, id: newId('log'), timestamp: new Date().toISOString() }),
+      (line) => this.add({ ...attributed(line), id: newId('log'), timestamp: new Date().toISOString() }),
       (lines) => this.countDropped(lines),
     );
   }

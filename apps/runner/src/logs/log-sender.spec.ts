@@ -26,7 +26,7 @@ function setUp(...errors: Error[]) {
         (dropped += by),
   };
   const sender = new LogSenderService({ call } as unknown as ParleyClient, { metrics } as unknown as Platform);
-  const output = sender.outputOf('bot-1');
+  const output = sender.outputOf({ owner: 'bot', ownerId: 'bot-1' });
   const print = (text: string) => output.take({ stream: 'stdout', text });
   return { sender, print, sent, dropped: () => dropped };
 }

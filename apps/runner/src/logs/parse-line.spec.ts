@@ -28,7 +28,29 @@ it.each<['stdout' | 'stderr', string, object]>([
 });
 
 it('takes no other properties of a line', () => {
-  const text = json({ msg: 'a', level: 'info', botId: 'other', options: { botId: 'other', __proto__: null } });
+  const text = json({ msg: 'a', level: 'info', id: 'x', options: { botId: 'other', __proto__: null } });
 
   expect(parseLine('stdout', text)).toEqual({ level: 'info', message: 'a' });
+});
+
+it('reads who may see a line of an integration', () => {
+  const line = { msg: 'a', level: 'info', botId: 'bot', visible_to_bot_owner: true, hidden_to_integration_owner: true };
+
+  expect(parseLine('stdout', json(line))).toEqual({
+    ...{ level: 'info', message: 'a', botId: 'bot' },
+    ...{ isForBot: true, isForOwner: false },
+  });
+});
+
+it('reads an issue that an integration reports', () => {
+  const issue = { code: 'TOKEN', category: 'configuration', title: 'Bad token', description: 'It has expired.' };
+  const data = { token: { raw: 'x', pretty: 'X' }, count: { raw: 3 } };
+
+  const line = parseLine('stdout', json({ type: 'issue', ...issue, data, groupBy: ['token', 7], botId: 'bot' }));
+
+  expect(line).toEqual({
+    ...{ level: 'warn', message: 'Bad token: It has expired.', botId: 'bot', isForBot: true },
+    issue: { ...issue, data: { token: data.token, count: { raw: '3' } }, groupBy: ['token'] },
+  });
+  expect(parseLine('stdout', json({ type: 'issue', code: 1 }))).toMatchObject({ level: 'info' });
 });

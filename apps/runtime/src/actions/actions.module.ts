@@ -8,12 +8,12 @@ import { ActionRunsService } from './action-runs.service';
 import { ActionSlotsLimiter } from './action-slots.limiter';
 import { ActionsController } from './actions.controller';
 import { ActionsService } from './actions.service';
-import { BotActionsService } from './bot-actions.service';
+import { ActionCallsService } from './action-calls.service';
 
 @Module({
   imports: [TypeOrmModule.forFeature([ActionRunEntity]), BotTargetsModule, InvocationsModule],
   controllers: [ActionsController],
-  providers: [ActionsService, BotActionsService, ActionRunsService, ActionRunsRepository, ActionSlotsLimiter],
+  providers: [ActionsService, ActionCallsService, ActionRunsService, ActionRunsRepository, ActionSlotsLimiter],
   exports: [ActionRunsRepository],
 })
 export class ActionsModule {}

@@ -3,12 +3,13 @@ import type { BotCaller } from '@parley/contracts/access';
 import { type ActionTarget, targets } from '@parley/contracts/admin/targets';
 import { systemCaller } from '@parley/contracts/caller';
 import { chatActions, type PublishMessageStream, type SendChatEvent } from '@parley/contracts/chat/chat-actions';
+import { integrationTargets } from '@parley/contracts/hub/integration-targets';
 import { ApiError } from '@parley/contracts/errors';
 import type { ActionReply, CallAction } from '@parley/contracts/runtime/actions';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ActionRunsService } from './action-runs.service';
-import { BotActionsService } from './bot-actions.service';
+import { ActionCallsService, partsOf } from './action-calls.service';
 
 type Output = Record<string, unknown>;
 
@@ -19,7 +20,7 @@ export class ActionsService implements OnApplicationShutdown {
 
   constructor(
     private readonly client: ParleyClient,
-    private readonly bots: BotActionsService,
+    private readonly calls: ActionCallsService,
     private readonly runs: ActionRunsService,
   ) {}
 
@@ -30,8 +31,7 @@ export class ActionsService implements OnApplicationShutdown {
   async call(caller: BotCaller, action: CallAction): Promise<ActionReply> {
     const { type, input } = action;
     const botId = caller.bot.id;
-    const target = await this.client.call(targets.getAction, systemCaller(caller.requestId), { botId, type });
-    requireCallable(target, type);
+    const target = await this.findTarget(caller, type);
     const problem = await this.problemOf(target.inputSchema, input, 'input');
     if (problem) throw new ApiError('InvalidPayload', `${problem} (input of the action "${type}").`);
     const startedAt = new Date();
@@ -51,9 +51,22 @@ export class ActionsService implements OnApplicationShutdown {
     }
   }
 
+  /** Throws ResourceNotFound, and Runtime for an integration that cannot be called. */
+  private async findTarget({ bot, requestId }: BotCaller, type: string): Promise<ActionTarget> {
+    const from = systemCaller(requestId);
+    const target = await this.client.call(targets.getAction, from, { botId: bot.id, type });
+    const { integrationId, obstacle } = target;
+    if (obstacle !== null) throw new ApiError('Runtime', obstacle);
+    if (integrationId === null) return target;
+    const [, action] = partsOf(type);
+    return { ...target, ...(await this.client.call(integrationTargets.getAction, from, { integrationId, action })) };
+  }
+
   private async answer(caller: BotCaller, target: ActionTarget, action: CallAction): Promise<Output> {
     if (target.callee === 'chat') return { ...(await this.askChat(caller, action)) };
-    const output = await this.bots.call(caller, action);
+    const output = await (target.callee === 'bot'
+      ? this.calls.callBot(caller, action)
+      : this.calls.callIntegration(caller, action));
     const problem = await this.problemOf(target.outputSchema, output, 'output');
     if (problem)
       throw new ApiError('Runtime', `The action "${action.type}" does not answer as it is defined: ${problem}.`);
@@ -61,7 +74,7 @@ export class ActionsService implements OnApplicationShutdown {
   }
 
   private askChat(caller: BotCaller, { type, input }: CallAction): Promise<object> {
-    const [alias, name] = type.split(':', 2) as [string, string];
+    const [alias, name] = partsOf(type);
     const from = { ...systemCaller(caller.requestId), traceparent: caller.traceparent };
     const target = { botId: caller.bot.id, alias };
     // The schema of the action has been checked.
@@ -81,15 +94,4 @@ export class ActionsService implements OnApplicationShutdown {
     if (!schema || JSON.stringify(schema).includes('"$ref"')) return undefined;
     return this.checker.firstProblem([{ schema, value, path }]);
   }
-}
-
-function requireCallable({ callee, isEnabled }: ActionTarget, type: string): void {
-  const [alias] = type.split(':', 1);
-  if (!isEnabled)
-    throw new ApiError('Runtime', `The integration "${alias}" is disabled in this bot: enable it to call its actions.`);
-  if (callee === 'integration')
-    throw new ApiError(
-      'Runtime',
-      `The integration "${alias}" cannot be called: this version does not call integrations.`,
-    );
 }

@@ -211,33 +211,6 @@ describe('an action of the bot', () => {
   });
 });
 
-describe('an action of an integration', () => {
-  it('is not called yet', async () => {
-    const { integration } = await account.client.createIntegration({
-      name: `kettle-${Date.now()}`,
-      version: '1.0.0',
-      actions: { boil: anything },
-    });
-    const bot = await newBot(output({}));
-    const alias = 'kettle';
-    const install = (enabled: boolean) =>
-      aliases().updateBot({ id: bot.id, integrations: { [alias]: { integrationId: integration.id, enabled } } });
-    await install(true);
-    const call = () => bot.client.callAction({ type: `${alias}:boil`, input: {} });
-
-    await expect(call()).rejects.toMatchObject({
-      type: 'Runtime',
-      message: `The integration "${alias}" cannot be called: this version does not call integrations.`,
-    });
-    await install(false);
-    await expect(call()).rejects.toMatchObject({
-      type: 'Runtime',
-      message: `The integration "${alias}" is disabled in this bot: enable it to call its actions.`,
-    });
-    expect(bot.requests()).toEqual([]);
-  });
-});
-
 describe('actions of the chat', () => {
   /** Bot with a conversation, and all signals that its user hears. */
   async function listened() {

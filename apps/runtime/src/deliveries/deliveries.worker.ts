@@ -15,10 +15,10 @@ import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { RuntimeConfig } from '../config';
 import { BotClient } from '../invocations/bot.client';
 import {
-  BotExchangeTooLarge,
-  BotTimedOut,
-  BotUnavailable,
-  BotUnreachable,
+  ExchangeTooLarge,
+  CalleeTimedOut,
+  CalleeUnavailable,
+  CalleeUnreachable,
   CallQuotaExceeded,
   NoRunner,
 } from '../invocations/invocation';
@@ -109,7 +109,7 @@ export class DeliveriesWorker {
       this.metrics.observeCall(callOutcomeOf(called), called.attempt.durationMs);
       await this.settleCall(delivery, work.attempt, called);
     } catch (error) {
-      if (!(error instanceof BotUnavailable)) throw error;
+      if (!(error instanceof CalleeUnavailable)) throw error;
       if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
       await this.park(delivery, error);
     } finally {
@@ -152,7 +152,7 @@ export class DeliveriesWorker {
     throw new Yield('An earlier event is not delivered yet.', keys, yieldPauseMs);
   }
 
-  /** Throws BotUnavailable. */
+  /** Throws CalleeUnavailable. */
   private async call(target: BotTarget, event: Event, work: Work<DeliveryPayload>): Promise<Called> {
     const startedAt = new Date();
     const began = performance.now();
@@ -183,10 +183,10 @@ export class DeliveriesWorker {
     } catch (error) {
       work.signal.throwIfAborted();
       const { message: reason } = error as Error;
-      if (error instanceof BotExchangeTooLarge)
+      if (error instanceof ExchangeTooLarge)
         return { attempt: attempted(null, reason), outcome: { kind: 'failed', reason } };
-      if (error instanceof BotTimedOut || error instanceof BotUnreachable) {
-        const isTimeOut = error instanceof BotTimedOut;
+      if (error instanceof CalleeTimedOut || error instanceof CalleeUnreachable) {
+        const isTimeOut = error instanceof CalleeTimedOut;
         return { attempt: attempted(null, reason), outcome: { kind: 'repeat', reason }, isTimeOut };
       }
       throw error;
@@ -219,7 +219,7 @@ export class DeliveriesWorker {
   }
 
   /** Parks the delivery until the bot changes, for 24 hours in all. Then the event is ignored. */
-  private async park(delivery: Delivery, cause: BotUnavailable): Promise<void> {
+  private async park(delivery: Delivery, cause: CalleeUnavailable): Promise<void> {
     const { message, retryAfterMs } = cause;
     const endsAt = delivery.created_at.getTime() + maxParkedMs;
     if (Date.now() >= endsAt) return this.ignore(delivery, `The bot could not be called for 24 hours: ${message}`);

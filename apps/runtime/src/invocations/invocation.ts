@@ -1,8 +1,37 @@
+import type { CodeTarget } from '@parley/contracts/runner/code';
+import type { CodeOwner } from '@parley/contracts/runner/runner';
 import type { LogContext } from '@parley/contracts/runtime/logs';
 
-/** Call of a bot, independent of how it is reached. */
+export type CallOperation =
+  | 'event_received'
+  | 'register'
+  | 'unregister'
+  | 'ping'
+  | 'action_triggered'
+  | 'message_created'
+  | 'message_updated'
+  | 'conversation_updated'
+  | 'webhook_received';
+
+/** Bot or integration with its address: a server of its own, or code. */
+export interface Callee {
+  owner: CodeOwner;
+  /** Id of the bot, or of the version of the integration. */
+  ownerId: string;
+  /** Bot that is called, or that the integration is called for, and its workspace. */
+  botId: string;
+  workspaceId: string;
+  url: string | null;
+  code: CodeTarget | null;
+  isBlocked: boolean;
+  signingSecrets: string[];
+  callsPerMonth: number;
+  isOverQuota: boolean;
+}
+
+/** Call of a bot or of an integration, independent of how it is reached. */
 export interface Invocation {
-  operation: 'event_received' | 'register' | 'ping' | 'action_triggered';
+  operation: CallOperation;
   /** Event type or action name; for other operations the operation. */
   type: string;
   body: object;
@@ -19,8 +48,8 @@ export interface Invocation {
 }
 
 /** Request of an invocation with its headers. The body is ASCII-only JSON: the SDK's server breaks other characters at chunk borders. */
-export interface BotRequest {
-  operation: Invocation['operation'];
+export interface CallRequest {
+  operation: CallOperation;
   context?: LogContext;
   headers: Record<string, string>;
   body: string;
@@ -28,14 +57,16 @@ export interface BotRequest {
   signal: AbortSignal;
 }
 
-export interface BotAnswer {
+export interface CalleeAnswer {
   status: number;
   body: string;
+  /** Names in lower case. Absent without any. */
+  headers?: Record<string, string>;
 }
 
-/** The bot cannot be called now, which is no failed attempt: its address is refused, or nothing serves it. */
-export class BotUnavailable extends Error {
-  override readonly name = 'BotUnavailable';
+/** The bot or integration cannot be called now, which is no failed attempt: its address is refused, or nothing serves it. */
+export class CalleeUnavailable extends Error {
+  override readonly name = 'CalleeUnavailable';
 
   /** @param retryAfterMs pause until the next look; changes of the bot wake its deliveries earlier */
   constructor(
@@ -46,28 +77,28 @@ export class BotUnavailable extends Error {
   }
 }
 
-/** No runner has a place for the code of the bot. */
-export class NoRunner extends BotUnavailable {}
+/** No runner has a place for the code. */
+export class NoRunner extends CalleeUnavailable {}
 
 /** The workspace has used up its calls of this month. */
-export class CallQuotaExceeded extends BotUnavailable {}
+export class CallQuotaExceeded extends CalleeUnavailable {}
 
-/** The bot did not answer in time. */
-export class BotTimedOut extends Error {
-  override readonly name = 'BotTimedOut';
+/** It did not answer in time. */
+export class CalleeTimedOut extends Error {
+  override readonly name = 'CalleeTimedOut';
 }
 
-/** The bot could not be reached, or broke off its answer. */
-export class BotUnreachable extends Error {
-  override readonly name = 'BotUnreachable';
+/** It could not be reached, or broke off its answer. */
+export class CalleeUnreachable extends Error {
+  override readonly name = 'CalleeUnreachable';
 }
 
 /** Request or answer beyond a limit: another attempt would end the same way. */
-export class BotExchangeTooLarge extends Error {
-  override readonly name = 'BotExchangeTooLarge';
+export class ExchangeTooLarge extends Error {
+  override readonly name = 'ExchangeTooLarge';
 }
 
-/** Whether the call failed because of the bot, and not because of the platform. */
-export function isBotError(error: unknown): error is Error {
-  return [BotUnavailable, BotTimedOut, BotUnreachable, BotExchangeTooLarge].some((type) => error instanceof type);
+/** Whether the call failed because of the bot or integration, and not because of the platform. */
+export function isCalleeError(error: unknown): error is Error {
+  return [CalleeUnavailable, CalleeTimedOut, CalleeUnreachable, ExchangeTooLarge].some((type) => error instanceof type);
 }

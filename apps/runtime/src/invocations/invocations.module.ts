@@ -4,6 +4,9 @@ import { isLoopback } from '@parley/config/loopback';
 import { CallCountsModule } from '../call-counts/call-counts.module';
 import { RuntimeConfig } from '../config';
 import { BotClient } from './bot.client';
+import { CalleeClient } from './callee.client';
+import { IntegrationClient } from './integration.client';
+import { IntegrationTargetsCache } from './integration-targets.cache';
 import { RunnerClient } from './runner.client';
 import { RunnersService } from './runners.service';
 import { UrlClient } from './url.client';
@@ -21,9 +24,12 @@ import { TunnelClient } from './tunnel.client';
     TunnelClient,
     RunnersService,
     RunnerClient,
+    CalleeClient,
     BotClient,
+    IntegrationClient,
+    IntegrationTargetsCache,
   ],
-  exports: [BotClient, RunnersService],
+  exports: [BotClient, IntegrationClient, IntegrationTargetsCache, RunnersService],
 })
 export class InvocationsModule {}
 

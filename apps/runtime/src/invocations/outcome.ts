@@ -1,5 +1,6 @@
 import { recordIn } from '@parley/contracts/is-record';
-import type { BotAnswer } from './invocation';
+import type { CodeOwner } from '@parley/contracts/runner/runner';
+import type { CalleeAnswer } from './invocation';
 
 export type Outcome =
   | { kind: 'processed' }
@@ -15,21 +16,21 @@ const starting = 'Worker not ready yet';
 const maxReasonLength = 500;
 
 /** Outcome of a call, by the HTTP status of its answer. */
-export function outcomeOf({ status, body }: BotAnswer): Outcome {
+export function outcomeOf({ status, body }: CalleeAnswer, owner: CodeOwner = 'bot'): Outcome {
   if (status >= 200 && status < 300) return { kind: 'processed' };
-  const reason = reasonOf(status, body);
+  const reason = reasonOf(status, body, owner);
   if (status === 400 && reason === unexpected) return { kind: 'repeat', reason };
   if (status === 503 && body.includes(starting)) return { kind: 'starting', reason };
   if (status === 429 || status >= 500) return { kind: 'repeat', reason };
   return { kind: 'failed', reason };
 }
 
-function reasonOf(status: number, body: string): string {
+function reasonOf(status: number, body: string, owner: CodeOwner): string {
   if (status >= 300 && status < 400)
-    return `The bot answered with the redirect ${status}. Redirects are not followed: set the url of the bot to the new address.`;
+    return `The ${owner} answered with the redirect ${status}. Redirects are not followed: set its url to the new address.`;
   if (status === 431)
-    return 'The bot answered 431: the headers are too large for its HTTP server. Make the configuration of the bot smaller.';
-  return (messageIn(body) ?? `The bot answered ${status}${body.trim() ? `: ${body.trim()}` : '.'}`).slice(
+    return `The ${owner} answered 431: the headers are too large for its HTTP server. Make its configuration smaller.`;
+  return (messageIn(body) ?? `The ${owner} answered ${status}${body.trim() ? `: ${body.trim()}` : '.'}`).slice(
     0,
     maxReasonLength,
   );

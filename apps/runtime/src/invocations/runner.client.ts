@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
-import type { CodeTarget } from '@parley/contracts/admin/targets';
 import { systemCaller } from '@parley/contracts/caller';
 import {
   type CodeAnswer,
@@ -10,14 +9,17 @@ import {
   runnerError,
   runnerFailureOf,
 } from '@parley/contracts/runner/runner';
+import type { CodeTarget } from '@parley/contracts/runner/code';
 import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
 import {
-  type BotAnswer,
-  BotExchangeTooLarge,
-  type BotRequest,
-  BotTimedOut,
-  BotUnreachable,
+  type Callee,
+  type CalleeAnswer,
+  type CallOperation,
+  ExchangeTooLarge,
+  type CallRequest,
+  CalleeTimedOut,
+  CalleeUnreachable,
   NoRunner,
 } from './invocation';
 import { RunnersService } from './runners.service';
@@ -25,7 +27,10 @@ import { RunnersService } from './runners.service';
 /** Runners tell when they have free places; this is for those that could not. */
 const retryAfterMs = 5_000;
 
-/** Calls the code of bots, on the runner that probably has a warm process of it. */
+/** Others are events. */
+const lanes: Partial<Record<CallOperation, Lane>> = { action_triggered: 'actions', webhook_received: 'webhooks' };
+
+/** Calls code, on the runner that probably has a warm process of it. */
 @Injectable()
 export class RunnerClient {
   constructor(
@@ -34,19 +39,19 @@ export class RunnerClient {
   ) {}
 
   async send(
-    botId: string,
+    { owner, ownerId, botId }: Pick<Callee, 'owner' | 'ownerId' | 'botId'>,
     { revision, ticket }: CodeTarget,
-    { operation, context, headers, body, timeoutMs }: BotRequest,
-  ): Promise<BotAnswer> {
-    const lane: Lane = operation === 'action_triggered' ? 'actions' : 'events';
-    const input = { botId, codeRevision: revision, ticket, lane, context, headers, body, timeoutMs };
-    let reason = 'No runner is there to run the code of the bot.';
-    for (const runnerId of this.runners.inOrderFor(botId)) {
+    { operation, context, headers, body, timeoutMs }: CallRequest,
+  ): Promise<CalleeAnswer> {
+    const call = { lane: lanes[operation], context, headers, body, timeoutMs };
+    const input: InvokeCode = { owner, ownerId, botId, codeRevision: revision, ticket, ...call };
+    let reason = `No runner is there to run the code of the ${owner}.`;
+    for (const runnerId of this.runners.inOrderFor(ownerId)) {
       try {
         return await this.ask(runnerId, input);
       } catch (error) {
         const failure = runnerFailureOf(error);
-        if (failure !== 'busy' && failure !== 'away') throw botError(error);
+        if (failure !== 'busy' && failure !== 'away') throw calleeError(error);
         if (failure === 'away') this.runners.forget(runnerId);
         reason = (error as Error).message;
       }
@@ -67,18 +72,18 @@ export class RunnerClient {
   }
 }
 
-function botError(error: unknown): unknown {
+function calleeError(error: unknown): unknown {
   const { message } = error as Error;
   switch (runnerFailureOf(error)) {
     case 'timed out':
-      return new BotTimedOut(message);
+      return new CalleeTimedOut(message);
     case 'too large':
-      return new BotExchangeTooLarge(message);
+      return new ExchangeTooLarge(message);
     case 'not loadable':
     case 'failed':
     case 'crashed':
     case 'out of memory':
-      return new BotUnreachable(message);
+      return new CalleeUnreachable(message);
     case 'busy':
     case 'away':
     case undefined:

@@ -7,12 +7,12 @@ import { tunnelKey } from '@parley/secrets/tunnel-key';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { RuntimeConfig } from '../config';
 import {
-  type BotAnswer,
-  BotExchangeTooLarge,
-  type BotRequest,
-  BotTimedOut,
-  BotUnavailable,
-  BotUnreachable,
+  type CalleeAnswer,
+  ExchangeTooLarge,
+  type CallRequest,
+  CalleeTimedOut,
+  CalleeUnavailable,
+  CalleeUnreachable,
 } from './invocation';
 
 const reconnectMs = 5_000;
@@ -39,7 +39,7 @@ export class TunnelClient {
     return isTunnelId(id) ? id : undefined;
   }
 
-  async send(id: string, { headers, body, timeoutMs }: BotRequest): Promise<BotAnswer> {
+  async send(id: string, { headers, body, timeoutMs }: CallRequest): Promise<CalleeAnswer> {
     const [key, requestId] = [tunnelKey(id), newId('req')];
     const input = { method: 'POST', path: '/', headers, body, timeoutMs, requestId };
     const answered = new AbortController();
@@ -48,7 +48,7 @@ export class TunnelClient {
     try {
       return await Promise.race([this.client.callInstance(tunnelRequest, key, systemCaller(requestId), input), lost]);
     } catch (error) {
-      throw botError(error);
+      throw calleeError(error);
     } finally {
       answered.abort();
     }
@@ -75,19 +75,19 @@ export class TunnelClient {
   }
 }
 
-function botError(error: unknown): unknown {
+function calleeError(error: unknown): unknown {
   const { message } = error as Error;
   switch (tunnelFailureOf(error)) {
     case 'not connected':
-      return new BotUnavailable('The tunnel of the bot is not connected: start `bp dev` again.', reconnectMs);
+      return new CalleeUnavailable('The tunnel of the bot is not connected: start `bp dev` again.', reconnectMs);
     case 'busy':
-      return new BotUnavailable(message, reconnectMs);
+      return new CalleeUnavailable(message, reconnectMs);
     case 'too large':
-      return new BotExchangeTooLarge(message);
+      return new ExchangeTooLarge(message);
     case 'timed out':
-      return new BotTimedOut(message);
+      return new CalleeTimedOut(message);
     case 'disconnected':
-      return new BotUnreachable(message);
+      return new CalleeUnreachable(message);
     case undefined:
       return error;
   }

@@ -8,15 +8,15 @@ import {
   ResponseTooLarge,
 } from '@parley/egress/egress-errors';
 import {
-  type BotAnswer,
-  BotExchangeTooLarge,
-  type BotRequest,
-  BotTimedOut,
-  BotUnavailable,
-  BotUnreachable,
+  type CalleeAnswer,
+  ExchangeTooLarge,
+  type CallRequest,
+  CalleeTimedOut,
+  CalleeUnavailable,
+  CalleeUnreachable,
 } from './invocation';
 
-/** Calls bots that have a server of their own. */
+/** Calls bots and integrations that have a server of their own. */
 @Injectable()
 export class UrlClient implements OnModuleDestroy {
   constructor(private readonly egress: EgressClient) {}
@@ -25,16 +25,16 @@ export class UrlClient implements OnModuleDestroy {
     return this.egress.close();
   }
 
-  async send(url: string, request: BotRequest): Promise<BotAnswer> {
+  async send(url: string, request: CallRequest): Promise<CalleeAnswer> {
     try {
-      const { status, body } = await this.egress.post(url, request);
-      return { status, body: body.toString() };
+      const { status, headers, body } = await this.egress.post(url, request);
+      return { status, headers, body: body.toString() };
     } catch (error) {
-      if (error instanceof AddressRefused) throw new BotUnavailable(error.message);
-      if (error instanceof RequestTimedOut) throw new BotTimedOut(error.message);
-      if (error instanceof RequestFailed) throw new BotUnreachable(error.message);
+      if (error instanceof AddressRefused) throw new CalleeUnavailable(error.message);
+      if (error instanceof RequestTimedOut) throw new CalleeTimedOut(error.message);
+      if (error instanceof RequestFailed) throw new CalleeUnreachable(error.message);
       if (error instanceof ResponseTooLarge || error instanceof RequestTooLarge)
-        throw new BotExchangeTooLarge(error.message);
+        throw new ExchangeTooLarge(error.message);
       throw error;
     }
   }

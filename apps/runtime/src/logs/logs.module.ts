@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { IssuesModule } from '../issues/issues.module';
 import { EraseLogsHandler } from './erase-logs.handler';
 import { LogEntity } from './log.entity';
 import { LogsController } from './logs.controller';
@@ -7,7 +8,7 @@ import { LogsRepository } from './logs.repository';
 import { LogsService } from './logs.service';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([LogEntity])],
+  imports: [IssuesModule, TypeOrmModule.forFeature([LogEntity])],
   controllers: [LogsController, EraseLogsHandler],
   providers: [LogsService, LogsRepository],
   exports: [LogsRepository],

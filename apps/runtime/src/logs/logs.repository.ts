@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { GetBotLogs, LogLine } from '@parley/contracts/runtime/logs';
+import type { GetBotLogs, GetIntegrationLogs, LogLine } from '@parley/contracts/runtime/logs';
 import { columnsOf } from '@parley/persistence/columns';
 import { Database } from '@parley/persistence/database';
 import { Keyset } from '@parley/persistence/keyset';
@@ -31,11 +31,7 @@ export class LogsRepository {
 
   /** Lines with a known id, and lines of bots under erasure, are left out. Primary keys of both tables. */
   async insertLines(lines: LogLine[]): Promise<void> {
-    const rows = lines.map(({ botId, eventId, conversationId, userId, workflowId, traceId, timestamp, ...line }) => ({
-      ...line,
-      ...{ bot_id: botId, event_id: eventId, conversation_id: conversationId, user_id: userId },
-      ...{ workflow_id: workflowId, trace_id: traceId, created_at: timestamp },
-    }));
+    const rows = lines.map(toRow);
     await this.database.query(
       `INSERT INTO log SELECT line.* FROM jsonb_populate_recordset(NULL::log, $1) AS line
        WHERE ${isNotErased('line.bot_id')}
@@ -45,9 +41,18 @@ export class LogsRepository {
   }
 
   /** Primary key, index log_of_conversation or log_of_user. Other filters read the lines of the time range. */
-  async listLines({ nextToken, ...query }: GetBotLogs): Promise<{ rows: LogEntity[]; nextToken?: string }> {
-    const { id: botId, timeStart, timeEnd, messageContains } = query;
-    const values: unknown[] = [botId, timeStart];
+  listOfBot(query: GetBotLogs): Promise<{ rows: LogEntity[]; nextToken?: string }> {
+    return this.listLines('bot_id = $1 AND is_for_bot', query);
+  }
+
+  /** Index log_of_integration. */
+  listOfIntegration(query: GetIntegrationLogs): Promise<{ rows: LogEntity[]; nextToken?: string }> {
+    return this.listLines('integration_id = $1 AND is_for_owner', query);
+  }
+
+  private async listLines(condition: string, { nextToken, ...query }: GetBotLogs) {
+    const { id, timeStart, timeEnd, messageContains } = query;
+    const values: unknown[] = [id, timeStart];
     const equals = (
       [
         ['level', query.level],
@@ -64,7 +69,7 @@ export class LogsRepository {
     ];
     const rows = await this.database.query<LogEntity>(
       `SELECT ${columnsOf(LogEntity, 'log')} FROM log
-       WHERE bot_id = $1 AND created_at >= $2::timestamptz AND ${conditions.join(' AND ')}
+       WHERE ${condition} AND created_at >= $2::timestamptz AND ${conditions.join(' AND ')}
        ORDER BY ${newestFirst.orderBy} LIMIT ${pageSize + 1}`,
       values,
     );
@@ -99,6 +104,16 @@ export class LogsRepository {
   countOfBot(botId: string): Promise<number> {
     return this.logs.countBy({ bot_id: botId });
   }
+}
+
+function toRow(line: LogLine) {
+  return {
+    ...{ bot_id: line.botId, id: line.id, created_at: line.timestamp, level: line.level, message: line.message },
+    ...{ event_id: line.eventId, conversation_id: line.conversationId, user_id: line.userId },
+    ...{ workflow_id: line.workflowId, trace_id: line.traceId, integration_id: line.integrationId },
+    is_for_bot: line.integrationId === undefined || line.isForBot === true,
+    is_for_owner: line.integrationId !== undefined && line.isForOwner !== false,
+  };
 }
 
 /** Pattern of LIKE in which the text stands for itself. */

@@ -7,7 +7,7 @@ import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work } from '@par
 import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { BotClient } from '../invocations/bot.client';
-import { isBotError } from '../invocations/invocation';
+import { isCalleeError } from '../invocations/invocation';
 import { outcomeOf } from '../invocations/outcome';
 import { timeLimitMs } from '../invocations/time-limit';
 import { IssueRecordsService } from '../issues/issue-records.service';
@@ -72,7 +72,7 @@ export class RegistrationsWorker {
       const outcome = outcomeOf(answer);
       return 'reason' in outcome ? outcome.reason : undefined;
     } catch (error) {
-      if (isBotError(error)) return error.message;
+      if (isCalleeError(error)) return error.message;
       throw error;
     }
   }

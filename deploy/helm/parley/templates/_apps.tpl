@@ -74,7 +74,10 @@ tables: [nats, postgres, passages, files]
 {{- end }}
 {{- if has "account" .needs }}
 {{- $_ := set $secret "PARLEY_BOOTSTRAP_TOKEN" (dict "name" $values.existingSecret) }}
-{{- $plain = merge $plain (dict "PARLEY_BOOTSTRAP_EMAIL" $values.bootstrapEmail "PUBLIC_URL" $values.publicUrl "CHAT_URL" $values.chatUrl) }}
+{{- $plain = merge $plain (dict "PARLEY_BOOTSTRAP_EMAIL" $values.bootstrapEmail "PUBLIC_URL" $values.publicUrl "CHAT_URL" $values.chatUrl "WEBHOOK_URL" $values.webhookUrl) }}
+{{- end }}
+{{- if has "tunnel" .needs }}
+{{- $_ := set $plain "WEBHOOK_URL" $values.webhookUrl }}
 {{- end }}
 {{- if and (has "tunnel" .needs) $values.tunnel.enabled }}
 {{- $plain = merge $plain (dict "TUNNEL_PORT" 3100 "TUNNEL_URL" $values.tunnel.url) }}
@@ -83,7 +86,7 @@ tables: [nats, postgres, passages, files]
 {{- $_ := set $plain "TUNNEL_URL" $values.tunnel.url }}
 {{- end }}
 {{- if has "code" .needs }}
-{{- $plain = merge $plain (dict "PUBLIC_URL" (printf "http://%s-gateway" (include "parley.fullname" .root)) "CONTENT_URL" (include "parley.contentUrl" .root)) }}
+{{- $plain = merge $plain (dict "PUBLIC_URL" (printf "http://%s-gateway" (include "parley.fullname" .root)) "CONTENT_URL" (include "parley.contentUrl" .root) "WEBHOOK_URL" ($values.webhookUrl | default (printf "%s/webhooks" (trimSuffix "/" $values.publicUrl)))) }}
 {{- end }}
 {{- if has "operator" .needs }}
 {{- $_ := set $plain "HUB_OPERATOR_WORKSPACE_ID" $values.operatorWorkspaceId }}

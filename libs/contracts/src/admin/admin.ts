@@ -15,6 +15,8 @@ import { introspection } from './introspection';
 import { members } from './members';
 import { accountPreferences, workspacePreferences } from './preferences';
 import { botDefinitions } from './bot-definitions';
+import { registrations } from './registrations';
+import { runtimeKeys } from './runtime-keys';
 import { targets } from './targets';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { quotas, usage } from './usage';
@@ -39,6 +41,8 @@ export const admin = {
   personalAccessTokens,
   shareableIds,
   quotas,
+  registrations,
+  runtimeKeys,
   botDefinitions,
   sealedTexts: sealedTextOperations('admin'),
   targets,

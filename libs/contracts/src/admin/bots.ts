@@ -447,6 +447,8 @@ export const bots = {
     input: UpdateBot,
     output: BotReply,
     ...withCode,
+    // Integrations are notified of the change within 20 s.
+    timeoutMs: 45_000,
   }),
   list: operation({
     subject: 'admin.bots.list',

@@ -1,22 +1,13 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
 import { service } from '../access';
-import { JsonObject, MapOf, Nested, Nullable } from '../fields';
+import { JsonObject, MapOf, Nested, Nullable, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
+import { type InstallationStatus, installationStatuses } from './bot-integrations';
+import { CodeTarget } from '../runner/code';
 
 export class GetBotTarget {
   @IsString()
   botId!: string;
-}
-
-/** Deployed code of a bot. */
-export class CodeTarget {
-  /** Changes with the code and with the secrets of the bot. */
-  @IsString()
-  revision!: string;
-
-  /** For runners: see `botCode`. Valid for some minutes. */
-  @IsString()
-  ticket!: string;
 }
 
 /** All that a call of the bot needs. Contains decrypted secrets. */
@@ -93,9 +84,15 @@ export class ActionTarget {
   @IsString()
   integrationName!: string | null;
 
-  /** False for a disabled installation. */
-  @IsBoolean()
-  isEnabled!: boolean;
+  /** Version of an integration that has to be called. Null for `bot` and `chat`. */
+  @Nullable()
+  @IsString()
+  integrationId!: string | null;
+
+  /** Why the integration cannot be called: it is disabled, or did not register. Null if it can. */
+  @Nullable()
+  @IsString()
+  obstacle!: string | null;
 
   /** Schemas of input and output. Null for an integration: its definition is in the hub. */
   @Nullable()
@@ -105,6 +102,93 @@ export class ActionTarget {
   @Nullable()
   @JsonObject({ maxBytes: 200_000 })
   outputSchema!: Record<string, unknown> | null;
+}
+
+/** Either `alias` or `removedId` is given. */
+export class GetInstallationTarget {
+  @IsString()
+  botId!: string;
+
+  @Optional()
+  @IsString()
+  alias?: string;
+
+  /** Id of a former installation that is to be unregistered. */
+  @Optional()
+  @IsString()
+  removedId?: string;
+}
+
+export class FindInstallationTarget {
+  @IsString()
+  webhookId!: string;
+}
+
+/** Installation of an integration, as a call of the integration needs it. Contains decrypted secrets. */
+export class InstallationTarget {
+  @IsString()
+  botId!: string;
+
+  /** Workspace of the bot. */
+  @IsString()
+  workspaceId!: string;
+
+  @IsString()
+  alias!: string;
+
+  /** Version id. */
+  @IsString()
+  integrationId!: string;
+
+  @IsString()
+  webhookId!: string;
+
+  @IsString()
+  webhookUrl!: string;
+
+  /** True for the chat integration, which the platform itself provides. */
+  @IsBoolean()
+  isChat!: boolean;
+
+  /** False also for a former installation. */
+  @IsBoolean()
+  isEnabled!: boolean;
+
+  @IsBoolean()
+  isBotBlocked!: boolean;
+
+  @IsBoolean()
+  isDevBot!: boolean;
+
+  /** Increases with each change that the integration has to be notified. */
+  @IsInt()
+  revision!: number;
+
+  @IsIn(installationStatuses)
+  status!: InstallationStatus;
+
+  @Nullable()
+  @IsString()
+  statusReason!: string | null;
+
+  /** Null for the main configuration. */
+  @Nullable()
+  @IsString()
+  configurationType!: string | null;
+
+  @JsonObject()
+  configuration!: Record<string, unknown>;
+
+  @IsArray()
+  @IsString({ each: true })
+  disabledChannels!: string[];
+
+  /** Quota invocation_calls of the workspace. */
+  @IsInt()
+  callsPerMonth!: number;
+
+  @IsBoolean()
+  isOverQuota!: boolean;
 }
 
 /** Change notification: a bot has another url, code, configuration or status. */
@@ -139,6 +223,20 @@ export const targets = {
     access: service,
     input: GetBotTarget,
     output: BotTarget,
+  }),
+  getInstallation: operation({
+    subject: 'admin.targets.getInstallation',
+    summary: 'Gets an installation of an integration with its configuration.',
+    access: service,
+    input: GetInstallationTarget,
+    output: InstallationTarget,
+  }),
+  findInstallation: operation({
+    subject: 'admin.targets.findInstallation',
+    summary: 'Gets the installation that a webhook id belongs to.',
+    access: service,
+    input: FindInstallationTarget,
+    output: InstallationTarget,
   }),
   getAction: operation({
     subject: 'admin.targets.getAction',

@@ -5,23 +5,26 @@ import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
 import { recurringEventsChanged } from '../admin/bot-definitions';
 import { botTargetChanged } from '../admin/targets';
+import { registrationsPending } from '../admin/registrations';
 import { recordUsage } from '../admin/usage';
 import { workspaceChanged, workspaceDeleted } from '../admin/workspaces';
 import { recordRecurringFailure } from '../chat/recurring-outcomes';
 import { users } from '../chat/users';
 import { refreshInstallations, resolution } from '../hub/resolution';
+import { registrationRuns } from '../runtime/registrations';
 import { type App, nothing } from './app';
 
 export const adminApp: App = {
   ...nothing,
   answers: admin,
-  asks: [users.exists, resolution.integrations, resolution.owner, resolution.plugins],
+  asks: [registrationRuns.run, users.exists, resolution.integrations, resolution.owner, resolution.plugins],
   announces: [
     botDeleted,
     botTargetChanged,
     botTransferred,
     installationsChanged,
     recurringEventsChanged,
+    registrationsPending,
     workspaceChanged,
     workspaceDeleted,
   ],

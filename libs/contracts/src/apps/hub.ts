@@ -1,6 +1,7 @@
 import { administrativeChange } from '../admin/audit';
 import { identity } from '../admin/identity';
 import { countInstallations, installations } from '../admin/installations';
+import { runtimeKeys } from '../admin/runtime-keys';
 import { usageChanged } from '../admin/usage';
 import { dropWorkspace, labelWorkspace, workspaces } from '../admin/workspaces';
 import { hub } from '../hub/hub';
@@ -10,7 +11,7 @@ import { type App, nothing } from './app';
 export const hubApp: App = {
   ...nothing,
   answers: hub,
-  asks: [identity.roleInBot, installations.count, workspaces.label],
+  asks: [identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label],
   announces: [administrativeChange, hubEntryChanged, usageChanged],
   consumes: [countInstallations, dropWorkspace, labelWorkspace],
 };

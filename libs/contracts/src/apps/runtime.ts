@@ -1,10 +1,13 @@
 import { eraseBotInRuntime } from '../admin/bots';
 import { botVisibility } from '../admin/bot-visibility';
 import { registerBot, targets, wakeDeliveries } from '../admin/targets';
+import { registerInstallations, registrations } from '../admin/registrations';
 import { usageChanged } from '../admin/usage';
 import { chatActions } from '../chat/chat-actions';
 import { deliverEvents, deliveries } from '../chat/deliveries';
 import { eraseLogs } from '../chat/erased-subjects';
+import { integrationTargets } from '../hub/integration-targets';
+import { resolution } from '../hub/resolution';
 import { eventsSettled } from '../runtime/deliveries';
 import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { logLines } from '../runtime/log-tails';
@@ -17,15 +20,22 @@ export const runtimeApp: App = {
   answers: runtime,
   asks: [
     botVisibility.require,
+    integrationTargets.get,
+    integrationTargets.getAction,
+    registrations.listPending,
+    registrations.settle,
+    resolution.owner,
+    targets.findInstallation,
     targets.getAction,
     targets.getBot,
+    targets.getInstallation,
     chatActions.publishMessageStream,
     chatActions.sendEvent,
     deliveries.getPending,
   ],
   asksInstances: [invokeCode, tunnelHolder, tunnelRequest],
   announces: [eventsSettled, usageChanged],
-  consumes: [deliverEvents, eraseBotInRuntime, eraseLogs, registerBot, wakeDeliveries],
+  consumes: [deliverEvents, eraseBotInRuntime, eraseLogs, registerBot, registerInstallations, wakeDeliveries],
   tells: [logLines, runnersWanted, runtimeWorkAdded],
   hears: [runnerAnnounced, runtimeWorkAdded],
 };

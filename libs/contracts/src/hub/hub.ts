@@ -1,6 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { sealedTextOperations } from '../sealed-texts';
 import { interfaces, publicInterfaces } from './interfaces';
+import { integrationCode, integrationTargets } from './integration-targets';
 import { integrations } from './integrations';
 import { plugins, publicPlugins } from './plugins';
 import { publicIntegrations } from './public-integrations';
@@ -10,6 +11,8 @@ export const hub = {
   deadLetters: deadLetterOperations('hub'),
   interfaces,
   publicInterfaces,
+  integrationCode,
+  integrationTargets,
   integrations,
   plugins,
   publicPlugins,

@@ -15,15 +15,26 @@ export const announceMs = 2_000;
 const loadMs = 15_000;
 
 /** Calls of each lane have slots of their own: a handler of an event can call an action of its own bot. */
-export const lanes = ['events', 'actions'] as const;
+export const lanes = ['events', 'actions', 'webhooks'] as const;
 export type Lane = (typeof lanes)[number];
+
+export const codeOwners = ['bot', 'integration'] as const;
+export type CodeOwner = (typeof codeOwners)[number];
 
 /** Request to the handler of a bundle. */
 export class InvokeCode {
-  /** Proves to admin that this code is to be called: see `botCode`. */
+  /** Proves to the service that owns the code that it is to be called: see `codeOperations`. */
   @IsString()
   ticket!: string;
 
+  @IsIn(codeOwners)
+  owner!: CodeOwner;
+
+  /** Bot, or version of an integration. One process serves no other owner. */
+  @IsString()
+  ownerId!: string;
+
+  /** Bot that the code is called for. */
   @IsString()
   botId!: string;
 
@@ -58,6 +69,11 @@ export class CodeAnswer {
 
   @IsString()
   body!: string;
+
+  /** Headers of an answer to a webhook. */
+  @Optional()
+  @MapOf(String)
+  headers?: Record<string, string>;
 }
 
 /** Keyed by the id of a runner. `runnerFailureOf` returns the reason of an error. */

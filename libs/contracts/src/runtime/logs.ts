@@ -1,9 +1,10 @@
-import { IsIn, IsString } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
 import { operator, service, workspace } from '../access';
-import { ListOf, Optional } from '../fields';
+import { ListOf, MapOf, Nested, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam, QueryChoice, QueryString, QueryTime } from '../query-fields';
+import { issueCategories, type IssueCategory, IssueValue } from './issues';
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -30,14 +31,57 @@ export class LogContext {
   workflowId?: string;
 }
 
-/** Line that the code of a bot printed. */
+/** Failure that the code of an integration reports. */
+export class LogIssue {
+  @IsString()
+  code!: string;
+
+  @IsIn(issueCategories)
+  category!: IssueCategory;
+
+  @IsString()
+  title!: string;
+
+  @IsString()
+  description!: string;
+
+  @MapOf(IssueValue)
+  data!: Record<string, IssueValue>;
+
+  /** Names of the data that failures of the same kind share. */
+  @IsArray()
+  @IsString({ each: true })
+  groupBy!: string[];
+}
+
+/** Line that code printed. */
 export class LogLine extends LogContext {
   /** Given by the runner: a line that is sent again is stored once. */
   @IsString()
   id!: string;
 
+  /** Bot that the code worked for. Empty for a line of an integration outside of any call. */
   @IsString()
   botId!: string;
+
+  /** Version of the integration whose code printed the line. Absent for the code of the bot itself. */
+  @Optional()
+  @IsString()
+  integrationId?: string;
+
+  /** Whether the bot's workspace sees a line of an integration. Default: no. */
+  @Optional()
+  @IsBoolean()
+  isForBot?: boolean;
+
+  /** Whether the owner of the integration sees it. Default: yes. */
+  @Optional()
+  @IsBoolean()
+  isForOwner?: boolean;
+
+  @Optional()
+  @Nested(LogIssue)
+  issue?: LogIssue;
 
   @IsString()
   timestamp!: string;
@@ -59,7 +103,7 @@ export class WriteLogs {
   lines!: LogLine[];
 }
 
-export class GetBotLogs {
+export class GetIntegrationLogs {
   @PathParam()
   id!: string;
 
@@ -78,9 +122,6 @@ export class GetBotLogs {
   userId?: string;
 
   @QueryString()
-  workflowId?: string;
-
-  @QueryString()
   conversationId?: string;
 
   /** Part of the message, in upper or lower case. */
@@ -90,6 +131,11 @@ export class GetBotLogs {
   /** Cursor: `nextToken` of the previous page. All other parameters must be the same. */
   @QueryString({ maxLength: 8000 })
   nextToken?: string;
+}
+
+export class GetBotLogs extends GetIntegrationLogs {
+  @QueryString()
+  workflowId?: string;
 }
 
 export class BotLog {
@@ -149,6 +195,15 @@ export const logs = {
     summary: 'Gets what the code of a bot printed, newest first, 200 lines a page. Lines are kept for 7 days.',
     access: workspace.read,
     input: GetBotLogs,
+    output: BotLogs,
+  }),
+  listOfIntegration: operation({
+    subject: 'runtime.logs.listOfIntegration',
+    route: 'GET /v1/admin/integrations/{id}/logs',
+    summary:
+      'Gets what the code of an integration printed for all bots, newest first, 200 lines a page. Lines are kept for 7 days.',
+    access: workspace.read,
+    input: GetIntegrationLogs,
     output: BotLogs,
   }),
   listOfAnyBot: operation({

@@ -6,6 +6,7 @@ import { issues } from './issues';
 import { countLeftovers } from './leftovers';
 import { logs } from './logs';
 import { pingBot } from './pings';
+import { registrationRuns } from './registrations';
 
 export const runtimeWorkAdded = workAdded('runtime');
 
@@ -17,5 +18,6 @@ export const runtime = {
   issues,
   logs,
   pingBot,
+  registrationRuns,
   work: workOperations('runtime'),
 };

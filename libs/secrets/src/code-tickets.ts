@@ -1,32 +1,32 @@
-import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import { SecretKeys } from '@parley/secrets/secret-keys';
 import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Purpose } from './derived-key';
+import type { SecretKeys } from './secret-keys';
 
 const algorithm = 'HS256';
 const lifetimeSeconds = 15 * 60;
 
+/** Code of a bot or of an integration, as it is deployed. */
 export interface DeployedCode {
-  botId: string;
-  versionId: string;
+  ownerId: string;
+  version: string;
 }
 
 /**
- * Tickets for the deployed code of a bot, signed by admin. A runner has only those of the bots that it was asked to call,
- * so it cannot read the secrets of others.
+ * Signed tickets for deployed code. A runner has only those of the code that it was asked to call, so it cannot read the
+ * secrets of other code.
  */
-@Injectable()
-export class CodeTicketsService {
+export class CodeTickets {
   private readonly keys: [Buffer, ...Buffer[]];
 
-  constructor(keys: SecretKeys) {
-    this.keys = keys.derive('code-tickets');
+  constructor(keys: SecretKeys, purpose: Extract<Purpose, 'code-tickets' | 'integration-code-tickets'>) {
+    this.keys = keys.derive(purpose);
   }
 
-  sign({ botId, versionId }: DeployedCode): Promise<string> {
-    return new SignJWT({ version: versionId })
+  sign({ ownerId, version }: DeployedCode): Promise<string> {
+    return new SignJWT({ version })
       .setProtectedHeader({ alg: algorithm })
-      .setSubject(botId)
+      .setSubject(ownerId)
       .setExpirationTime(`${lifetimeSeconds} s`)
       .sign(this.keys[0]);
   }
@@ -36,7 +36,7 @@ export class CodeTicketsService {
     for (const key of this.keys) {
       try {
         const { payload } = await jwtVerify(ticket, key, { algorithms: [algorithm], requiredClaims: ['sub', 'exp'] });
-        return { botId: payload.sub!, versionId: String(payload['version']) };
+        return { ownerId: payload.sub!, version: String(payload['version']) };
       } catch (error) {
         if (!(error instanceof errors.JOSEError)) throw error;
       }

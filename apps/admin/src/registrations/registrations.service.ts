@@ -1,0 +1,126 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import {
+  type ConfigureIntegration,
+  type InstalledAlias,
+  type PendingRegistrations,
+  type RegistrationReply,
+  type RegistrationsPending,
+  registrationsPending,
+  type SettleRegistration,
+} from '@parley/contracts/admin/registrations';
+import type { Caller } from '@parley/contracts/caller';
+import { ApiError, notFound } from '@parley/contracts/errors';
+import { resolution } from '@parley/contracts/hub/resolution';
+import { registrationRuns } from '@parley/contracts/runtime/registrations';
+import { Outbox } from '@parley/events/outbox';
+import { Database } from '@parley/persistence/database';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { Every } from '@parley/work-queue/worker';
+import { type RegistrationState, RegistrationsRepository } from './registrations.repository';
+
+const scheduledAtOnce = 100;
+const scheduleMs = 60_000;
+const cleanMs = 60 * 60_000;
+
+/** Keeps what integrations have been notified about their installations. The runtime calls them. */
+@Injectable()
+export class RegistrationsService {
+  private readonly logger = new Logger(RegistrationsService.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly registrations: RegistrationsRepository,
+    private readonly outbox: Outbox,
+    private readonly client: ParleyClient,
+  ) {}
+
+  async listPending({ botId }: RegistrationsPending): Promise<PendingRegistrations> {
+    return { registrations: await this.registrations.listPending(botId) };
+  }
+
+  async settle({ botId, kind, id, revision, failure: reason }: SettleRegistration): Promise<object> {
+    const failure = reason ?? null;
+    if (kind === 'register') await this.registrations.storeOutcome(botId, id, revision, failure);
+    else await this.registrations.settleFormer(botId, id, failure);
+    return {};
+  }
+
+  /** Call it outside of a transaction: integrations call the API while they register. Never throws. */
+  async run(caller: Caller, botId: string): Promise<void> {
+    try {
+      await this.client.call(registrationRuns.run, caller, { botId });
+    } catch (error) {
+      // The registrations are announced too, so the runtime makes up for it.
+      this.logger.warn(`The integrations of the bot ${botId} are not registered yet: ${String(error)}`);
+    }
+  }
+
+  /** Throws InvalidPayload without an installation, RelationConflict for an identifier that another one has. */
+  async configure(caller: BotCaller, input: ConfigureIntegration): Promise<object> {
+    const { bot, integration } = caller;
+    if (integration?.alias === undefined)
+      throw new ApiError(
+        'InvalidPayload',
+        'Only an integration can call this operation: name its installation with x-integration-alias.',
+      );
+    const { alias, id } = integration;
+    if (input.identifier !== undefined) await this.identify(caller, { botId: bot.id, alias, id }, input.identifier);
+    if ('scheduleRegisterCall' in input)
+      await this.registrations.storeSchedule(bot.id, alias, input.scheduleRegisterCall ?? null);
+    return {};
+  }
+
+  async registerAgain(caller: Caller, { botId, alias }: InstalledAlias): Promise<RegistrationReply> {
+    await this.database.transaction(async (tx) => {
+      if (!(await this.registrations.startAgain(tx, botId, alias))) throw await this.obstacleTo(botId, alias);
+      await this.outbox.add(tx, registrationsPending, { botId });
+    });
+    await this.run(caller, botId);
+    return toReply(
+      (await this.registrations.findState(botId, alias)) ?? { status: 'unregistered', status_reason: null },
+    );
+  }
+
+  /** Safe to run in several processes. */
+  @Every({ name: 'admin.scheduledRegistrations', everyMs: scheduleMs })
+  async startScheduled(): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const bots = await this.registrations.startScheduled(tx, scheduledAtOnce);
+      for (const botId of bots) await this.outbox.add(tx, registrationsPending, { botId });
+      return bots.length > 0;
+    });
+  }
+
+  /** Safe to run in several processes. */
+  @Every({ name: 'admin.formerInstallations', everyMs: cleanMs })
+  async deleteOldFormer(): Promise<void> {
+    await this.registrations.deleteOldFormer();
+  }
+
+  private async identify(
+    caller: Caller,
+    { botId, alias, id }: { botId: string; alias: string; id: string },
+    identifier: string | null,
+  ): Promise<void> {
+    if (identifier === null || identifier === '')
+      return this.registrations.storeIdentifier(this.database, botId, alias, null, null);
+    const state = await this.registrations.findState(botId, alias);
+    const { workspaceId } = await this.client.call(resolution.owner, caller, { id });
+    if (!state || workspaceId === null) throw notFound('integration', alias);
+    await this.registrations.storeIdentifier(this.database, botId, alias, identifier, `${workspaceId}/${state.name}`);
+  }
+
+  private async obstacleTo(botId: string, alias: string): Promise<ApiError> {
+    const state = await this.registrations.findState(botId, alias);
+    if (!state) return notFound('installation', alias);
+    return new ApiError(
+      'RelationConflict',
+      `The integration "${alias}" is disabled, or has neither a URL nor code: there is nothing to register.`,
+    );
+  }
+}
+
+function toReply({ status, status_reason }: RegistrationState): RegistrationReply {
+  return { status, statusReason: status_reason };
+}

@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import type { ActionDefinition } from '@parley/contracts/definition';
+import { Database } from '@parley/persistence/database';
+import type { IntegrationEntity } from '../integrations/integration.entity';
+
+export interface IntegrationTargetRow extends Pick<
+  IntegrationEntity,
+  'name' | 'workspace_id' | 'url' | 'dev' | 'has_code' | 'max_execution_time' | 'signing_secret'
+> {
+  /** Milliseconds: changes with the code, and with everything else. Text: a `bigint`. */
+  revision: string;
+  previous_signing_secret: string | null;
+  extra_operations: Record<string, { enabled: boolean } | undefined> | null;
+}
+
+export interface SecretsRow extends Pick<IntegrationEntity, 'workspace_id' | 'secrets'> {
+  revision: string;
+}
+
+const revision = 'floor(extract(epoch FROM updated_at) * 1000)::bigint AS revision';
+
+@Injectable()
+export class IntegrationTargetsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Primary key. */
+  async findTarget(id: string): Promise<IntegrationTargetRow | undefined> {
+    const [row] = await this.database.query<IntegrationTargetRow>(
+      `SELECT name, workspace_id, url, dev, has_code, max_execution_time, signing_secret, ${revision},
+         CASE WHEN previous_signing_secret_until > now() THEN previous_signing_secret END AS previous_signing_secret,
+         definition -> 'extraOperations' AS extra_operations
+       FROM integration WHERE id = $1`,
+      [id],
+      'integration_target',
+    );
+    return row;
+  }
+
+  /** Primary key. */
+  async findAction(id: string, name: string): Promise<ActionDefinition | undefined> {
+    const [row] = await this.database.query<{ action: ActionDefinition | null }>(
+      `SELECT definition -> 'actions' -> $2::text AS action FROM integration WHERE id = $1`,
+      [id, name],
+    );
+    return row?.action ?? undefined;
+  }
+
+  /** Characters of the code from `offset` on. Undefined when the integration has changed since. Primary keys. */
+  async findCodePart(
+    id: string,
+    expectedRevision: string,
+    offset: number,
+    length: number,
+  ): Promise<string | undefined> {
+    const [row] = await this.database.query<{ text: string }>(
+      `SELECT substr(code, $3::int + 1, $4) AS text FROM integration_code JOIN integration ON id = integration_id
+       WHERE id = $1 AND floor(extract(epoch FROM updated_at) * 1000)::bigint = $2`,
+      [id, expectedRevision, offset, length],
+    );
+    return row?.text;
+  }
+
+  /** Encrypted secrets by name. Primary key. */
+  async findSecrets(id: string): Promise<SecretsRow | undefined> {
+    const [row] = await this.database.query<SecretsRow>(
+      `SELECT workspace_id, secrets, ${revision} FROM integration WHERE id = $1`,
+      [id],
+    );
+    return row;
+  }
+}

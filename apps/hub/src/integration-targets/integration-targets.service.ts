@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '@parley/contracts/errors';
+import type {
+  GetIntegrationAction,
+  GetIntegrationTarget,
+  IntegrationAction,
+  IntegrationTarget,
+} from '@parley/contracts/hub/integration-targets';
+import type { CodeTarget } from '@parley/contracts/runner/code';
+import { CodeTickets } from '@parley/secrets/code-tickets';
+import { SecretBox } from '@parley/secrets/secret-box';
+import { IntegrationTargetsRepository, type IntegrationTargetRow } from './integration-targets.repository';
+
+const defaultSeconds = 60;
+
+@Injectable()
+export class IntegrationTargetsService {
+  constructor(
+    private readonly targets: IntegrationTargetsRepository,
+    private readonly tickets: CodeTickets,
+    private readonly box: SecretBox,
+  ) {}
+
+  async get({ integrationId }: GetIntegrationTarget): Promise<IntegrationTarget> {
+    const row = await this.targets.findTarget(integrationId);
+    if (!row) throw notFound('integration', integrationId);
+    const secrets = [row.signing_secret, row.previous_signing_secret].filter((sealed) => sealed !== null);
+    return {
+      integrationId,
+      name: row.name,
+      workspaceId: row.workspace_id,
+      url: row.url,
+      code: await this.codeOf(integrationId, row),
+      isDev: row.dev,
+      timeoutMs: (row.max_execution_time ?? defaultSeconds) * 1_000,
+      signingSecrets: secrets.map((sealed) => this.box.open(sealed)),
+      extraOperations: Object.entries(row.extra_operations ?? {}).flatMap(([name, operation]) =>
+        operation?.enabled ? [name] : [],
+      ),
+    };
+  }
+
+  /** Throws ResourceNotFound for an unknown action. */
+  async getAction({ integrationId, action: name }: GetIntegrationAction): Promise<IntegrationAction> {
+    const action = await this.targets.findAction(integrationId, name);
+    if (!action) throw notFound('action', name);
+    return { inputSchema: action.input.schema, outputSchema: action.output.schema };
+  }
+
+  private async codeOf(id: string, { has_code, revision }: IntegrationTargetRow): Promise<CodeTarget | null> {
+    if (!has_code) return null;
+    return { revision, ticket: await this.tickets.sign({ ownerId: id, version: revision }) };
+  }
+}

@@ -1,0 +1,410 @@
+import type { Client } from '@botpress/client';
+import { freePort } from '@parley/testing/free-port';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
+import { AdminModule } from '../../admin/src/admin.module';
+import { ChatConfig } from '../../chat/src/config';
+import { ChatModule } from '../../chat/src/chat.module';
+import { GatewayModule } from '../../gateway/src/gateway.module';
+import { HubModule } from '../../hub/src/hub.module';
+import { RuntimeConfig } from '../../runtime/src/config';
+import { RuntimeModule } from '../../runtime/src/runtime.module';
+import { RunnerConfig } from './config';
+import { RunnerModule } from './runner.module';
+
+let api: PublicApi;
+let account: Account;
+/** Hears what integrations do, and passes their calls of the API on. */
+let witness: LoopbackServer;
+
+beforeAll(async () => {
+  const port = await freePort();
+  witness = await LoopbackServer.start(async (request, response) => {
+    if (!request.path.startsWith('/v1/')) return json({})(request, response);
+    const names = ['authorization', 'x-bot-id', 'x-integration-id', 'x-integration-alias'];
+    const headers = Object.fromEntries(names.map((name) => [name, String(request.headers[name] ?? '')]));
+    const answer = await api.send(`${request.method} ${request.path}`, { headers, json: request.body as object });
+    return json(answer.json, answer.status)(request, response);
+  });
+  api = await startPublicApi(
+    GatewayModule,
+    AdminModule,
+    HubModule,
+    configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
+    configured(RuntimeModule, RuntimeConfig),
+    configured(RunnerModule, RunnerConfig, {
+      ...{ publicUrl: `http://127.0.0.1:${port}`, contentUrl: witness.url, processes: 8, memoryMb: 96 },
+    }),
+  );
+  account = await api.newAccount();
+});
+
+afterAll(async () => {
+  await api?.stop();
+  await witness?.close();
+});
+
+/** The client does not know the time limit. */
+type Definition = Parameters<Client['createIntegration']>[0] & { maxExecutionTime?: number };
+
+/**
+ * Integration that tells the witness of each call, and follows its configuration: `answers` by operation, and `calls` of
+ * the API that it makes first.
+ */
+const code = () => `
+  const api = (path, body, headers) => fetch('${witness.url}' + path, { method: 'POST', headers: {
+    authorization: 'Bearer ' + process.env.BP_TOKEN, 'x-bot-id': headers['x-bot-id'],
+    'x-integration-id': headers['x-integration-id'], 'x-integration-alias': headers['x-integration-alias'],
+    'content-type': 'application/json' }, body: JSON.stringify(body) });
+  exports.handler = async ({ headers, body }) => {
+    const operation = headers['x-bp-operation'];
+    const configuration = JSON.parse(Buffer.from(headers['x-bp-configuration'], 'base64').toString());
+    const made = [];
+    for (const [path, input] of configuration.calls?.[operation] ?? []) {
+      const answer = await api(path, input, headers);
+      made.push({ status: answer.status, body: await answer.json() });
+    }
+    await fetch('${witness.url}/calls', { method: 'POST', body: JSON.stringify({ operation, headers, configuration,
+      body: body && JSON.parse(body), made, secret: process.env.SECRET_KEY, webhookUrl: process.env.BP_WEBHOOK_URL }) });
+    const answer = configuration.answers?.[operation] ?? { status: 200 };
+    return { ...answer, body: answer.body === undefined ? undefined : JSON.stringify(answer.body) };
+  };`;
+
+interface Call {
+  operation: string;
+  headers: Record<string, string>;
+  configuration: Record<string, unknown>;
+  body: Record<string, unknown>;
+  made: { status: number; body: unknown }[];
+  secret?: string;
+  webhookUrl?: string;
+}
+
+let count = 0;
+
+async function newIntegration(definition: Partial<Definition> = {}) {
+  const name = definition.name ?? `probe${(count += 1)}`;
+  const { integration } = await account.client.createIntegration({
+    ...{ name, version: '1.0.0', code: code(), secrets: { KEY: 'k' } },
+    configuration: { schema: { type: 'object', properties: {}, additionalProperties: true } },
+    ...definition,
+  });
+  return integration;
+}
+
+async function newBot() {
+  const { bot } = await account.client.createBot({});
+  const headers = {
+    authorization: `Bearer ${account.token}`,
+    'x-workspace-id': account.workspaceId,
+    'x-multiple-integrations': 'true',
+  };
+  const update = async (integrations: object) => {
+    const response = await api.send(`PUT /v1/admin/bots/${bot.id}`, { headers, json: { integrations } });
+    if (response.status !== 200) throw response.json;
+    return response.json.bot.integrations as Awaited<ReturnType<Client['getBot']>>['bot']['integrations'];
+  };
+  const get = async () => (await api.send(`GET /v1/admin/bots/${bot.id}`, { headers })).json.bot.integrations;
+  const calls = () => callsOf(bot.id);
+  return { id: bot.id, client: api.client(account.token, account.workspaceId, bot.id), update, get, calls };
+}
+
+function callsOf(botId: string): Call[] {
+  return witness.requests
+    .filter(({ path }) => path === '/calls')
+    .map(({ bytes }) => JSON.parse(bytes.toString()) as Call)
+    .filter(({ headers }) => headers['x-bot-id'] === botId);
+}
+
+const refusal = { status: 400, body: { id: 'err_1', code: 400, type: 'Runtime', message: 'The token is wrong.' } };
+
+describe('the registration of an integration', () => {
+  it('is done when the update of the bot is answered, with all that the SDK reads', async () => {
+    const integration = await newIntegration();
+    const bot = await newBot();
+
+    const { probe } = await bot.update({ probe: { integrationId: integration.id, configuration: { token: 't' } } });
+
+    expect(probe).toMatchObject({ status: 'registered', statusReason: null });
+    expect(bot.calls()).toMatchObject([
+      {
+        operation: 'register',
+        headers: {
+          'x-bot-id': bot.id,
+          'x-bot-user-id': bot.id,
+          'x-integration-id': integration.id,
+          'x-integration-alias': 'probe',
+          'x-webhook-id': probe!.webhookId,
+          'x-bp-type': 'register',
+          traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-/),
+        },
+        configuration: { token: 't' },
+        body: { webhookUrl: probe!.webhookUrl },
+        secret: 'k',
+        webhookUrl: expect.stringMatching(/\/webhooks$/),
+      },
+    ]);
+  });
+
+  it('is repeated for a changed configuration, and not for the same one', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id, configuration: { a: 1 } } });
+
+    await bot.update({ probe: { integrationId: id, configuration: { a: 1 } } });
+    await bot.update({ probe: { configuration: { a: 2 } } });
+
+    expect(bot.calls().map(({ operation, configuration }) => [operation, configuration])).toEqual([
+      ['register', { a: 1 }],
+      ['register', { a: 2 }],
+    ]);
+  });
+
+  it('shows the reason of a failure, and is repeated by the next update', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+
+    const { probe } = await bot.update({
+      probe: { integrationId: id, configuration: { answers: { register: refusal } } },
+    });
+    expect(probe).toMatchObject({ status: 'registration_failed', statusReason: 'The token is wrong.' });
+
+    const again = await bot.update({ probe: { configuration: {} } });
+    expect(again['probe']).toMatchObject({ status: 'registered', statusReason: null });
+  });
+
+  it('runs side by side for several installations, each with its own configuration type', async () => {
+    const { id } = await newIntegration({ configurations: { alt: { schema: { type: 'object', properties: {} } } } });
+    const bot = await newBot();
+
+    const integrations = await bot.update({
+      one: { integrationId: id },
+      two: { integrationId: id, configurationType: 'alt', configuration: {} },
+    });
+
+    expect(integrations['one']!.status).toBe('registered');
+    expect(integrations['two']!.status).toBe('registered');
+    const types = bot
+      .calls()
+      .map(({ headers }) => [headers['x-integration-alias'], headers['x-bp-configuration-type']]);
+    expect(types.sort()).toEqual([
+      ['one', undefined],
+      ['two', 'alt'],
+    ]);
+  });
+
+  it('may call the API of its own installation, and set its identifier', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    const calls = { register: [['/v1/chat/integrations/configure', { identifier: 'team-1' }]] };
+
+    const { probe } = await bot.update({ probe: { integrationId: id, configuration: { calls } } });
+
+    expect(bot.calls()[0]!.made).toEqual([{ status: 200, body: {} }]);
+    expect(probe).toMatchObject({ status: 'registered', identifier: 'team-1' });
+  });
+
+  it('refuses an identifier that another installation has, also in another workspace', async () => {
+    const { id } = await newIntegration();
+    const calls = { register: [['/v1/chat/integrations/configure', { identifier: 'team-2' }]] };
+    await (await newBot()).update({ probe: { integrationId: id, configuration: { calls } } });
+    const second = await newBot();
+
+    await second.update({ probe: { integrationId: id, configuration: { calls } } });
+
+    expect(second.calls()[0]!.made).toMatchObject([{ status: 409, body: { type: 'RelationConflict' } }]);
+  });
+
+  it('is told of the end with the former configuration, and may still use the API', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    const calls = { unregister: [['/v1/chat/integrations/configure', { identifier: null }]] };
+    await bot.update({ probe: { integrationId: id, configuration: { token: 'old', calls } } });
+
+    await bot.update({ probe: null });
+
+    const [, end] = await waitFor(bot.calls, (all) => all.length === 2);
+    expect(end).toMatchObject({ operation: 'unregister', configuration: { token: 'old' }, made: [{ status: 200 }] });
+    expect(await bot.get()).not.toHaveProperty('probe');
+  });
+
+  it('is told of its disabling, whose status becomes unregistered, and of the deletion of the bot', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id } });
+
+    await bot.update({ probe: { enabled: false } });
+    await waitFor(bot.get, ({ probe }) => probe.status === 'unregistered');
+    await bot.update({ probe: { enabled: true } });
+    await account.client.deleteBot({ id: bot.id });
+
+    const calls = await waitFor(bot.calls, (all) => all.length === 4);
+    expect(calls.map(({ operation }) => operation)).toEqual(['register', 'unregister', 'register', 'unregister']);
+  });
+
+  it('is repeated on demand of an operator', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id } });
+
+    const { json: reply } = await api.send(`POST /operator/admin/bots/${bot.id}/integrations/probe/register`, {
+      headers: { authorization: `Bearer ${api.operatorToken}` },
+      json: {},
+    });
+
+    expect(reply).toEqual({ status: 'registered', statusReason: null });
+    expect(bot.calls()).toHaveLength(2);
+  });
+
+  it('is repeated on the schedule that the integration sets', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    const calls = { register: [['/v1/chat/integrations/configure', { scheduleRegisterCall: 'daily' }]] };
+    await bot.update({ probe: { integrationId: id, configuration: { calls } } });
+    const [row] = await api.sql<{ hours: number }>(
+      `SELECT extract(epoch FROM register_at - now())::float / 3600 AS hours FROM admin.installation WHERE bot_id = $1 AND alias = 'probe'`,
+      [bot.id],
+    );
+    expect(row!.hours).toBeGreaterThan(23.9);
+
+    await api.sql(`UPDATE admin.installation SET register_at = now() WHERE bot_id = $1 AND alias = 'probe'`, [bot.id]);
+
+    api.apps[1]!.get(BackgroundTasks, { strict: false }).wake('admin.scheduledRegistrations');
+    await waitFor(bot.calls, (all) => all.length === 2);
+  });
+});
+
+describe('an action of an integration', () => {
+  const number = { schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } };
+  const installed = async (answer: object, change: object = {}) => {
+    const { id, name } = await newIntegration({
+      actions: { double: { input: number, output: number } },
+      maxExecutionTime: 2,
+    });
+    const bot = await newBot();
+    const configuration = { answers: { action_triggered: answer } };
+    await bot.update({ probe: { integrationId: id, configuration, ...change } });
+    const call = (n: unknown, type = 'probe:double') => bot.client.callAction({ type, input: { n } });
+    return { ...bot, call, integrationName: name };
+  };
+
+  it('gets the bare name, and its output is returned', async () => {
+    const bot = await installed({ status: 200, body: { output: { n: 2 }, meta: { cost: 7 } } });
+
+    expect(await bot.call(1)).toEqual({ output: { n: 2 }, meta: { cached: false } });
+
+    expect(bot.calls().at(-1)).toMatchObject({
+      operation: 'action_triggered',
+      body: { type: 'double', input: { n: 1 } },
+      headers: { 'x-bp-type': 'double', 'x-integration-alias': 'probe' },
+    });
+    const { data } = await account.client.listActionRuns({ id: bot.id, integrationName: bot.integrationName });
+    expect(data).toMatchObject([
+      {
+        actionType: 'probe:double',
+        status: 'SUCCESS',
+        integrationName: expect.stringMatching(/^probe/),
+        output: { n: 2 },
+      },
+    ]);
+  });
+
+  it.each([
+    ['a refusal of the integration', refusal, 'The token is wrong.'],
+    ['an answer of another shape', { body: { output: { n: 'x' } } }, 'does not answer as it is defined'],
+    ['an answer without an output', { body: {} }, 'without an output'],
+    ['an error', { status: 500, body: { message: 'boom' } }, 'boom'],
+  ])('ends with the reason after %s', async (_case, answer, message) => {
+    const bot = await installed(answer);
+
+    await expect(bot.call(1)).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining(message) });
+  });
+
+  it('checks its input, and refuses unknown names and disabled or failed installations', async () => {
+    const bot = await installed({ body: { output: { n: 2 } } });
+
+    await expect(bot.call('one')).rejects.toMatchObject({ type: 'InvalidPayload' });
+    await expect(bot.call(1, 'probe:none')).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(bot.call(1, 'none:double')).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await bot.update({ probe: { configuration: { answers: { register: refusal } } } });
+    await expect(bot.call(1)).rejects.toMatchObject({
+      type: 'Runtime',
+      message: 'The integration "probe" did not register: The token is wrong. Mend it, and update the bot.',
+    });
+    await bot.update({ probe: { enabled: false } });
+    await expect(bot.call(1)).rejects.toMatchObject({
+      type: 'Runtime',
+      message: 'The integration "probe" is disabled in this bot: enable it to call its actions.',
+    });
+  });
+
+  it('that hangs ends with 504 after the time limit of the integration', async () => {
+    const { id } = await newIntegration({
+      ...{ actions: { wait: { input: { schema: {} }, output: { schema: {} } } }, maxExecutionTime: 1 },
+      code: `exports.handler = ({ headers }) => headers['x-bp-operation'] === 'register' ? { status: 200 } : new Promise(() => {});`,
+    });
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id } });
+
+    await expect(bot.client.callAction({ type: 'probe:wait', input: {} })).rejects.toMatchObject({
+      type: 'OperationTimeout',
+    });
+  });
+});
+
+describe('the output of an integration', () => {
+  const line = (text: string, more: object) => JSON.stringify({ msg: text, level: 'info', ...more });
+
+  it('is shown to its owner, to the bot, or to both, and its issues to the bot', async () => {
+    const bot = await newBot();
+    const lines = [
+      line('for the owner', {}),
+      line('for both', { visible_to_bot_owner: true }),
+      line('for the bot', { visible_to_bot_owner: true, hidden_to_integration_owner: true }),
+      line('of another bot', { botId: 'other', visible_to_bot_owner: true }),
+      JSON.stringify({
+        ...{
+          type: 'issue',
+          code: 'EXPIRED',
+          category: 'configuration',
+          title: 'Expired',
+          description: 'Log in again.',
+        },
+        ...{ data: {}, groupBy: [], botId: bot.id },
+      }),
+    ];
+    const { id } = await newIntegration({
+      code: `exports.handler = () => { for (const line of ${JSON.stringify(lines)}) console.info(line); return {}; };`,
+    });
+    await bot.update({ probe: { integrationId: id } });
+
+    const timeStart = new Date(Date.now() - 3_600_000).toISOString();
+    const ofOwner = () => account.client.getIntegrationLogs({ id, timeStart });
+    const messages = (logs: { message: string }[]) => logs.map(({ message }) => message).reverse();
+    const { logs } = await waitFor(ofOwner, (page) => page.logs.length === 4);
+
+    expect(messages(logs)).toEqual(['for the owner', 'for both', 'of another bot', 'Expired: Log in again.']);
+    const ofBot = await account.client.getBotLogs({ id: bot.id, timeStart });
+    expect(messages(ofBot.logs)).toEqual(['for both', 'for the bot', 'Expired: Log in again.']);
+    const { issues } = await waitFor(
+      () => account.client.listBotIssues({ id: bot.id }),
+      (page) => page.issues.length === 1,
+    );
+    expect(issues).toMatchObject([{ code: 'EXPIRED', category: 'configuration', title: 'Expired' }]);
+    const stranger = await api.newAccount();
+    await expect(stranger.client.getIntegrationLogs({ id, timeStart })).rejects.toMatchObject({ code: 404 });
+  });
+});
+
+it('keeps the webhook id of the chat when it is removed and comes back', async () => {
+  const bot = await newBot();
+  const { chat } = await bot.get();
+
+  await bot.update({ chat: null });
+  expect(await bot.get()).toEqual({});
+  const again = await bot.update({ chat: { integrationId: chat.id, configuration: {} } });
+
+  expect(again['chat']!.webhookId).toBe(chat.webhookId);
+});

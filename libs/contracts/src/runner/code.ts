@@ -1,0 +1,79 @@
+import { IsInt, IsString } from 'class-validator';
+import { service } from '../access';
+import { MapOf, Optional } from '../fields';
+import { operation } from '../operation';
+
+/** Characters of code in one answer. */
+export const maxCodePartLength = 4_000_000;
+
+/** Deployed code, for the runtime. */
+export class CodeTarget {
+  /** Changes with the code and with its secrets. */
+  @IsString()
+  revision!: string;
+
+  /** Names the code, and is handed on to a runner with each call. Valid for some minutes. */
+  @IsString()
+  ticket!: string;
+}
+
+export class GetCodePart {
+  @IsString()
+  ticket!: string;
+
+  /** Characters to skip. */
+  @IsInt()
+  offset!: number;
+}
+
+export class CodePart {
+  @IsString()
+  text!: string;
+
+  /** Offset of the next part. Absent in the last one. */
+  @Optional()
+  @IsInt()
+  nextOffset?: number;
+}
+
+/** Part that begins at `offset`. Postgres counts code points, and not UTF-16 units. */
+export function codePart(text: string, offset: number): CodePart {
+  const length = text.length < maxCodePartLength ? text.length : Array.from(text).length;
+  return length < maxCodePartLength ? { text } : { text, nextOffset: offset + maxCodePartLength };
+}
+
+export class GetCodeSecrets {
+  @IsString()
+  ticket!: string;
+}
+
+/** Decrypted: never logged, and never written to a disk. */
+export class CodeSecrets {
+  /** API key with which the code calls the API. */
+  @IsString()
+  token!: string;
+
+  /** Secrets by name. */
+  @MapOf(String)
+  secrets!: Record<string, string>;
+}
+
+/** Operations of the service that owns the code. */
+export function codeOperations(source: 'admin.botCode' | 'hub.integrationCode', owner: string) {
+  return {
+    getPart: operation({
+      subject: `${source}.getPart`,
+      summary: `Gets a part of the deployed code of ${owner}.`,
+      access: service,
+      input: GetCodePart,
+      output: CodePart,
+    }),
+    getSecrets: operation({
+      subject: `${source}.getSecrets`,
+      summary: `Gets the API key and the secrets with which the code of ${owner} runs.`,
+      access: service,
+      input: GetCodeSecrets,
+      output: CodeSecrets,
+    }),
+  };
+}
