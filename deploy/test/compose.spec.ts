@@ -172,7 +172,10 @@ it('passes every optional variable in .env to the apps that read it', () => {
 it('uses service names as hosts, and depends on each of them', () => {
   const wrong = Object.entries(composition.services).flatMap(([name, { environment = {}, depends_on = {} }]) =>
     Object.entries(environment)
-      .filter(([variable, value]) => /^\w+:\/\//.test(value) && !['PUBLIC_URL', 'CONTENT_URL', 'WEBHOOK_URL'].includes(variable))
+      .filter(
+        ([variable, value]) =>
+          /^\w+:\/\//.test(value) && !['PUBLIC_URL', 'CONTENT_URL', 'WEBHOOK_URL'].includes(variable),
+      )
       .map(([variable, value]) => ({ variable, host: new URL(value).hostname }))
       // The tables app needs the files app only for imports.
       .filter(({ variable, host }) => !composition.services[host] || !(host in depends_on || variable === 'FILES_URL'))

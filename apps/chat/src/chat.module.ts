@@ -33,6 +33,7 @@ import { Deliveries1796100000000 } from './migrations/1796100000000-deliveries';
 import { Analytics1796200000000 } from './migrations/1796200000000-analytics';
 import { RecurringOutcomes1796300000000 } from './migrations/1796300000000-recurring-outcomes';
 import { CalledBotEntity } from './pending-events/called-bot.entity';
+import { OutgoingMessagesModule } from './outgoing-messages/outgoing-messages.module';
 import { PendingEventsModule } from './pending-events/pending-events.module';
 import { RecurringEventEntity, RecurringRevisionEntity } from './recurring-events/recurring-event.entity';
 import { RecurringEventsModule } from './recurring-events/recurring-events.module';
@@ -102,6 +103,7 @@ export class ChatModule {
         ConversationsModule,
         MessagesModule,
         IncomingMessagesModule,
+        OutgoingMessagesModule,
         AnalyticsModule,
         TagsModule,
         StatesModule,

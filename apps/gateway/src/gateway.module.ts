@@ -9,6 +9,7 @@ import { ForwardingModule } from './forwarding/forwarding.module';
 import { LogTailsModule } from './log-tails/log-tails.module';
 import { StreamsModule } from './streams/streams.module';
 import { TunnelModule } from './tunnel/tunnel.module';
+import { WebhooksModule } from './webhooks/webhooks.module';
 
 /**
  * API gateway, the only public entry point: authenticates callers, validates input and forwards it to the owning
@@ -27,6 +28,7 @@ export class GatewayModule {
         StreamsModule,
         LogTailsModule,
         TunnelModule,
+        WebhooksModule,
       ],
     };
   }

@@ -86,12 +86,15 @@ let count = 0;
 
 async function newIntegration(definition: Partial<Definition> = {}) {
   const name = definition.name ?? `probe${(count += 1)}`;
-  const { integration } = await account.client.createIntegration({
+  const json = {
     ...{ name, version: '1.0.0', code: code(), secrets: { KEY: 'k' } },
     configuration: { schema: { type: 'object', properties: {}, additionalProperties: true } },
     ...definition,
-  });
-  return integration;
+  };
+  const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
+  const response = await api.send('POST /v1/admin/integrations', { headers, json });
+  if (response.status !== 201 && response.status !== 200) throw response.json;
+  return response.json.integration as Awaited<ReturnType<Client['createIntegration']>>['integration'];
 }
 
 async function newBot() {
@@ -117,6 +120,8 @@ function callsOf(botId: string): Call[] {
     .map(({ bytes }) => JSON.parse(bytes.toString()) as Call)
     .filter(({ headers }) => headers['x-bot-id'] === botId);
 }
+
+const messageOf = async (response: Response) => ((await response.json()) as { message: string }).message;
 
 const refusal = { status: 400, body: { id: 'err_1', code: 400, type: 'Runtime', message: 'The token is wrong.' } };
 
@@ -351,6 +356,327 @@ describe('an action of an integration', () => {
     await expect(bot.client.callAction({ type: 'probe:wait', input: {} })).rejects.toMatchObject({
       type: 'OperationTimeout',
     });
+  });
+});
+
+describe('a webhook', () => {
+  const installed = async (answer: object = {}, definition: Partial<Definition> = {}) => {
+    const { id } = await newIntegration(definition);
+    const bot = await newBot();
+    const configuration = { answers: { webhook_received: answer } };
+    const { probe } = await bot.update({ probe: { integrationId: id, configuration } });
+    const send = (path = '', init: RequestInit = {}) =>
+      fetch(`${api.url}/webhooks/${probe!.webhookId}${path}`, { redirect: 'manual', ...init });
+    return { ...bot, webhookId: probe!.webhookId, send };
+  };
+
+  it('hands the request to the integration byte for byte, and returns its answer', async () => {
+    const answer = { status: 201, headers: { 'X-Reply': 'yes', 'content-type': 'text/plain' }, body: 'thanks' };
+    const bot = await installed(answer);
+    const body = '{"text": "grüße \u0041 \\u0041",  "n":1.0}';
+    const headers = { 'content-type': 'application/json', 'x-signature': 'abc' };
+
+    const response = await bot.send('/events/a%20b?x=1&y=%C3%BC', { method: 'POST', headers, body });
+
+    expect(response.status).toBe(201);
+    expect(response.headers.get('x-reply')).toBe('yes');
+    expect(await response.text()).toBe('"thanks"');
+    expect(bot.calls().at(-1)).toMatchObject({
+      operation: 'webhook_received',
+      headers: { 'x-webhook-id': bot.webhookId },
+      body: {
+        req: {
+          method: 'POST',
+          path: '/events/a%20b',
+          query: 'x=1&y=%C3%BC',
+          headers: expect.objectContaining({ 'x-signature': 'abc', 'content-type': 'application/json' }),
+          body,
+        },
+      },
+    });
+  });
+
+  it('takes any method, and has no body without one', async () => {
+    const bot = await installed({ status: 204 });
+
+    for (const method of ['GET', 'DELETE', 'PATCH', 'OPTIONS'])
+      expect((await bot.send('', { method })).status).toBe(204);
+
+    const requests = bot
+      .calls()
+      .slice(1)
+      .map(({ body }) => body['req'] as Record<string, unknown>);
+    expect(requests.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ['GET', '/', undefined],
+      ['DELETE', '/', undefined],
+      ['PATCH', '/', undefined],
+      ['OPTIONS', '/', undefined],
+    ]);
+  });
+
+  it('keeps the answer from acting on the origin of the platform', async () => {
+    const headers = {
+      ...{ 'set-cookie': 'a=b', 'service-worker-allowed': '/', 'clear-site-data': '"*"', 'x-bp-secret': 's' },
+      ...{
+        'access-control-allow-origin': '*',
+        'content-security-policy': 'default-src *',
+        'content-type': 'text/html',
+      },
+    };
+    const bot = await installed({ status: 200, headers, body: '<script>1</script>' });
+
+    const response = await bot.send('', { headers: { origin: 'https://evil.example' } });
+
+    expect(Object.fromEntries(response.headers)).not.toMatchObject({ 'set-cookie': expect.anything() });
+    for (const name of Object.keys(headers).filter((each) => !/^content/.test(each)))
+      expect([name, response.headers.get(name)]).toEqual([name, null]);
+    expect(response.headers.get('content-security-policy')).toBe('sandbox allow-forms allow-scripts');
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it('is found by the state of an OAuth round trip, which ends on a page of the platform', async () => {
+    const bot = await installed({ status: 200 });
+
+    for (const path of ['/webhooks/oauth', '/webhooks/oauth/callback', '/oauth/wizard/start']) {
+      const response = await fetch(`${api.url}${path}?code=c&state=${bot.webhookId}`);
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(await response.text()).toContain('The integration is connected.');
+    }
+
+    const paths = bot
+      .calls()
+      .slice(1)
+      .map(({ body }) => (body['req'] as { path: string }).path);
+    expect(paths).toEqual(['/oauth', '/oauth/callback', '/oauth/wizard/start']);
+  });
+
+  it('shows why an OAuth round trip failed, escaped, and leaves own pages and redirects of the integration alone', async () => {
+    const failing = await installed({ status: 400, body: { message: '<b>denied</b>' } });
+    const own = await installed({ status: 200, headers: { 'x-bp-disable-interstitial': 'true' }, body: 'mine' });
+    const redirecting = await installed({ status: 303, headers: { location: 'https://example.com/' } });
+    const open = (bot: { webhookId: string }) =>
+      fetch(`${api.url}/webhooks/oauth?state=${bot.webhookId}`, { redirect: 'manual' });
+
+    const failed = await open(failing);
+    expect(failed.status).toBe(400);
+    expect(await failed.text()).toContain('&lt;b&gt;denied&lt;/b&gt;');
+    expect(await (await open(own)).text()).toBe('"mine"');
+    const redirect = await open(redirecting);
+    expect([redirect.status, redirect.headers.get('location')]).toEqual([303, 'https://example.com/']);
+    const page = await fetch(`${api.url}/apps/oauth/interstitial?success=false&errorMessage=%3Cx%3E`);
+    expect(await page.text()).toContain('&lt;x&gt;');
+  });
+
+  it.each([
+    ['an unknown id', '/webhooks/webhook_none', {}, 404],
+    ['no id', '/webhooks/', {}, 404],
+    ['an OAuth request without a state', '/webhooks/oauth', {}, 404],
+    ['an unknown state', '/oauth?state=none', {}, 404],
+  ])('answers %s with an error', async (_case, path, init, status) => {
+    expect((await fetch(`${api.url}${path}`, init)).status).toBe(status);
+  });
+
+  it('refuses bodies that are not UTF-8, too large ones, and disabled installations', async () => {
+    const bot = await installed();
+    const post = (body: Buffer | string) => bot.send('', { method: 'POST', body });
+
+    const binary = await post(Buffer.from([0x1f, 0x8b, 0xff, 0xfe]));
+    expect([binary.status, await messageOf(binary)]).toEqual([415, expect.stringContaining('not UTF-8 text')]);
+    expect((await post('x'.repeat(10_000_001))).status).toBe(413);
+    expect((await post('x'.repeat(9_000_000))).status).toBe(200);
+    await bot.update({ probe: { enabled: false } });
+    await waitFor(
+      () => post('{}'),
+      ({ status }) => status === 404,
+    );
+  });
+
+  it.each([
+    ['throws', `throw new Error('boom')`, 502, 'boom'],
+    ['hangs', 'await new Promise(() => {})', 504, 'did not handle the request'],
+  ])(
+    'of an integration that %s is answered with an error, and an issue says why',
+    async (_case, body, status, message) => {
+      const bot = await installed(undefined, {
+        maxExecutionTime: 1,
+        code: `exports.handler = async ({ headers }) => { if (headers['x-bp-operation'] === 'webhook_received') { ${body} } return {}; };`,
+      });
+
+      const response = await bot.send('', { method: 'POST', body: '{}' });
+
+      expect([response.status, await messageOf(response)]).toEqual([status, expect.stringContaining(message)]);
+      await waitFor(
+        () => account.client.listBotIssues({ id: bot.id }),
+        ({ issues }) => issues.some(({ code: issueCode }) => issueCode === 'webhook_failed'),
+      );
+    },
+  );
+
+  it('creates messages and events of its bot', async () => {
+    const { id } = await newIntegration({
+      events: { pinged: { schema: {} } },
+      channels: { channel: { messages: { text: { schema: {} } } } },
+    });
+    const bot = await newBot();
+    const calls = { webhook_received: [['/v1/chat/events', { type: 'pinged', payload: { n: 1 } }]] };
+    const { probe } = await bot.update({ probe: { integrationId: id, configuration: { calls } } });
+
+    await fetch(`${api.url}/webhooks/${probe!.webhookId}`, { method: 'POST', body: '{}' });
+
+    expect(bot.calls().at(-1)!.made).toMatchObject([{ status: 201 }]);
+    const { events } = await bot.client.listEvents({});
+    expect(events).toMatchObject([{ type: 'probe:pinged', payload: { n: 1 } }]);
+  });
+});
+
+describe('a message of the bot', () => {
+  const channel = {
+    messages: { text: { schema: {} } },
+    conversation: { tags: { room: {} } },
+    message: { tags: { id: {} } },
+  };
+  const installed = async (answer: object = {}) => {
+    const { id, name } = await newIntegration({ channels: { channel, other: channel }, user: { tags: { name: {} } } });
+    const bot = await newBot();
+    const configure = (message_created: object, more: object = {}) =>
+      bot.update({ probe: { integrationId: id, configuration: { answers: { message_created } }, ...more } });
+    await configure(answer);
+    const conversation = async () => {
+      const input = { channel: 'channel', integrationName: 'probe', tags: { 'probe:room': 'r' } };
+      return (await bot.client.createConversation(input)).conversation.id;
+    };
+    const send = (conversationId: string, text: string, userId = bot.id) =>
+      bot.client.createMessage({ conversationId, userId, type: 'text', payload: { text }, tags: {} });
+    const delivered = () => bot.calls().filter(({ operation }) => operation === 'message_created');
+    const texts = () => delivered().map(({ body }) => (body['payload'] as { text: string }).text);
+    const record = (messageId: string) =>
+      waitFor(
+        () => api.sql<Delivery>('SELECT * FROM runtime.message_delivery WHERE message_id = $1', [messageId]),
+        ([row]) => row?.settled_at !== null && row !== undefined,
+        15_000,
+      ).then(([row]) => row!);
+    return { ...bot, name, configure, conversation, send, delivered, texts, record };
+  };
+
+  interface Delivery {
+    status: string;
+    reason: string | null;
+    attempts: { status: number | null }[];
+    settled_at: Date | null;
+  }
+
+  it('is delivered to the integration of its conversation, with bare tags, and acknowledged by its tags', async () => {
+    const bot = await installed();
+    const conversationId = await bot.conversation();
+
+    const { message } = await bot.send(conversationId, 'hi');
+    const [call] = await waitFor(bot.delivered, (all) => all.length === 1);
+
+    expect(call).toMatchObject({
+      headers: { 'x-integration-alias': 'probe', 'x-bp-attempt': '1' },
+      body: {
+        ...{ type: 'text', payload: { text: 'hi' } },
+        conversation: { id: conversationId, channel: 'channel', tags: { room: 'r' } },
+        message: { id: message.id, direction: 'outgoing', tags: {} },
+        user: { id: bot.id },
+      },
+    });
+    expect(await bot.record(message.id)).toMatchObject({ status: 'processed', attempts: [{ status: 200 }] });
+  });
+
+  it('is delivered in order within a conversation', async () => {
+    const bot = await installed();
+    const [one, two] = [await bot.conversation(), await bot.conversation()];
+    const texts = Array.from({ length: 10 }, (_, index) => String(index));
+
+    for (const text of texts) await Promise.all([bot.send(one, `a${text}`), bot.send(two, `b${text}`)]);
+
+    const all = await waitFor(bot.texts, ({ length }) => length === 20);
+    for (const letter of ['a', 'b'])
+      expect(all.filter((text) => text.startsWith(letter))).toEqual(texts.map((text) => `${letter}${text}`));
+  });
+
+  it('is repeated after an error, and fails with an issue after a refusal, before the next one is delivered', async () => {
+    const bot = await installed({ status: 500, body: { message: 'down' } });
+    const conversationId = await bot.conversation();
+    const { message: first } = await bot.send(conversationId, 'first');
+    const { message: second } = await bot.send(conversationId, 'second');
+    await waitFor(bot.delivered, (all) => all.length === 1);
+
+    await bot.configure(refusal);
+
+    expect(await bot.record(first.id)).toMatchObject({
+      ...{ status: 'failed', reason: 'The token is wrong.' },
+      attempts: expect.arrayContaining([
+        expect.objectContaining({ status: 500 }),
+        expect.objectContaining({ status: 400 }),
+      ]),
+    });
+    expect(await bot.record(second.id)).toMatchObject({ status: 'failed' });
+    expect(bot.texts().lastIndexOf('first')).toBeLessThan(bot.texts().indexOf('second'));
+    const { issues } = await waitFor(
+      () => account.client.listBotIssues({ id: bot.id }),
+      (page) => page.issues.length > 0,
+    );
+    expect(issues).toMatchObject([
+      { code: 'message_failed', title: 'The integration "probe" failed to deliver a message' },
+    ]);
+  });
+
+  it('is not delivered for a user, by import, in the chat, in a disabled channel, or to a disabled integration', async () => {
+    const bot = await installed();
+    const conversationId = await bot.conversation();
+    const { user } = await bot.client.createUser({ tags: {} });
+    await bot.send(conversationId, 'of a user', user.id);
+    const chat = await bot.client.createConversation({
+      channel: 'channel',
+      integrationName: 'chat',
+      tags: {},
+    });
+    await bot.send(chat.conversation.id, 'in the chat');
+    await bot.client.createMessage({
+      ...{
+        conversationId,
+        userId: bot.id,
+        type: 'text',
+        payload: { text: 'synthetic' },
+        tags: {},
+        origin: 'synthetic',
+      },
+    });
+    await bot.configure({}, { disabledChannels: ['channel'] });
+    const isDisabled = async () =>
+      (await bot.record((await bot.send(conversationId, 'disabled channel')).message.id)).status === 'ignored';
+    await waitFor(isDisabled);
+    await bot.configure({}, { disabledChannels: [] });
+    const isDelivered = async () =>
+      (await bot.record((await bot.send(conversationId, 'last')).message.id)).status === 'processed';
+    await waitFor(isDelivered);
+
+    expect(bot.texts().filter((text) => !['last', 'disabled channel'].includes(text))).toEqual([]);
+    await bot.update({ probe: { enabled: false } });
+    await waitFor(async () => {
+      const { message } = await bot.send(conversationId, 'disabled integration');
+      return (await bot.record(message.id)).reason === 'The integration is disabled in the bot.';
+    });
+  });
+
+  it('that the integration writes itself is not sent back to it', async () => {
+    const { id } = await newIntegration({ channels: { channel } });
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id } });
+    const input = { channel: 'channel', integrationName: 'probe', tags: {} };
+    const { conversation } = await bot.client.createConversation(input);
+    const own = { conversationId: conversation.id, userId: bot.id, type: 'text', payload: { text: 'own' }, tags: {} };
+    const calls = { webhook_received: [['/v1/chat/messages', own]] };
+    const { probe } = await bot.update({ probe: { configuration: { calls } } });
+
+    await fetch(`${api.url}/webhooks/${probe!.webhookId}`, { method: 'POST' });
+    await bot.client.createMessage({ ...own, payload: { text: 'of the bot' } });
+
+    const delivered = () => bot.calls().filter(({ operation }) => operation === 'message_created');
+    const [first] = await waitFor(delivered, (all) => all.length > 0);
+    expect(first!.body).toMatchObject({ payload: { text: 'of the bot' } });
   });
 });
 

@@ -35,6 +35,13 @@ export class RuntimeConfig extends ServiceConfig {
   actionsPerBot = 50;
 
   @Env({
+    env: 'WEBHOOKS_PER_INSTALLATION',
+    type: integer(1, 10_000),
+    about: 'Requests to the webhook of one installation that a runtime process hands on at once. Further ones get 429.',
+  })
+  webhooksPerInstallation = 50;
+
+  @Env({
     env: 'DELIVERY_RETENTION_DAYS',
     type: integer(1, 3_650),
     about: 'Days for which the attempts and outcomes of deliveries, and the runs of actions, are kept.',

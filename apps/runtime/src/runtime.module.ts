@@ -22,8 +22,11 @@ import { IssueEntity } from './issues/issue.entity';
 import { IssuesModule } from './issues/issues.module';
 import { LogEntity } from './logs/log.entity';
 import { LogsModule } from './logs/logs.module';
+import { MessageDeliveriesModule } from './message-deliveries/message-deliveries.module';
+import { MessageDeliveryEntity } from './message-deliveries/message-delivery.entity';
 import { PingsModule } from './pings/pings.module';
 import { RegistrationsModule } from './registrations/registrations.module';
+import { WebhooksModule } from './webhooks/webhooks.module';
 import { Runtime1796100000000 } from './migrations/1796100000000-runtime';
 import { Issues1796200000000 } from './migrations/1796200000000-issues';
 import { CallCounts1796300000000 } from './migrations/1796300000000-call-counts';
@@ -46,6 +49,7 @@ export const runtimeDatabase: ServiceSchema = {
     WorkEntity,
     IdempotencyKeyEntity,
     DeliveryEntity,
+    MessageDeliveryEntity,
     IssueEntity,
     CallCountEntity,
     ActionRunEntity,
@@ -77,8 +81,10 @@ export class RuntimeModule {
         IntegrationRegistrationsModule,
         IssuesModule,
         LogsModule,
+        MessageDeliveriesModule,
         PingsModule,
         RegistrationsModule,
+        WebhooksModule,
       ],
       controllers: [deadLettersController(runtime.deadLetters), workController(runtime.work)],
     };

@@ -6,7 +6,7 @@ import { assertAllowedAddress } from './address-rules';
 import { AddressRefused, RequestFailed, RequestTimedOut, RequestTooLarge, ResponseTooLarge } from './egress-errors';
 import { CountingClient, Exchange, type EgressResponse, type ExchangeOptions } from './exchange';
 
-const maxRequestBytes = 5_000_000;
+const defaultMaxRequestBytes = 5_000_000;
 const defaultMaxResponseBytes = 5_000_000;
 const maxHeaderBytes = 16_384;
 const connectionsPerOrigin = 50;
@@ -36,10 +36,11 @@ export interface EgressOptions {
 
 export interface EgressRequest {
   headers: Record<string, string>;
-  /** At most 5,000,000 bytes. */
   body: string | Buffer;
   /** Time until the last byte of the response. */
   timeoutMs: number;
+  /** 5,000,000 by default. */
+  maxRequestBytes?: number;
   /** 5,000,000 by default. */
   maxResponseBytes?: number;
   signal?: AbortSignal;
@@ -67,6 +68,7 @@ export class EgressClient {
   async post(url: string, request: EgressRequest): Promise<EgressResponse> {
     const target = this.checkedUrl(url);
     const body = Buffer.from(request.body);
+    const { maxRequestBytes = defaultMaxRequestBytes } = request;
     if (body.length > maxRequestBytes) {
       throw new RequestTooLarge(
         `The body has ${body.length} bytes. Requests may have at most ${maxRequestBytes} bytes.`,

@@ -17,7 +17,10 @@ interface Variable {
 /** Groups of variables: a variable belongs to the first group whose pattern matches. */
 const groups: [title: string, pattern: RegExp][] = [
   ['Embedded mode', /^PARLEY_DATA_DIR$/],
-  ['Addresses', /^(HOST|PORT|PUBLIC_URL|CHAT_URL|CONTENT_URL|FILES_URL|TUNNEL_PORT|TUNNEL_URL|WEBHOOK_URL|TRUSTED_PROXIES)$/],
+  [
+    'Addresses',
+    /^(HOST|PORT|PUBLIC_URL|CHAT_URL|CONTENT_URL|FILES_URL|TUNNEL_PORT|TUNNEL_URL|WEBHOOK_URL|TRUSTED_PROXIES)$/,
+  ],
   ['Secrets and the first account', /^PARLEY_/],
   ['Rate limits and load shedding', /^(RATE_LIMIT_|GATEWAY_MAX_|LISTEN_|SERVICE_MAX_|MAX_LOOP_DELAY_MS|BUS_MAX_)/],
   ['Logs, metrics and traces', /^(LOG_LEVEL|METRICS_|OTEL_)/],
@@ -30,7 +33,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Language models', /^COMPLETIONS_/],
   ['Tables', /^TABLE/],
   ['Chat and events', /^(CHAT_|RECURRING_|EVENT_)/],
-  ['Calls of bots', /^(ACTIONS_|DELIVERIES_|DELIVERY_|EGRESS_)/],
+  ['Calls of bots', /^(ACTIONS_|WEBHOOKS_|DELIVERIES_|DELIVERY_|EGRESS_)/],
   ['Code of bots', /^(RUNNER_|LOG_RETENTION_)/],
   ['Hub', /^HUB_/],
   ['Quotas of a workspace', /^QUOTA_/],

@@ -29,7 +29,7 @@ export class MessageContentService {
    * write will fail.
    */
   async validate(scope: Scope, conversationId: string, content: Content, sql?: Sql): Promise<void> {
-    if (!(await this.isChat(scope, conversationId, sql))) return;
+    if (!(await this.isInChat(scope, conversationId, sql))) return;
     const problem = contentProblem(content);
     if (problem) throw new ApiError('InvalidPayload', problem);
   }
@@ -39,7 +39,8 @@ export class MessageContentService {
     if (chatPayloadTypes.includes(content.type)) await this.validate(scope, conversationId, content, sql);
   }
 
-  private async isChat(scope: Scope, conversationId: string, sql?: Sql): Promise<boolean> {
+  /** Whether the conversation is one of the native chat. False for an unknown one, and for one of another installation. */
+  async isInChat(scope: Scope, conversationId: string, sql?: Sql): Promise<boolean> {
     const key = `${scope.botId} ${conversationId}`;
     const known = this.conversations.get(key);
     if (known) return known.isChat && (scope.alias === null || scope.alias === known.alias);

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
+import { messagesOutgoing } from '@parley/contracts/chat/outgoing-messages';
+import { Outbox } from '@parley/events/outbox';
 import { currentTraceparent } from '@parley/tracing/tracing';
 import { frameOf, frameOfMessage, participantData } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
@@ -19,6 +21,8 @@ const statementsAtOnce = 3;
 const maxMessagesTogether = 100;
 /** Limit of a batch; a larger message is written alone. */
 const maxBytesTogether = 2_000_000;
+/** Fits the size limit of the outbox. */
+const maxAnnouncedTogether = 200;
 /** Queue limits: some seconds of work. Beyond them, writes are rejected. */
 const maxWaitingMessages = 5_000;
 const maxWaitingBytes = 64_000_000;
@@ -41,6 +45,7 @@ export class MessageWriterService {
     private readonly database: Database,
     private readonly messages: NewMessagesRepository,
     private readonly signals: SignalsService,
+    private readonly outbox: Outbox,
   ) {}
 
   /**
@@ -69,19 +74,40 @@ export class MessageWriterService {
     const written = await this.messages.insertInTransaction(tx, botId, drafts.map(traced));
     const missing = written.indexOf(undefined);
     if (missing >= 0) throw await this.obstacleTo(botId, drafts[missing]!, tx);
-    tx.afterCommit(() => this.publishSignals(written as WrittenMessage[]));
-    return written as WrittenMessage[];
+    const messages = written as WrittenMessage[];
+    await this.announceOutgoing(tx, botId, drafts, messages);
+    tx.afterCommit(() => this.publishSignals(messages));
+    return messages;
   }
 
   /** Writes the valid drafts in the caller's transaction. Returns the error message of each other draft by its id. */
   async writePossible(tx: Transaction, botId: string, drafts: NewDraft[]): Promise<Map<string, string>> {
     const written = await this.messages.insertInTransaction(tx, botId, drafts);
+    await this.announceOutgoing(tx, botId, drafts, written);
     tx.afterCommit(() => this.publishSignals(written.filter((message) => message !== undefined)));
     const failures = new Map<string, string>();
     for (const [index, draft] of drafts.entries()) {
       if (!written[index]) failures.set(draft.id, (await this.obstacleTo(botId, draft, tx)).message);
     }
     return failures;
+  }
+
+  /** Announces messages that an integration has to deliver: those of the bot outside of the native chat. */
+  private async announceOutgoing(
+    tx: Transaction,
+    botId: string,
+    drafts: NewDraft[],
+    written: (WrittenMessage | undefined)[],
+  ): Promise<void> {
+    const messages = written.flatMap((message, index) => {
+      if (!message || !isOutgoing(message)) return [];
+      const { id, conversation_id: conversationId } = message;
+      return [{ id, conversationId, ...(drafts[index]!.alias !== undefined && { isOwn: true }) }];
+    });
+    for (let first = 0; first < messages.length; first += maxAnnouncedTogether) {
+      const some = messages.slice(first, first + maxAnnouncedTogether);
+      await this.outbox.add(tx, messagesOutgoing, { botId, messages: some });
+    }
   }
 
   async obstacleTo(botId: string, draft: Draft, tx?: Transaction): Promise<ApiError> {
@@ -158,6 +184,11 @@ export class MessageWriterService {
       );
     }
   }
+}
+
+/** The native chat delivers by signals. */
+function isOutgoing({ direction, origin, signal }: WrittenMessage): boolean {
+  return direction === 'outgoing' && origin === null && signal === null;
 }
 
 /** The event continues the trace of the message's own request, not that of another one in its batch. */

@@ -24,6 +24,7 @@ import { lockTags } from '../tags/lock-tags';
 import { mergedTags } from '../tags/merged-tags';
 import { TagsRepository } from '../tags/tags.repository';
 import { draftOf } from './draft';
+import type { Draft, NewDraft } from './new-messages.repository';
 import { MessageContentService } from './message-content.service';
 import { type MessageEntity, toMessage } from './message.entity';
 import { MessageWriterService } from './message-writer.service';
@@ -51,11 +52,24 @@ export class MessagesService {
     if (!dueAt && caller.idempotencyKey === undefined) {
       const draft = { ...draftOf(caller, input), event_id: newId('evt') };
       await this.contents.validate(scopeOf(caller), input.conversationId, draft);
+      if (await this.isForIntegration(caller, draft)) return this.writeOutgoing(caller, draft);
       return { message: toMessage(caller, await this.writer.write(caller.bot.id, draft)) };
     }
     return this.idempotency.run(caller, operations.create, input, async (tx) => ({
       message: toMessage(caller, await this.writeIn(tx, caller, input, dueAt)),
     }));
+  }
+
+  /** A message of the bot that an integration delivers is announced with it: in one transaction, and not in a batch. */
+  private async isForIntegration(caller: BotCaller, { user_id, conversation_id }: Draft): Promise<boolean> {
+    return user_id === caller.bot.id && !(await this.contents.isInChat(scopeOf(caller), conversation_id));
+  }
+
+  private writeOutgoing(caller: BotCaller, draft: NewDraft): Promise<MessageReply> {
+    return this.database.transaction(async (tx) => {
+      const [row] = await this.writer.writeIn(tx, caller.bot.id, [draft]);
+      return { message: toMessage(caller, row!) };
+    });
   }
 
   async get(caller: BotCaller, { id }: MessageId): Promise<MessageReply> {

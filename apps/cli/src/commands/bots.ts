@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { admin } from '@parley/contracts/admin/admin';
 import { chat } from '@parley/contracts/chat/chat';
 import { files } from '@parley/contracts/files';
 import { runtime } from '@parley/contracts/runtime/runtime';
@@ -21,6 +22,14 @@ export function addBotCommands(program: Command, output: Output): void {
         ...(await operator.call(runtime.countLeftovers, { botId })),
       });
     });
+  bot
+    .command('register')
+    .description('registers an installed integration of the bot again, and shows its status')
+    .argument('<bot id>')
+    .argument('<alias>', 'alias of the integration in the bot')
+    .action(async (botId: string, alias: string) =>
+      printResult(output, await Operator.find().call(admin.registrations.registerAgain, { botId, alias })),
+    );
   bot
     .command('ping')
     .description('calls the bot without an event, and shows its HTTP status or the reason of the failure')

@@ -18,6 +18,7 @@ const runtime = {
     RuntimeModule.register(
       {
         ...settings,
+        webhooksPerInstallation: 50,
         actionsPerBot: 10,
         deliveriesConcurrency: 10,
         deliveriesPerBot: 10,

@@ -15,6 +15,6 @@ import { LargeBodiesService } from './large-bodies.service';
     BodiesService,
     LargeBodiesService,
   ],
-  exports: [BodiesService, LargeBodiesService],
+  exports: [BodiesService, LargeBodiesService, BodyMemoryLimiter],
 })
 export class BodiesModule {}

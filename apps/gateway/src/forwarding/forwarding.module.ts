@@ -1,4 +1,4 @@
-import cors from '@fastify/cors';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Operation } from '@parley/contracts/operation';
@@ -11,6 +11,7 @@ import { AuthGuard } from '../auth/auth.guard';
 import { AuthModule } from '../auth/auth.module';
 import { BodiesModule } from '../bodies/bodies.module';
 import { limitHeaders } from '../rate-limits/rate.limiter';
+import { isWebhookRoute } from './webhook-route';
 import { leaveBodiesUnread } from './body-parser';
 import { type ForwardedRequest, operationOf } from '../bodies/forwarded-request';
 import { forwardingControllers } from './forwarding-controllers';
@@ -46,12 +47,15 @@ export class ForwardingModule implements OnModuleInit {
     // CORS with credentials for any origin, because the public client sends credentials in browsers. That is safe:
     // tokens are sent in headers, which a browser does not add by itself.
     // `enableCors` of Nest would copy these headers to the raw response, which makes Node write all headers slowly.
-    fastify.register(cors, {
+    const allowed: FastifyCorsOptions = {
       origin: true,
       credentials: true,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed', ...limitHeaders],
       maxAge: 600,
+    };
+    fastify.register(cors, {
+      delegator: (request, decide) => decide(null, isWebhookRoute(request) ? { origin: false } : allowed),
     });
     leaveBodiesUnread(fastify);
     const isForwarded = (request: ForwardedRequest) => operationOf(request) !== undefined;

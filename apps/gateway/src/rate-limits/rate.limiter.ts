@@ -10,7 +10,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { GatewayConfig } from '../config';
 import { networkOf } from './network';
 
-type Kind = 'token' | 'user key' | 'webhook' | 'address' | 'operator guesses';
+type Kind = 'token' | 'user key' | 'webhook' | 'installation' | 'address' | 'operator guesses';
 
 interface Owner {
   kind: Kind;
@@ -83,6 +83,11 @@ export class RateLimiter {
     return owner === 'operator' ? uncounted : this.take(owner, response);
   }
 
+  /** Counts a request to the webhook of an integration. Its senders have no credential. Throws RateLimited. */
+  async countInstallation(webhookId: string, response: ResponseHeaders): Promise<void> {
+    if (this.limiter) await this.take(ownerOf('installation', boundedKey(webhookId)), response);
+  }
+
   private async countVisitor({ address, webhookId }: Sender, response: ResponseHeaders): Promise<() => void> {
     await this.take(ownerOf('address', networkOf(address)), response);
     // Visitors without a user key also share one limit per webhook.
@@ -127,6 +132,7 @@ export class RateLimiter {
 const subjects: Record<Kind, string> = {
   token: 'token',
   'user key': 'user key',
+  installation: 'webhook of an installation',
   webhook: 'bot, for all callers without a user key together',
   address: 'address without a valid credential',
   'operator guesses': 'address without a valid operator key',

@@ -4,7 +4,6 @@ import { systemCaller } from '@parley/contracts/caller';
 import { deliveries, type PendingEventReply } from '@parley/contracts/chat/deliveries';
 import type { Event } from '@parley/contracts/chat/events';
 import { ApiError } from '@parley/contracts/errors';
-import type { DeliveryAttempt } from '@parley/contracts/runtime/deliveries';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -13,16 +12,10 @@ import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { RuntimeConfig } from '../config';
+import { whenThere } from '../invocations/when-there';
+import { attempted, type Called, maxAttempts, pauseAfter } from '../invocations/attempts';
 import { BotClient } from '../invocations/bot.client';
-import {
-  ExchangeTooLarge,
-  CalleeTimedOut,
-  CalleeUnavailable,
-  CalleeUnreachable,
-  CallQuotaExceeded,
-  NoRunner,
-} from '../invocations/invocation';
-import { outcomeOf, type Outcome } from '../invocations/outcome';
+import { CalleeUnavailable, CallQuotaExceeded, NoRunner } from '../invocations/invocation';
 import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
 import { CallPlacesLimiter } from './call-places.limiter';
 import { DeliveriesRepository, type Settlement } from './deliveries.repository';
@@ -32,31 +25,16 @@ import { type CallOutcome, DeliveryMetricsService } from './delivery-metrics.ser
 import { changeOf, deliveryKey, type DeliveryPayload, deliveryQueue, freeRunner } from './delivery-queues';
 import { SettlementsService } from './settlements.service';
 
-const retryPausesMs = [1_000, 5_000, 30_000];
-const attempts = retryPausesMs.length + 1;
-/** A time-out is repeated once. */
-const attemptsWithTimeOut = 2;
-/** One delivery holds its conversation no longer than this. */
-const maxHoldMs = 3 * 60_000;
 const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
-/** Pauses while chat or admin is away; they grow with the age of the delivery, but not after a long request. */
-const [minAwayMs, maxAwayMs] = [1_000, 5_000];
 /** `bp dev` builds a bot for some seconds. */
 const startPauseMs = 1_000;
 const noPlacePauseMs = 1_000;
 const maxStartMs = 60_000;
 
 type Delivery = DeliveryPayload & Pick<Settlement, 'replays' | 'created_at'>;
-
-/** Result of a call. `isTimeOut`: no answer within the time limit. */
-interface Called {
-  attempt: DeliveryAttempt;
-  outcome: Outcome;
-  isTimeOut?: boolean;
-}
 
 @Injectable()
 export class DeliveriesWorker {
@@ -79,7 +57,7 @@ export class DeliveriesWorker {
     concurrency: config.deliveriesConcurrency,
     perTenant: config.deliveriesPerBot,
     heldTenants: () => places.heldBots(),
-    attempts,
+    attempts: maxAttempts,
     timeoutMs: maxInvocationMs + 10_000,
   }))
   async deliver(work: Work<DeliveryPayload>): Promise<void> {
@@ -153,17 +131,9 @@ export class DeliveriesWorker {
   }
 
   /** Throws CalleeUnavailable. */
-  private async call(target: BotTarget, event: Event, work: Work<DeliveryPayload>): Promise<Called> {
-    const startedAt = new Date();
-    const began = performance.now();
-    const attempted = (status: number | null, error: string | null): DeliveryAttempt => ({
-      at: startedAt.toISOString(),
-      durationMs: Math.round(performance.now() - began),
-      status,
-      error,
-    });
-    try {
-      const answer = await this.bots.invoke(target, {
+  private call(target: BotTarget, event: Event, work: Work<DeliveryPayload>): Promise<Called> {
+    return attempted('bot', work.signal, () =>
+      this.bots.invoke(target, {
         operation: 'event_received',
         type: event.type,
         body: { event },
@@ -177,27 +147,12 @@ export class DeliveriesWorker {
         },
         traceparent: work.traceparent ?? newTraceparent(),
         signal: work.signal,
-      });
-      const outcome = outcomeOf(answer);
-      return { attempt: attempted(answer.status, 'reason' in outcome ? outcome.reason : null), outcome };
-    } catch (error) {
-      work.signal.throwIfAborted();
-      const { message: reason } = error as Error;
-      if (error instanceof ExchangeTooLarge)
-        return { attempt: attempted(null, reason), outcome: { kind: 'failed', reason } };
-      if (error instanceof CalleeTimedOut || error instanceof CalleeUnreachable) {
-        const isTimeOut = error instanceof CalleeTimedOut;
-        return { attempt: attempted(null, reason), outcome: { kind: 'repeat', reason }, isTimeOut };
-      }
-      throw error;
-    }
+      }),
+    );
   }
 
-  private async settleCall(
-    delivery: Delivery,
-    attempt: number,
-    { attempt: record, outcome, isTimeOut }: Called,
-  ): Promise<void> {
+  private async settleCall(delivery: Delivery, attempt: number, called: Called): Promise<void> {
+    const { attempt: record, outcome } = called;
     if (outcome.kind === 'processed')
       return this.settle(delivery, { status: 'processed', reason: null, attempts: [record] });
     const { reason } = outcome;
@@ -208,13 +163,9 @@ export class DeliveriesWorker {
       return this.settle(delivery, { status: 'failed', reason, attempts: [record] });
     }
     const firstAt = await this.deliveries.insertAttempt({ ...rowOf(delivery), reason, attempt: record });
-    const pauseMs = retryPausesMs[attempt - 1];
-    const isLast =
-      pauseMs === undefined ||
-      (isTimeOut && attempt >= attemptsWithTimeOut) ||
-      Date.now() + pauseMs - firstAt.getTime() > maxHoldMs;
-    if (isLast) throw new GiveUp(reason);
-    this.metrics.countDelivery(isTimeOut ? 'timed out' : 'repeated');
+    const pauseMs = pauseAfter(attempt, called, firstAt);
+    if (pauseMs === undefined) throw new GiveUp(reason);
+    this.metrics.countDelivery(called.isTimeOut ? 'timed out' : 'repeated');
     throw new RetryAfter(reason, pauseMs);
   }
 
@@ -238,19 +189,6 @@ export class DeliveriesWorker {
   ): Promise<void> {
     await this.settlements.settle({ ...rowOf(delivery), ...settlement });
     this.metrics.countDelivery(settlement.status);
-  }
-}
-
-/** Answer of another service. That it is away, or did not answer in time, is no attempt: the bot was not called. */
-async function whenThere<T>({ createdAt }: Work, answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.type === 'OperationTimeout') throw new RetryLater(error.message, minAwayMs);
-    if (error.code !== 503) throw error;
-    const ageMs = Date.now() - createdAt.getTime();
-    throw new RetryLater(error.message, Math.min(Math.max(ageMs, minAwayMs), maxAwayMs));
   }
 }
 

@@ -3,13 +3,14 @@ import { ActionsModule } from '../actions/actions.module';
 import { CallCountsModule } from '../call-counts/call-counts.module';
 import { DeliveriesModule } from '../deliveries/deliveries.module';
 import { IssuesModule } from '../issues/issues.module';
+import { MessageDeliveriesModule } from '../message-deliveries/message-deliveries.module';
 import { LogsModule } from '../logs/logs.module';
 import { EraseBotHandler } from './erase-bot.handler';
 import { ErasureController } from './erasure.controller';
 import { ErasureService } from './erasure.service';
 
 @Module({
-  imports: [ActionsModule, CallCountsModule, DeliveriesModule, IssuesModule, LogsModule],
+  imports: [MessageDeliveriesModule, ActionsModule, CallCountsModule, DeliveriesModule, IssuesModule, LogsModule],
   controllers: [EraseBotHandler, ErasureController],
   providers: [ErasureService],
 })

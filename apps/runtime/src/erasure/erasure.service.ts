@@ -10,6 +10,7 @@ import { ActionRunsRepository } from '../actions/action-runs.repository';
 import { CallCountsService } from '../call-counts/call-counts.service';
 import { DeliveriesRepository } from '../deliveries/deliveries.repository';
 import { IssuesRepository } from '../issues/issues.repository';
+import { MessageDeliveriesRepository } from '../message-deliveries/message-deliveries.repository';
 import { LogsRepository } from '../logs/logs.repository';
 import { maxInvocationMs } from '../invocations/time-limit';
 import { eraseBots } from '../erased-bots/erasure-queue';
@@ -27,6 +28,7 @@ export class ErasureService {
     private readonly issues: IssuesRepository,
     private readonly actionRuns: ActionRunsRepository,
     private readonly logs: LogsRepository,
+    private readonly messageDeliveries: MessageDeliveriesRepository,
     private readonly callCounts: CallCountsService,
     private readonly work: WorkQueue,
   ) {}
@@ -38,14 +40,15 @@ export class ErasureService {
 
   async countLeftovers({ botId }: CountRuntimeLeftovers): Promise<RuntimeLeftovers> {
     if (!isUUID(botId)) throw notFound('bot', botId);
-    const [deliveries, issues, actionRuns, logLines, callCounts] = await Promise.all([
+    const [deliveries, messageDeliveries, issues, actionRuns, logLines, callCounts] = await Promise.all([
       this.deliveries.countOfBot(botId),
+      this.messageDeliveries.countOfBot(botId),
       this.issues.countOfBot(botId),
       this.actionRuns.countOfBot(botId),
       this.logs.countOfBot(botId),
       this.callCounts.countOfBot(botId),
     ]);
-    return { deliveries, issues, actionRuns, logLines, callCounts };
+    return { deliveries, messageDeliveries, issues, actionRuns, logLines, callCounts };
   }
 
   /** Idempotent. */
@@ -56,6 +59,7 @@ export class ErasureService {
     while ((await this.deliveries.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
     while ((await this.actionRuns.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
     while ((await this.logs.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
+    await this.messageDeliveries.deleteOfBot(botId);
     await this.issues.deleteOfBot(botId);
     await this.callCounts.eraseBot(botId);
     if (!isSettled)

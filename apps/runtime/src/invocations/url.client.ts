@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { EgressClient } from '@parley/egress/egress.client';
+import { maxWebhookBytes } from '@parley/contracts/runtime/webhooks';
 import {
   AddressRefused,
   RequestFailed,
@@ -16,6 +17,9 @@ import {
   CalleeUnreachable,
 } from './invocation';
 
+/** Body of a webhook as JSON text in ASCII: at worst six bytes for each character. */
+const maxWebhookCallBytes = 6 * maxWebhookBytes + 1_000_000;
+
 /** Calls bots and integrations that have a server of their own. */
 @Injectable()
 export class UrlClient implements OnModuleDestroy {
@@ -27,7 +31,8 @@ export class UrlClient implements OnModuleDestroy {
 
   async send(url: string, request: CallRequest): Promise<CalleeAnswer> {
     try {
-      const { status, headers, body } = await this.egress.post(url, request);
+      const limits = request.operation === 'webhook_received' ? { maxRequestBytes: maxWebhookCallBytes } : {};
+      const { status, headers, body } = await this.egress.post(url, { ...request, ...limits });
       return { status, headers, body: body.toString() };
     } catch (error) {
       if (error instanceof AddressRefused) throw new CalleeUnavailable(error.message);

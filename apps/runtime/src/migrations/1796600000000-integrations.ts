@@ -10,6 +10,18 @@ export class Integrations1796600000000 implements Migration {
         ADD COLUMN is_for_owner boolean NOT NULL DEFAULT false;
       CREATE INDEX log_of_integration ON log (integration_id, created_at, id)
         WHERE integration_id IS NOT NULL AND is_for_owner;
+      CREATE TABLE message_delivery (
+        bot_id text COLLATE "C" NOT NULL,
+        message_id text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        status text,
+        reason text,
+        attempts jsonb NOT NULL,
+        created_at timestamptz(3) NOT NULL,
+        settled_at timestamptz(3),
+        PRIMARY KEY (bot_id, message_id)
+      );
+      CREATE INDEX message_delivery_settled ON message_delivery (settled_at) WHERE settled_at IS NOT NULL;
     `);
   }
 }

@@ -1,6 +1,6 @@
 import { IsIn, IsInt, IsString, MaxLength } from 'class-validator';
 import { bot, operator, service } from '../access';
-import { ListOf, Nullable, Optional } from '../fields';
+import { JsonObject, ListOf, Nullable, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
@@ -88,7 +88,8 @@ export class ConfigureIntegration {
 
   /** Accepted, and not used: this version has no sandboxes. */
   @Nullable()
-  sandboxIdentifiers?: object | null;
+  @JsonObject()
+  sandboxIdentifiers?: Record<string, unknown> | null;
 }
 
 export class InstalledAlias {

@@ -5,6 +5,7 @@ import { noteCalledBot } from '../admin/targets';
 import { chat, chatWorkAdded } from '../chat/chat';
 import { eventsPending } from '../chat/deliveries';
 import { subjectErased } from '../chat/erased-subjects';
+import { messagesOutgoing } from '../chat/outgoing-messages';
 import { recurringEventSettled } from '../chat/recurring-outcomes';
 import { signalChannel, signalsMissing } from '../chat/signals';
 import { settleEvents } from '../runtime/deliveries';
@@ -14,7 +15,7 @@ export const chatApp: App = {
   ...nothing,
   answers: chat,
   asks: [botVisibility.require, botDefinitions.get, botDefinitions.findByWebhookId],
-  announces: [eventsPending, recurringEventSettled, subjectErased],
+  announces: [eventsPending, messagesOutgoing, recurringEventSettled, subjectErased],
   consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents],
   tells: [chatWorkAdded, signalChannel, signalsMissing],
   hears: [chatWorkAdded],

@@ -5,6 +5,7 @@ import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
 import { botVisibility } from '../admin/bot-visibility';
 import { logLines } from '../runtime/log-tails';
+import { webhooks } from '../runtime/webhooks';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
 
@@ -17,6 +18,7 @@ export const gatewayApp: App = {
     callers.verify,
     signals.open,
     signals.catchUp,
+    webhooks.receive,
   ],
   answersByInstance: [tunnelRequest, tunnelHolder],
   asksInstances: [tunnelHolder],

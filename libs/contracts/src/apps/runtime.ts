@@ -5,6 +5,7 @@ import { registerInstallations, registrations } from '../admin/registrations';
 import { usageChanged } from '../admin/usage';
 import { chatActions } from '../chat/chat-actions';
 import { deliverEvents, deliveries } from '../chat/deliveries';
+import { deliverMessages, outgoingMessages } from '../chat/outgoing-messages';
 import { eraseLogs } from '../chat/erased-subjects';
 import { integrationTargets } from '../hub/integration-targets';
 import { resolution } from '../hub/resolution';
@@ -32,10 +33,19 @@ export const runtimeApp: App = {
     chatActions.publishMessageStream,
     chatActions.sendEvent,
     deliveries.getPending,
+    outgoingMessages.get,
   ],
   asksInstances: [invokeCode, tunnelHolder, tunnelRequest],
   announces: [eventsSettled, usageChanged],
-  consumes: [deliverEvents, eraseBotInRuntime, eraseLogs, registerBot, registerInstallations, wakeDeliveries],
+  consumes: [
+    deliverEvents,
+    deliverMessages,
+    eraseBotInRuntime,
+    eraseLogs,
+    registerBot,
+    registerInstallations,
+    wakeDeliveries,
+  ],
   tells: [logLines, runnersWanted, runtimeWorkAdded],
   hears: [runnerAnnounced, runtimeWorkAdded],
 };

@@ -9,6 +9,7 @@ import { events } from './events';
 import { incomingMessages } from './incoming-messages';
 import { countLeftovers } from './leftovers';
 import { messages } from './messages';
+import { outgoingMessages } from './outgoing-messages';
 import { signals } from './signals';
 import { states } from './states';
 import { tags } from './tags';
@@ -31,6 +32,7 @@ export const chat = {
   events,
   incomingMessages,
   messages,
+  outgoingMessages,
   participants,
   signals,
   states,

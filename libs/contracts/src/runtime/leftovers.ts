@@ -15,6 +15,9 @@ export class RuntimeLeftovers {
   deliveries!: number;
 
   @IsInt()
+  messageDeliveries!: number;
+
+  @IsInt()
   issues!: number;
 
   @IsInt()

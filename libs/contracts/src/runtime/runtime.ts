@@ -7,6 +7,7 @@ import { countLeftovers } from './leftovers';
 import { logs } from './logs';
 import { pingBot } from './pings';
 import { registrationRuns } from './registrations';
+import { webhooks } from './webhooks';
 
 export const runtimeWorkAdded = workAdded('runtime');
 
@@ -19,5 +20,6 @@ export const runtime = {
   logs,
   pingBot,
   registrationRuns,
+  webhooks,
   work: workOperations('runtime'),
 };

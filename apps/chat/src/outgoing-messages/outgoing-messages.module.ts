@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { UsersModule } from '../users/users.module';
+import { OutgoingMessagesController } from './outgoing-messages.controller';
+import { OutgoingMessagesRepository } from './outgoing-messages.repository';
+import { OutgoingMessagesService } from './outgoing-messages.service';
+
+@Module({
+  imports: [UsersModule],
+  controllers: [OutgoingMessagesController],
+  providers: [OutgoingMessagesService, OutgoingMessagesRepository],
+})
+export class OutgoingMessagesModule {}

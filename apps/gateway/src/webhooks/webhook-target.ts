@@ -1,0 +1,34 @@
+export interface WebhookTarget {
+  webhookId: string;
+  /** For the integration: the part after the webhook id, with a leading slash. */
+  path: string;
+  query: string;
+  /** Whether a person follows it in a browser, to connect the integration with another service. */
+  isOauth: boolean;
+}
+
+/**
+ * Target of a request under the webhook base: `/{webhookId}…` or `/oauth…?state={webhookId}`. Undefined for other paths.
+ * @param url raw request target without the base
+ */
+export function webhookTarget(url: string): WebhookTarget | undefined {
+  const mark = url.indexOf('?');
+  const [path, query] = mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)];
+  const [, first = '', rest = ''] = /^\/([^/]*)(.*)$/.exec(path) ?? [];
+  if (first === 'oauth') {
+    const state = new URLSearchParams(query).get('state');
+    return state ? { webhookId: state, path, query, isOauth: true } : undefined;
+  }
+  return first === ''
+    ? undefined
+    : { webhookId: decoded(first), path: rest === '' ? '/' : rest, query, isOauth: false };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // Malformed escapes name no webhook.
+    return segment;
+  }
+}

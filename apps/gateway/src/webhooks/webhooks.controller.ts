@@ -1,0 +1,133 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { systemCaller } from '@parley/contracts/caller';
+import { ApiError } from '@parley/contracts/errors';
+import { recordIn } from '@parley/contracts/is-record';
+import { type WebhookAnswer, webhooks } from '@parley/contracts/runtime/webhooks';
+import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
+import { ConcurrencyLimiter, whenEnded } from '@parley/service/concurrency-limiter';
+import type { Platform } from '@parley/service/platform';
+import { logRequest } from '@parley/service/request-log';
+import type { TracedRequest } from '@parley/service/request-trace';
+import { platformToken } from '@parley/service/tokens';
+import { ParleyClient } from '@parley/transport/parley-client';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { GatewayConfig } from '../config';
+import { limitBodyTime } from '../forwarding/body-parser';
+import { RateLimiter } from '../rate-limits/rate.limiter';
+import { interstitialHeaders, interstitialPage } from './interstitial-page';
+import { relayedHeaders } from './relayed-headers';
+import { WebhookBodyService } from './webhook-body.service';
+import { webhookRoute } from '../forwarding/webhook-route';
+import { webhookTarget } from './webhook-target';
+
+const base = '/webhooks';
+
+/** Routes of webhooks: other services call them, and browsers during an OAuth round trip. */
+@Controller()
+export class WebhooksController implements OnModuleInit {
+  private readonly limiter: ConcurrencyLimiter;
+
+  constructor(
+    private readonly http: HttpAdapterHost,
+    private readonly client: ParleyClient,
+    private readonly bodies: WebhookBodyService,
+    private readonly limits: RateLimiter,
+    private readonly errors: ApiExceptionFilter,
+    private readonly config: GatewayConfig,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {
+    const { gatewayMaxInFlight: max, maxLoopDelayMs } = config;
+    this.limiter = new ConcurrencyLimiter({ place: 'webhooks', max, maxLoopDelayMs, metrics: platform.metrics });
+  }
+
+  onModuleInit(): void {
+    const fastify = this.http.httpAdapter.getInstance<FastifyInstance>();
+    // Not awaited: Fastify would fix the error handler of all routes before Nest sets it.
+    fastify.register((scope, _options, done) => {
+      const options: RouteShorthandOptions = {
+        config: webhookRoute,
+        errorHandler: (error, request, reply) => this.errors.answer(error, request, reply),
+        onResponse: (request, reply, next) => {
+          logRequest(this.platform, request, reply);
+          this.platform.metrics.observeRequest(`webhook`, reply.statusCode, reply.elapsedTime);
+          next();
+        },
+      };
+      const shared = (request: FastifyRequest, reply: FastifyReply) =>
+        this.receive(request, reply, request.raw.url!.slice(base.length), false);
+      scope.all(`${base}/*`, options, shared);
+      // Integrations use these paths at the root, whatever the base of their webhooks is.
+      for (const path of ['/oauth', '/oauth/*'])
+        scope.all(path, options, (request, reply) => this.receive(request, reply, request.raw.url!, false));
+      for (const path of ['/oauth/interstitial', '/apps/oauth/interstitial'])
+        scope.get(path, options, showInterstitial);
+      const host = ownHostOf(this.config.webhookUrl);
+      if (host !== undefined)
+        scope.all('/*', { ...options, constraints: { host } }, (request, reply) =>
+          this.receive(request, reply, request.raw.url!, true),
+        );
+      done();
+    });
+  }
+
+  /** @param url raw request target without the base */
+  private async receive(request: TracedRequest, reply: FastifyReply, url: string, isOwnHost: boolean): Promise<string> {
+    const target = webhookTarget(url);
+    if (!target) throw unknownWebhook();
+    const { webhookId, path, query, isOauth } = target;
+    whenEnded(reply, this.limiter.enter(webhookId));
+    await this.limits.countInstallation(webhookId, reply);
+    limitBodyTime(request);
+    const body = await this.bodies.read(request.raw, webhookId, (lease) => reply.raw.once('close', () => lease.end()));
+    const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
+    const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
+    const answer = await this.client.call(webhooks.receive, caller, { webhookId, request: received });
+    return isOauth ? relayOauth(reply, answer, isOwnHost) : relay(reply, answer, isOwnHost);
+  }
+}
+
+function relay(reply: FastifyReply, { status, headers, body }: WebhookAnswer, isOwnHost: boolean): string {
+  void reply.code(status).headers(relayedHeaders(headers, isOwnHost));
+  return body;
+}
+
+/** A person sees the answer: a page of the platform, unless the integration redirects or has a page of its own. */
+function relayOauth(reply: FastifyReply, answer: WebhookAnswer, isOwnHost: boolean): string {
+  const { status, headers, body } = answer;
+  const isRedirect = status >= 300 && status < 400;
+  if (isRedirect || headers['x-bp-disable-interstitial'] === 'true') return relay(reply, answer, isOwnHost);
+  const message = recordIn(body)?.['message'];
+  const reason = status >= 400 && typeof message === 'string' ? message : '';
+  void reply.code(status).headers(interstitialHeaders);
+  return interstitialPage(status < 400, reason);
+}
+
+function showInterstitial(request: FastifyRequest, reply: FastifyReply): string {
+  const { success, errorMessage } = request.query as Record<string, unknown>;
+  void reply.headers(interstitialHeaders);
+  return interstitialPage(success === 'true', typeof errorMessage === 'string' ? errorMessage : '');
+}
+
+/** Host that serves webhooks only: that of a webhook URL without a path. */
+function ownHostOf(webhookUrl: string | undefined): string | undefined {
+  if (webhookUrl === undefined) return undefined;
+  const { host, pathname } = new URL(webhookUrl);
+  return pathname === '/' ? host : undefined;
+}
+
+function singleValues(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+function unknownWebhook(): ApiError {
+  return new ApiError(
+    'ResourceNotFound',
+    'Webhook not found: the path must begin with the webhook id of an installation, or with /oauth and have its webhook id as `state`.',
+  );
+}

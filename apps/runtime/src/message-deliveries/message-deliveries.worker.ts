@@ -1,0 +1,193 @@
+import { Injectable } from '@nestjs/common';
+import { systemCaller } from '@parley/contracts/caller';
+import { type OutgoingMessageReply, outgoingMessages } from '@parley/contracts/chat/outgoing-messages';
+import { ApiError } from '@parley/contracts/errors';
+import { newId } from '@parley/persistence/ids';
+import { newTraceparent } from '@parley/tracing/traceparent';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work, Yield } from '@parley/work-queue/queue';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { Every, OnFailed, Worker } from '@parley/work-queue/worker';
+import { RuntimeConfig } from '../config';
+import { attempted, type Called, maxAttempts, pauseAfter } from '../invocations/attempts';
+import { type InstalledTarget, IntegrationClient } from '../invocations/integration.client';
+import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
+import { CalleeUnavailable, NoRunner } from '../invocations/invocation';
+import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
+import { whenThere } from '../invocations/when-there';
+import { IssueRecordsService } from '../issues/issue-records.service';
+import { MessageDeliveriesRepository, type MessageOutcome } from './message-deliveries.repository';
+import { MessageDeliveryMetricsService } from './message-delivery-metrics.service';
+import { messageDeliveries, messageDeliveryKey, type MessageDeliveryPayload } from './message-delivery-queue';
+
+/** An integration that cannot be called is tried for this time. Then the message is not delivered. */
+const maxUnavailableMs = 24 * 60 * 60_000;
+const unavailablePauseMs = 60_000;
+const noRunnerPauseMs = 1_000;
+/** Deliveries wait for earlier messages that were not announced yet at most this long. */
+const maxYieldMs = 5_000;
+const yieldPauseMs = 50;
+/** `bp dev` builds an integration for some seconds. */
+const startPauseMs = 1_000;
+const maxStartMs = 60_000;
+const cleanMs = 10 * 60_000;
+
+type Found = Required<Pick<OutgoingMessageReply, 'alias' | 'message' | 'conversation' | 'user'>>;
+
+/** Delivers messages of bots to the integrations of their conversations. */
+@Injectable()
+export class MessageDeliveriesWorker {
+  constructor(
+    private readonly client: ParleyClient,
+    private readonly targets: IntegrationTargetsCache,
+    private readonly integrations: IntegrationClient,
+    private readonly deliveries: MessageDeliveriesRepository,
+    private readonly issues: IssueRecordsService,
+    private readonly metrics: MessageDeliveryMetricsService,
+    private readonly queue: WorkQueue,
+    private readonly config: RuntimeConfig,
+  ) {}
+
+  /** At least once: the integration may get a message again if this process ends before it has recorded the outcome. */
+  @Worker<MessageDeliveryPayload, MessageDeliveriesWorker>(messageDeliveries, ({ config }) => ({
+    concurrency: config.deliveriesConcurrency,
+    perTenant: config.deliveriesPerBot,
+    attempts: maxAttempts,
+    timeoutMs: maxInvocationMs + 10_000,
+  }))
+  async deliver(work: Work<MessageDeliveryPayload>): Promise<void> {
+    const { botId, messageId, isOwn } = work.payload;
+    if (isOwn) return this.settle(work.payload, 'ignored', 'The integration wrote the message itself.');
+    const caller = systemCaller(newId('req'));
+    const { earlier, ...found } = await whenThere(
+      work,
+      this.client.call(outgoingMessages.get, caller, { botId, messageId }),
+    );
+    // Deleted meanwhile, or announced twice.
+    if (!isDeliverable(found) || (await this.deliveries.findUnsettled(botId, [messageId])).length === 0) return;
+    const target = await this.findTarget(work, found.alias);
+    const obstacle = obstacleTo(target, found);
+    if (!target || obstacle !== undefined) return this.settle(work.payload, 'ignored', obstacle ?? null);
+    if (earlier) await this.yieldTo(earlier, work);
+    try {
+      await this.settleCall(work, found.alias, await this.call(target, found, work));
+    } catch (error) {
+      if (!(error instanceof CalleeUnavailable)) throw error;
+      await this.wait(work, found.alias, error);
+    }
+  }
+
+  @OnFailed(messageDeliveries)
+  async fail({ payload }: FailedWork<MessageDeliveryPayload>, reason: string): Promise<void> {
+    await this.settle(payload, 'failed', reason);
+  }
+
+  /** Safe to run in several processes. */
+  @Every<MessageDeliveriesWorker>({ name: 'runtime.messageDeliveryRetention', everyMs: () => cleanMs })
+  async deleteOld(): Promise<void> {
+    await this.deliveries.deleteSettledBefore(this.config.deliveryRetentionDays);
+  }
+
+  private async findTarget(work: Work<MessageDeliveryPayload>, alias: string): Promise<InstalledTarget | undefined> {
+    try {
+      return await whenThere(work, this.targets.getByAlias(work.payload.botId, alias));
+    } catch (error) {
+      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
+      throw error;
+    }
+  }
+
+  /** Announcements arrive in any order: an earlier message that waits has to be delivered first. Then throws Yield. */
+  private async yieldTo(
+    earlier: string[],
+    { payload: { botId }, createdAt }: Work<MessageDeliveryPayload>,
+  ): Promise<void> {
+    const unsettled = await this.deliveries.findUnsettled(botId, earlier);
+    if (unsettled.length === 0) return;
+    const keys = unsettled.map((id) => messageDeliveryKey(botId, id));
+    const isOld = Date.now() - createdAt.getTime() > maxYieldMs;
+    if (isOld && !(await this.queue.has(messageDeliveries, keys))) return;
+    throw new Yield('An earlier message is not delivered yet.', keys, yieldPauseMs);
+  }
+
+  /** Throws CalleeUnavailable. */
+  private call(
+    target: InstalledTarget,
+    { message, conversation, user }: Found,
+    work: Work<MessageDeliveryPayload>,
+  ): Promise<Called> {
+    const { type, payload } = message;
+    return attempted('integration', work.signal, () =>
+      this.integrations.invoke(target, {
+        ...{ operation: 'message_created', type: 'message_created', id: message.id, attempt: work.attempt },
+        body: { type, payload, conversation, user, message },
+        timeoutMs: timeLimitMs(target.integration, work.attempt),
+        context: { conversationId: conversation.id, userId: user.id },
+        traceparent: work.traceparent ?? newTraceparent(),
+        signal: work.signal,
+      }),
+    );
+  }
+
+  private async settleCall(work: Work<MessageDeliveryPayload>, alias: string, called: Called): Promise<void> {
+    const { attempt, outcome } = called;
+    if (outcome.kind === 'processed') return this.settle(work.payload, 'processed', null, [attempt]);
+    const { reason } = outcome;
+    if (outcome.kind === 'starting' && Date.now() - work.createdAt.getTime() < maxStartMs)
+      throw new RetryLater(reason, startPauseMs);
+    const isLasting = outcome.kind === 'failed';
+    const firstAt = await this.deliveries.storeOutcome(work.payload, { status: null, reason, attempts: [attempt] });
+    const pauseMs = isLasting ? undefined : pauseAfter(work.attempt, called, firstAt!);
+    if (pauseMs !== undefined) throw new RetryAfter(reason, pauseMs);
+    this.recordFailure(work.payload, alias, reason);
+    throw new GiveUp(reason);
+  }
+
+  /** The integration was not called: no attempt. */
+  private async wait(work: Work<MessageDeliveryPayload>, alias: string, error: CalleeUnavailable): Promise<void> {
+    const { message } = error;
+    if (Date.now() - work.createdAt.getTime() > maxUnavailableMs) {
+      this.recordFailure(work.payload, alias, message);
+      return this.settle(work.payload, 'failed', `The integration could not be called for 24 hours: ${message}`);
+    }
+    throw new RetryLater(message, error instanceof NoRunner ? noRunnerPauseMs : unavailablePauseMs);
+  }
+
+  private async settle(
+    payload: MessageDeliveryPayload,
+    status: NonNullable<MessageOutcome['status']>,
+    reason: string | null,
+    attempts: MessageOutcome['attempts'] = [],
+  ): Promise<void> {
+    await this.deliveries.storeOutcome(payload, { status, reason, attempts });
+    this.metrics.countDelivery(status);
+  }
+
+  private recordFailure({ botId, messageId, conversationId }: MessageDeliveryPayload, alias: string, reason: string) {
+    this.issues.record({
+      ...{ botId, code: 'message_failed', category: 'user_code' },
+      title: `The integration "${alias}" failed to deliver a message`,
+      description: reason,
+      data: {
+        ...{ alias: { raw: alias }, messageId: { raw: messageId }, conversationId: { raw: conversationId } },
+        reason: { raw: reason },
+      },
+    });
+  }
+}
+
+function isDeliverable(found: Omit<OutgoingMessageReply, 'earlier'>): found is Found {
+  const { alias, message, conversation, user, isChat } = found;
+  return alias !== undefined && message !== undefined && conversation !== undefined && user !== undefined && !isChat;
+}
+
+/** Why the message is not delivered; undefined if it is. */
+function obstacleTo(target: InstalledTarget | undefined, { conversation }: Found): string | undefined {
+  if (!target) return 'The integration is no longer installed in the bot.';
+  const { installation, integration } = target;
+  if (!installation.isEnabled) return 'The integration is disabled in the bot.';
+  if (installation.disabledChannels.includes(conversation.channel))
+    return `The channel "${conversation.channel}" of the integration is disabled in the bot.`;
+  if (integration.url === null && integration.code === null) return 'The integration has neither a url nor code.';
+  return undefined;
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { KeyCounts } from '@parley/background/key-counts';
+import { orWhenAborted } from '@parley/background/or-when-aborted';
+import type { Caller } from '@parley/contracts/caller';
+import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
+import { type ReceiveWebhook, type WebhookAnswer, webhookTimeoutMs } from '@parley/contracts/runtime/webhooks';
+import { newId } from '@parley/persistence/ids';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { newTraceparent } from '@parley/tracing/traceparent';
+import { RuntimeConfig } from '../config';
+import { IntegrationClient, type InstalledTarget } from '../invocations/integration.client';
+import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
+import {
+  type CalleeAnswer,
+  CalleeTimedOut,
+  CalleeUnavailable,
+  ExchangeTooLarge,
+  type Invocation,
+  isCalleeError,
+  NoRunner,
+} from '../invocations/invocation';
+import { IssueRecordsService } from '../issues/issue-records.service';
+
+/** A request waits this long for a place of a runner. Its sender repeats it after a 503. */
+const maxPlaceWaitMs = 10_000;
+const placePauseMs = 200;
+
+/** Hands requests to webhooks on to integrations. */
+@Injectable()
+export class WebhooksService {
+  private readonly underWay = new KeyCounts();
+  private readonly countAnswer: (outcome: string) => void;
+
+  constructor(
+    private readonly targets: IntegrationTargetsCache,
+    private readonly integrations: IntegrationClient,
+    private readonly issues: IssueRecordsService,
+    private readonly config: RuntimeConfig,
+    @Inject(platformToken) { metrics }: Platform,
+  ) {
+    this.countAnswer = metrics.counters(
+      'parley_webhooks_total',
+      'Requests to webhooks of integrations by outcome: `answered`, `refused`, `timed out` or `failed`.',
+      'outcome',
+    );
+    metrics.watchUnderWay('webhooks', () => sumOf(this.underWay.values()));
+  }
+
+  /**
+   * One attempt: the sender repeats a request without a successful answer. Throws ResourceNotFound for an unknown
+   * webhook or a disabled installation, RateLimited, OperationTimeout, and an error 502 or 503.
+   */
+  async receive(caller: Caller, { webhookId, request }: ReceiveWebhook): Promise<WebhookAnswer> {
+    const target = await this.targets.getByWebhookId(webhookId);
+    const { installation } = target;
+    if (!installation.isEnabled || installation.isChat) throw notFound('webhook', webhookId);
+    if (this.underWay.count(webhookId) >= this.config.webhooksPerInstallation) throw this.tooMany();
+    this.underWay.add(webhookId, 1);
+    try {
+      const { status, headers = {}, body } = await this.call(target, caller, request);
+      this.countAnswer('answered');
+      return { status, headers, body };
+    } catch (error) {
+      throw this.apiErrorOf(error, target);
+    } finally {
+      this.underWay.add(webhookId, -1);
+    }
+  }
+
+  private async call(target: InstalledTarget, caller: Caller, request: object): Promise<CalleeAnswer> {
+    const timeoutMs = Math.min(target.integration.timeoutMs, webhookTimeoutMs);
+    // Starting a process of the code takes some of the time too.
+    const signal = AbortSignal.timeout(timeoutMs);
+    const invocation: Invocation = {
+      ...{ operation: 'webhook_received', type: 'webhook_received', body: { req: request }, attempt: 1 },
+      ...{ id: newId('webhookreq'), timeoutMs, signal, traceparent: caller.traceparent ?? newTraceparent() },
+    };
+    return orWhenAborted(
+      signal,
+      this.callWhenPlaceIsFree(target, invocation),
+      () => new CalleeTimedOut(`no answer within ${timeoutMs} ms`),
+    );
+  }
+
+  private async callWhenPlaceIsFree(target: InstalledTarget, invocation: Invocation): Promise<CalleeAnswer> {
+    const endsAt = performance.now() + maxPlaceWaitMs;
+    for (;;) {
+      try {
+        return await this.integrations.invoke(target, invocation);
+      } catch (error) {
+        if (!(error instanceof NoRunner) || performance.now() > endsAt) throw error;
+        await sleep(placePauseMs, undefined, { signal: invocation.signal });
+      }
+    }
+  }
+
+  private tooMany(): ApiError {
+    this.countAnswer('refused');
+    return new ApiError(
+      'RateLimited',
+      `${this.config.webhooksPerInstallation} requests to this webhook are being handled (WEBHOOKS_PER_INSTALLATION).`,
+      { retryAfterSeconds: 1 },
+    );
+  }
+
+  private apiErrorOf(error: unknown, { installation: { alias, botId } }: InstalledTarget): unknown {
+    if (!isCalleeError(error)) return error;
+    const { message } = error;
+    this.countAnswer(error instanceof CalleeTimedOut ? 'timed out' : 'failed');
+    this.issues.record({
+      ...{ botId, code: 'webhook_failed', category: 'user_code', groupBy: ['alias'] },
+      title: `A webhook of the integration "${alias}" failed`,
+      description: message,
+      data: { alias: { raw: alias }, reason: { raw: message } },
+    });
+    const text = `The integration "${alias}" did not handle the request: ${message}`;
+    if (error instanceof CalleeTimedOut) return new ApiError('OperationTimeout', text);
+    if (error instanceof ExchangeTooLarge) return new ApiError('PayloadTooLarge', text);
+    if (error instanceof CalleeUnavailable) return unavailable(text);
+    return new ApiError('Runtime', text, { code: 502 });
+  }
+}
+
+function sumOf(counts: Iterable<number>): number {
+  return [...counts].reduce((sum, count) => sum + count, 0);
+}

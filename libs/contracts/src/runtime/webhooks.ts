@@ -1,0 +1,63 @@
+import { IsInt, IsString } from 'class-validator';
+import { service } from '../access';
+import { MapOf, Nested, Optional } from '../fields';
+import { operation } from '../operation';
+
+/** Time limit of a webhook in milliseconds, so that the sender gets an answer before it gives up. */
+export const webhookTimeoutMs = 55_000;
+/** Body of a request, in bytes. */
+export const maxWebhookBytes = 10_000_000;
+
+/** HTTP request as the integration gets it. */
+export class WebhookRequest {
+  @IsString()
+  method!: string;
+
+  /** Begins with a slash. Follows the webhook id. */
+  @IsString()
+  path!: string;
+
+  /** Without the question mark. */
+  @IsString()
+  query!: string;
+
+  /** Names in lower case. Values of a repeated header are joined by commas. */
+  @MapOf(String)
+  headers!: Record<string, string>;
+
+  /** Exactly as received: signatures are computed over it. Absent without a body. */
+  @Optional()
+  @IsString()
+  body?: string;
+}
+
+export class ReceiveWebhook {
+  @IsString()
+  webhookId!: string;
+
+  @Nested(WebhookRequest)
+  request!: WebhookRequest;
+}
+
+export class WebhookAnswer {
+  @IsInt()
+  status!: number;
+
+  /** Names in lower case. */
+  @MapOf(String)
+  headers!: Record<string, string>;
+
+  @IsString()
+  body!: string;
+}
+
+export const webhooks = {
+  receive: operation({
+    subject: 'runtime.webhooks.receive',
+    summary: 'Hands a request to the webhook of an installation to its integration, and returns the answer.',
+    access: service,
+    input: ReceiveWebhook,
+    output: WebhookAnswer,
+    timeoutMs: webhookTimeoutMs + 3_000,
+  }),
+};
