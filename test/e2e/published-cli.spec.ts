@@ -1,12 +1,15 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client as ChatClient } from '@botpress/chat';
 import { clientOf } from '@parley/testing/api';
 import { freePort } from '@parley/testing/free-port';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { NpmStart } from '@parley/testing/npm-start';
 import { waitFor } from '@parley/testing/wait-for';
 
@@ -20,7 +23,7 @@ let tunnelPort: number;
 
 beforeAll(async () => {
   tunnelPort = await freePort();
-  platform = await NpmStart.create({ TUNNEL_PORT: String(tunnelPort) });
+  platform = await NpmStart.create({ TUNNEL_PORT: String(tunnelPort), RUNNER_ALLOW_PRIVATE: 'true' });
   await platform.start();
   credentials = await platform.credentials();
 });
@@ -239,5 +242,55 @@ describe('the published command line client against npm start', () => {
 
     expect(refused.status).toBe(1);
     expect(refused.output + refused.errors).toContain('malformed or incomplete');
+  });
+
+  it('deploys the example integration, which connects a bot with a service in both directions', async () => {
+    const examples = join(home, 'examples');
+    await cp(join(__dirname, '../../examples'), examples, {
+      recursive: true,
+      filter: (path) => !path.includes('.botpress'),
+    });
+    await symlink(join(cli, '..', '..'), join(home, 'node_modules'));
+    const secret = 'a shared secret';
+    const sign = (body: string | Buffer) => createHmac('sha256', secret).update(body).digest('hex');
+    const service = await LoopbackServer.start((request, response) =>
+      json(request.path === '/count' ? { messages: 3 } : { id: 'm-1' })(request, response),
+    );
+    try {
+      const env = { PATH: process.env['PATH'], HOME: home, PARLEY_DATA_DIR: platform.dataDir };
+      const args = [join(examples, 'deploy-http.mjs'), `${service.url}/`, secret];
+      const { stdout } = await promisify(execFile)(process.execPath, args, {
+        env: { ...env, npm_config_registry: credentials.url },
+      });
+      const [, botId, webhookUrl] = /Deployed the bot (\S+)\. Its webhook is (\S+)/.exec(stdout)!;
+      const send = async (text: string, signature?: string) => {
+        const body = JSON.stringify({ type: 'message', id: text, conversation: 'c', user: 'u', text });
+        const headers = { 'content-type': 'application/json', 'x-signature': signature ?? sign(body) };
+        return (await fetch(webhookUrl!, { method: 'POST', headers, body })).status;
+      };
+
+      const statuses = [await send('Hello'), await send('How many?'), await send('Hello'), await send('x', 'forged')];
+
+      expect(statuses).toEqual([200, 200, 200, 401]);
+      const posted = () => service.requests.filter(({ path }) => path === '/messages');
+      const messages = await waitFor(posted, ({ length }) => length === 3);
+      expect(messages.map(({ body }) => body)).toEqual([
+        { conversation: 'c', text: 'You said: Hello' },
+        { conversation: 'c', text: 'You said: How many?' },
+        { conversation: 'c', text: 'The service got 3 messages.' },
+      ]);
+      for (const { bytes, headers } of service.requests) expect(headers['x-signature']).toBe(sign(bytes));
+      expect(service.requests[0]).toMatchObject({ path: '/connect', body: { webhookUrl } });
+      // Acknowledged by the integration with the id of the service.
+      const alias = 'default/http';
+      await waitFor(
+        () => clientOf(credentials, botId).listMessages({ tags: { [`${alias}:id`]: 'm-1' } as never }),
+        ({ messages: acknowledged }) => acknowledged.length === 3,
+      );
+      await clientOf(credentials).deleteBot({ id: botId! });
+      await waitFor(() => service.requests.some(({ path }) => path === '/disconnect'));
+    } finally {
+      await service.close();
+    }
   });
 });

@@ -15,7 +15,7 @@ export class NpmStart {
   private said = '';
 
   private constructor(
-    private readonly dataDir: string,
+    readonly dataDir: string,
     private readonly env: Record<string, string>,
   ) {}
 
