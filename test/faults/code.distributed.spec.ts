@@ -10,6 +10,7 @@ import { Fleet } from './fleet';
 jest.setTimeout(180_000);
 const settledWithinMs = 90_000;
 const handlingMs = 200;
+const webhooks = 500;
 
 /** Code that tells its process, and handles each event for a while. */
 const codeOf = (version: number) => `
@@ -124,5 +125,51 @@ const codeOf = (version: number) => `
     await sending;
 
     expect(await allProcessed(client, 200)).toEqual({ processed: 200 });
+  });
+
+  it('of an integration have handled each webhook that was answered, although runners are killed under them', async () => {
+    const { id: integrationId } = (
+      await clientOf(fleet).createIntegration({
+        ...{ name: 'counting', version: '1.0.0', events: { hit: { schema: {} } } },
+        code: `
+          exports.handler = async ({ headers, body }) => {
+            if (headers['x-bp-operation'] !== 'webhook_received') return { status: 200 };
+            const names = ['x-bot-id', 'x-integration-id', 'x-integration-alias'];
+            const own = Object.fromEntries(names.map((name) => [name, headers[name]]));
+            const answer = await fetch(process.env.BP_API_URL + '/v1/chat/events', { method: 'POST',
+              headers: { ...own, 'content-type': 'application/json', authorization: 'Bearer ' + process.env.BP_TOKEN },
+              body: JSON.stringify({ type: 'hit', payload: { n: JSON.parse(body).req.body } }) });
+            return { status: answer.ok ? 200 : 500 };
+          };`,
+      })
+    ).integration;
+    const { id } = (await clientOf(fleet).createBot({})).bot;
+    const { bot } = await clientOf(fleet).updateBot({ id, integrations: { [integrationId]: {} } });
+    const { webhookUrl, status } = bot.integrations[integrationId]!;
+    expect(status).toBe('registered');
+    const path = new URL(webhookUrl).pathname;
+    const answered: string[] = [];
+    let sent = 0;
+    const send = async (): Promise<void> => {
+      for (let n = (sent += 1); n <= webhooks; n = sent += 1) {
+        const response = await fetch(`${fleet.url}${path}`, { method: 'POST', body: String(n) });
+        if (response.status === 200) answered.push(String(n));
+      }
+    };
+    const sending = Promise.all(Array.from({ length: 20 }, send));
+    const [first, second] = fleet.replicas('runner');
+
+    await waitFor(() => answered.length > webhooks * 0.2);
+    await first!.end('SIGKILL');
+    await waitFor(() => answered.length > webhooks * 0.4, Boolean, settledWithinMs);
+    await first!.start();
+    await second!.end('SIGKILL');
+    await sending;
+
+    const events = await clientOf(fleet, id).list.events({}).collect();
+    const handledOnes = new Set(events.map(({ payload }) => payload['n']));
+    expect(answered.filter((n) => !handledOnes.has(n))).toEqual([]);
+    expect(answered.length).toBeGreaterThan(webhooks * 0.8);
+    await second!.start();
   });
 });
