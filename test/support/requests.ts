@@ -317,6 +317,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     },
   }),
   'hub.integrations.delete': async (tenant) => ({ path: { id: await tenant.newIntegration() } }),
+  'hub.vrlScripts.run': () => ({ body: { script: '.a', data: { a: newName() } } }),
   'hub.integrations.get': ({ has }) => ({ path: { id: has.integrationId } }),
   'hub.integrations.getByName': ({ tag }) => ({ path: { name: `${tag}-kettle`, version: 'latest' } }),
   'hub.integrations.list': ({ has }) => ({ query: { installedByBotId: has.botId } }),

@@ -23,16 +23,19 @@ import { InterfaceEntity } from './interfaces/interface.entity';
 import { IntegrationsModule } from './integrations/integrations.module';
 import { InterfacesModule } from './interfaces/interfaces.module';
 import { Hub1795392000000 } from './migrations/1795392000000-hub';
+import { IntegrationNames1796600000000 } from './migrations/1796600000000-integration-names';
 import { PluginCodeEntity } from './plugins/plugin-code.entity';
 import { PluginInterfaceEntity, PluginIntegrationEntity } from './plugins/plugin-dependency.entity';
 import { PluginEntity } from './plugins/plugin.entity';
 import { PluginsModule } from './plugins/plugins.module';
+import { VrlScriptsModule } from './scripts/vrl-scripts.module';
+import { SharedWebhooksModule } from './shared-webhooks/shared-webhooks.module';
 import { WorkspaceEntity } from './workspaces/workspace.entity';
 import { WorkspacesModule } from './workspaces/workspaces.module';
 
 export const hubDatabase: ServiceSchema = {
   schema: 'hub',
-  migrations: [Hub1795392000000],
+  migrations: [Hub1795392000000, IntegrationNames1796600000000],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -79,6 +82,8 @@ export class HubModule {
         IntegrationsModule,
         InterfacesModule,
         PluginsModule,
+        SharedWebhooksModule,
+        VrlScriptsModule,
         WorkspacesModule,
       ],
       controllers: [deadLettersController(hub.deadLetters)],

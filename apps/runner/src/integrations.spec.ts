@@ -529,6 +529,91 @@ describe('a webhook', () => {
   });
 });
 
+describe('the shared webhook of an integration', () => {
+  const scripts = {
+    extractScript: 'body = parse_json!(.body)\nif .headers."x-key" == .secrets.KEY { body.team } else { null }',
+    fallbackHandlerScript:
+      '{ "status": 202, "headers": { "x-from": "script" }, "body": "nobody: " + to_string!(.path) }',
+  };
+  const identified = async (integrationId: string, identifier: string) => {
+    const bot = await newBot();
+    const calls = { register: [['/v1/chat/integrations/configure', { identifier }]] };
+    const answers = { webhook_received: { status: 200, body: identifier } };
+    await bot.update({ probe: { integrationId, configuration: { calls, answers } } });
+    return bot;
+  };
+  const send = (name: string, team: unknown, key = 'k', base = '/integration/global') =>
+    fetch(`${api.url}${base}/${name}/events?a=1`, {
+      method: 'POST',
+      headers: { 'x-key': key },
+      body: typeof team === 'string' && team.startsWith('{') ? team : JSON.stringify({ team }),
+    });
+
+  it('reaches the one of three bots that the script identifies, by text or number, under both addresses', async () => {
+    const { id, name } = await newIntegration({ identifier: scripts });
+    const bots = await Promise.all(['a', 'b', '7'].map((identifier) => identified(id, identifier)));
+
+    expect(await (await send(name, 'a')).json()).toBe('a');
+    expect(await (await send(name, 7)).json()).toBe('7');
+    expect(await (await send(name, 'b', 'k', '/webhooks/integration/global')).json()).toBe('b');
+
+    for (const bot of bots) {
+      const calls = bot.calls().filter(({ operation }) => operation === 'webhook_received');
+      expect(calls.map(({ body }) => body['req'])).toMatchObject([{ path: '/events', query: 'a=1', method: 'POST' }]);
+    }
+  });
+
+  it('is answered by the fallback script for an unknown identifier, a script without a result, and one that fails', async () => {
+    const { id, name } = await newIntegration({ identifier: scripts });
+    const bot = await identified(id, 'mine');
+
+    for (const response of [
+      await send(name, 'other'),
+      await send(name, 'mine', 'forged'),
+      await send(name, '{broken'),
+    ]) {
+      expect([response.status, response.headers.get('x-from'), await response.text()]).toEqual([
+        ...[202, 'script', 'nobody: /events'],
+      ]);
+    }
+    expect(bot.calls().filter(({ operation }) => operation === 'webhook_received')).toEqual([]);
+  });
+
+  it('is unknown without an integration of that name, and without scripts', async () => {
+    const { name } = await newIntegration();
+
+    expect((await send('nothing', 'a')).status).toBe(404);
+    expect((await send(name, 'a')).status).toBe(404);
+  });
+
+  it('moves to the installation that an OAuth round trip has connected', async () => {
+    const { id, name } = await newIntegration({ identifier: scripts });
+    const former = await identified(id, 'team');
+    const bot = await newBot();
+    const headers = { 'x-bp-integration-identifier': 'team' };
+    const answers = { webhook_received: { status: 200, headers, body: 'moved' } };
+    const { probe } = await bot.update({ probe: { integrationId: id, configuration: { answers } } });
+
+    const response = await fetch(`${api.url}/oauth/callback?state=${probe!.webhookId}`);
+
+    expect([response.status, response.headers.get('x-bp-integration-identifier')]).toEqual([200, null]);
+    expect((await bot.get()).probe.identifier).toBe('team');
+    expect((await former.get()).probe.identifier).toBeUndefined();
+    expect(await (await send(name, 'team')).json()).toBe('moved');
+  });
+});
+
+it('runs scripts for its users', async () => {
+  const { client } = account;
+
+  expect(await client.runVrl({ script: '.b = to_string!(.a) + "!"\n.b', data: { a: 'x' } })).toMatchObject({
+    ...{ result: 'x!', data: { a: 'x', b: 'x!' } },
+  });
+  await expect(client.runVrl({ script: 'foo(', data: {} })).rejects.toMatchObject({
+    ...{ type: 'InvalidPayload', message: expect.stringMatching(/^script: .*syntax error/) },
+  });
+});
+
 describe('a message of the bot', () => {
   const channel = {
     messages: { text: { schema: {} } },

@@ -216,6 +216,7 @@ const clientNames = {
       get: 'getIntegration',
       getByName: 'getIntegrationByName',
     },
+    vrlScripts: { run: 'runVrl' },
     publicIntegrations: {
       list: 'listPublicIntegrations',
       getById: 'getPublicIntegrationById',

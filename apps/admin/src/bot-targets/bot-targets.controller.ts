@@ -6,6 +6,7 @@ import type {
   GetActionTarget,
   GetBotTarget,
   GetInstallationTarget,
+  IdentifiedInstallation,
 } from '@parley/contracts/admin/targets';
 import type { Caller } from '@parley/contracts/caller';
 import { ActionTargetsService } from './action-targets.service';
@@ -28,6 +29,11 @@ export class BotTargetsController {
   @Handles(admin.targets.getInstallation)
   getInstallation(_caller: Caller, input: GetInstallationTarget) {
     return this.installations.get(input);
+  }
+
+  @Handles(admin.targets.identifyInstallation)
+  identifyInstallation(_caller: Caller, input: IdentifiedInstallation) {
+    return this.installations.identify(input);
   }
 
   @Handles(admin.targets.findInstallation)

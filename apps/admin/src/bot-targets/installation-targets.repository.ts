@@ -48,6 +48,15 @@ export class InstallationTargetsRepository {
     return row;
   }
 
+  /** Index installation_identifier. */
+  async findByIdentifier(family: string, identifier: string): Promise<InstallationTargetRow | undefined> {
+    const [row] = await this.database.query<InstallationTargetRow>(
+      `SELECT ${columns} FROM installation JOIN bot ON bot.id = bot_id WHERE family = $1 AND identifier = $2`,
+      [family, identifier],
+    );
+    return row;
+  }
+
   /** Former installation. Its bot may be deleted. Primary keys. */
   async findFormer(botId: string, id: string): Promise<InstallationTargetRow | undefined> {
     const [row] = await this.database.query<InstallationTargetRow>(

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type {
   FindInstallationTarget,
   GetInstallationTarget,
+  IdentifiedInstallation,
   InstallationTarget,
 } from '@parley/contracts/admin/targets';
 import { notFound } from '@parley/contracts/errors';
@@ -33,6 +34,12 @@ export class InstallationTargetsService {
   async find({ webhookId }: FindInstallationTarget): Promise<InstallationTarget> {
     const row = await this.targets.findByWebhookId(webhookId);
     if (!row) throw notFound('webhook', webhookId);
+    return this.toTarget(row);
+  }
+
+  async identify({ family, identifier }: IdentifiedInstallation): Promise<InstallationTarget> {
+    const row = await this.targets.findByIdentifier(family, identifier);
+    if (!row) throw notFound('installation', identifier);
     return this.toTarget(row);
   }
 

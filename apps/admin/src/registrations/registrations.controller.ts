@@ -6,6 +6,7 @@ import type {
   InstalledAlias,
   RegistrationsPending,
   SettleRegistration,
+  TakeIdentifier,
 } from '@parley/contracts/admin/registrations';
 import type { Caller } from '@parley/contracts/caller';
 import { Handles } from '@parley/transport/handles';
@@ -23,6 +24,11 @@ export class RegistrationsController {
   @Handles(admin.registrations.settle)
   settle(_caller: Caller, input: SettleRegistration) {
     return this.service.settle(input);
+  }
+
+  @Handles(admin.registrations.takeIdentifier)
+  takeIdentifier(caller: Caller, input: TakeIdentifier) {
+    return this.service.takeIdentifier(caller, input);
   }
 
   @Handles(admin.registrations.configure)

@@ -8,6 +8,7 @@ import {
   type RegistrationsPending,
   registrationsPending,
   type SettleRegistration,
+  type TakeIdentifier,
 } from '@parley/contracts/admin/registrations';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -22,6 +23,13 @@ import { type RegistrationState, RegistrationsRepository } from './registrations
 const scheduledAtOnce = 100;
 const scheduleMs = 60_000;
 const cleanMs = 60 * 60_000;
+
+interface Installed {
+  botId: string;
+  alias: string;
+  /** Version id of the integration. */
+  id: string;
+}
 
 /** Keeps what integrations have been notified about their installations. The runtime calls them. */
 @Injectable()
@@ -98,17 +106,29 @@ export class RegistrationsService {
     await this.registrations.deleteOldFormer();
   }
 
-  private async identify(
-    caller: Caller,
-    { botId, alias, id }: { botId: string; alias: string; id: string },
-    identifier: string | null,
-  ): Promise<void> {
+  /** Throws ResourceNotFound for an installation that is gone. */
+  async takeIdentifier(caller: Caller, { botId, alias, integrationId, identifier }: TakeIdentifier): Promise<object> {
+    const family = await this.familyOf(caller, { botId, alias, id: integrationId });
+    await this.database.transaction(async (tx) => {
+      await this.registrations.releaseIdentifier(tx, identifier, family);
+      await this.registrations.storeIdentifier(tx, botId, alias, identifier, family);
+    });
+    return {};
+  }
+
+  private async identify(caller: Caller, installed: Installed, identifier: string | null): Promise<void> {
+    const { botId, alias } = installed;
     if (identifier === null || identifier === '')
       return this.registrations.storeIdentifier(this.database, botId, alias, null, null);
+    const family = await this.familyOf(caller, installed);
+    await this.registrations.storeIdentifier(this.database, botId, alias, identifier, family);
+  }
+
+  private async familyOf(caller: Caller, { botId, alias, id }: Installed): Promise<string> {
     const state = await this.registrations.findState(botId, alias);
     const { workspaceId } = await this.client.call(resolution.owner, caller, { id });
     if (!state || workspaceId === null) throw notFound('integration', alias);
-    await this.registrations.storeIdentifier(this.database, botId, alias, identifier, `${workspaceId}/${state.name}`);
+    return `${workspaceId}/${state.name}`;
   }
 
   private async obstacleTo(botId: string, alias: string): Promise<ApiError> {

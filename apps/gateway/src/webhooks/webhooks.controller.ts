@@ -59,7 +59,7 @@ export class WebhooksController implements OnModuleInit {
         this.receive(request, reply, request.raw.url!.slice(base.length), false);
       scope.all(`${base}/*`, options, shared);
       // Integrations use these paths at the root, whatever the base of their webhooks is.
-      for (const path of ['/oauth', '/oauth/*'])
+      for (const path of ['/oauth', '/oauth/*', '/integration/global/*'])
         scope.all(path, options, (request, reply) => this.receive(request, reply, request.raw.url!, false));
       for (const path of ['/oauth/interstitial', '/apps/oauth/interstitial'])
         scope.get(path, options, showInterstitial);
@@ -76,13 +76,20 @@ export class WebhooksController implements OnModuleInit {
   private async receive(request: TracedRequest, reply: FastifyReply, url: string, isOwnHost: boolean): Promise<string> {
     const target = webhookTarget(url);
     if (!target) throw unknownWebhook();
-    const { webhookId, path, query, isOauth } = target;
-    whenEnded(reply, this.limiter.enter(webhookId));
-    await this.limits.countInstallation(webhookId, reply);
+    // Shared webhooks serve many installations: each has its own limit in the runtime.
+    const key = target.isShared ? target.path.split('/', 2).join('/') : target.webhookId;
+    whenEnded(reply, this.limiter.enter(key));
+    if (!target.isShared) await this.limits.countInstallation(key, reply);
     limitBodyTime(request);
-    const body = await this.bodies.read(request.raw, webhookId, (lease) => reply.raw.once('close', () => lease.end()));
+    const { path, query } = target;
+    const body = await this.bodies.read(request.raw, key, (lease) => reply.raw.once('close', () => lease.end()));
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
+    if (target.isShared) {
+      const answer = await this.client.call(webhooks.receiveShared, caller, { path, request: received });
+      return relay(reply, answer, isOwnHost);
+    }
+    const { webhookId, isOauth } = target;
     const answer = await this.client.call(webhooks.receive, caller, { webhookId, request: received });
     return isOauth ? relayOauth(reply, answer, isOwnHost) : relay(reply, answer, isOwnHost);
   }

@@ -26,6 +26,7 @@ import { shownConfigurationSchema } from '@parley/contracts/schemas';
 @Check('integration_lifecycle_status_check', "lifecycle_status IN ('published', 'deprecated')")
 @Index('integration_name', ['workspace_id', 'name', 'version'], { unique: true, where: 'NOT dev' })
 @Index('integration_workspace', ['workspace_id', 'created_at', 'id'])
+@Index('integration_by_name', ['name'], { where: 'NOT dev' })
 @Index('integration_published', ['name'], { where: "NOT dev AND visibility <> 'private'" })
 @Index('integration_listed', ['name'], { unique: true, where: 'is_listed' })
 @Index('integration_search', ['search'], { type: 'gin' })

@@ -49,6 +49,13 @@ export class IntegrationTargetsCache {
     return this.withIntegration((await this.webhooks.fetch(webhookId))!);
   }
 
+  /** Throws ResourceNotFound if no installation has the identifier. The installation is not cached. */
+  async getByIdentifier(family: string, identifier: string): Promise<InstalledTarget> {
+    return this.withIntegration(
+      await this.client.call(targets.identifyInstallation, newCaller(), { family, identifier }),
+    );
+  }
+
   /** Not cached: an installation as it is now. */
   async getNow(botId: string, named: { alias: string } | { removedId: string }): Promise<InstalledTarget> {
     const installation = await this.client.call(targets.getInstallation, newCaller(), { botId, ...named });

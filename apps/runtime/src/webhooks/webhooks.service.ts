@@ -4,10 +4,19 @@ import { KeyCounts } from '@parley/background/key-counts';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
-import { type ReceiveWebhook, type WebhookAnswer, webhookTimeoutMs } from '@parley/contracts/runtime/webhooks';
+import { registrations } from '@parley/contracts/admin/registrations';
+import { sharedWebhooks } from '@parley/contracts/hub/shared-webhooks';
+import {
+  type ReceiveSharedWebhook,
+  type ReceiveWebhook,
+  type WebhookAnswer,
+  type WebhookRequest,
+  webhookTimeoutMs,
+} from '@parley/contracts/runtime/webhooks';
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { ParleyClient } from '@parley/transport/parley-client';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { RuntimeConfig } from '../config';
 import { IntegrationClient, type InstalledTarget } from '../invocations/integration.client';
@@ -26,6 +35,8 @@ import { IssueRecordsService } from '../issues/issue-records.service';
 /** A request waits this long for a place of a runner. Its sender repeats it after a 503. */
 const maxPlaceWaitMs = 10_000;
 const placePauseMs = 200;
+const identifierHeader = 'x-bp-integration-identifier';
+const maxIdentifierLength = 200;
 
 /** Hands requests to webhooks on to integrations. */
 @Injectable()
@@ -34,6 +45,7 @@ export class WebhooksService {
   private readonly countAnswer: (outcome: string) => void;
 
   constructor(
+    private readonly client: ParleyClient,
     private readonly targets: IntegrationTargetsCache,
     private readonly integrations: IntegrationClient,
     private readonly issues: IssueRecordsService,
@@ -56,11 +68,37 @@ export class WebhooksService {
     const target = await this.targets.getByWebhookId(webhookId);
     const { installation } = target;
     if (!installation.isEnabled || installation.isChat) throw notFound('webhook', webhookId);
+    return this.answer(caller, target, request);
+  }
+
+  /** Without an installation that it is for, the integration's fallback script answers. Throws as `receive`. */
+  async receiveShared(caller: Caller, shared: ReceiveSharedWebhook): Promise<WebhookAnswer> {
+    const { family, identifier, path } = await this.client.call(sharedWebhooks.route, caller, shared);
+    const target = family && identifier ? await this.findIdentified(family, identifier) : undefined;
+    if (target) return this.answer(caller, target, { ...shared.request, path });
+    const { answer } = await this.client.call(sharedWebhooks.answer, caller, shared);
+    if (answer) return answer;
+    throw new ApiError('ResourceNotFound', 'No installation of the integration has an identifier for this request.');
+  }
+
+  private async findIdentified(family: string, identifier: string): Promise<InstalledTarget | undefined> {
+    try {
+      const target = await this.targets.getByIdentifier(family, identifier);
+      return target.installation.isEnabled ? target : undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
+      throw error;
+    }
+  }
+
+  private async answer(caller: Caller, target: InstalledTarget, request: WebhookRequest): Promise<WebhookAnswer> {
+    const { webhookId } = target.installation;
     if (this.underWay.count(webhookId) >= this.config.webhooksPerInstallation) throw this.tooMany();
     this.underWay.add(webhookId, 1);
     try {
       const { status, headers = {}, body } = await this.call(target, caller, request);
       this.countAnswer('answered');
+      if (request.path.startsWith('/oauth')) await this.takeIdentifier(caller, target, headers);
       return { status, headers, body };
     } catch (error) {
       throw this.apiErrorOf(error, target);
@@ -82,6 +120,18 @@ export class WebhooksService {
       this.callWhenPlaceIsFree(target, invocation),
       () => new CalleeTimedOut(`no answer within ${timeoutMs} ms`),
     );
+  }
+
+  /** The integration names the account that it was connected with. It belongs to no other installation from now on. */
+  private async takeIdentifier(
+    caller: Caller,
+    { installation }: InstalledTarget,
+    headers: Record<string, string>,
+  ): Promise<void> {
+    const named = Object.entries(headers).find(([name]) => name.toLowerCase() === identifierHeader);
+    if (!named || named[1].length > maxIdentifierLength) return;
+    const { botId, alias, integrationId } = installation;
+    await this.client.call(registrations.takeIdentifier, caller, { botId, alias, integrationId, identifier: named[1] });
   }
 
   private async callWhenPlaceIsFree(target: InstalledTarget, invocation: Invocation): Promise<CalleeAnswer> {

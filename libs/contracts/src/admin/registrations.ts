@@ -92,6 +92,23 @@ export class ConfigureIntegration {
   sandboxIdentifiers?: Record<string, unknown> | null;
 }
 
+/** The integration has proven that the identifier belongs to this installation. */
+export class TakeIdentifier {
+  @IsString()
+  botId!: string;
+
+  @IsString()
+  alias!: string;
+
+  /** Version id. */
+  @IsString()
+  integrationId!: string;
+
+  @IsString()
+  @MaxLength(200)
+  identifier!: string;
+}
+
 export class InstalledAlias {
   @PathParam()
   botId!: string;
@@ -122,6 +139,13 @@ export const registrations = {
     summary: 'Stores the outcome of telling an integration about an installation.',
     access: service,
     input: SettleRegistration,
+    output: Empty,
+  }),
+  takeIdentifier: operation({
+    subject: 'admin.registrations.takeIdentifier',
+    summary: 'Gives an identifier to an installation, and takes it from another one that has it.',
+    access: service,
+    input: TakeIdentifier,
     output: Empty,
   }),
   configure: operation({

@@ -119,6 +119,15 @@ export class GetInstallationTarget {
   removedId?: string;
 }
 
+export class IdentifiedInstallation {
+  /** Owner and name of the integration. */
+  @IsString()
+  family!: string;
+
+  @IsString()
+  identifier!: string;
+}
+
 export class FindInstallationTarget {
   @IsString()
   webhookId!: string;
@@ -229,6 +238,13 @@ export const targets = {
     summary: 'Gets an installation of an integration with its configuration.',
     access: service,
     input: GetInstallationTarget,
+    output: InstallationTarget,
+  }),
+  identifyInstallation: operation({
+    subject: 'admin.targets.identifyInstallation',
+    summary: 'Gets the installation that has an identifier.',
+    access: service,
+    input: IdentifiedInstallation,
     output: InstallationTarget,
   }),
   findInstallation: operation({

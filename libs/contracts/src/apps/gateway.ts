@@ -19,6 +19,7 @@ export const gatewayApp: App = {
     signals.open,
     signals.catchUp,
     webhooks.receive,
+    webhooks.receiveShared,
   ],
   answersByInstance: [tunnelRequest, tunnelHolder],
   asksInstances: [tunnelHolder],

@@ -9,6 +9,7 @@ import { deliverMessages, outgoingMessages } from '../chat/outgoing-messages';
 import { eraseLogs } from '../chat/erased-subjects';
 import { integrationTargets } from '../hub/integration-targets';
 import { resolution } from '../hub/resolution';
+import { sharedWebhooks } from '../hub/shared-webhooks';
 import { eventsSettled } from '../runtime/deliveries';
 import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { logLines } from '../runtime/log-tails';
@@ -25,11 +26,15 @@ export const runtimeApp: App = {
     integrationTargets.getAction,
     registrations.listPending,
     registrations.settle,
+    registrations.takeIdentifier,
+    sharedWebhooks.answer,
+    sharedWebhooks.route,
     resolution.owner,
     targets.findInstallation,
     targets.getAction,
     targets.getBot,
     targets.getInstallation,
+    targets.identifyInstallation,
     chatActions.publishMessageStream,
     chatActions.sendEvent,
     deliveries.getPending,

@@ -6,6 +6,7 @@ import { integrations } from './integrations';
 import { plugins, publicPlugins } from './plugins';
 import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
+import { sharedWebhooks, vrlScripts } from './shared-webhooks';
 
 export const hub = {
   deadLetters: deadLetterOperations('hub'),
@@ -18,5 +19,7 @@ export const hub = {
   publicPlugins,
   publicIntegrations,
   resolution,
+  sharedWebhooks,
+  vrlScripts,
   sealedTexts: sealedTextOperations('hub'),
 };

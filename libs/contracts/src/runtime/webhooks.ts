@@ -51,7 +51,24 @@ export class WebhookAnswer {
   body!: string;
 }
 
+export class ReceiveSharedWebhook {
+  /** Begins with the name of the integration, without a slash before it. */
+  @IsString()
+  path!: string;
+
+  @Nested(WebhookRequest)
+  request!: WebhookRequest;
+}
+
 export const webhooks = {
+  receiveShared: operation({
+    subject: 'runtime.webhooks.receiveShared',
+    summary: 'Hands a request to the shared webhook of an integration to the installation that it is for.',
+    access: service,
+    input: ReceiveSharedWebhook,
+    output: WebhookAnswer,
+    timeoutMs: webhookTimeoutMs + 10_000,
+  }),
   receive: operation({
     subject: 'runtime.webhooks.receive',
     summary: 'Hands a request to the webhook of an installation to its integration, and returns the answer.',

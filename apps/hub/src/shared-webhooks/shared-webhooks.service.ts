@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { mapEntries } from '@parley/contracts/entries';
+import type { FallbackAnswer, RoutedWebhook, SharedWebhook } from '@parley/contracts/hub/shared-webhooks';
+import type { WebhookRequest } from '@parley/contracts/runtime/webhooks';
+import { SecretBox } from '@parley/secrets/secret-box';
+import { identifierOf, responseOf } from '@parley/vrl/results';
+import { VrlScriptsService } from '../scripts/vrl-scripts.service';
+import { type SharedIntegration, SharedWebhooksRepository } from './shared-webhooks.repository';
+
+/** Shared webhooks of integrations: one address of an app of another service, for all bots that installed it. */
+@Injectable()
+export class SharedWebhooksService {
+  constructor(
+    private readonly integrations: SharedWebhooksRepository,
+    private readonly scripts: VrlScriptsService,
+    private readonly box: SecretBox,
+  ) {}
+
+  async route({ path, request }: SharedWebhook): Promise<RoutedWebhook> {
+    const integration = await this.findIntegration(path);
+    if (!integration) return { family: null, path: '/', identifier: null };
+    const { name, workspace_id, extract_script: script } = integration;
+    const rest = restOf(path, name);
+    return {
+      family: `${workspace_id}/${name}`,
+      path: rest,
+      identifier: identifierOf(await this.run(integration, script, { ...request, path: rest })) ?? null,
+    };
+  }
+
+  async answer({ path, request }: SharedWebhook): Promise<FallbackAnswer> {
+    const integration = await this.findIntegration(path);
+    if (!integration) return {};
+    const rest = restOf(path, integration.name);
+    const result = await this.run(integration, integration.fallback_script, { ...request, path: rest });
+    return { answer: responseOf(result) };
+  }
+
+  /** Names have one part, or two with the handle of a workspace. */
+  private findIntegration(path: string): Promise<SharedIntegration | undefined> {
+    const [first = '', second] = path.split('/').map(decoded);
+    return this.integrations.findByName(second === undefined ? [first] : [first, `${first}/${second}`]);
+  }
+
+  /** Undefined without a script, and for a script with a problem: no request fails because of a script. */
+  private async run(
+    { secrets }: SharedIntegration,
+    script: string | null,
+    { method, path, query, headers, body = '' }: WebhookRequest,
+  ): Promise<unknown> {
+    if (!script) return undefined;
+    const opened = mapEntries(secrets, (sealed) => this.box.open(sealed));
+    const done = await this.scripts.execute({ script, data: { method, path, query, headers, body, secrets: opened } });
+    return done.problem === undefined ? done.result : undefined;
+  }
+}
+
+function restOf(path: string, name: string): string {
+  const parts = path.split('/').slice(name.split('/').length);
+  return `/${parts.join('/')}`;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Malformed escapes name no integration.
+    return part;
+  }
+}

@@ -1,0 +1,55 @@
+import type { execute as executeScript } from '@bpinternal/verel';
+import { withBoundedMemory } from './bounded-memory';
+import type { VrlResult, VrlScript } from './vrl-runner';
+
+const maxMemoryBytes = 256 * 2 ** 20;
+const maxResultBytes = 100_000;
+const maxProblemLength = 500;
+
+type Execute = typeof executeScript;
+
+/** The part of the global that is used here: Node declares no types for it. */
+const { WebAssembly } = globalThis as unknown as {
+  WebAssembly: { Module: new (program: Uint8Array) => object; RuntimeError: new () => Error };
+};
+const { Module } = WebAssembly;
+// The engine brings its program with it: this is the only way to bound its memory.
+WebAssembly.Module = class extends Module {
+  constructor(program: Uint8Array) {
+    super(withBoundedMemory(program, maxMemoryBytes));
+  }
+};
+// A script that exhausts the memory makes the engine print its stack.
+// eslint-disable-next-line no-console
+console.error = () => undefined;
+
+let engine: Execute | undefined;
+
+export default function runScript({ script, data, isDataWanted }: VrlScript): VrlResult {
+  try {
+    engine ??= loadEngine();
+    const { result, event } = engine(script, data);
+    const bytes = Buffer.byteLength(JSON.stringify([result, isDataWanted ? event : null]));
+    if (bytes > maxResultBytes) return { problem: `The result has more than ${maxResultBytes} bytes.` };
+    return isDataWanted ? { result, data: event } : { result };
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) {
+      // The state of the engine is undefined after a trap, and its memory stays as large as it was.
+      engine = undefined;
+      return { problem: 'The script takes too much memory.' };
+    }
+    return { problem: problemOf(error) };
+  }
+}
+
+function loadEngine(): Execute {
+  const path = require.resolve('@bpinternal/verel');
+  delete require.cache[path];
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  return (require(path) as { execute: Execute }).execute;
+}
+
+function problemOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, maxProblemLength);
+}

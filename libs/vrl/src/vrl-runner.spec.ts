@@ -1,0 +1,73 @@
+import { identifierOf, responseOf } from './results';
+import { VrlRunner } from './vrl-runner';
+
+const vrl = new VrlRunner();
+
+afterAll(() => vrl.close());
+
+describe('a script', () => {
+  it.each([
+    [
+      'text of its input',
+      '"https://x.example/?state=" + to_string!(.webhookId)',
+      { webhookId: 'w' },
+      'https://x.example/?state=w',
+    ],
+    ['a part of JSON', 'body = parse_json!(.body)\nbody.team.id', { body: '{"team":{"id":"T1"}}' }, 'T1'],
+    ['a number', '3', {}, 3],
+    ['nothing', 'null', {}, null],
+    ['an object', '{"status": 202, "body": .path}', { path: '/x' }, { status: 202, body: '/x' }],
+  ])('returns %s', async (_case, script, data, result) => {
+    expect(await vrl.run({ script, data })).toEqual({ result });
+  });
+
+  it('returns its input as it left it, if that is wanted', async () => {
+    const script = { script: '.b = 2', data: { a: 1 } };
+
+    expect(await vrl.run({ ...script, isDataWanted: true })).toEqual({ result: 2, data: { a: 1, b: 2 } });
+    expect(await vrl.run(script)).toEqual({ result: 2 });
+  });
+
+  it.each([
+    ['does not compile', 'foo(', 'syntax error'],
+    ['aborts', 'abort', 'aborted'],
+    ['meets an error', 'parse_json!("x")', 'unable to parse json'],
+    ['reads an environment variable', 'get_env_var!("PATH")', 'environment variable not found'],
+    ['asks for the name of the host', 'get_hostname!()', 'not supported'],
+    ['asks a name server', 'dns_lookup!("example.com")', 'not supported'],
+    ['returns too much', `x = "aaaaaaaa"\n${'x = x + x\n'.repeat(14)}x`, 'more than 100000 bytes'],
+    ['takes too much memory', `x = "aaaaaaaa"\n${'x = x + x\n'.repeat(40)}strlen(x)`, 'too much memory'],
+    ['takes too long', loops(9), 'longer than 2000 ms'],
+  ])('that %s has a problem, and the next one runs', async (_case, script, problem) => {
+    expect(await vrl.run({ script, data: {} })).toEqual({ problem: expect.stringContaining(problem) });
+    expect(await vrl.run({ script: '1', data: {} })).toEqual({ result: 1 });
+  });
+
+  it('waits for others, and is refused when too many wait', async () => {
+    const results = await Promise.all(Array.from({ length: 150 }, () => vrl.run({ script: '1', data: {} })));
+
+    expect(results.filter(({ problem }) => problem === undefined).length).toBeGreaterThan(100);
+    expect(results.filter(({ problem }) => problem?.startsWith('Too many')).length).toBeGreaterThan(40);
+  });
+});
+
+it('takes text and numbers as identifiers, and nothing else', () => {
+  const results = ['T1', 3, 0.5, '', null, undefined, true, {}, 'x'.repeat(201), NaN];
+
+  expect(results.map(identifierOf)).toEqual(['T1', '3', '0.5', ...Array.from({ length: 7 }, () => undefined)]);
+});
+
+it('takes objects as responses', () => {
+  expect(responseOf({})).toEqual({ status: 200, headers: {}, body: '' });
+  expect(responseOf({ status: 403, headers: { a: 'b', c: 1 }, body: { d: 1 } })).toEqual({
+    ...{ status: 403, headers: { a: 'b' }, body: '{"d":1}' },
+  });
+  expect([{ status: 99 }, { status: 'x' }].map((result) => responseOf(result)!.status)).toEqual([200, 200]);
+  expect(['x', 3, null, []].map(responseOf)).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+/** Nested loops over ten entries. */
+function loops(depth: number): string {
+  const opening = Array.from({ length: depth }, (_, index) => `for_each(a) -> |_i, v${index}| {`).join(' ');
+  return `a = [1,2,3,4,5,6,7,8,9,10]\n${opening} .x = v0 ${'}'.repeat(depth)}\n1`;
+}
