@@ -24,7 +24,7 @@ it('returns 404 "not available in this version" for each operation of the public
     }),
   );
 
-  expect(missing.length).toBeGreaterThan(10);
+  expect(missing.length).toBeGreaterThan(0);
   expect(answers).toEqual(
     missing.map((route) => ({ method: methods.get(route), status: 404, type: 'ResourceNotFound', isUnknown: true })),
   );

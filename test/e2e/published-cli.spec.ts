@@ -284,7 +284,7 @@ describe('the published command line client against npm start', () => {
       // Acknowledged by the integration with the id of the service.
       const alias = 'default/http';
       await waitFor(
-        () => clientOf(credentials, botId).listMessages({ tags: { [`${alias}:id`]: 'm-1' } as never }),
+        () => clientOf(credentials, botId).listMessages({ tags: { [`${alias}:id`]: 'm-1' } }),
         ({ messages: acknowledged }) => acknowledged.length === 3,
       );
       await clientOf(credentials).deleteBot({ id: botId! });

@@ -82,6 +82,8 @@ interface Call {
   webhookUrl?: string;
 }
 
+const configureCall = ['/v1/chat/integrations/configure', { identifier: null }];
+
 let count = 0;
 
 async function newIntegration(definition: Partial<Definition> = {}) {
@@ -247,6 +249,19 @@ describe('the registration of an integration', () => {
 
     const calls = await waitFor(bot.calls, (all) => all.length === 4);
     expect(calls.map(({ operation }) => operation)).toEqual(['register', 'unregister', 'register', 'unregister']);
+  });
+
+  it('comes after the end of the former installation when it is disabled and enabled again', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    const slow = { answers: { unregister: { status: 200 } }, calls: { unregister: Array(5).fill(configureCall) } };
+    await bot.update({ probe: { integrationId: id, configuration: slow } });
+
+    await bot.update({ probe: { enabled: false } });
+    const again = await bot.update({ probe: { enabled: true } });
+
+    expect(again['probe']!.status).toBe('registered');
+    expect(bot.calls().map(({ operation }) => operation)).toEqual(['register', 'unregister', 'register']);
   });
 
   it('is repeated on demand of an operator', async () => {

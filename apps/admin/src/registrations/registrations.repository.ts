@@ -32,16 +32,18 @@ export interface RegistrationState {
 export class RegistrationsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Index installation_pkey and former_installation_bot. */
-  listPending(botId: string): Promise<PendingRegistration[]> {
-    return this.database.query<PendingRegistration>(
-      `SELECT 'register' AS kind, alias AS id FROM installation
-       WHERE bot_id = $1 AND status = 'registration_pending' AND enabled AND is_callable
+  /** Former installations first, oldest first. Index installation_pkey and former_installation_bot. */
+  async listPending(botId: string): Promise<PendingRegistration[]> {
+    const rows = await this.database.query<PendingRegistration>(
+      `SELECT 'unregister' AS kind, id, alias, 1 AS place FROM former_installation
+       WHERE bot_id = $1 AND created_at > now() - interval '${maxFormerAge}'
        UNION ALL
-       SELECT 'unregister', id FROM former_installation
-       WHERE bot_id = $1 AND created_at > now() - interval '${maxFormerAge}'`,
+       SELECT 'register', alias, alias, 2 FROM installation
+       WHERE bot_id = $1 AND status = 'registration_pending' AND enabled AND is_callable
+       ORDER BY place, id`,
       [botId],
     );
+    return rows.map(({ kind, id, alias }) => ({ kind, id, alias }));
   }
 
   /** Has no effect on an installation that changed meanwhile. Primary key. */

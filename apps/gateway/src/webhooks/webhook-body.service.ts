@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { maxWebhookBytes } from '@parley/contracts/runtime/webhooks';
-import { type BodyLease, BodyMemoryLimiter } from '../bodies/body-memory.limiter';
+import { type BodyLease, BodyMemoryLimiter, type BodySender } from '../bodies/body-memory.limiter';
 
 /** Reads bodies of webhooks as text. */
 @Injectable()
@@ -16,11 +16,11 @@ export class WebhookBodyService {
    */
   async read(
     raw: IncomingMessage,
-    webhookId: string,
+    sender: BodySender,
     onLease: (lease: BodyLease) => void,
   ): Promise<string | undefined> {
     if (Number(raw.headers['content-length'] ?? 0) > maxWebhookBytes) throw tooLarge();
-    const bytes = await this.receive(raw, webhookId, onLease);
+    const bytes = await this.receive(raw, sender, onLease);
     if (bytes.length === 0) return undefined;
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -33,7 +33,7 @@ export class WebhookBodyService {
     }
   }
 
-  private receive(raw: IncomingMessage, webhookId: string, onLease: (lease: BodyLease) => void): Promise<Buffer> {
+  private receive(raw: IncomingMessage, sender: BodySender, onLease: (lease: BodyLease) => void): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -41,7 +41,7 @@ export class WebhookBodyService {
         raw.pause();
         reject(error);
       };
-      const lease = this.memory.open({ tenant: `webhook ${webhookId}`, isAuthenticated: true }, fail);
+      const lease = this.memory.open(sender, fail);
       onLease(lease);
       raw.on('data', (chunk: Buffer) => {
         size += chunk.length;

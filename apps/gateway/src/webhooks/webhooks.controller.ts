@@ -13,6 +13,7 @@ import type { TracedRequest } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { GatewayConfig } from '../config';
 import { limitBodyTime } from '../forwarding/body-parser';
 import { RateLimiter } from '../rate-limits/rate.limiter';
@@ -23,11 +24,15 @@ import { webhookRoute } from '../forwarding/webhook-route';
 import { webhookTarget } from './webhook-target';
 
 const base = '/webhooks';
+const maxKnown = 10_000;
+const knownMs = 10 * 60_000;
 
 /** Routes of webhooks: other services call them, and browsers during an OAuth round trip. */
 @Controller()
 export class WebhooksController implements OnModuleInit {
   private readonly limiter: ConcurrencyLimiter;
+  /** Webhooks that were answered lately. Bodies of others share the memory of unauthenticated senders. */
+  private readonly known = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -82,15 +87,18 @@ export class WebhooksController implements OnModuleInit {
     if (!target.isShared) await this.limits.countInstallation(key, reply);
     limitBodyTime(request);
     const { path, query } = target;
-    const body = await this.bodies.read(request.raw, key, (lease) => reply.raw.once('close', () => lease.end()));
+    const sender = { tenant: `webhook ${key}`, isAuthenticated: this.known.has(key) };
+    const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
     if (target.isShared) {
       const answer = await this.client.call(webhooks.receiveShared, caller, { path, request: received });
+      this.known.set(key, true);
       return relay(reply, answer, isOwnHost);
     }
     const { webhookId, isOauth } = target;
     const answer = await this.client.call(webhooks.receive, caller, { webhookId, request: received });
+    this.known.set(key, true);
     return isOauth ? relayOauth(reply, answer, isOwnHost) : relay(reply, answer, isOwnHost);
   }
 }

@@ -5,16 +5,18 @@ export interface RegistrationPayload extends PendingRegistration {
   botId: string;
 }
 
-/** Installations that integrations have to be notified about. One that changes meanwhile is notified once more. */
+/** Installations that integrations have to be notified about, in order for each alias: the end of a former one comes first. */
 export const integrationRegistrations = queue<RegistrationPayload>('runtime.integrationRegistrations', {
   repeated: 'again',
+  isOrdered: true,
 });
 
 export function toWork(botId: string, registrations: PendingRegistration[]): NewWork<RegistrationPayload>[] {
-  return registrations.map(({ kind, id }) => ({
+  return registrations.map(({ kind, id, alias }) => ({
     key: `${botId}/${kind}/${id}`,
     // Work of a deleted bot is erased, but its integrations have to be notified.
     tenant: kind === 'unregister' ? id : botId,
-    payload: { botId, kind, id },
+    payload: { botId, kind, id, alias },
+    orderingKey: `${botId}/${alias}`,
   }));
 }

@@ -17,6 +17,9 @@ export class PendingRegistration {
   /** Alias of the installation to register, or id of the former installation to unregister. */
   @IsString()
   id!: string;
+
+  @IsString()
+  alias!: string;
 }
 
 /** Change notification: integrations have to be notified about installations of a bot. */
