@@ -358,7 +358,13 @@ describe('reconciling', () => {
   it('checks every bot, page by page', async () => {
     const bots = Array.from({ length: 60 }, () => newBot());
     await Promise.all(bots.map((bot) => bot.upsert({ key: 'a', size: 1 })));
-    await sql.query('UPDATE storage_use SET file_bytes = 2 WHERE bot_id = ANY($1)', [bots.map(({ id }) => id)]);
+    // Locks in the order of the reconciliation, which may run at the same time.
+    await sql.query(
+      `WITH held AS MATERIALIZED (
+         SELECT bot_id FROM storage_use WHERE bot_id = ANY($1) ORDER BY bot_id FOR NO KEY UPDATE)
+       UPDATE storage_use SET file_bytes = 2 FROM held WHERE storage_use.bot_id = held.bot_id`,
+      [bots.map(({ id }) => id)],
+    );
 
     const corrected = await reconcile();
 
