@@ -1,4 +1,6 @@
+import { get, type IncomingMessage } from 'node:http';
 import type { Client } from '@botpress/client';
+import type { Platform } from '@parley/service/platform';
 import { freePort } from '@parley/testing/free-port';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
@@ -7,6 +9,7 @@ import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { AdminModule } from '../../admin/src/admin.module';
 import { ChatConfig } from '../../chat/src/config';
 import { ChatModule } from '../../chat/src/chat.module';
+import type { GatewayConfig } from '../../gateway/src/config';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { HubModule } from '../../hub/src/hub.module';
 import { RuntimeConfig } from '../../runtime/src/config';
@@ -14,10 +17,17 @@ import { RuntimeModule } from '../../runtime/src/runtime.module';
 import { RunnerConfig } from './config';
 import { RunnerModule } from './runner.module';
 
+const webhookHost = 'hooks.test';
+
 let api: PublicApi;
 let account: Account;
 /** Hears what integrations do, and passes their calls of the API on. */
 let witness: LoopbackServer;
+
+const gateway = {
+  register: (config: GatewayConfig, platform: Platform) =>
+    GatewayModule.register({ ...config, webhookUrl: `http://${webhookHost}` }, platform),
+};
 
 beforeAll(async () => {
   const port = await freePort();
@@ -29,7 +39,7 @@ beforeAll(async () => {
     return json(answer.json, answer.status)(request, response);
   });
   api = await startPublicApi(
-    GatewayModule,
+    gateway,
     AdminModule,
     HubModule,
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
@@ -447,6 +457,23 @@ describe('a webhook', () => {
       expect([name, response.headers.get(name)]).toEqual([name, null]);
     expect(response.headers.get('content-security-policy')).toBe('sandbox allow-forms allow-scripts');
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it('on the host of the webhook URL has an address without a path, and its answer unchanged', async () => {
+    const headers = { 'set-cookie': 'a=b', 'content-security-policy': 'default-src *', 'content-type': 'text/html' };
+    const bot = await installed({ status: 200, headers, body: 'page' });
+    const path = `/${bot.webhookId}/start`;
+
+    const response = await new Promise<IncomingMessage>((resolve, reject) =>
+      get(`${api.url}${path}`, { headers: { host: webhookHost } }, resolve).on('error', reject),
+    );
+    response.resume();
+
+    expect(response.statusCode).toBe(200);
+    expect(response.headers).toMatchObject({ ...headers, 'set-cookie': ['a=b'] });
+    expect(response.headers).not.toHaveProperty('x-content-type-options');
+    expect(bot.calls().at(-1)!.body['req']).toMatchObject({ path: '/start' });
+    expect((await fetch(`${api.url}${path}`)).status).toBe(404);
   });
 
   it('is found by the state of an OAuth round trip, which ends on a page of the platform', async () => {

@@ -24,6 +24,8 @@ import { webhookRoute } from '../forwarding/webhook-route';
 import { webhookTarget } from './webhook-target';
 
 const base = '/webhooks';
+/** Headers of every response that say what a page may do. On a host of their own, integrations decide. */
+const pageHeaders = ['content-security-policy', 'referrer-policy', 'x-content-type-options'];
 const maxKnown = 10_000;
 const knownMs = 10 * 60_000;
 
@@ -104,6 +106,7 @@ export class WebhooksController implements OnModuleInit {
 }
 
 function relay(reply: FastifyReply, { status, headers, body }: WebhookAnswer, isOwnHost: boolean): string {
+  if (isOwnHost) for (const name of pageHeaders) reply.removeHeader(name);
   void reply.code(status).headers(relayedHeaders(headers, isOwnHost));
   return body;
 }
