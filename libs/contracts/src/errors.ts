@@ -99,6 +99,16 @@ export function notFound(resource: string, id: string): ApiError {
   return new ApiError('ResourceNotFound', `The ${resource} "${id}" was not found.`);
 }
 
+/** Undefined instead of ResourceNotFound. Other errors are thrown. */
+export async function ifFound<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
+    throw error;
+  }
+}
+
 /** Forbidden. Equal for a header value that does not exist and one that the token has no access to. */
 export function forbiddenHeader(header: string, value: string): ApiError {
   return new ApiError('Forbidden', `${header} "${value}" was not found, or this token has no access to it.`);

@@ -271,6 +271,11 @@ export const webhookUrlVariable: VariableOptions<string> = {
   defaultText: '`PUBLIC_URL/webhooks`',
 };
 
+/** Base URL of webhooks, without a slash at the end. */
+export function webhookBaseOf({ webhookUrl, publicUrl }: { webhookUrl?: string; publicUrl: string }): string {
+  return webhookUrl ?? `${publicUrl}/webhooks`;
+}
+
 export const sweepIntervalVariable: VariableOptions<number> = {
   env: 'SWEEP_INTERVAL_MS',
   type: integer(100, 600_000),

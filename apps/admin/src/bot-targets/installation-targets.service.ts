@@ -8,6 +8,7 @@ import type {
 import { notFound } from '@parley/contracts/errors';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { webhookBaseOf } from '@parley/service/config';
 import { AdminConfig } from '../config';
 import { openConfiguration } from '../installations/installation.entity';
 import { CallQuotaService } from '../usage/call-quota.service';
@@ -50,7 +51,7 @@ export class InstallationTargetsService {
       alias: row.alias,
       integrationId: row.integration_id,
       webhookId: row.webhook_id,
-      webhookUrl: `${this.config.webhookUrl ?? `${this.config.publicUrl}/webhooks`}/${row.webhook_id}`,
+      webhookUrl: `${webhookBaseOf(this.config)}/${row.webhook_id}`,
       isChat: row.integration_id === chatIntegration.id,
       isEnabled: row.enabled,
       isBotBlocked: row.is_blocked,

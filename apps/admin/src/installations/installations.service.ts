@@ -111,7 +111,7 @@ export class InstallationsService {
 }
 
 /** Whether integrations have to be notified about the changes. */
-export function hasPending({ integrations, unregistered }: PreparedChanges): boolean {
+function hasPending({ integrations, unregistered }: PreparedChanges): boolean {
   return unregistered.length > 0 || integrations.some(({ status }) => status === 'registration_pending');
 }
 

@@ -1,3 +1,5 @@
+import { decodedSegment } from '@parley/contracts/path-segment';
+
 /** Request to the shared webhook of an integration. `path` begins with its name. */
 export interface SharedTarget {
   isShared: true;
@@ -33,14 +35,5 @@ export function webhookTarget(url: string): WebhookTarget | SharedTarget | undef
   }
   return first === ''
     ? undefined
-    : { webhookId: decoded(first), path: rest === '' ? '/' : rest, query, isOauth: false };
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    // Malformed escapes name no webhook.
-    return segment;
-  }
+    : { webhookId: decodedSegment(first), path: rest === '' ? '/' : rest, query, isOauth: false };
 }

@@ -5,19 +5,18 @@ import type { IntegrationEntity } from '../integrations/integration.entity';
 
 export interface IntegrationTargetRow extends Pick<
   IntegrationEntity,
-  'name' | 'workspace_id' | 'url' | 'dev' | 'has_code' | 'max_execution_time' | 'signing_secret'
+  'url' | 'dev' | 'has_code' | 'max_execution_time' | 'signing_secret'
 > {
   /** Milliseconds: changes with the code, and with everything else. Text: a `bigint`. */
   revision: string;
   previous_signing_secret: string | null;
-  extra_operations: Record<string, { enabled: boolean } | undefined> | null;
 }
 
 export interface SecretsRow extends Pick<IntegrationEntity, 'workspace_id' | 'secrets'> {
   revision: string;
 }
 
-const revision = 'floor(extract(epoch FROM updated_at) * 1000)::bigint AS revision';
+const revision = 'floor(extract(epoch FROM updated_at) * 1000)::bigint';
 
 @Injectable()
 export class IntegrationTargetsRepository {
@@ -26,9 +25,8 @@ export class IntegrationTargetsRepository {
   /** Primary key. */
   async findTarget(id: string): Promise<IntegrationTargetRow | undefined> {
     const [row] = await this.database.query<IntegrationTargetRow>(
-      `SELECT name, workspace_id, url, dev, has_code, max_execution_time, signing_secret, ${revision},
-         CASE WHEN previous_signing_secret_until > now() THEN previous_signing_secret END AS previous_signing_secret,
-         definition -> 'extraOperations' AS extra_operations
+      `SELECT url, dev, has_code, max_execution_time, signing_secret, ${revision} AS revision,
+         CASE WHEN previous_signing_secret_until > now() THEN previous_signing_secret END AS previous_signing_secret
        FROM integration WHERE id = $1`,
       [id],
       'integration_target',
@@ -54,7 +52,7 @@ export class IntegrationTargetsRepository {
   ): Promise<string | undefined> {
     const [row] = await this.database.query<{ text: string }>(
       `SELECT substr(code, $3::int + 1, $4) AS text FROM integration_code JOIN integration ON id = integration_id
-       WHERE id = $1 AND floor(extract(epoch FROM updated_at) * 1000)::bigint = $2`,
+       WHERE id = $1 AND ${revision} = $2`,
       [id, expectedRevision, offset, length],
     );
     return row?.text;
@@ -63,7 +61,7 @@ export class IntegrationTargetsRepository {
   /** Encrypted secrets by name. Primary key. */
   async findSecrets(id: string): Promise<SecretsRow | undefined> {
     const [row] = await this.database.query<SecretsRow>(
-      `SELECT workspace_id, secrets, ${revision} FROM integration WHERE id = $1`,
+      `SELECT workspace_id, secrets, ${revision} AS revision FROM integration WHERE id = $1`,
       [id],
     );
     return row;

@@ -27,16 +27,11 @@ export class IntegrationTargetsService {
     const secrets = [row.signing_secret, row.previous_signing_secret].filter((sealed) => sealed !== null);
     return {
       integrationId,
-      name: row.name,
-      workspaceId: row.workspace_id,
       url: row.url,
       code: await this.codeOf(integrationId, row),
       isDev: row.dev,
       timeoutMs: (row.max_execution_time ?? defaultSeconds) * 1_000,
       signingSecrets: secrets.map((sealed) => this.box.open(sealed)),
-      extraOperations: Object.entries(row.extra_operations ?? {}).flatMap(([name, operation]) =>
-        operation?.enabled ? [name] : [],
-      ),
     };
   }
 

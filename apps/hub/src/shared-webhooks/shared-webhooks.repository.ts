@@ -14,8 +14,7 @@ export class SharedWebhooksRepository {
   /**
    * Highest version of an integration with one of the names, the longer name first, a published one before private ones.
    * Undefined if several workspaces have private integrations of the name, and none has published it. Index
-   * integration_by_name. Indexes
-   * integration_published and integration_search_name.
+   * integration_by_name.
    */
   async findByName(names: string[]): Promise<SharedIntegration | undefined> {
     const [row] = await this.database.query<SharedIntegration & { is_private: boolean; owners: number }>(

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { mapEntries } from '@parley/contracts/entries';
 import type { FallbackAnswer, RoutedWebhook, SharedWebhook } from '@parley/contracts/hub/shared-webhooks';
 import type { WebhookRequest } from '@parley/contracts/runtime/webhooks';
+import { decodedSegment } from '@parley/contracts/path-segment';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { identifierOf, responseOf } from '@parley/vrl/results';
 import { VrlScriptsService } from '../scripts/vrl-scripts.service';
@@ -38,7 +39,7 @@ export class SharedWebhooksService {
 
   /** Names have one part, or two with the handle of a workspace. */
   private findIntegration(path: string): Promise<SharedIntegration | undefined> {
-    const [first = '', second] = path.split('/').map(decoded);
+    const [first = '', second] = path.split('/').map(decodedSegment);
     return this.integrations.findByName(second === undefined ? [first] : [first, `${first}/${second}`]);
   }
 
@@ -58,13 +59,4 @@ export class SharedWebhooksService {
 function restOf(path: string, name: string): string {
   const parts = path.split('/').slice(name.split('/').length);
   return `/${parts.join('/')}`;
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    // Malformed escapes name no integration.
-    return part;
-  }
 }

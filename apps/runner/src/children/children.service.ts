@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { workerFile } from '@parley/background/worker-file';
 import { ApiError } from '@parley/contracts/errors';
 import type { InvokeCode, Lane } from '@parley/contracts/runner/runner';
+import { webhookBaseOf } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { CodeService } from '../code/code.service';
@@ -160,7 +161,7 @@ export class ChildrenService implements OnApplicationShutdown {
         throw new CodeFailed('busy', `Other code of the ${bundle.owner} ${bundle.ownerId} was deployed meanwhile.`);
       throw error;
     });
-    const { memoryMb, publicUrl, webhookUrl } = this.config;
+    const { memoryMb, publicUrl } = this.config;
     const { folder, ...isolation } = await isolate(program, place);
     const child = new BotChild(
       {
@@ -176,7 +177,7 @@ export class ChildrenService implements OnApplicationShutdown {
     const env = {
       ...Object.fromEntries(secretEnv),
       ...{ BP_API_URL: publicUrl, BP_TOKEN: token, BP_LOG_FORMAT: 'json' },
-      ...(bundle.owner === 'integration' && { BP_WEBHOOK_URL: webhookUrl ?? `${publicUrl}/webhooks` }),
+      ...(bundle.owner === 'integration' && { BP_WEBHOOK_URL: webhookBaseOf(this.config) }),
     };
     try {
       await child.load({ code, env, allowedOrigins: this.allowedOrigins });

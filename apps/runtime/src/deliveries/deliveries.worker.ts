@@ -3,7 +3,7 @@ import type { BotTarget } from '@parley/contracts/admin/targets';
 import { systemCaller } from '@parley/contracts/caller';
 import { deliveries, type PendingEventReply } from '@parley/contracts/chat/deliveries';
 import type { Event } from '@parley/contracts/chat/events';
-import { ApiError } from '@parley/contracts/errors';
+import { ifFound } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -62,7 +62,7 @@ export class DeliveriesWorker {
   }))
   async deliver(work: Work<DeliveryPayload>): Promise<void> {
     const { botId, eventId } = work.payload;
-    const target = await whenThere(work, this.findTarget(botId));
+    const target = await whenThere(work, ifFound(this.targets.get(botId)));
     // The bot is deleted, and so are its events.
     if (!target) return;
     const [{ event, replays = 0, earlier }, settled] = await Promise.all([
@@ -102,15 +102,6 @@ export class DeliveriesWorker {
     if (!event) return;
     this.issues.recordFailure(payload, reason);
     await this.settle({ ...payload, replays, created_at: new Date() }, { status: 'failed', reason, attempts: [] });
-  }
-
-  private async findTarget(botId: string): Promise<BotTarget | undefined> {
-    try {
-      return await this.targets.get(botId);
-    } catch (error) {
-      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
-      throw error;
-    }
   }
 
   private findEvent({ botId, eventId }: DeliveryPayload): Promise<PendingEventReply> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { registrations } from '@parley/contracts/admin/registrations';
 import { systemCaller } from '@parley/contracts/caller';
-import { ApiError } from '@parley/contracts/errors';
+import { ifFound } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -48,8 +48,10 @@ export class IntegrationRegistrationsWorker {
     timeoutMs: 130_000,
   })
   async tell(work: Work<RegistrationPayload>): Promise<void> {
-    const { kind } = work.payload;
-    const target = await this.findTarget(work.payload);
+    const { botId, kind, id } = work.payload;
+    const named = kind === 'register' ? { alias: id } : { removedId: id };
+    const target = await ifFound(this.targets.getNow(botId, named));
+    // The installation or the version of the integration is gone.
     if (!target) return kind === 'unregister' ? this.settle(work.payload, 0) : undefined;
     const { status, isEnabled, isDevBot, revision } = target.installation;
     // A newer change has been notified already, or is notified by other work.
@@ -64,16 +66,6 @@ export class IntegrationRegistrationsWorker {
     if (pauseMs !== undefined) throw new RetryAfter(failure.reason, pauseMs);
     // The bot of a former installation may be deleted.
     if (kind === 'register') this.recordIssue(work.payload, failure.reason);
-  }
-
-  /** Undefined for an installation or a version of the integration that is gone. */
-  private async findTarget({ botId, kind, id }: RegistrationPayload): Promise<InstalledTarget | undefined> {
-    try {
-      return await this.targets.getNow(botId, kind === 'register' ? { alias: id } : { removedId: id });
-    } catch (error) {
-      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
-      throw error;
-    }
   }
 
   private async call(work: Work<RegistrationPayload>, target: InstalledTarget): Promise<Failure | undefined> {

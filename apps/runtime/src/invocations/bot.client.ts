@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BotTarget } from '@parley/contracts/admin/targets';
-import { botHeaders } from './bot-headers';
+import { botHeaders } from './call-headers';
 import { CalleeClient } from './callee.client';
 import type { CalleeAnswer, Invocation } from './invocation';
 

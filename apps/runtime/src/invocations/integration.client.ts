@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { InstallationTarget } from '@parley/contracts/admin/targets';
 import type { IntegrationTarget } from '@parley/contracts/hub/integration-targets';
 import { CalleeClient } from './callee.client';
-import { integrationHeaders } from './integration-headers';
+import { integrationHeaders } from './call-headers';
 import type { CalleeAnswer, Invocation } from './invocation';
 
 /** Installation of a bot, and the version of the integration that serves it. */

@@ -3,15 +3,7 @@ import type { CodeOwner } from '@parley/contracts/runner/runner';
 import type { LogContext } from '@parley/contracts/runtime/logs';
 
 export type CallOperation =
-  | 'event_received'
-  | 'register'
-  | 'unregister'
-  | 'ping'
-  | 'action_triggered'
-  | 'message_created'
-  | 'message_updated'
-  | 'conversation_updated'
-  | 'webhook_received';
+  'event_received' | 'register' | 'unregister' | 'ping' | 'action_triggered' | 'message_created' | 'webhook_received';
 
 /** Bot or integration with its address: a server of its own, or code. */
 export interface Callee {

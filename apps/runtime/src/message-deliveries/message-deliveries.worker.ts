@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { systemCaller } from '@parley/contracts/caller';
 import { type OutgoingMessageReply, outgoingMessages } from '@parley/contracts/chat/outgoing-messages';
-import { ApiError } from '@parley/contracts/errors';
+import { ifFound } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -65,7 +65,7 @@ export class MessageDeliveriesWorker {
     );
     // Deleted meanwhile, or announced twice.
     if (!isDeliverable(found) || (await this.deliveries.findUnsettled(botId, [messageId])).length === 0) return;
-    const target = await this.findTarget(work, found.alias);
+    const target = await whenThere(work, ifFound(this.targets.getByAlias(botId, found.alias)));
     const obstacle = obstacleTo(target, found);
     if (!target || obstacle !== undefined) return this.settle(work.payload, 'ignored', obstacle ?? null);
     if (earlier) await this.yieldTo(earlier, work);
@@ -83,18 +83,9 @@ export class MessageDeliveriesWorker {
   }
 
   /** Safe to run in several processes. */
-  @Every<MessageDeliveriesWorker>({ name: 'runtime.messageDeliveryRetention', everyMs: () => cleanMs })
+  @Every({ name: 'runtime.messageDeliveryRetention', everyMs: cleanMs })
   async deleteOld(): Promise<void> {
     await this.deliveries.deleteSettledBefore(this.config.deliveryRetentionDays);
-  }
-
-  private async findTarget(work: Work<MessageDeliveryPayload>, alias: string): Promise<InstalledTarget | undefined> {
-    try {
-      return await whenThere(work, this.targets.getByAlias(work.payload.botId, alias));
-    } catch (error) {
-      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
-      throw error;
-    }
   }
 
   /** Announcements arrive in any order: an earlier message that waits has to be delivered first. Then throws Yield. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BotTarget } from '@parley/contracts/admin/targets';
-import { ApiError } from '@parley/contracts/errors';
+import { ifFound } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work } from '@parley/work-queue/queue';
@@ -30,10 +30,7 @@ export class RegistrationsWorker {
   /** Idempotent as far as the bot is: it may be called several times for one deployment. */
   @Worker(registrations, { concurrency: 20, perTenant: 1, attempts: retryPausesMs.length + 1, timeoutMs: 130_000 })
   async register(work: Work<null>): Promise<void> {
-    const target = await this.targets.get(work.key).catch((error: unknown) => {
-      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
-      throw error;
-    });
+    const target = await ifFound(this.targets.get(work.key));
     // Deleted, blocked, or without url and code since the deployment.
     if (!target || (target.url === null && target.code === null) || target.isBlocked) return;
     const reason = await this.call(work, target);

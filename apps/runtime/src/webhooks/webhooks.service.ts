@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { KeyCounts } from '@parley/background/key-counts';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
 import type { Caller } from '@parley/contracts/caller';
-import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
+import { ApiError, ifFound, notFound, unavailable } from '@parley/contracts/errors';
 import { registrations } from '@parley/contracts/admin/registrations';
 import { sharedWebhooks } from '@parley/contracts/hub/shared-webhooks';
 import {
@@ -74,21 +74,11 @@ export class WebhooksService {
   /** Without an installation that it is for, the integration's fallback script answers. Throws as `receive`. */
   async receiveShared(caller: Caller, shared: ReceiveSharedWebhook): Promise<WebhookAnswer> {
     const { family, identifier, path } = await this.client.call(sharedWebhooks.route, caller, shared);
-    const target = family && identifier ? await this.findIdentified(family, identifier) : undefined;
-    if (target) return this.answer(caller, target, { ...shared.request, path });
+    const target = family && identifier ? await ifFound(this.targets.getByIdentifier(family, identifier)) : undefined;
+    if (target?.installation.isEnabled) return this.answer(caller, target, { ...shared.request, path });
     const { answer } = await this.client.call(sharedWebhooks.answer, caller, shared);
     if (answer) return answer;
     throw new ApiError('ResourceNotFound', 'No installation of the integration has an identifier for this request.');
-  }
-
-  private async findIdentified(family: string, identifier: string): Promise<InstalledTarget | undefined> {
-    try {
-      const target = await this.targets.getByIdentifier(family, identifier);
-      return target.installation.isEnabled ? target : undefined;
-    } catch (error) {
-      if (error instanceof ApiError && error.type === 'ResourceNotFound') return undefined;
-      throw error;
-    }
   }
 
   private async answer(caller: Caller, target: InstalledTarget, request: WebhookRequest): Promise<WebhookAnswer> {

@@ -15,13 +15,6 @@ export class IntegrationTarget {
   @IsString()
   integrationId!: string;
 
-  @IsString()
-  name!: string;
-
-  /** Workspace that owns the integration. */
-  @IsString()
-  workspaceId!: string;
-
   /** Server of the integration. It takes precedence over code. */
   @Nullable()
   @IsString()
@@ -43,11 +36,6 @@ export class IntegrationTarget {
   @IsArray()
   @IsString({ each: true })
   signingSecrets!: string[];
-
-  /** Enabled `extraOperations`. */
-  @IsArray()
-  @IsString({ each: true })
-  extraOperations!: string[];
 }
 
 export class GetIntegrationAction extends GetIntegrationTarget {
