@@ -35,12 +35,17 @@ export class OutboxRepository {
         limit: '$1',
       }),
       [limit],
+      'lock_unpublished',
     );
     return rows.map(toEvent);
   }
 
   async markPublished(tx: Sql, events: EventMessage[]): Promise<void> {
-    await tx.query('UPDATE outbox SET published_at = now() WHERE id = ANY($1)', [events.map(messageIdOf)]);
+    await tx.query(
+      'UPDATE outbox SET published_at = now() WHERE id = ANY($1)',
+      [events.map(messageIdOf)],
+      'mark_published',
+    );
   }
 
   /** Marks all rows as unpublished. In order of id, so that no batch reads the rows of earlier ones again. Primary key. */
@@ -86,13 +91,15 @@ export class OutboxRepository {
   private async findStreamPosition(sql: Sql): Promise<StreamPosition | undefined> {
     const [row] = await sql.query<{ sequence: string; messageId: string }>(
       'SELECT sequence, message_id AS "messageId" FROM outbox_place',
+      [],
+      'find_stream_position',
     );
     return row && { sequence: Number(row.sequence), messageId: row.messageId };
   }
 
   /** Shared advisory lock until the transaction ends: no relay can declare the stream lost before this batch is marked. */
   async lockStreamPositionShared(tx: Sql): Promise<StreamPosition | undefined> {
-    await tx.query(`SELECT pg_advisory_xact_lock_shared(${positionLock})`);
+    await tx.query(`SELECT pg_advisory_xact_lock_shared(${positionLock})`, [], 'lock_stream_position_shared');
     return this.findStreamPosition(tx);
   }
 

@@ -47,6 +47,7 @@ export class Outbox {
       `INSERT INTO outbox (id, subject, data, traceparent)
        SELECT id, $2, data, $4 FROM unnest($1::text[], $3::jsonb[]) AS entry (id, data)`,
       [bodies.map(() => newId('outbox')), subject, bodies, currentTraceparent() ?? null],
+      'insert_outbox',
     );
   }
 

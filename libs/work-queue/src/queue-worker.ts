@@ -49,7 +49,7 @@ export class QueueWorker {
   private readonly running = new Set<Promise<void>>();
   private readonly runningOf = new KeyCounts();
   private readonly claiming: PollingWorker;
-  /** False when the last claim found less than it asked for, until something is added. */
+  /** False when the last claim saw less than it asked for, until something is added. */
   private mayHaveMore = true;
 
   constructor(
@@ -98,8 +98,8 @@ export class QueueWorker {
         return false;
       }
       for (const each of claimed) this.startWork(each, claimedAt);
-      const isPartial = perTenant < limit || this.queue.isOrdered;
-      this.mayHaveMore ||= isPartial ? claimed.length > 0 : claimed.length === limit;
+      // Work that was seen and left waits for the end of other work, which claims again.
+      this.mayHaveMore ||= claimed.length > 0 && (claimed[0]!.seen ?? claimed.length) >= limit;
       return this.mayHaveMore;
     } catch (error) {
       this.mayHaveMore = true;

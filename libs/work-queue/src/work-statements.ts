@@ -61,14 +61,19 @@ export function addReadyWork(rows: string): string {
     ${onConflict('true')}`;
 }
 
-/** @param ordered columns and conditions of work with an ordering key */
-function insertStatement(ordered: { column: string; input: string; isNew: string; isBehind: string; held: string }) {
+/**
+ * Prepared statement: rows come as JSON, since Postgres would plan arrays anew each time, for their length.
+ * @param ordered columns and conditions of work with an ordering key
+ */
+function insertStatement(ordered: { column: string; isNew: string; isBehind: string; held: string }) {
   return `WITH new AS MATERIALIZED (
-      SELECT * FROM unnest($3::text[], $4::text[], $5::jsonb[], $6::timestamptz[], $7::text[]${ordered.input}, index)${ordered.isNew}),
+      SELECT * FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (
+          key text, tenant text, payload jsonb, due_at timestamptz, traceparent text, ordering_key text))
+        WITH ORDINALITY AS new (key, tenant, payload, due_at, traceparent, ordering_key, index)${ordered.isNew}),
     tenant AS MATERIALIZED (
       SELECT tenant, ${nextPosition('$1', 'tenants.tenant')} AS position FROM (SELECT DISTINCT tenant FROM new) AS tenants)${ordered.held}
     INSERT INTO work (queue, key, tenant, payload, traceparent, state, ready_at, position, due_at${ordered.column})
-    SELECT $1, key, tenant, payload, traceparent, state, now(),
+    SELECT $1, key, tenant, coalesce(payload, 'null'), traceparent, state, now(),
       CASE state WHEN 'ready' THEN position + row_number() OVER (PARTITION BY tenant ORDER BY index) - 1 END,
       CASE state WHEN 'waiting' THEN due_at END${ordered.column}
     FROM (SELECT new.*, tenant.position,
@@ -80,7 +85,6 @@ function insertStatement(ordered: { column: string; input: string; isNew: string
 
 export const insertUnordered = insertStatement({
   column: '',
-  input: ') WITH ORDINALITY AS new (key, tenant, payload, due_at, traceparent',
   isNew: '',
   isBehind: 'false',
   held: '',
@@ -88,9 +92,9 @@ export const insertUnordered = insertStatement({
 
 export const insertOrdered = insertStatement({
   column: ', ordering_key',
-  input: ', $8::text[]) WITH ORDINALITY AS new (key, tenant, payload, due_at, traceparent, ordering_key',
-  // Nothing may wait for failed work, which is not added again.
-  isNew: ` WHERE NOT EXISTS (SELECT FROM work WHERE work.queue = $1 AND work.key = new.key AND work.state = 'failed')`,
+  // Nothing may wait for failed work, which is not added again. OFFSET 0: by the primary key, never by a hash of the table.
+  isNew: ` WHERE NOT EXISTS (
+        SELECT FROM work WHERE work.queue = $1 AND work.key = new.key AND work.state = 'failed' OFFSET 0)`,
   isBehind: `ordering_key IS NOT NULL AND (ordering_key IN (SELECT ordering_key FROM held)
           OR row_number() OVER (PARTITION BY ordering_key ORDER BY index) > 1)`,
   held: `,
@@ -123,7 +127,7 @@ function claimStatement(ordered: { ctes: string; condition: string }) {
       FROM candidate LEFT JOIN unnest($7::text[], $8::int[]) AS running (tenant, count) USING (tenant))${ordered.ctes}
     UPDATE work SET ${claimed}
     FROM numbered WHERE queue = $1 AND work.key = numbered.key AND number <= $9::float8${ordered.condition}
-    RETURNING ${claimedColumns}`;
+    RETURNING ${claimedColumns}, (SELECT count(*)::int FROM candidate) AS seen`;
 }
 
 export const claimCapped = claimStatement({ ctes: '', condition: '' });

@@ -35,6 +35,8 @@ export interface LeasedWork {
   traceparent: string | null;
   createdAt: Date;
   lease: string;
+  /** Ready work that its claim has seen, where a claim may leave some of it. */
+  seen?: number;
 }
 
 export type LeaseOf = Pick<LeasedWork, 'queue' | 'key' | 'lease'>;
@@ -94,21 +96,21 @@ export class WorkRepository {
     sql: Sql = this.database,
   ): Promise<void> {
     const traceparent = currentTraceparent() ?? null;
-    const [first, ...more] = works.map((work) => [
-      work.key,
-      work.tenant,
-      toJsonb(work.payload ?? null),
-      work.dueAt ?? null,
-      work.traceparent ?? traceparent,
-      ...(isOrdered ? [work.orderingKey ?? null] : []),
-    ]);
+    const isRepeated = repeated === 'again';
+    const [first, ...more] = works.map(({ key, tenant, payload, dueAt, orderingKey, ...work }) => ({
+      ...{ key, tenant, payload: payload ?? null, due_at: dueAt ?? null },
+      traceparent: work.traceparent ?? traceparent,
+      ordering_key: orderingKey ?? null,
+    }));
     if (!first) return;
     if (more.length === 0 && !isOrdered) {
-      await sql.query(insertOne, [name, ...first, repeated === 'again'], 'insert_work');
+      const { key, tenant, payload, due_at, traceparent } = first;
+      const values = [name, key, tenant, toJsonb(payload), due_at, traceparent, isRepeated];
+      await sql.query(insertOne, values, 'insert_work');
       return;
     }
-    const columns = first.map((_, column) => [first, ...more].map((values) => values[column]));
-    await sql.query(isOrdered ? insertOrdered : insertUnordered, [name, repeated === 'again', ...columns]);
+    const [text, statement] = isOrdered ? [insertOrdered, 'insert_ordered_works'] : [insertUnordered, 'insert_works'];
+    await sql.query(text, [name, isRepeated, toJsonb([first, ...more])], statement);
   }
 
   /**
@@ -183,6 +185,7 @@ export class WorkRepository {
       `UPDATE work SET ${ready}, position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
        WHERE ${leased} RETURNING 1`,
       [queue, key, lease, tenant],
+      'requeue_work',
     );
     return rows.length > 0;
   }
@@ -413,6 +416,7 @@ async function promoteNext(tx: Transaction, queue: string, orderingKey: string):
        WHERE state = 'queued'`,
     ),
     [queue, orderingKey],
+    'promote_next_work',
   );
   return rows.length > 0;
 }

@@ -3,7 +3,7 @@ import type { ReplayableStatus } from '@parley/contracts/chat/deliveries';
 import type { EventStatus } from '@parley/contracts/chat/events';
 import type { SettledEvent } from '@parley/contracts/runtime/deliveries';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
-import { toText } from '@parley/persistence/storable';
+import { toJsonb } from '@parley/persistence/storable';
 import type { ConversationWithCount } from '../conversations/conversation.entity';
 import type { EventEntity } from '../events/event.entity';
 import type { MessageEntity } from '../messages/message.entity';
@@ -53,11 +53,12 @@ export class DeliveriesRepository {
   /**
    * Pending event with the objects that its payload is composed of. Undefined as well if its message, user or
    * conversation was deleted. Small statements: planning one that joins these partitioned tables takes longer than all
-   * of them. Indexes: the primary keys.
+   * of them. LIMIT makes a plan for all partitions as cheap as one for a given bot, so that it is kept. Indexes: the
+   * primary keys.
    */
   async findPendingEvent(botId: string, id: string): Promise<FoundEvent | undefined> {
     const [event] = await this.database.query<EventEntity>(
-      `SELECT * FROM event WHERE bot_id = $1 AND id = $2 AND status = 'pending'`,
+      `SELECT * FROM event WHERE bot_id = $1 AND id = $2 AND status = 'pending' LIMIT 1`,
       [botId, id],
       'findPendingEvent',
     );
@@ -87,7 +88,7 @@ export class DeliveriesRepository {
   private async findByKey<Row>(table: string, botId: string, id: string | null): Promise<Row | null> {
     if (id === null) return null;
     const [row] = await this.database.query<Row>(
-      `SELECT * FROM ${table} WHERE bot_id = $1 AND id = $2`,
+      `SELECT * FROM ${table} WHERE bot_id = $1 AND id = $2 LIMIT 1`,
       [botId, id],
       `findPartOfEvent_${table}`,
     );
@@ -106,14 +107,15 @@ export class DeliveriesRepository {
 
   /**
    * Ids of events that come before this one and are still pending, oldest first: of its workflow, else its conversation,
-   * else its user. Looks at the latest 20. Index event_workflow, event_conversation or event_user.
+   * else its user. Looks at the latest 20. Index event_workflow, event_conversation or event_user. The subquery hides the
+   * bot from the planner: it would plan the statement anew each time, to leave out partitions before it runs.
    */
   async findEarlierPending(event: EventEntity): Promise<string[]> {
     const order = orders.find(({ column }) => event[column] !== null);
     if (!order) return [];
     const rows = await this.database.query<{ id: string }>(
       `SELECT id FROM (
-         SELECT id, status FROM event WHERE bot_id = $1 AND ${order.column} = $2 AND id < $3 ${order.without}
+         SELECT id, status FROM event WHERE bot_id = (SELECT $1::text) AND ${order.column} = $2 AND id < $3 ${order.without}
          ORDER BY id DESC LIMIT ${maxEarlier}) AS latest
        WHERE status = 'pending' ORDER BY id`,
       [event.bot_id, event[order.column], event.id],
@@ -122,16 +124,16 @@ export class DeliveriesRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Settles those that are pending and were not replayed since, and returns them, oldest first. Locked in the order of their keys. Index: the primary key. */
+  /**
+   * Settles those that are pending and were not replayed since, and returns them, oldest first. Locked in the order of
+   * their keys. Index: the primary key; ANY rules out a hash of the table, which a plan made for a small table would keep.
+   */
   async settlePendingEvents(tx: Sql, events: SettledEvent[]): Promise<SettledRow[]> {
-    const [first, ...more] = events;
-    if (!first) return [];
-    if (more.length === 0) return this.settlePendingEvent(tx, first);
+    if (events.length === 0) return [];
     return tx.query<SettledRow>(
       `WITH settled AS MATERIALIZED (
          SELECT DISTINCT ON (bot_id, id) bot_id, id, status, reason, replays
-         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[])
-           AS settled (bot_id, id, status, reason, replays)
+         FROM jsonb_to_recordset($1) AS settled (bot_id text, id text, status text, reason text, replays int)
          ORDER BY bot_id, id, replays DESC),
        held AS MATERIALIZED (
          SELECT found.bot_id, found.id, settled.status, reason
@@ -142,28 +144,17 @@ export class DeliveriesRepository {
            LIMIT 1 FOR NO KEY UPDATE) AS found),
        changed AS (
          UPDATE event SET status = held.status, failure_reason = held.reason FROM held
-         WHERE event.bot_id = held.bot_id AND event.id = held.id RETURNING event.*)
+         WHERE event.bot_id = ANY (ARRAY[held.bot_id]) AND event.id = ANY (ARRAY[held.id]) RETURNING event.*)
        SELECT ${settledColumns} FROM changed ORDER BY bot_id, id`,
       [
-        events.map(({ botId }) => botId),
-        events.map(({ eventId }) => eventId),
-        events.map(({ status }) => status),
-        events.map(({ failureReason }) => (failureReason === null ? null : toText(failureReason))),
-        events.map(({ replays }) => replays),
+        toJsonb(
+          events.map(({ botId, eventId, status, failureReason, replays }) => ({
+            ...{ bot_id: botId, id: eventId, status, replays },
+            reason: failureReason,
+          })),
+        ),
       ],
-    );
-  }
-
-  /** One event, which is the frequent case, in a statement that is quick to plan. */
-  private settlePendingEvent(
-    tx: Sql,
-    { botId, eventId, replays, status, failureReason }: SettledEvent,
-  ): Promise<SettledRow[]> {
-    return tx.query<SettledRow>(
-      `UPDATE event SET status = $4, failure_reason = $5
-       WHERE bot_id = $1 AND id = $2 AND status = 'pending' AND replays = $3 RETURNING ${settledColumns}`,
-      [botId, eventId, replays, status, failureReason === null ? null : toText(failureReason)],
-      'settlePendingEvent',
+      'settlePendingEvents',
     );
   }
 

@@ -130,11 +130,11 @@ export class WorkflowsRepository {
   ): Promise<WorkflowEntity[]> {
     return tx.query<WorkflowEntity>(
       `WITH settled AS MATERIALIZED (
-         SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS settled (bot_id, event_id, workflow_id)),
+         SELECT * FROM jsonb_to_recordset($1) AS settled (bot_id text, id text, workflow_id text)),
        found AS MATERIALIZED (
          SELECT bound.* FROM settled CROSS JOIN LATERAL (
            SELECT bot_id, id FROM workflow
-           WHERE bot_id = settled.bot_id AND event_id = settled.event_id AND status = 'in_progress' OFFSET 0) AS bound
+           WHERE bot_id = settled.bot_id AND event_id = settled.id AND status = 'in_progress' OFFSET 0) AS bound
          UNION
          SELECT asleep.* FROM settled CROSS JOIN LATERAL (
            SELECT bot_id, id FROM workflow
@@ -143,7 +143,8 @@ export class WorkflowsRepository {
          SELECT * FROM workflow
          WHERE bot_id = next.bot_id AND id = next.id AND (status IN ('in_progress', 'listening')) IS TRUE
          OFFSET 0 FOR UPDATE) AS locked`,
-      [events.map(({ bot_id }) => bot_id), events.map(({ id }) => id), events.map(({ workflow_id }) => workflow_id)],
+      [toJsonb(events.map(({ bot_id, id, workflow_id }) => ({ bot_id, id, workflow_id })))],
+      'lockWorkflowsOfEvents',
     );
   }
 

@@ -43,6 +43,7 @@ export class DeliveriesRepository {
        ON CONFLICT (bot_id, event_id) DO UPDATE SET replays = excluded.replays, status = excluded.status, reason = excluded.reason,
          settled_at = excluded.settled_at, attempts = ${joined}`,
       [toJsonb(settlements)],
+      'insert_settlements',
     );
   }
 
