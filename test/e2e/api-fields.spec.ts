@@ -158,7 +158,7 @@ describe('a bot with every field', () => {
         ...keptInside,
         recurringEvents: { hourly: boiled },
         secrets: { API_KEY_2: 'hush' },
-        code: 'module.exports = 1',
+        code: 'exports.handler = () => ({ status: 200 })',
         integrations: { first: { integrationId, enabled: true, configuration: { text: 'x' } } },
         plugins: { helper: { id: pluginId, enabled: true, configuration: {} } },
       },
@@ -181,7 +181,9 @@ describe('a bot with every field', () => {
     expect(await api.sql('SELECT url, authentication, layers, blocked FROM admin.bot WHERE id = $1', [id])).toEqual([
       keptInside,
     ]);
-    expect((await send(`GET ${url.slice(new URL(url).origin.length)}`)).text).toBe('module.exports = 1');
+    expect((await send(`GET ${url.slice(new URL(url).origin.length)}`)).text).toBe(
+      'exports.handler = () => ({ status: 200 })',
+    );
   });
 
   it.each(methods)('has the declared type in every field of the answer to %s', async (method, options) => {

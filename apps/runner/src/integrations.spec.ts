@@ -137,6 +137,28 @@ const messageOf = async (response: Response) => ((await response.json()) as { me
 
 const refusal = { status: 400, body: { id: 'err_1', code: 400, type: 'Runtime', message: 'The token is wrong.' } };
 
+describe('code of an integration that cannot be loaded', () => {
+  const broken = `throw new Error('no license')`;
+
+  it('is refused at its creation', async () => {
+    await expect(newIntegration({ code: broken })).rejects.toMatchObject({
+      ...{ type: 'Runtime', message: expect.stringContaining('Error: no license') },
+    });
+  });
+
+  it('is refused by a deployment, and the former code stays', async () => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+
+    const deployment = account.client.updateIntegration({ id, title: 'Renamed', code: broken });
+
+    await expect(deployment).rejects.toThrow('no license');
+    expect((await account.client.getIntegration({ id })).integration.title).not.toBe('Renamed');
+    const { probe } = await bot.update({ probe: { integrationId: id } });
+    expect(probe).toMatchObject({ status: 'registered' });
+  });
+});
+
 describe('the registration of an integration', () => {
   it('is done when the update of the bot is answered, with all that the SDK reads', async () => {
     const integration = await newIntegration();

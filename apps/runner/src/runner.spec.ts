@@ -117,18 +117,53 @@ describe('code', () => {
     expect((await bot.told()).heard).toMatchObject([{ text: 'new', calls: 1 }]);
   });
 
-  it.each([
+  describe.each([
     ['cannot be loaded', `throw new Error('no license')`, 'no license'],
     ['has no handler', `exports.other = 1`, 'exports no handler'],
-  ])('that %s is told by a ping', async (_name, code, reason) => {
+  ])('that %s', (_name, code, reason) => {
+    it('is refused at its creation', async () => {
+      await expect(account.client.createBot({ code })).rejects.toMatchObject({
+        ...{ type: 'Runtime', code: 400, message: expect.stringContaining(reason) },
+      });
+    });
+
+    it('is refused by a deployment, with an issue, and the former code stays', async () => {
+      const bot = await newBot(telling(`'former'`));
+
+      const deployment = account.client.updateBot({ id: bot.id, name: 'Renamed', code });
+
+      await expect(deployment).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining(reason) });
+      expect((await account.client.getBot({ id: bot.id })).bot.name).not.toBe('Renamed');
+      expect((await bot.told()).heard).toMatchObject([{ text: 'former' }]);
+      const { issues } = await waitFor(
+        () => account.client.listBotIssues({ id: bot.id }),
+        (found) => found.issues.length > 0,
+      );
+      expect(issues).toMatchObject([{ code: 'deployment_refused', description: expect.stringContaining(reason) }]);
+    });
+  });
+
+  it('is loaded with its secrets before it is deployed', async () => {
+    const code = `if (process.env.SECRET_A + process.env.SECRET_B !== 'onetwo') throw new Error('not the secrets');${telling(`'secret'`)}`;
+    const bot = await newBot(telling(`'former'`), { secrets: { A: 'one', B: 'three' } });
+
+    await expect(account.client.updateBot({ id: bot.id, code })).rejects.toThrow('not the secrets');
+    await account.client.updateBot({ id: bot.id, code, secrets: { B: 'two' } });
+
+    expect((await bot.told()).heard).toMatchObject([{ text: 'secret' }]);
+  });
+
+  it('that can no longer be loaded is told by a ping', async () => {
+    const code = `if (process.env.SECRET_BROKEN) throw new Error('no license');${telling(`'fine'`)}`;
     const bot = await newBot(code);
+    await account.client.updateBot({ id: bot.id, secrets: { BROKEN: 'yes' } });
 
     const { json: ping } = await api.send(`POST /operator/runtime/bots/${bot.id}/ping`, {
       headers: operator(),
       json: {},
     });
 
-    expect(ping).toMatchObject({ status: null, error: expect.stringContaining(reason) });
+    expect(ping).toMatchObject({ status: null, error: expect.stringContaining('no license') });
   });
 
   it('that crashes is called again, in a new process', async () => {
@@ -266,16 +301,17 @@ describe('the output of the code', () => {
     const crashing = await newBot(
       printing(`setTimeout(() => { throw new Error('boom at night') }); await new Promise(() => {});`),
     );
-    const broken = await newBot(`throw new Error('no license')`);
-    await Promise.all([crashing.create(), broken.create()]);
+    const broken = await newBot(printing(''));
+    const deployment = account.client.updateBot({ id: broken.id, code: `throw new Error('no license')` });
+    await Promise.all([crashing.create(), expect(deployment).rejects.toThrow('no license')]);
 
     const [crash] = await logsOf(crashing, (messages) => messages.some((message) => message.includes('boom')));
-    const [load] = await logsOf(broken, (messages) => messages.length > 0);
+    const lines = await logsOf(broken, (messages) => messages.some((message) => message.includes('no license')));
 
     expect(crash).toMatchObject({ level: 'info', message: 'loading' });
-    expect(load).toMatchObject({
+    expect(lines.at(-1)).toMatchObject({
       level: 'error',
-      message: expect.stringMatching(/^The code cannot be loaded: Error: no license\n +at /),
+      message: expect.stringMatching(/^The code cannot be loaded: Error: no license\n +at .*bot\.cjs:1:7/),
     });
   });
 

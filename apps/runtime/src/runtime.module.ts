@@ -13,6 +13,7 @@ import { WorkEntity } from '@parley/work-queue/work.entity';
 import { ActionRunEntity } from './actions/action-run.entity';
 import { ActionsModule } from './actions/actions.module';
 import { CallCountEntity } from './call-counts/call-count.entity';
+import { CodeChecksModule } from './code-checks/code-checks.module';
 import { RuntimeConfig } from './config';
 import { DeliveriesModule } from './deliveries/deliveries.module';
 import { DeliveryEntity } from './deliveries/delivery.entity';
@@ -76,6 +77,7 @@ export class RuntimeModule {
         ),
         ConfigModule.register(RuntimeConfig, config),
         ActionsModule,
+        CodeChecksModule,
         DeliveriesModule,
         ErasureModule,
         IntegrationRegistrationsModule,

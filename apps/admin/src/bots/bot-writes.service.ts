@@ -4,9 +4,10 @@ import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { type CreateBot, maxSecrets, type UpdateBot } from '@parley/contracts/admin/bots';
-import { mergeEntries } from '@parley/contracts/entries';
+import { mapEntries, mergeEntries } from '@parley/contracts/entries';
 import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
+import { CodeCheckClient } from '@parley/service/code-check.client';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AuditRepository } from '../audit/audit.repository';
@@ -37,12 +38,16 @@ export class BotWritesService {
     private readonly audit: AuditRepository,
     private readonly targetChanges: TargetChangesService,
     private readonly failures: RecurringFailuresRepository,
+    private readonly codeChecks: CodeCheckClient,
     private readonly box: SecretBox,
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotRow> {
     checkDefinition(input);
     this.recurringEvents.check(input);
+    const { code, url, secrets } = input;
+    if (code !== undefined && url === undefined)
+      await this.codeChecks.requireLoadable(caller, { owner: 'bot', code, secrets: secrets ?? {} });
     const workspaceId = caller.workspace.id;
     return this.database.transaction(async (tx) => {
       await this.quotas.admit(tx, workspaceId, 'bot_count');
@@ -74,6 +79,7 @@ export class BotWritesService {
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotRow> {
     checkDefinition(input);
     this.recurringEvents.check(input);
+    await this.requireLoadable(caller, input);
     const secrets = this.seal(input.secrets);
     return this.installations.change(caller, input.id, input, (prepared) =>
       this.database.transaction(async (tx) => {
@@ -112,6 +118,20 @@ export class BotWritesService {
         return updated;
       }),
     );
+  }
+
+  /** Outside of the transaction. A bot with a url is called there. */
+  private async requireLoadable(caller: WorkspaceCaller, { id, code, ...input }: UpdateBot): Promise<void> {
+    if (code === undefined) return;
+    const bot = await this.bots.findVisibleSecrets(viewerOf(caller), id);
+    if (!bot) throw notFound('bot', id);
+    const url = input.url === undefined ? bot.url : input.url;
+    if (url !== null) return;
+    const stored = mapEntries(bot.secrets, (sealed) => this.box.open(sealed));
+    await this.codeChecks.requireLoadable(caller, {
+      ...{ owner: 'bot', ownerId: id, code },
+      secrets: mergeEntries(stored, input.secrets),
+    });
   }
 
   private seal(secrets: Record<string, string | null> = {}): Record<string, string | null> {

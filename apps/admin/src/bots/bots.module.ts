@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { CodeCheckClient } from '@parley/service/code-check.client';
 import { AuditModule } from '../audit/audit.module';
 import { BotVisibilityModule } from '../bot-visibility/bot-visibility.module';
 import { InstallationsModule } from '../installations/installations.module';
@@ -44,6 +45,7 @@ import { RecurringFailuresRepository } from './recurring-failures.repository';
     RecurringFailuresRepository,
     TargetChangesService,
     BotsRepository,
+    CodeCheckClient,
     BotAllowlistService,
     BotAllowlistRepository,
     BotVersionsService,

@@ -78,6 +78,18 @@ export class BotsRepository {
     return row;
   }
 
+  /** Encrypted secrets by name. Primary key. */
+  async findVisibleSecrets(
+    { workspaceId, accountId }: Viewer,
+    id: string,
+  ): Promise<Pick<LockedBotRow, 'url' | 'secrets'> | undefined> {
+    const [row] = await this.database.query<Pick<LockedBotRow, 'url' | 'secrets'>>(
+      `SELECT url, secrets FROM bot WHERE ${visible} AND id = $3`,
+      [workspaceId, accountId, id],
+    );
+    return row;
+  }
+
   /** Row lock: blocks other changes of the bot until the transaction ends. */
   async lockVisible(tx: Sql, { workspaceId, accountId }: Viewer, id: string): Promise<LockedBotRow | undefined> {
     const [row] = await tx.query<LockedBotRow>(

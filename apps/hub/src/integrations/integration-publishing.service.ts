@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
+import type { WorkspaceLabel } from '@parley/contracts/admin/workspaces';
 import { usageChanged } from '@parley/contracts/admin/usage';
+import { mapEntries } from '@parley/contracts/entries';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { hub } from '@parley/contracts/hub/hub';
 import type {
@@ -15,6 +17,7 @@ import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
+import { CodeCheckClient } from '@parley/service/code-check.client';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { InstallationsService } from '../installations/installations.service';
@@ -25,7 +28,7 @@ import { checkVersion } from '../publishing/versions';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { IntegrationDraftsService, isPublished } from './integration-drafts.service';
 import { type IntegrationRow, toIntegration } from './integration.entity';
-import { IntegrationsRepository } from './integrations.repository';
+import { type IntegrationValues, IntegrationsRepository } from './integrations.repository';
 
 /** Creates, changes and deletes versions of integrations. */
 @Injectable()
@@ -37,12 +40,15 @@ export class IntegrationPublishingService {
     private readonly workspaces: WorkspacesService,
     private readonly installations: InstallationsService,
     private readonly outbox: Outbox,
+    private readonly codeChecks: CodeCheckClient,
     private readonly box: SecretBox,
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationReply> {
     const { name, version, dev = false } = input;
     await this.checkName(caller, input);
+    if (input.code !== undefined)
+      await this.requireLoadable(caller, await this.drafts.valuesOf(this.database, caller, input));
     const signingSecret = newSigningSecret();
     const row = await this.database.transaction(async (tx) => {
       await this.integrations.lockName(tx, name);
@@ -76,6 +82,8 @@ export class IntegrationPublishingService {
 
   async update(caller: WorkspaceCaller, input: UpdateIntegration): Promise<IntegrationReply> {
     const label = await this.workspaces.labelToPublish(caller, input);
+    if (input.code !== undefined)
+      await this.requireLoadable(caller, await this.valuesAfter(caller, input, label), input.id);
     const row = await this.database.transaction(async (tx) => {
       const current = await this.getForUpdate(tx, caller, input);
       const values = await this.drafts.valuesAfter(tx, caller, current, input, label);
@@ -87,10 +95,7 @@ export class IntegrationPublishingService {
   }
 
   async validateUpdate(caller: WorkspaceCaller, input: UpdateIntegration) {
-    const current = await this.integrations.findIntegrationById(this.database, caller.workspace.id, input.id);
-    if (!current) throw notFound('integration', input.id);
-    const label = await this.workspaces.labelToPublish(caller, input);
-    await this.drafts.valuesAfter(this.database, caller, current, input, label);
+    await this.valuesAfter(caller, input, await this.workspaces.labelToPublish(caller, input));
     return {};
   }
 
@@ -140,6 +145,27 @@ export class IntegrationPublishingService {
     checkVersion(version);
     const { handle } = await this.workspaces.labelOf(caller);
     checkName(name, handle);
+  }
+
+  private async valuesAfter(
+    caller: WorkspaceCaller,
+    input: UpdateIntegration,
+    label?: WorkspaceLabel,
+  ): Promise<IntegrationValues> {
+    const current = await this.integrations.findIntegrationById(this.database, caller.workspace.id, input.id);
+    if (!current) throw notFound('integration', input.id);
+    return this.drafts.valuesAfter(this.database, caller, current, input, label);
+  }
+
+  /** An integration with a url is called there. Do not use inside of a transaction. */
+  private async requireLoadable(
+    caller: WorkspaceCaller,
+    { url, code = '', secrets }: IntegrationValues,
+    ownerId?: string,
+  ): Promise<void> {
+    if (url !== null) return;
+    const opened = mapEntries(secrets, (sealed) => this.box.open(sealed));
+    await this.codeChecks.requireLoadable(caller, { owner: 'integration', ownerId, code, secrets: opened });
   }
 
   private async getForUpdate(tx: Transaction, { workspace }: WorkspaceCaller, { id }: IntegrationId) {

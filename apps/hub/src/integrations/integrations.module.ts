@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { CodeCheckClient } from '@parley/service/code-check.client';
 import { CountersModule } from '../counters/counters.module';
 import { InstallationsModule } from '../installations/installations.module';
 import { WorkspacesModule } from '../workspaces/workspaces.module';
@@ -15,6 +16,7 @@ import { IntegrationsService } from './integrations.service';
   imports: [CountersModule, InstallationsModule, WorkspacesModule, TypeOrmModule.forFeature([IntegrationEntity])],
   controllers: [IntegrationsController],
   providers: [
+    CodeCheckClient,
     IntegrationDraftsService,
     IntegrationListRepository,
     IntegrationPublishingService,

@@ -1,14 +1,16 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { workerFile } from '@parley/background/worker-file';
 import { ApiError } from '@parley/contracts/errors';
-import type { InvokeCode, Lane } from '@parley/contracts/runner/runner';
+import type { CodeSecrets } from '@parley/contracts/runner/code';
+import type { CodeOwner, InvokeCode, Lane, LoadCode } from '@parley/contracts/runner/runner';
 import { webhookBaseOf } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { AllowedOrigin } from '../host/frames';
-import type { BundleOutput } from '../logs/bundle-output';
+import { BundleOutput } from '../logs/bundle-output';
 import { LogSenderService } from '../logs/log-sender.service';
 import { BotChild, CodeFailed } from './bot-child';
 import { isolate, removeFolder } from './isolation';
@@ -23,8 +25,13 @@ const loadPauseMs = 30_000;
 /** Code with its secrets: one process serves it. */
 type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket' | 'lane'>;
 
+interface Program extends CodeSecrets {
+  code: string;
+}
+
 interface Entry {
-  ownerId: string;
+  /** Bot or version of an integration. Absent for code that is not deployed. */
+  ownerId?: string;
   /** Order of starting. */
   number: number;
   place: number;
@@ -85,7 +92,7 @@ export class ChildrenService implements OnApplicationShutdown {
   async use<T>(bundle: Bundle, call: (child: BotChild, output: BundleOutput) => Promise<T>): Promise<T> {
     const key = `${bundle.ownerId}/${bundle.codeRevision}`;
     this.refuseBroken(key);
-    const entry = this.usable(key) ?? this.start(key, bundle);
+    const entry = this.usable(key) ?? this.startDeployed(key, bundle);
     const { lane = 'events' } = bundle;
     if (entry.usersOfLane[lane] >= this.config.concurrency)
       throw new CodeFailed('busy', 'The process of the bot handles enough calls.');
@@ -99,6 +106,23 @@ export class ChildrenService implements OnApplicationShutdown {
       entry.users -= 1;
       entry.usersOfLane[lane] -= 1;
       this.rest(key, entry);
+    }
+  }
+
+  /**
+   * Loads code that is not deployed, in a process that ends then. Its API key is valid nowhere.
+   * @throws CodeFailed as `use`
+   */
+  async tryLoad({ owner, ownerId, code, secrets }: LoadCode): Promise<void> {
+    const key = randomUUID();
+    const output = ownerId === undefined ? discardedOutput() : this.logs.outputOf({ owner, ownerId });
+    const program = { code, secrets, token: randomBytes(16).toString('hex') };
+    const entry = this.start(key, { owner }, output, () => Promise.resolve(program));
+    entry.users = 1;
+    try {
+      await entry.starting;
+    } finally {
+      this.end(key, entry);
     }
   }
 
@@ -123,20 +147,33 @@ export class ChildrenService implements OnApplicationShutdown {
     return undefined;
   }
 
-  private start(key: string, bundle: Bundle): Entry {
+  private startDeployed(key: string, bundle: Bundle): Entry {
+    const entry = this.start(key, bundle, this.logs.outputOf(bundle), () => this.fetchProgram(bundle));
+    entry.starting.catch((error: unknown) => {
+      if (error instanceof CodeFailed && error.failure === 'not loadable') this.noteLoadFailure(key, error);
+    });
+    return entry;
+  }
+
+  /** Throws CodeFailed without a free place. */
+  private start(
+    key: string,
+    { owner, ownerId }: Pick<Bundle, 'owner'> & Partial<Bundle>,
+    output: BundleOutput,
+    getProgram: () => Promise<Program>,
+  ): Entry {
     if (this.entries.size >= this.config.processes) this.makeRoom();
     const places = new Set([...this.entries.values()].map(({ place }) => place));
     let place = 0;
     while (places.has(place)) place += 1;
-    const output = this.logs.outputOf(bundle);
     const entry: Entry = {
-      ownerId: bundle.ownerId,
+      ownerId,
       number: (this.started += 1),
       place,
       users: 0,
       usersOfLane: { events: 0, actions: 0, webhooks: 0 },
       output,
-      starting: this.startChild(bundle, place, output),
+      starting: getProgram().then((started) => this.startChild(owner, started, place, output)),
     };
     this.entries.set(key, entry);
     entry.starting.then(
@@ -144,23 +181,28 @@ export class ChildrenService implements OnApplicationShutdown {
         entry.child = child;
         void child.ended.then(() => this.forget(key, entry));
       },
-      (error: unknown) => {
-        this.forget(key, entry);
-        if (error instanceof CodeFailed && error.failure === 'not loadable') this.noteLoadFailure(key, error);
-      },
+      () => this.forget(key, entry),
     );
     return entry;
   }
 
-  private async startChild(bundle: Bundle, place: number, output: BundleOutput): Promise<BotChild> {
-    const [code, { token, secrets }] = await Promise.all([
-      this.code.getCode(bundle),
-      this.code.getSecrets(bundle),
-    ]).catch((error: unknown) => {
+  private async fetchProgram(bundle: Bundle): Promise<Program> {
+    try {
+      const [code, secrets] = await Promise.all([this.code.getCode(bundle), this.code.getSecrets(bundle)]);
+      return { code, ...secrets };
+    } catch (error) {
       if (error instanceof ApiError && error.type === 'ResourceNotFound')
         throw new CodeFailed('busy', `Other code of the ${bundle.owner} ${bundle.ownerId} was deployed meanwhile.`);
       throw error;
-    });
+    }
+  }
+
+  private async startChild(
+    owner: CodeOwner,
+    { code, token, secrets }: Program,
+    place: number,
+    output: BundleOutput,
+  ): Promise<BotChild> {
     const { memoryMb, publicUrl } = this.config;
     const { folder, ...isolation } = await isolate(program, place);
     const child = new BotChild(
@@ -177,7 +219,7 @@ export class ChildrenService implements OnApplicationShutdown {
     const env = {
       ...Object.fromEntries(secretEnv),
       ...{ BP_API_URL: publicUrl, BP_TOKEN: token, BP_LOG_FORMAT: 'json' },
-      ...(bundle.owner === 'integration' && { BP_WEBHOOK_URL: webhookBaseOf(this.config) }),
+      ...(owner === 'integration' && { BP_WEBHOOK_URL: webhookBaseOf(this.config) }),
     };
     try {
       await child.load({ code, env, allowedOrigins: this.allowedOrigins });
@@ -232,6 +274,14 @@ export class ChildrenService implements OnApplicationShutdown {
       if (this.loadFailures.get(key)?.at.at(-1) === now) this.loadFailures.delete(key);
     }, loadFailuresMs).unref();
   }
+}
+
+/** Logs belong to a bot or an integration: there is none yet. */
+function discardedOutput(): BundleOutput {
+  return new BundleOutput(
+    () => undefined,
+    () => undefined,
+  );
 }
 
 function ended(child: BotChild): Promise<unknown> {

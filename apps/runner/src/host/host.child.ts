@@ -67,6 +67,17 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : inspect(error);
 }
 
+/** Message with the place in the bundle. Lines of the source are left out: they may have a megabyte. */
+function loadFailureOf(error: unknown, filename: string): string {
+  const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
+  const places = lines.filter((line) => line.includes(filename)).slice(0, 3);
+  return [messageWithName(error), ...places.map((line) => line.slice(0, 300).replace(filename, 'bot.cjs'))].join('\n');
+}
+
+function messageWithName(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);
+}
+
 /** Ends the process after its last words have left. */
 function crash(error: unknown): void {
   replies.end(`${stringify({ type: 'crashed', message: textOf(error) } satisfies Reply)}\n`, () => exit(1));
@@ -205,8 +216,8 @@ function load({ code, env, allowedOrigins }: LoadFrame): void {
   captureOutput('stderr');
   restrictProcess();
   if (allowedOrigins) restrictNetwork(allowedOrigins);
+  const filename = join(process.cwd(), 'bot.cjs');
   try {
-    const filename = join(process.cwd(), 'bot.cjs');
     const bundle = new Module(filename) as unknown as LoadableModule;
     bundle.filename = filename;
     bundle.paths = [];
@@ -214,7 +225,7 @@ function load({ code, env, allowedOrigins }: LoadFrame): void {
     handler = handlerOf(bundle.exports);
     reply({ type: 'loaded' });
   } catch (error) {
-    reply({ type: 'not loadable', message: textOf(error) });
+    reply({ type: 'not loadable', message: loadFailureOf(error, filename) });
   }
 }
 

@@ -4,6 +4,8 @@ import {
   type CodeAnswer,
   type InvokeCode,
   invokeCode,
+  loadCode,
+  type LoadCode,
   maxCodeTimeoutMs,
   runnerAnnounced,
   runnerError,
@@ -13,7 +15,6 @@ import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { traceIdOf } from '@parley/tracing/traceparent';
-import type { Subscription } from '@parley/transport/driver';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { CodeFailed } from '../children/bot-child';
@@ -25,7 +26,6 @@ import { RunnerConfig } from '../config';
 export class InvocationsService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly runnerId = newId('runner');
   private readonly countOutcome: (outcome: string) => void;
-  private serving?: Subscription;
   private timer?: NodeJS.Timeout;
   private isLeaving = false;
   private underWay = 0;
@@ -46,8 +46,11 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    this.serving = this.server.serveInstance(invokeCode, this.runnerId, (_caller, input) => this.invoke(input));
-    await this.serving.live;
+    const serving = [
+      this.server.serveInstance(invokeCode, this.runnerId, (_caller, input) => this.invoke(input)),
+      this.server.serveInstance(loadCode, this.runnerId, (_caller, input) => this.load(input)),
+    ];
+    await Promise.all(serving.map(({ live }) => live));
     this.client.listen(runnersWanted, () => this.announce());
     this.timer = setInterval(() => this.announce(), announceMs).unref();
     this.announce();
@@ -74,10 +77,19 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       return answer;
     } catch (error) {
       this.countOutcome(error instanceof CodeFailed ? error.failure : 'error');
-      if (error instanceof CodeFailed) throw runnerError(error.failure, error.message);
-      throw error;
+      throw wireError(error);
     } finally {
       this.underWay -= 1;
+    }
+  }
+
+  private async load(input: LoadCode): Promise<object> {
+    if (this.isLeaving) throw runnerError('away', 'The runner is stopping.');
+    try {
+      await this.children.tryLoad(input);
+      return {};
+    } catch (error) {
+      throw wireError(error);
     }
   }
 
@@ -102,4 +114,8 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       }
     });
   }
+}
+
+function wireError(error: unknown): unknown {
+  return error instanceof CodeFailed ? runnerError(error.failure, error.message) : error;
 }

@@ -29,7 +29,7 @@ import { TunnelClient } from './tunnel.client';
     IntegrationClient,
     IntegrationTargetsCache,
   ],
-  exports: [BotClient, IntegrationClient, IntegrationTargetsCache, RunnersService],
+  exports: [BotClient, IntegrationClient, IntegrationTargetsCache, RunnerClient, RunnersService],
 })
 export class InvocationsModule {}
 

@@ -6,9 +6,12 @@ import {
   invokeCode,
   type InvokeCode,
   type Lane,
+  loadCode,
+  type LoadCode,
   runnerError,
   runnerFailureOf,
 } from '@parley/contracts/runner/runner';
+import type { InstanceOperation } from '@parley/contracts/operation';
 import type { CodeTarget } from '@parley/contracts/runner/code';
 import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -45,13 +48,38 @@ export class RunnerClient {
   ): Promise<CalleeAnswer> {
     const call = { lane: lanes[operation], context, headers, body, timeoutMs };
     const input: InvokeCode = { owner, ownerId, botId, codeRevision: revision, ticket, ...call };
-    let reason = `No runner is there to run the code of the ${owner}.`;
-    for (const runnerId of this.runners.inOrderFor(ownerId)) {
+    try {
+      return await this.askOne<InvokeCode, CodeAnswer>(ownerId, invokeCode, input);
+    } catch (error) {
+      throw calleeError(error);
+    }
+  }
+
+  /** Reason why the code cannot be loaded; undefined if it can. Throws NoRunner, and other errors of the platform. */
+  async load(input: LoadCode): Promise<string | undefined> {
+    try {
+      await this.askOne(input.ownerId ?? '', loadCode, input);
+      return undefined;
+    } catch (error) {
+      const failure = runnerFailureOf(error);
+      if (failure === 'not loadable' || failure === 'out of memory') return (error as Error).message;
+      throw error;
+    }
+  }
+
+  /** Asks the runners in the order for this key, until one has a place. */
+  private async askOne<I extends LoadCode | InvokeCode, O>(
+    key: string,
+    operation: InstanceOperation<I, O>,
+    input: I,
+  ): Promise<O> {
+    let reason = `No runner is there to run the code of the ${input.owner}.`;
+    for (const runnerId of this.runners.inOrderFor(key)) {
       try {
-        return await this.ask(runnerId, input);
+        return await this.ask(runnerId, operation, input);
       } catch (error) {
         const failure = runnerFailureOf(error);
-        if (failure !== 'busy' && failure !== 'away') throw calleeError(error);
+        if (failure !== 'busy' && failure !== 'away') throw error;
         if (failure === 'away') this.runners.forget(runnerId);
         reason = (error as Error).message;
       }
@@ -61,13 +89,11 @@ export class RunnerClient {
   }
 
   /** A runner that was killed never answers. */
-  private async ask(runnerId: string, input: InvokeCode): Promise<CodeAnswer> {
+  private async ask<I, O>(runnerId: string, operation: InstanceOperation<I, O>, input: I): Promise<O> {
     const signal = this.runners.goneSignal(runnerId);
     if (!signal) throw runnerError('away', 'The runner is gone.');
-    return orWhenAborted(
-      signal,
-      this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
-      () => runnerError('crashed', 'The runner ended before the code answered.'),
+    return orWhenAborted(signal, this.client.callInstance(operation, runnerId, systemCaller(newId('req')), input), () =>
+      runnerError('crashed', 'The runner ended before the code answered.'),
     );
   }
 }

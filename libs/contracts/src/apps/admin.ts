@@ -11,13 +11,21 @@ import { workspaceChanged, workspaceDeleted } from '../admin/workspaces';
 import { recordRecurringFailure } from '../chat/recurring-outcomes';
 import { users } from '../chat/users';
 import { refreshInstallations, resolution } from '../hub/resolution';
+import { codeChecks } from '../runtime/code-checks';
 import { registrationRuns } from '../runtime/registrations';
 import { type App, nothing } from './app';
 
 export const adminApp: App = {
   ...nothing,
   answers: admin,
-  asks: [registrationRuns.run, users.exists, resolution.integrations, resolution.owner, resolution.plugins],
+  asks: [
+    codeChecks.run,
+    registrationRuns.run,
+    users.exists,
+    resolution.integrations,
+    resolution.owner,
+    resolution.plugins,
+  ],
   announces: [
     botDeleted,
     botTargetChanged,

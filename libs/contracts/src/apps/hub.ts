@@ -6,12 +6,13 @@ import { usageChanged } from '../admin/usage';
 import { dropWorkspace, labelWorkspace, workspaces } from '../admin/workspaces';
 import { hub } from '../hub/hub';
 import { hubEntryChanged } from '../hub/resolution';
+import { codeChecks } from '../runtime/code-checks';
 import { type App, nothing } from './app';
 
 export const hubApp: App = {
   ...nothing,
   answers: hub,
-  asks: [identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label],
+  asks: [codeChecks.run, identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label],
   announces: [administrativeChange, hubEntryChanged, usageChanged],
   consumes: [countInstallations, dropWorkspace, labelWorkspace],
 };

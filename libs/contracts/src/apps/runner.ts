@@ -1,13 +1,13 @@
 import { botCode } from '../admin/bot-code';
 import { integrationCode } from '../hub/integration-targets';
 import { logs } from '../runtime/logs';
-import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
+import { invokeCode, loadCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { type App, nothing } from './app';
 
 export const runnerApp: App = {
   ...nothing,
   asks: [botCode.getPart, botCode.getSecrets, integrationCode.getPart, integrationCode.getSecrets, logs.write],
-  answersByInstance: [invokeCode],
+  answersByInstance: [invokeCode, loadCode],
   tells: [runnerAnnounced],
   hears: [runnersWanted],
 };

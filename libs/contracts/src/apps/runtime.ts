@@ -11,7 +11,7 @@ import { integrationTargets } from '../hub/integration-targets';
 import { resolution } from '../hub/resolution';
 import { sharedWebhooks } from '../hub/shared-webhooks';
 import { eventsSettled } from '../runtime/deliveries';
-import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
+import { invokeCode, loadCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { logLines } from '../runtime/log-tails';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
@@ -40,7 +40,7 @@ export const runtimeApp: App = {
     deliveries.getPending,
     outgoingMessages.get,
   ],
-  asksInstances: [invokeCode, tunnelHolder, tunnelRequest],
+  asksInstances: [invokeCode, loadCode, tunnelHolder, tunnelRequest],
   announces: [eventsSettled, usageChanged],
   consumes: [
     deliverEvents,

@@ -84,6 +84,32 @@ export const invokeCode = instanceOperation({
   timeoutMs: maxCodeTimeoutMs + loadMs,
 });
 
+/** Code that is to be deployed. */
+export class LoadCode {
+  @IsIn(codeOwners)
+  owner!: CodeOwner;
+
+  /** Bot or version of an integration. Absent for one that is to be created. */
+  @Optional()
+  @IsString()
+  ownerId?: string;
+
+  @IsString()
+  code!: string;
+
+  /** Decrypted: never logged, and never written to a disk. */
+  @MapOf(String)
+  secrets!: Record<string, string>;
+}
+
+/** Keyed by the id of a runner. Loads code without calling it. `runnerFailureOf` returns the reason of an error. */
+export const loadCode = instanceOperation({
+  subject: 'runner.load',
+  input: LoadCode,
+  output: Empty,
+  timeoutMs: loadMs,
+});
+
 /** Sign of life of a runner, also sent on request and at its stop. */
 export class RunnerAnnounced {
   @IsString()

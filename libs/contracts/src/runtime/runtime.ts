@@ -1,6 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { workAdded, workOperations } from '../work';
 import { actions } from './actions';
+import { codeChecks } from './code-checks';
 import { deliveries } from './deliveries';
 import { issues } from './issues';
 import { countLeftovers } from './leftovers';
@@ -13,6 +14,7 @@ export const runtimeWorkAdded = workAdded('runtime');
 
 export const runtime = {
   actions,
+  codeChecks,
   countLeftovers,
   deadLetters: deadLetterOperations('runtime'),
   deliveries,

@@ -1,0 +1,16 @@
+import { Controller } from '@nestjs/common';
+import type { Caller } from '@parley/contracts/caller';
+import type { LoadCode } from '@parley/contracts/runner/runner';
+import { runtime } from '@parley/contracts/runtime/runtime';
+import { Handles } from '@parley/transport/handles';
+import { CodeChecksService } from './code-checks.service';
+
+@Controller()
+export class CodeChecksController {
+  constructor(private readonly service: CodeChecksService) {}
+
+  @Handles(runtime.codeChecks.run)
+  run(_caller: Caller, input: LoadCode) {
+    return this.service.run(input);
+  }
+}

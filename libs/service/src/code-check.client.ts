@@ -1,0 +1,29 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Caller } from '@parley/contracts/caller';
+import { ApiError } from '@parley/contracts/errors';
+import type { LoadCode } from '@parley/contracts/runner/runner';
+import { codeChecks } from '@parley/contracts/runtime/code-checks';
+import { ParleyClient } from '@parley/transport/parley-client';
+
+/** Has code loaded before it is deployed. Use it outside of a transaction: it takes as long as the code takes to load. */
+@Injectable()
+export class CodeCheckClient {
+  private readonly logger = new Logger(CodeCheckClient.name);
+
+  constructor(private readonly client: ParleyClient) {}
+
+  /** Throws Runtime with the reason if the code cannot be loaded. Code that no runner can load now is accepted. */
+  async requireLoadable(caller: Caller, input: LoadCode): Promise<void> {
+    const failure = await this.findFailure(caller, input);
+    if (failure !== null) throw new ApiError('Runtime', `code: nothing was deployed. ${failure}`);
+  }
+
+  private async findFailure(caller: Caller, input: LoadCode): Promise<string | null> {
+    try {
+      return (await this.client.call(codeChecks.run, caller, input)).failure;
+    } catch (error) {
+      this.logger.warn(`The code of the ${input.owner} ${input.ownerId ?? ''} is deployed unchecked: ${String(error)}`);
+      return null;
+    }
+  }
+}
