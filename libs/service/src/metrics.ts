@@ -151,18 +151,6 @@ export class Metrics {
     return (value, durationMs) => histogram.observe({ [label]: value }, durationMs / 1000);
   }
 
-  /** Gauges that differ by one label, read synchronously on each scrape. */
-  gauges(name: string, help: string, label: string, read: () => Record<string, number>): void {
-    this.registry.removeSingleMetric(name);
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      labelNames: [label],
-      registers: [this.registry],
-      collect: () => Object.entries(read()).forEach(([value, figure]) => gauge.set({ [label]: value }, figure)),
-    });
-  }
-
   /**
    * Gauge with the labels `service` and `queue`, read on each scrape by one statement of each service. Queues without a
    * value have no series.

@@ -38,7 +38,8 @@ import { backgroundProviders } from './background-providers';
 import { platformProviders } from './transport.module';
 
 const optionsToken = Symbol('parley:service');
-const cleanMs = 60_000;
+/** Rows are kept for days: how often they are deleted does not matter. */
+const cleanMs = 600_000;
 /** In the only process, each commit wakes the relay: the poll finds only rows whose commit was not confirmed. */
 const relayAloneMs = 15_000;
 

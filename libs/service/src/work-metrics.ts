@@ -1,9 +1,8 @@
 import type { AttemptEnd } from '@parley/work-queue/queue-worker';
 import type { QueueDepth, WorkRepository } from '@parley/work-queue/work.repository';
 import type { Metrics } from './metrics';
+import { readOncePerScrape } from './read-once-per-scrape';
 
-/** Scrapes within this time share one statement. */
-const sharedMs = 1_000;
 const waiting = ['ready', 'waiting', 'queued', 'parked'];
 
 /** Gauges of the queues of one service, read on each scrape, and the counter of attempts by their end. */
@@ -12,11 +11,7 @@ export function measureWork(
   service: string,
   work: WorkRepository,
 ): (queue: string, end: AttemptEnd) => void {
-  let read: { depth: Promise<QueueDepth[]>; at: number } | undefined;
-  const depth = () => {
-    if (!read || performance.now() - read.at > sharedMs) read = { depth: work.measureDepth(), at: performance.now() };
-    return read.depth;
-  };
+  const depth = readOncePerScrape(() => work.measureDepth());
   const perQueue = (name: string, help: string, states: string[], figure: (rows: QueueDepth[]) => number) =>
     metrics.gaugeOfQueues(name, help, service, async () => {
       const rows = (await depth()).filter(({ state }) => states.includes(state));

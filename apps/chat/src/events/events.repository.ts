@@ -8,7 +8,7 @@ import { lockNext } from '@parley/persistence/lock-next';
 import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { givenColumns, toEquality } from '../list-queries/conditions';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
-import { type DueRows, findDueRows } from '../due-times/due-rows';
+import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
 import type { PendingRow } from '../pending-events/announcements';
 import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 import type { EventEntity } from './event.entity';

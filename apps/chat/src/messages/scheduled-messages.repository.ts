@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
 import type { ScheduledMessageEntity } from './message.entity';
-import { type DueRows, findDueRows } from '../due-times/due-rows';
+import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
 import type { PendingRow } from '../pending-events/announcements';
 import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 

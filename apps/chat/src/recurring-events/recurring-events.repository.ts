@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
 import type { RecurringEventEntity } from './recurring-event.entity';
-import { type DueRows, findDueRows } from '../due-times/due-rows';
+import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
 
 type Definition = Omit<RecurringEventEntity, 'failed_attempts' | 'settled_at'>;
 

@@ -5,7 +5,7 @@ import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { lockNext } from '@parley/persistence/lock-next';
 import { isOf } from '../bot-definitions/scope';
-import { type DueRows, findDueRows } from '../due-times/due-rows';
+import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
 import type { StateEntity } from './state.entity';
 
 /**

@@ -17,7 +17,7 @@ import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import { ConversationEntity } from '../conversations/conversation.entity';
-import { type DueRows, findDueRows } from '../due-times/due-rows';
+import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
 import type { WorkflowEntity } from './workflow.entity';
 
 /** `timeout_at` null: one day from now. */

@@ -7,11 +7,17 @@ import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repositor
 import type { ContentVersion } from '@parley/file-store/passages.repository';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every, type Round } from '@parley/work-queue/worker';
 import { IndexingJobService } from './indexing-job.service';
 import { DocumentReaderService } from './document-reader.service';
 
-const lookIntervalMs = 500;
+const reserved = 'files-worker.reserved';
+const small = 'files-worker.small';
+/** While readers are busy. */
+const lookIntervalMs = 250;
+/** Otherwise a look has nothing to do: readers that become busy start the next one. */
+const idleMs = 60_000;
 
 /**
  * Takes indexing jobs, with fairness between bots: events occupy all readers but one. While these are busy, the
@@ -28,6 +34,7 @@ export class IndexFileHandler {
     private readonly jobs: JobsRepository,
     private readonly indexing: IndexingJobService,
     private readonly documents: DocumentReaderService,
+    private readonly tasks: BackgroundTasks,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
     this.readers = new Semaphore(documents.readers - 1);
@@ -45,15 +52,17 @@ export class IndexFileHandler {
     }, signal);
   }
 
-  @Every({ name: 'files-worker.reserved', everyMs: lookIntervalMs })
-  async takeForOtherBots({ signal }: Round): Promise<boolean> {
+  @Every({ name: reserved, everyMs: idleMs })
+  async takeForOtherBots({ signal, againIn }: Round): Promise<boolean> {
     if (this.busyBots.length < this.documents.readers - 1) return false;
+    againIn(lookIntervalMs);
     return this.runUntilStop(await this.jobs.takeNext(this.platform.instance, this.busyBots), signal);
   }
 
-  @Every({ name: 'files-worker.small', everyMs: lookIntervalMs })
-  async takeSmallForOtherBots({ signal }: Round): Promise<boolean> {
+  @Every({ name: small, everyMs: idleMs })
+  async takeSmallForOtherBots({ signal, againIn }: Round): Promise<boolean> {
     if (this.busyBots.length < this.documents.readers) return false;
+    againIn(lookIntervalMs);
     return this.runUntilStop(await this.jobs.takeNextSmall(this.platform.instance, this.busyBots), signal);
   }
 
@@ -69,6 +78,7 @@ export class IndexFileHandler {
   private async run(job: TakenJob, signal: AbortSignal): Promise<void> {
     const { botId } = job.version;
     this.busyBots.push(botId);
+    for (const task of [reserved, small]) this.tasks.wake(task, lookIntervalMs);
     try {
       await this.indexing.run(job, signal);
     } finally {

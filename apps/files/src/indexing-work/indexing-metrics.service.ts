@@ -1,29 +1,29 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { indexingStages } from '@parley/contracts/indexing-work';
 import type { Platform } from '@parley/service/platform';
+import { readOncePerScrape } from '@parley/service/read-once-per-scrape';
 import { platformToken } from '@parley/service/tokens';
-import { Every } from '@parley/work-queue/worker';
-import { FilesConfig } from '../config';
 import { IndexingWorkRepository, type IndexingWorkMetrics } from './indexing-work.repository';
 
-/**
- * Metrics of the indexing queue. A polling loop measures them, so that reading the metrics sends no query. Every
- * process reports the figures of all.
- */
+/** Metrics of the indexing queue, read on each scrape. Every process reports the figures of all. */
 @Injectable()
 export class IndexingMetricsService {
-  private figures?: IndexingWorkMetrics;
-
-  constructor(
-    private readonly work: IndexingWorkRepository,
-    @Inject(platformToken) { metrics }: Platform,
-    private readonly config: FilesConfig,
-  ) {
-    metrics.gauges('parley_files_indexing_jobs', 'Contents in the indexing queue, by stage.', 'stage', () =>
-      Object.fromEntries(indexingStages.map((stage) => [stage, this.countAt(stage)])),
-    );
-    const gauge = (name: string, help: string, of: (figures: IndexingWorkMetrics) => number) =>
-      metrics.gauge(name, help, () => Promise.resolve(this.figures ? of(this.figures) : NaN));
+  constructor(work: IndexingWorkRepository, @Inject(platformToken) { metrics }: Platform) {
+    const read = readOncePerScrape(() => work.measureIndexingWork());
+    const gauge = (
+      name: string,
+      help: string,
+      of: (figures: IndexingWorkMetrics) => number,
+      labels?: Record<string, string>,
+    ) => metrics.gauge(name, help, async () => of(await read()), labels);
+    for (const stage of indexingStages) {
+      gauge(
+        'parley_files_indexing_jobs',
+        'Contents in the indexing queue, by stage.',
+        ({ jobs }) => jobs.find((each) => each.stage === stage)?.count ?? 0,
+        { stage },
+      );
+    }
     gauge(
       'parley_files_indexing_oldest_waiting_seconds',
       'Age of the oldest content that no worker has taken; 0 when none waits.',
@@ -40,19 +40,5 @@ export class IndexingMetricsService {
       (figures) => figures.failedLastHour,
     );
     gauge('parley_files_uploads_under_way', 'Uploads under way.', (figures) => figures.uploads);
-  }
-
-  @Every<IndexingMetricsService>({ name: 'files.measure', everyMs: ({ config }) => config.sweepIntervalMs })
-  async measure(): Promise<void> {
-    // A failed round clears the figures, so that stale ones are never shown.
-    this.figures = await this.work.measureIndexingWork().catch((error: unknown) => {
-      this.figures = undefined;
-      throw error;
-    });
-  }
-
-  private countAt(stage: string): number {
-    if (!this.figures) return NaN;
-    return this.figures.jobs.find((jobs) => jobs.stage === stage)?.count ?? 0;
   }
 }

@@ -21,6 +21,9 @@ import { CodeFailed } from '../children/bot-child';
 import { ChildrenService } from '../children/children.service';
 import { RunnerConfig } from '../config';
 
+/** Pause before a runtime that was refused hears of free places, where no regular announcement tells it. */
+const refusedMs = announceMs / 2;
+
 /** Answers the calls of the runtime, and announces this runner. */
 @Injectable()
 export class InvocationsService implements OnApplicationBootstrap, OnModuleDestroy {
@@ -35,8 +38,9 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
     private readonly config: RunnerConfig,
     private readonly client: ParleyClient,
     private readonly server: ParleyServer,
-    @Inject(platformToken) { metrics }: Platform,
+    @Inject(platformToken) private readonly platform: Platform,
   ) {
+    const { metrics } = platform;
     this.countOutcome = metrics.counters(
       'parley_runner_calls_total',
       'Calls of code by outcome: `answered`, or why there was no answer.',
@@ -52,20 +56,29 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
     ];
     await Promise.all(serving.map(({ live }) => live));
     this.client.listen(runnersWanted, () => this.announce());
-    this.timer = setInterval(() => this.announce(), announceMs).unref();
     this.announce();
   }
 
   /** Accepts no more calls. Those that run are answered before the connection to the bus closes. */
   onModuleDestroy(): void {
     this.isLeaving = true;
-    clearInterval(this.timer);
     this.announce();
   }
 
   private announce(): void {
     const { runnerId, isLeaving } = this;
-    this.client.broadcast(runnerAnnounced, { runnerId, freePlaces: this.children.freePlaces, isLeaving });
+    const { freePlaces } = this.children;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.client.broadcast(runnerAnnounced, { runnerId, freePlaces, isLeaving });
+    if (isLeaving) return;
+    if (!this.platform.isOnlyProcess) this.announceIn(announceMs);
+    else if (freePlaces === 0) this.announceIn(refusedMs);
+  }
+
+  /** In the only process, the runtime cannot miss an announcement: without refusals, no further one is needed. */
+  private announceIn(ms: number): void {
+    this.timer ??= setTimeout(() => this.announce(), ms).unref();
   }
 
   private async invoke(input: InvokeCode): Promise<CodeAnswer> {
@@ -77,6 +90,7 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       return answer;
     } catch (error) {
       this.countOutcome(error instanceof CodeFailed ? error.failure : 'error');
+      if (error instanceof CodeFailed && error.failure === 'busy') this.announceIn(refusedMs);
       throw wireError(error);
     } finally {
       this.underWay -= 1;

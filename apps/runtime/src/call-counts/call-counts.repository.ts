@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Transaction } from '@parley/persistence/database';
+import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
 import { lockNext } from '@parley/persistence/lock-next';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
@@ -46,9 +47,8 @@ export class CallCountsRepository {
   }
 
   /** Index call_count_report. */
-  async hasDue(): Promise<boolean> {
-    const rows = await this.database.query('SELECT FROM call_count WHERE report_at <= now() LIMIT 1');
-    return rows.length > 0;
+  findDueReports(): Promise<DueRows> {
+    return findDueRows(this.database, { table: 'call_count', column: 'report_at' });
   }
 
   /** Totals to report; they are not due again until the next call. Index call_count_report. */

@@ -3,10 +3,15 @@ import type { BotTarget } from '@parley/contracts/admin/targets';
 import { usageChanged } from '@parley/contracts/admin/usage';
 import { Outbox } from '@parley/events/outbox';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { Every } from '@parley/work-queue/worker';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
+import { Every, type Round } from '@parley/work-queue/worker';
 import { CallCountsRepository, type CallTotal, type CountedCalls } from './call-counts.repository';
 
+const writing = 'runtime.callCounts';
+const reporting = 'runtime.callReports';
 const writeMs = 2_000;
+/** Each call starts a round of writing, and each writing one of reporting; this finds the reports of ended processes. */
+const idleMs = 30_000;
 const cleanMs = 6 * 60 * 60_000;
 const maxTogether = 500;
 
@@ -22,6 +27,7 @@ export class CallCountsService implements BeforeApplicationShutdown {
     private readonly database: Database,
     private readonly counts: CallCountsRepository,
     private readonly outbox: Outbox,
+    private readonly tasks: BackgroundTasks,
   ) {}
 
   count({ botId, workspaceId }: Pick<BotTarget, 'botId' | 'workspaceId'>): void {
@@ -29,7 +35,7 @@ export class CallCountsService implements BeforeApplicationShutdown {
     this.add({ bot_id: botId, month, workspace_id: workspaceId, calls: 1 });
   }
 
-  @Every({ name: 'runtime.callCounts', everyMs: writeMs })
+  @Every({ name: writing, everyMs: idleMs })
   async write(): Promise<boolean> {
     const batch = [...this.counted].slice(0, maxTogether);
     if (batch.length === 0) return false;
@@ -40,13 +46,16 @@ export class CallCountsService implements BeforeApplicationShutdown {
       for (const [, counted] of batch) this.add(counted);
       throw error;
     }
+    this.tasks.wake(reporting);
     return this.counted.size > 0;
   }
 
   /** Reports totals to admin: those of one bot at most once a minute. */
-  @Every({ name: 'runtime.callReports', everyMs: writeMs })
-  async report(): Promise<boolean> {
-    if (!(await this.counts.hasDue())) return false;
+  @Every({ name: reporting, everyMs: idleMs })
+  async report(round: Round): Promise<boolean> {
+    const { isDue, nextInMs } = await this.counts.findDueReports();
+    round.againIn(nextInMs);
+    if (!isDue) return false;
     return this.database.transaction(async (tx) => {
       const totals = await this.counts.takeDue(tx, maxTogether);
       await this.announce(tx, totals);
@@ -77,6 +86,7 @@ export class CallCountsService implements BeforeApplicationShutdown {
   private add(counted: CountedCalls): void {
     const key = `${counted.bot_id}/${counted.month}`;
     this.counted.set(key, { ...counted, calls: counted.calls + (this.counted.get(key)?.calls ?? 0) });
+    this.tasks.wake(writing, writeMs);
   }
 
   private async announce(tx: Transaction, totals: CallTotal[]): Promise<void> {

@@ -80,7 +80,7 @@ export class RunnerClient {
       } catch (error) {
         const failure = runnerFailureOf(error);
         if (failure !== 'busy' && failure !== 'away') throw error;
-        if (failure === 'away') this.runners.forget(runnerId);
+        if (failure === 'away') this.runners.lookAgain(runnerId);
         reason = (error as Error).message;
       }
     }

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { announceMs, type RunnerAnnounced, runnerAnnounced, runnersWanted } from '@parley/contracts/runner/runner';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
 
 /** A runner that is not heard for this time has ended. */
@@ -10,7 +12,8 @@ const silenceMs = 3.5 * announceMs;
 interface Runner {
   freePlaces: number;
   gone: AbortController;
-  timer: NodeJS.Timeout;
+  /** None in the only process, whose runner ends with it. */
+  timer?: NodeJS.Timeout;
 }
 
 /** Runners that announce themselves. */
@@ -20,7 +23,10 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly listeners: ((freePlaces: number) => void)[] = [];
   private hasRefused = false;
 
-  constructor(private readonly client: ParleyClient) {}
+  constructor(
+    private readonly client: ParleyClient,
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
 
   onApplicationBootstrap(): void {
     this.client.listen(runnerAnnounced, (announced) => this.note(announced));
@@ -52,7 +58,13 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
     return this.known.get(id)?.gone.signal;
   }
 
-  forget(id: string): void {
+  /** Forgets a runner that did not take a call, unless it announces itself again. */
+  lookAgain(id: string): void {
+    this.forget(id);
+    this.client.broadcast(runnersWanted, {});
+  }
+
+  private forget(id: string): void {
     const runner = this.known.get(id);
     if (!runner) return;
     clearTimeout(runner.timer);
@@ -65,7 +77,8 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
     clearTimeout(former?.timer);
     // Calls that run are answered before a runner leaves.
     if (isLeaving) return void this.known.delete(runnerId);
-    const timer = setTimeout(() => this.forget(runnerId), silenceMs).unref();
+    const { isOnlyProcess } = this.platform;
+    const timer = isOnlyProcess ? undefined : setTimeout(() => this.forget(runnerId), silenceMs).unref();
     this.known.set(runnerId, { freePlaces, timer, gone: former?.gone ?? newGone() });
     if (freePlaces === 0 || !this.hasRefused) return;
     this.hasRefused = false;

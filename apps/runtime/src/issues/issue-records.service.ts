@@ -12,7 +12,8 @@ import { IssuesRepository, type NewIssue } from './issues.repository';
 const writeTask = 'runtime.issueWrites';
 /** Failures within this time share a statement. */
 const collectMs = 200;
-const idleMs = 5_000;
+/** Each failure starts a round. */
+const idleMs = 60_000;
 /** Memory: issues that wait in one process, in all and of one bot. */
 const maxWaiting = 500;
 const maxWaitingOfBot = 50;

@@ -9,7 +9,7 @@ import { LogContext } from '../runtime/logs';
 export const maxCodeTimeoutMs = 120_000;
 /** Body of a request or an answer, in bytes of UTF-8. */
 export const maxCodeBodyBytes = 5_000_000;
-/** Runners announce themselves this often, in milliseconds. */
+/** Runners in processes of their own announce themselves this often, in milliseconds. */
 export const announceMs = 2_000;
 /** Time to load a bundle, beside the time limit of the invocation. */
 const loadMs = 15_000;

@@ -1,4 +1,4 @@
-import type { Sql } from '@parley/persistence/database';
+import type { Sql } from './database';
 
 interface Selection {
   table: string;
