@@ -1,7 +1,17 @@
+import { readConfigs } from '@parley/config/config';
+import { NatsConfig, type ProcessConfig } from '@parley/service/config';
 import { LoopbackServer } from '@parley/testing/loopback-server';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { run, startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
+import { ChatConfig } from '../../apps/chat/src/config';
+import { FilesConfig } from '../../apps/files/src/config';
+import { FilesWorkerConfig } from '../../apps/files-worker/src/config';
+import { GatewayConfig } from '../../apps/gateway/src/config';
+import { HubConfig } from '../../apps/hub/src/config';
+import { RunnerConfig } from '../../apps/runner/src/config';
+import { RuntimeConfig } from '../../apps/runtime/src/config';
+import { TablesConfig } from '../../apps/tables/src/config';
 import { describeExtension, DocumentedService } from './extending.behaviour';
 import { describePlatform } from '../e2e/platform.behaviour';
 
@@ -29,6 +39,10 @@ function spansOf({ resourceSpans }: OtlpBody): OtlpSpan[] {
 function pathTo({ name, parentSpanId }: OtlpSpan, byId: Map<string, OtlpSpan>): string[] {
   const parent = byId.get(parentSpanId ?? '');
   return [...(parent ? pathTo(parent, byId) : []), name];
+}
+
+function problemsOf(missing: string): string[] {
+  return ['PORT must be an integer from 0 to 65535', 'NATS_URL is missing', `${missing} is missing`];
 }
 
 const suite = hasNatsServer() ? describe : describe.skip;
@@ -69,24 +83,28 @@ suite('distributed mode', () => {
     );
   });
 
-  it.each([
-    ['gateway', 'NATS_URL'],
-    ['admin', 'DATABASE_URL'],
-    ['hub', 'DATABASE_URL'],
-    ['files', 'DATABASE_URL'],
-    ['files-worker', 'DATABASE_URL'],
-    ['tables', 'DATABASE_URL'],
-    ['chat', 'DATABASE_URL'],
-    ['runtime', 'DATABASE_URL'],
-    ['runner', 'CONTENT_URL'],
-  ])('%s refuses to start, and lists every missing or invalid variable', async (name, missing) => {
-    const app = run(`dist/apps/${name}/src/main.js`, { PORT: 'eighty' });
+  it('refuses to start, and lists every missing or invalid variable', async () => {
+    const app = run('dist/apps/admin/src/main.js', { PORT: 'eighty' });
 
     await app.ended;
 
-    expect(app.output()).toContain('PORT must be an integer from 0 to 65535');
-    expect(app.output()).toContain('NATS_URL is missing');
-    expect(app.output()).toContain(`${missing} is missing`);
+    for (const problem of problemsOf('DATABASE_URL')) expect(app.output()).toContain(problem);
+  });
+
+  // Every main passes its configuration to `runApp`: read here without a process of two seconds for each.
+  it.each([
+    ['gateway', GatewayConfig, 'NATS_URL'],
+    ['hub', HubConfig, 'DATABASE_URL'],
+    ['files', FilesConfig, 'DATABASE_URL'],
+    ['files-worker', FilesWorkerConfig, 'DATABASE_URL'],
+    ['tables', TablesConfig, 'DATABASE_URL'],
+    ['chat', ChatConfig, 'DATABASE_URL'],
+    ['runtime', RuntimeConfig, 'DATABASE_URL'],
+    ['runner', RunnerConfig, 'CONTENT_URL'],
+  ])('lists every missing or invalid variable of %s', (_name, config: new () => ProcessConfig, missing) => {
+    const read = () => readConfigs({ config, nats: NatsConfig }, { PORT: 'eighty' });
+
+    for (const problem of problemsOf(missing)) expect(read).toThrow(problem);
   });
 
   it('requires a NATS server and a database, and names only the missing variable', async () => {
