@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function waitFor<T>(
   ask: () => Promise<T> | T,
   isWanted: (answer: T) => boolean = Boolean,
-  timeoutMs = 25_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
