@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { Client } from 'pg';
@@ -13,11 +16,14 @@ jest.setTimeout(180_000);
 
 (hasNatsServer() ? describe : describe.skip)('one process of each app survives', () => {
   let shared: SharedFleet | undefined;
+  let tablesFolder: string;
   const sharedFleet = () => shared!;
 
   beforeAll(async () => {
     const embeddings = await EmbeddingServer.start();
+    tablesFolder = await mkdtemp(join(tmpdir(), 'parley-jobs-'));
     const fleet = await Fleet.start({
+      envOf: { tables: { TMPDIR: tablesFolder } },
       env: {
         EMBEDDINGS_URL: embeddings.url,
         SWEEP_INTERVAL_MS: '200',
@@ -35,6 +41,7 @@ jest.setTimeout(180_000);
     await shared?.database.end();
     await shared?.fleet.stop();
     await shared?.embeddings.stop();
+    await rm(tablesFolder, { recursive: true, force: true });
   });
 
   describeWorkerKills(sharedFleet);

@@ -1,6 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import type { Job } from '@parley/contracts/tables/jobs';
@@ -27,15 +25,11 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
     let fleet: Fleet;
     let tables: Replica;
     let database: Postgres;
-    let temporary: string;
     let client: Client;
 
     beforeAll(async () => {
-      temporary = await mkdtemp(join(tmpdir(), 'parley-jobs-'));
       ({ fleet, database } = sharedFleet());
       tables = fleet.the('tables');
-      tables.env['TMPDIR'] = temporary;
-      await restart('SIGTERM');
       await database.query(slowJobs);
       const { bot } = await clientOf(fleet).createBot({});
       client = clientOf(fleet, bot.id);
@@ -43,10 +37,6 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
 
     afterAll(async () => {
       await database.query('DROP SCHEMA slow_jobs CASCADE');
-      delete tables.env['TMPDIR'];
-      await tables.end('SIGTERM');
-      await tables.start();
-      await rm(temporary, { recursive: true, force: true });
     });
 
     /**
@@ -165,7 +155,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
       const response = await fetch((await client.getFile({ id: done.outputFileId! })).file.url);
       const rows = JSON.parse(gunzipSync(Buffer.from(await response.arrayBuffer())).toString()) as { place: number }[];
       expect(rows.map(({ place }) => place)).toEqual(everyPlace.slice(0, 3_000));
-      expect(await readdir(temporary)).toEqual([]);
+      expect(await readdir(tables.env['TMPDIR']!)).toEqual([]);
     });
   });
 }
