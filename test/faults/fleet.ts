@@ -26,6 +26,7 @@ export type AppName = (typeof appNames)[number];
 export interface FleetOptions {
   /** Processes of each app. Several gateways, or files services, get a balancer. */
   replicas?: number;
+  /** 0 leaves out an app that the suite does not need. */
   replicasOf?: Partial<Record<AppName, number>>;
   env?: Record<string, string>;
   /** Variables of an app; a list has those of each process. */
