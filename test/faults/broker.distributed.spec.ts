@@ -45,7 +45,11 @@ suite('Uploads and indexing continue, and every file gets a final status, when N
     embeddings = await EmbeddingServer.start();
     // Slow enough that there are running and waiting files whenever the fault happens.
     embeddings.order('load', { delayMs: 300 });
-    fleet = await Fleet.start({ isSecured: true, env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' } });
+    fleet = await Fleet.start({
+      isSecured: true,
+      replicasOf: { tables: 0, chat: 0, runtime: 0, runner: 0 },
+      env: { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500' },
+    });
   });
 
   afterAll(async () => {

@@ -24,7 +24,7 @@ const codeOf = (version: number) => `
   let fleet: Fleet;
 
   beforeAll(async () => {
-    fleet = await Fleet.start({ replicasOf: { runtime: 2, runner: 2 } });
+    fleet = await Fleet.start({ replicasOf: { runtime: 2, runner: 2, 'files-worker': 0, tables: 0 } });
   });
 
   afterAll(() => fleet?.stop());

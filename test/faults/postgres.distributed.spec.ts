@@ -47,20 +47,18 @@ suite('the platform and its Postgres', () => {
     await chmod(folder, 0o711);
     postgres = await start(await freePort());
     embeddings = await EmbeddingServer.start();
+    link = await BreakableLink.to(postgres.url);
     fleet = await Fleet.start({
       databaseUrl: postgres.url,
+      replicasOf: { runner: 0 },
       env: {
         DATABASE_POOL_SIZE: String(poolSize),
         DATABASE_TIMEOUT_MS: String(statementTimeoutMs),
         EMBEDDINGS_URL: embeddings.url,
         SWEEP_INTERVAL_MS: '500',
       },
+      envOf: { files: { DATABASE_URL: link.url } },
     });
-    link = await BreakableLink.to(postgres.url);
-    const files = fleet.the('files');
-    files.env['DATABASE_URL'] = link.url;
-    await files.end('SIGTERM');
-    await files.start();
   });
 
   afterAll(async () => {

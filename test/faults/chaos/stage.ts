@@ -5,7 +5,7 @@ import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/l
 import { BreakableLink } from '@parley/testing/breakable-link';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import type { Examined } from '../checker/checker';
-import { type AppName, Fleet } from '../fleet';
+import { type AppName, Fleet, type FleetOptions } from '../fleet';
 import { clearStores, type Stores } from './stores';
 
 export const withDatabase = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime'] as const;
@@ -21,7 +21,7 @@ export class Stage {
     private readonly undo: (() => Promise<unknown>)[],
   ) {}
 
-  static async open(stores: Stores = { env: {} }): Promise<Stage> {
+  static async open(stores: Stores = { env: {} }, replicasOf: FleetOptions['replicasOf'] = {}): Promise<Stage> {
     const undo: (() => Promise<unknown>)[] = [];
     try {
       const folder = await mkdtemp(join(tmpdir(), 'parley-chaos-'));
@@ -41,6 +41,7 @@ export class Stage {
       }
       const fleet = await Fleet.start({
         replicas: 2,
+        replicasOf,
         isSecured: true,
         databaseUrl: postgres.url,
         env: {
