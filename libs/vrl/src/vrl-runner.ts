@@ -1,5 +1,6 @@
-import { Semaphore } from '@parley/background/semaphore';
+import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore';
 import { openThreadPool } from '@parley/background/thread-pool';
+import { unavailable } from '@parley/contracts/errors';
 
 /** Script in the Vector Remap Language, and the value that it sees as `.`. */
 export interface VrlScript {
@@ -13,11 +14,11 @@ export interface VrlScript {
 export type VrlResult = { result: unknown; data?: Record<string, unknown>; problem?: undefined } | { problem: string };
 
 /** The engine takes 200 ms to load, and scripts of integrations about 1 ms. */
-const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaiting: 100 };
+const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaitingEach: 100 };
 
 /**
  * Runs scripts of integrations on a worker thread, bounded in time and memory: neither can block the event loop. Scripts
- * reach no file, no network and no environment variable.
+ * reach no file, no network and no environment variable. Tenants take turns.
  */
 export class VrlRunner {
   private readonly pool = openThreadPool(__dirname, 'run-script.worker', {
@@ -25,16 +26,16 @@ export class VrlRunner {
     resourceLimits: { maxOldGenerationSizeMb: 128 },
   });
 
-  private readonly slot = new Semaphore(1);
+  private readonly slot = new FairSemaphore({ size: 1, maxEach: 1, maxWaitingEach: limits.maxWaitingEach });
 
-  async run(script: VrlScript): Promise<VrlResult> {
-    if (this.slot.waitingCount >= limits.maxWaiting) return busy;
+  /** Throws a 503 when too many scripts of the tenant wait. */
+  async run(tenant: string, script: VrlScript): Promise<VrlResult> {
     const patience = AbortSignal.timeout(limits.waitMs);
     try {
-      return await this.slot.run(() => this.execute(script), patience);
+      return await this.slot.run(tenant, () => this.execute(script), patience);
     } catch (error) {
-      if (error === patience.reason) return busy;
-      throw error;
+      if (error !== patience.reason && !(error instanceof TooManyWaiting)) throw error;
+      throw unavailable('Too many scripts of this workspace are waiting. Try again in a moment.');
     }
   }
 
@@ -55,5 +56,3 @@ export class VrlRunner {
     }
   }
 }
-
-const busy: VrlResult = { problem: 'Too many scripts are waiting. Try again in a moment.' };

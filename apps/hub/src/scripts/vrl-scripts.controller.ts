@@ -10,7 +10,7 @@ export class VrlScriptsController {
   constructor(private readonly service: VrlScriptsService) {}
 
   @Handles(hub.vrlScripts.run)
-  run(_caller: Caller, input: RunVrl) {
-    return this.service.run(input);
+  run(caller: Caller, input: RunVrl) {
+    return this.service.run(caller, input);
   }
 }

@@ -45,13 +45,14 @@ export class SharedWebhooksService {
 
   /** Undefined without a script, and for a script with a problem: no request fails because of a script. */
   private async run(
-    { secrets }: SharedIntegration,
+    { workspace_id: workspaceId, secrets }: SharedIntegration,
     script: string | null,
     { method, path, query, headers, body = '' }: WebhookRequest,
   ): Promise<unknown> {
     if (!script) return undefined;
     const opened = mapEntries(secrets, (sealed) => this.box.open(sealed));
-    const done = await this.scripts.execute({ script, data: { method, path, query, headers, body, secrets: opened } });
+    const data = { method, path, query, headers, body, secrets: opened };
+    const done = await this.scripts.execute(workspaceId, { script, data });
     return done.problem === undefined ? done.result : undefined;
   }
 }
