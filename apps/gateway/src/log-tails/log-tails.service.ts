@@ -1,11 +1,14 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { KeyCounts } from '@parley/background/key-counts';
 import { type Access, operator } from '@parley/contracts/access';
 import { botVisibility } from '@parley/contracts/admin/bot-visibility';
+import type { Caller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { logLines, tailPingMs } from '@parley/contracts/runtime/log-tails';
 import { Readiness } from '@parley/service/health.controller';
 import type { TracedRequest } from '@parley/service/request-trace';
 import { withDeadline } from '@parley/transport/driver';
+import { tenantOf } from '@parley/transport/envelope';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { isUUID } from 'class-validator';
 import { IdentityService } from '../auth/identity.service';
@@ -13,7 +16,9 @@ import { GatewayConfig } from '../config';
 import type { Connection } from '../streams/connection';
 import { Frame } from '../streams/frame';
 
+/** Streams per gateway, and those of one workspace, or of the operator. */
 const maxTails = 200;
+export const maxTailsEach = 20;
 const liveTimeoutMs = 5_000;
 
 export interface TailRequest {
@@ -26,6 +31,8 @@ export interface TailRequest {
 @Injectable()
 export class LogTailsService implements OnModuleDestroy {
   private readonly open = new Set<Connection>();
+  /** Streams by tenant, including those that are opening. */
+  private readonly counts = new KeyCounts();
   private isStopping = false;
 
   constructor(
@@ -43,11 +50,27 @@ export class LogTailsService implements OnModuleDestroy {
 
   /** @param connect returns undefined when the client has disconnected */
   async follow(tail: TailRequest, connect: () => Connection | undefined): Promise<void> {
-    await this.authorize(tail);
-    if (this.isStopping || this.open.size >= maxTails)
-      throw new ApiError('RateLimited', `This gateway streams the logs of ${maxTails} readers at most.`, {
-        retryAfterSeconds: 5,
-      });
+    const leave = this.enter(tenantOf(await this.authorize(tail)));
+    try {
+      const connection = await this.stream(tail, connect);
+      if (connection) connection.onGone(leave);
+      else leave();
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  private enter(tenant: string): () => void {
+    const count = [...this.counts.values()].reduce((sum, each) => sum + each, 0);
+    if (this.isStopping || count >= maxTails) throw refused(`This gateway streams the logs of ${maxTails} readers`);
+    if (this.counts.count(tenant) >= maxTailsEach)
+      throw refused(`This gateway streams the logs of ${maxTailsEach} readers of a workspace`);
+    this.counts.add(tenant, 1);
+    return () => this.counts.add(tenant, -1);
+  }
+
+  private async stream(tail: TailRequest, connect: () => Connection | undefined): Promise<Connection | undefined> {
     const early: Frame[] = [];
     let write = (frame: Frame): void => {
       early.push(frame);
@@ -63,7 +86,7 @@ export class LogTailsService implements OnModuleDestroy {
     } finally {
       if (!connection) subscription.stop();
     }
-    if (!connection) return;
+    if (!connection) return undefined;
     this.open.add(connection);
     const pings = setInterval(() => void this.check(tail, connection), tailPingMs).unref();
     connection.onGone(() => {
@@ -73,6 +96,7 @@ export class LogTailsService implements OnModuleDestroy {
     });
     write = (frame) => this.write(connection, frame);
     early.forEach(write);
+    return connection;
   }
 
   private write(connection: Connection, frame: Frame): void {
@@ -91,14 +115,19 @@ export class LogTailsService implements OnModuleDestroy {
     }
   }
 
-  private async authorize({ botId, request, access }: TailRequest): Promise<void> {
+  private async authorize({ botId, request, access }: TailRequest): Promise<Caller> {
     const caller = await this.identities.identify(request, access);
     if (access !== operator) await this.client.call(botVisibility.require, caller, { botId });
     else if (!isUUID(botId)) throw notFound('bot', botId);
+    return caller;
   }
 
   private stop(): void {
     this.isStopping = true;
     for (const connection of this.open) connection.end(true);
   }
+}
+
+function refused(limit: string): ApiError {
+  return new ApiError('RateLimited', `${limit} at most. Retry after 5 s.`, { retryAfterSeconds: 5 });
 }

@@ -8,6 +8,7 @@ import { RuntimeConfig } from '../../../runtime/src/config';
 import { RuntimeModule } from '../../../runtime/src/runtime.module';
 import { GatewayModule } from '../gateway.module';
 import { type Client, listen } from '../test/listening-client';
+import { maxTailsEach } from './log-tails.service';
 
 let api: PublicApi;
 let account: Account;
@@ -88,6 +89,23 @@ describe('a stream of log lines', () => {
 
     expect((await follow('/operator/runtime/bots/none/logs/stream', operator)).status).toBe(404);
     expect((await follow('/operator/runtime/bots/none/logs/stream', pat)).status).toBe(403);
+  });
+
+  it('is refused beyond those of a workspace, and not for the operator', async () => {
+    const bot = await newBot();
+    const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
+    const opened = await Promise.all(
+      Array.from({ length: maxTailsEach + 1 }, () => follow(`/v1/admin/bots/${bot.id}/logs/stream`, headers)),
+    );
+
+    expect(opened.filter(({ status }) => status === 429)).toHaveLength(1);
+    const operator = { authorization: `Bearer ${api.operatorToken}` };
+    expect((await follow(`/operator/runtime/bots/${bot.id}/logs/stream`, operator)).status).toBe(200);
+    opened.forEach((stream) => stream.destroy());
+    await waitFor(
+      () => follow(`/v1/admin/bots/${bot.id}/logs/stream`, headers),
+      ({ status }) => status === 200,
+    );
   });
 
   it('ends when the gateway stops', async () => {
