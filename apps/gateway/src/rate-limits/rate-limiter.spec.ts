@@ -78,6 +78,19 @@ describe('a rate limit', () => {
     await expect(limits.count(sender, ignored)).resolves.toEqual(expect.any(Function));
   });
 
+  it('of unknown webhooks is that of the address, and a webhook that has answered has its own', async () => {
+    const limits = limitsOf(1);
+    (await limits.countWebhook('known', '10.0.0.1', ignored))();
+
+    const guesses = Array.from({ length: 2 * burst }, (_, number) =>
+      limits.countWebhook(`${number}`, '10.0.0.1', ignored),
+    );
+    const accepted = (await Promise.allSettled(guesses)).filter(({ status }) => status === 'fulfilled');
+
+    expect(accepted).toHaveLength(burst);
+    await expect(limits.countWebhook('known', '10.0.0.1', ignored)).resolves.toEqual(expect.any(Function));
+  });
+
   it('does not apply to the operator', async () => {
     const limits = limitsOf(1);
     await prove(limits, { ...operator, token: key });

@@ -83,9 +83,15 @@ export class RateLimiter {
     return owner === 'operator' ? uncounted : this.take(owner, response);
   }
 
-  /** Counts a request to the webhook of an integration. Its senders have no credential. Throws RateLimited. */
-  async countInstallation(webhookId: string, response: ResponseHeaders): Promise<void> {
-    if (this.limiter) await this.take(ownerOf('installation', boundedKey(webhookId)), response);
+  /**
+   * Counts a request to the webhook of an integration, whose senders have no credential. Throws RateLimited. The caller
+   * calls the returned function when the webhook has answered: later requests then count for it instead of the address.
+   */
+  async countWebhook(webhookId: string, address: string, response: ResponseHeaders): Promise<() => void> {
+    if (!this.limiter) return nothing;
+    const webhook = ownerOf('installation', boundedKey(webhookId));
+    if (this.proven.get(webhook.key)) return this.take(webhook, response);
+    return this.takeUnproven(ownerOf('address', networkOf(address)), webhook.key, webhook, response);
   }
 
   private async countVisitor({ address, webhookId }: Sender, response: ResponseHeaders): Promise<() => void> {
@@ -97,11 +103,19 @@ export class RateLimiter {
 
   private async countUnproven(sender: Sender, name: string, response: ResponseHeaders): Promise<() => void> {
     const kind = sender.actor === 'operator' ? 'operator guesses' : 'address';
-    const owner = ownerOf(kind, networkOf(sender.address));
-    await this.take(owner, response);
+    return this.takeUnproven(ownerOf(kind, networkOf(sender.address)), name, ownerOfProven(sender, name), response);
+  }
+
+  private async takeUnproven(
+    address: Owner,
+    name: string,
+    proven: Owner | 'operator',
+    response: ResponseHeaders,
+  ): Promise<() => void> {
+    await this.take(address, response);
     return () => {
-      this.proven.set(name, ownerOfProven(sender, name));
-      void this.limiter?.reward(owner.key);
+      this.proven.set(name, proven);
+      void this.limiter?.reward(address.key);
     };
   }
 

@@ -19,6 +19,8 @@ export class WebhookBodyService {
     sender: BodySender,
     onLease: (lease: BodyLease) => void,
   ): Promise<string | undefined> {
+    // A client that has gone before causes no further event.
+    if (raw.destroyed) throw clientGone();
     if (Number(raw.headers['content-length'] ?? 0) > maxWebhookBytes) throw tooLarge();
     const bytes = await this.receive(raw, sender, onLease);
     if (bytes.length === 0) return undefined;
@@ -54,15 +56,17 @@ export class WebhookBodyService {
         chunks.push(chunk);
       });
       raw.once('error', fail);
-      raw.once('close', () =>
-        fail(new ApiError('InvalidPayload', 'The connection was closed before the body was complete.')),
-      );
+      raw.once('close', () => fail(clientGone()));
       raw.once('end', () => {
         lease.complete();
         resolve(Buffer.concat(chunks));
       });
     });
   }
+}
+
+function clientGone(): ApiError {
+  return new ApiError('InvalidPayload', 'The connection was closed before the body was complete.');
 }
 
 function tooLarge(): ApiError {

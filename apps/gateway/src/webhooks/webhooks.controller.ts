@@ -83,24 +83,29 @@ export class WebhooksController implements OnModuleInit {
   private async receive(request: TracedRequest, reply: FastifyReply, url: string, isOwnHost: boolean): Promise<string> {
     const target = webhookTarget(url);
     if (!target) throw unknownWebhook();
-    // Shared webhooks serve many installations: each has its own limit in the runtime.
     const key = target.isShared ? target.path.split('/', 2).join('/') : target.webhookId;
     whenEnded(reply, this.limiter.enter(key));
-    if (!target.isShared) await this.limits.countInstallation(key, reply);
+    const isKnown = this.known.has(key);
+    // Shared webhooks serve many installations: each has its own limit in the runtime.
+    const prove = target.isShared && isKnown ? undefined : await this.limits.countWebhook(key, request.ip, reply);
     limitBodyTime(request);
     const { path, query } = target;
-    const sender = { tenant: `webhook ${key}`, isAuthenticated: this.known.has(key) };
+    const sender = { tenant: `webhook ${key}`, isAuthenticated: isKnown };
     const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
+    const answered = () => {
+      this.known.set(key, true);
+      prove?.();
+    };
     if (target.isShared) {
       const answer = await this.client.call(webhooks.receiveShared, caller, { path, request: received });
-      this.known.set(key, true);
+      answered();
       return relay(reply, answer, isOwnHost);
     }
     const { webhookId, isOauth } = target;
     const answer = await this.client.call(webhooks.receive, caller, { webhookId, request: received });
-    this.known.set(key, true);
+    answered();
     return isOauth ? relayOauth(reply, answer, isOwnHost) : relay(reply, answer, isOwnHost);
   }
 }
