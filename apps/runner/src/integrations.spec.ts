@@ -536,6 +536,9 @@ describe('a webhook', () => {
     ['no id', '/webhooks/', {}, 404],
     ['an OAuth request without a state', '/webhooks/oauth', {}, 404],
     ['an unknown state', '/oauth?state=none', {}, 404],
+    ['an id with U+0000', '/webhooks/a%00b', {}, 404],
+    ['a state with U+0000', '/oauth?state=%00', {}, 404],
+    ['a shared webhook with U+0000', '/integration/global/%00/a', {}, 404],
   ])('answers %s with an error', async (_case, path, init, status) => {
     expect((await fetch(`${api.url}${path}`, init)).status).toBe(status);
   });

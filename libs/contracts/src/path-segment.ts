@@ -1,7 +1,8 @@
-/** Segment of a URL path without its escapes. Malformed escapes stay: they name nothing. */
+/** Segment of a URL path without its escapes. Malformed escapes and those of U+0000 stay: they name nothing. */
 export function decodedSegment(segment: string): string {
   try {
-    return decodeURIComponent(segment);
+    const decoded = decodeURIComponent(segment);
+    return decoded.includes('\0') ? segment : decoded;
   } catch {
     return segment;
   }

@@ -2,10 +2,11 @@ import { isRecord } from '@parley/contracts/is-record';
 
 const maxIdentifierLength = 200;
 
-/** Identifier of an installation: text, or a number as text. Undefined for any other result. */
+/** Identifier of an installation: text, or a number as text. Undefined for any other result, and for text with U+0000. */
 export function identifierOf(result: unknown): string | undefined {
   const text = typeof result === 'number' && Number.isFinite(result) ? String(result) : result;
-  return typeof text === 'string' && text !== '' && text.length <= maxIdentifierLength ? text : undefined;
+  if (typeof text !== 'string' || text.includes('\0')) return undefined;
+  return text !== '' && text.length <= maxIdentifierLength ? text : undefined;
 }
 
 export interface ScriptedResponse {

@@ -18,14 +18,14 @@ describe('a script', () => {
     ['nothing', 'null', {}, null],
     ['an object', '{"status": 202, "body": .path}', { path: '/x' }, { status: 202, body: '/x' }],
   ])('returns %s', async (_case, script, data, result) => {
-    expect(await vrl.run({ script, data })).toEqual({ result });
+    expect(await vrl.run('one', { script, data })).toEqual({ result });
   });
 
   it('returns its input as it left it, if that is wanted', async () => {
     const script = { script: '.b = 2', data: { a: 1 } };
 
-    expect(await vrl.run({ ...script, isDataWanted: true })).toEqual({ result: 2, data: { a: 1, b: 2 } });
-    expect(await vrl.run(script)).toEqual({ result: 2 });
+    expect(await vrl.run('one', { ...script, isDataWanted: true })).toEqual({ result: 2, data: { a: 1, b: 2 } });
+    expect(await vrl.run('one', script)).toEqual({ result: 2 });
   });
 
   it.each([
@@ -39,22 +39,24 @@ describe('a script', () => {
     ['takes too much memory', `x = "aaaaaaaa"\n${'x = x + x\n'.repeat(40)}strlen(x)`, 'too much memory'],
     ['takes too long', loops(9), 'longer than 2000 ms'],
   ])('that %s has a problem, and the next one runs', async (_case, script, problem) => {
-    expect(await vrl.run({ script, data: {} })).toEqual({ problem: expect.stringContaining(problem) });
-    expect(await vrl.run({ script: '1', data: {} })).toEqual({ result: 1 });
+    expect(await vrl.run('one', { script, data: {} })).toEqual({ problem: expect.stringContaining(problem) });
+    expect(await vrl.run('one', { script: '1', data: {} })).toEqual({ result: 1 });
   });
 
-  it('waits for others, and is refused when too many wait', async () => {
-    const results = await Promise.all(Array.from({ length: 150 }, () => vrl.run({ script: '1', data: {} })));
+  it('is refused when too many of its tenant wait, and the one of another tenant runs', async () => {
+    const many = Promise.allSettled(Array.from({ length: 150 }, () => vrl.run('one', { script: '1', data: {} })));
 
-    expect(results.filter(({ problem }) => problem === undefined).length).toBeGreaterThan(100);
-    expect(results.filter(({ problem }) => problem?.startsWith('Too many')).length).toBeGreaterThan(40);
+    expect(await vrl.run('other', { script: '2', data: {} })).toEqual({ result: 2 });
+    const refused = (await many).flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    expect(refused.length).toBeGreaterThan(40);
+    expect(refused[0]).toMatchObject({ code: 503 });
   });
 });
 
 it('takes text and numbers as identifiers, and nothing else', () => {
-  const results = ['T1', 3, 0.5, '', null, undefined, true, {}, 'x'.repeat(201), NaN];
+  const results = ['T1', 3, 0.5, '', null, undefined, true, {}, 'x'.repeat(201), NaN, 'a\0'];
 
-  expect(results.map(identifierOf)).toEqual(['T1', '3', '0.5', ...Array.from({ length: 7 }, () => undefined)]);
+  expect(results.map(identifierOf)).toEqual(['T1', '3', '0.5', ...Array.from({ length: 8 }, () => undefined)]);
 });
 
 it('takes objects as responses', () => {

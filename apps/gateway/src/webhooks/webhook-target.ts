@@ -31,7 +31,7 @@ export function webhookTarget(url: string): WebhookTarget | SharedTarget | undef
   const [, first = '', rest = ''] = /^\/([^/]*)(.*)$/.exec(path) ?? [];
   if (first === 'oauth') {
     const state = new URLSearchParams(query).get('state');
-    return state ? { webhookId: state, path, query, isOauth: true } : undefined;
+    return state && !state.includes('\0') ? { webhookId: state, path, query, isOauth: true } : undefined;
   }
   return first === ''
     ? undefined

@@ -119,7 +119,7 @@ export class WebhooksService {
     headers: Record<string, string>,
   ): Promise<void> {
     const named = Object.entries(headers).find(([name]) => name.toLowerCase() === identifierHeader);
-    if (!named || named[1].length > maxIdentifierLength) return;
+    if (!named || named[1].length > maxIdentifierLength || named[1].includes('\0')) return;
     const { botId, alias, integrationId } = installation;
     await this.client.call(registrations.takeIdentifier, caller, { botId, alias, integrationId, identifier: named[1] });
   }
