@@ -32,7 +32,10 @@ import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { Deliveries1796100000000 } from './migrations/1796100000000-deliveries';
 import { Analytics1796200000000 } from './migrations/1796200000000-analytics';
 import { RecurringOutcomes1796300000000 } from './migrations/1796300000000-recurring-outcomes';
+import { OutgoingChanges1796600000000 } from './migrations/1796600000000-outgoing-changes';
 import { CalledBotEntity } from './pending-events/called-bot.entity';
+import { OutgoingChangeEntity } from './outgoing-changes/outgoing-change.entity';
+import { OutgoingChangesModule } from './outgoing-changes/outgoing-changes.module';
 import { OutgoingMessagesModule } from './outgoing-messages/outgoing-messages.module';
 import { PendingEventsModule } from './pending-events/pending-events.module';
 import { RecurringEventEntity, RecurringRevisionEntity } from './recurring-events/recurring-event.entity';
@@ -56,6 +59,7 @@ export const chatDatabase: ServiceSchema = {
     Deliveries1796100000000,
     Analytics1796200000000,
     RecurringOutcomes1796300000000,
+    OutgoingChanges1796600000000,
   ],
   entities: [
     ...eventEntities,
@@ -69,6 +73,7 @@ export const chatDatabase: ServiceSchema = {
     EventEntity,
     MessageEntity,
     ObservationEntity,
+    OutgoingChangeEntity,
     ParticipantEntity,
     RecurringEventEntity,
     RecurringRevisionEntity,
@@ -104,6 +109,7 @@ export class ChatModule {
         MessagesModule,
         IncomingMessagesModule,
         OutgoingMessagesModule,
+        OutgoingChangesModule,
         AnalyticsModule,
         TagsModule,
         StatesModule,

@@ -56,8 +56,10 @@ afterAll(async () => {
   await witness?.close();
 });
 
-/** The client does not know the time limit. */
-type Definition = Parameters<Client['createIntegration']>[0] & { maxExecutionTime?: number };
+/** The client does not know these operations. */
+type Definition = Parameters<Client['createIntegration']>[0] & {
+  extraOperations?: Record<string, { enabled: boolean }>;
+};
 
 /**
  * Integration that tells the witness of each call, and follows its configuration: `answers` by operation, and `calls` of
@@ -94,7 +96,27 @@ interface Call {
 
 const configureCall = ['/v1/chat/integrations/configure', { identifier: null }];
 
+const number = { schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } };
+const channel = {
+  messages: { text: { schema: {} } },
+  conversation: { tags: { room: {} } },
+  message: { tags: { id: {} } },
+};
+
 let count = 0;
+let shared: ReturnType<typeof newIntegration> | undefined;
+
+/** One integration, and so one process, for all tests that need no definition of their own. */
+function sharedIntegration() {
+  return (shared ??= newIntegration({
+    configurations: { alt: { schema: { type: 'object', properties: {} } } },
+    actions: { double: { input: number, output: number } },
+    events: { pinged: { schema: {} } },
+    channels: { channel, other: channel },
+    user: { tags: { name: {} } },
+    extraOperations: { message_updated: { enabled: true }, conversation_updated: { enabled: true } },
+  }));
+}
 
 async function newIntegration(definition: Partial<Definition> = {}) {
   const name = definition.name ?? `probe${(count += 1)}`;
@@ -107,6 +129,13 @@ async function newIntegration(definition: Partial<Definition> = {}) {
   const response = await api.send('POST /v1/admin/integrations', { headers, json });
   if (response.status !== 201 && response.status !== 200) throw response.json;
   return response.json.integration as Awaited<ReturnType<Client['createIntegration']>>['integration'];
+}
+
+/** After the registration, which starts the process of the code: on a busy machine that takes longer. */
+async function limitTime(id: string): Promise<void> {
+  const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
+  const response = await api.send(`PUT /v1/admin/integrations/${id}`, { headers, json: { maxExecutionTime: 1 } });
+  if (response.status !== 200) throw response.json;
 }
 
 async function newBot() {
@@ -161,7 +190,7 @@ describe('code of an integration that cannot be loaded', () => {
 
 describe('the registration of an integration', () => {
   it('is done when the update of the bot is answered, with all that the SDK reads', async () => {
-    const integration = await newIntegration();
+    const integration = await sharedIntegration();
     const bot = await newBot();
 
     const { probe } = await bot.update({ probe: { integrationId: integration.id, configuration: { token: 't' } } });
@@ -188,7 +217,7 @@ describe('the registration of an integration', () => {
   });
 
   it('is repeated for a changed configuration, and not for the same one', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id, configuration: { a: 1 } } });
 
@@ -202,7 +231,7 @@ describe('the registration of an integration', () => {
   });
 
   it('shows the reason of a failure, and is repeated by the next update', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
 
     const { probe } = await bot.update({
@@ -215,7 +244,7 @@ describe('the registration of an integration', () => {
   });
 
   it('runs side by side for several installations, each with its own configuration type', async () => {
-    const { id } = await newIntegration({ configurations: { alt: { schema: { type: 'object', properties: {} } } } });
+    const { id } = await sharedIntegration();
     const bot = await newBot();
 
     const integrations = await bot.update({
@@ -235,7 +264,7 @@ describe('the registration of an integration', () => {
   });
 
   it('may call the API of its own installation, and set its identifier', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { register: [['/v1/chat/integrations/configure', { identifier: 'team-1' }]] };
 
@@ -246,7 +275,7 @@ describe('the registration of an integration', () => {
   });
 
   it('refuses an identifier that another installation has, also in another workspace', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const calls = { register: [['/v1/chat/integrations/configure', { identifier: 'team-2' }]] };
     await (await newBot()).update({ probe: { integrationId: id, configuration: { calls } } });
     const second = await newBot();
@@ -257,7 +286,7 @@ describe('the registration of an integration', () => {
   });
 
   it('is told of the end with the former configuration, and may still use the API', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { unregister: [['/v1/chat/integrations/configure', { identifier: null }]] };
     await bot.update({ probe: { integrationId: id, configuration: { token: 'old', calls } } });
@@ -270,7 +299,7 @@ describe('the registration of an integration', () => {
   });
 
   it('is told of its disabling, whose status becomes unregistered, and of the deletion of the bot', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
 
@@ -284,7 +313,7 @@ describe('the registration of an integration', () => {
   });
 
   it('comes after the end of the former installation when it is disabled and enabled again', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     const slow = { answers: { unregister: { status: 200 } }, calls: { unregister: Array(5).fill(configureCall) } };
     await bot.update({ probe: { integrationId: id, configuration: slow } });
@@ -297,7 +326,7 @@ describe('the registration of an integration', () => {
   });
 
   it('is repeated on demand of an operator', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
 
@@ -311,7 +340,7 @@ describe('the registration of an integration', () => {
   });
 
   it('is repeated on the schedule that the integration sets', async () => {
-    const { id } = await newIntegration();
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { register: [['/v1/chat/integrations/configure', { scheduleRegisterCall: 'daily' }]] };
     await bot.update({ probe: { integrationId: id, configuration: { calls } } });
@@ -329,12 +358,8 @@ describe('the registration of an integration', () => {
 });
 
 describe('an action of an integration', () => {
-  const number = { schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } };
   const installed = async (answer: object, change: object = {}) => {
-    const { id, name } = await newIntegration({
-      actions: { double: { input: number, output: number } },
-      maxExecutionTime: 2,
-    });
+    const { id, name } = await sharedIntegration();
     const bot = await newBot();
     const configuration = { answers: { action_triggered: answer } };
     await bot.update({ probe: { integrationId: id, configuration, ...change } });
@@ -394,11 +419,12 @@ describe('an action of an integration', () => {
 
   it('that hangs ends with 504 after the time limit of the integration', async () => {
     const { id } = await newIntegration({
-      ...{ actions: { wait: { input: { schema: {} }, output: { schema: {} } } }, maxExecutionTime: 1 },
+      actions: { wait: { input: { schema: {} }, output: { schema: {} } } },
       code: `exports.handler = ({ headers }) => headers['x-bp-operation'] === 'register' ? { status: 200 } : new Promise(() => {});`,
     });
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
+    await limitTime(id);
 
     await expect(bot.client.callAction({ type: 'probe:wait', input: {} })).rejects.toMatchObject({
       type: 'OperationTimeout',
@@ -407,14 +433,14 @@ describe('an action of an integration', () => {
 });
 
 describe('a webhook', () => {
-  const installed = async (answer: object = {}, definition: Partial<Definition> = {}) => {
-    const { id } = await newIntegration(definition);
+  const installed = async (answer: object = {}, definition?: Partial<Definition>) => {
+    const { id } = await (definition ? newIntegration(definition) : sharedIntegration());
     const bot = await newBot();
     const configuration = { answers: { webhook_received: answer } };
     const { probe } = await bot.update({ probe: { integrationId: id, configuration } });
     const send = (path = '', init: RequestInit = {}) =>
       fetch(`${api.url}/webhooks/${probe!.webhookId}${path}`, { redirect: 'manual', ...init });
-    return { ...bot, webhookId: probe!.webhookId, send };
+    return { ...bot, integrationId: id, webhookId: probe!.webhookId, send };
   };
 
   it('hands the request to the integration byte for byte, and returns its answer', async () => {
@@ -565,9 +591,9 @@ describe('a webhook', () => {
     'of an integration that %s is answered with an error, and an issue says why',
     async (_case, body, status, message) => {
       const bot = await installed(undefined, {
-        maxExecutionTime: 1,
         code: `exports.handler = async ({ headers }) => { if (headers['x-bp-operation'] === 'webhook_received') { ${body} } return {}; };`,
       });
+      if (status === 504) await limitTime(bot.integrationId);
 
       const response = await bot.send('', { method: 'POST', body: '{}' });
 
@@ -580,10 +606,7 @@ describe('a webhook', () => {
   );
 
   it('creates messages and events of its bot', async () => {
-    const { id } = await newIntegration({
-      events: { pinged: { schema: {} } },
-      channels: { channel: { messages: { text: { schema: {} } } } },
-    });
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { webhook_received: [['/v1/chat/events', { type: 'pinged', payload: { n: 1 } }]] };
     const { probe } = await bot.update({ probe: { integrationId: id, configuration: { calls } } });
@@ -682,13 +705,8 @@ it('runs scripts for its users', async () => {
 });
 
 describe('a message of the bot', () => {
-  const channel = {
-    messages: { text: { schema: {} } },
-    conversation: { tags: { room: {} } },
-    message: { tags: { id: {} } },
-  };
   const installed = async (answer: object = {}) => {
-    const { id, name } = await newIntegration({ channels: { channel, other: channel }, user: { tags: { name: {} } } });
+    const { id, name } = await sharedIntegration();
     const bot = await newBot();
     const configure = (message_created: object, more: object = {}) =>
       bot.update({ probe: { integrationId: id, configuration: { answers: { message_created } }, ...more } });
@@ -703,7 +721,7 @@ describe('a message of the bot', () => {
     const texts = () => delivered().map(({ body }) => (body['payload'] as { text: string }).text);
     const record = (messageId: string) =>
       waitFor(
-        () => api.sql<Delivery>('SELECT * FROM runtime.message_delivery WHERE message_id = $1', [messageId]),
+        () => api.sql<Delivery>('SELECT * FROM runtime.message_delivery WHERE id = $1', [messageId]),
         ([row]) => row?.settled_at !== null && row !== undefined,
         15_000,
       ).then(([row]) => row!);
@@ -814,7 +832,7 @@ describe('a message of the bot', () => {
   });
 
   it('that the integration writes itself is not sent back to it', async () => {
-    const { id } = await newIntegration({ channels: { channel } });
+    const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
     const input = { channel: 'channel', integrationName: 'probe', tags: {} };
@@ -831,6 +849,181 @@ describe('a message of the bot', () => {
     expect(first!.body).toMatchObject({ payload: { text: 'of the bot' } });
   });
 });
+
+describe('a change that the bot makes', () => {
+  const installed = async (answers: object = {}, definition?: Partial<Definition>) => {
+    const { id } = await (definition ? newIntegration(definition) : sharedIntegration());
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id, configuration: { answers } } });
+    const input = { channel: 'channel', integrationName: 'probe', tags: { 'probe:room': 'r' } };
+    const { conversation } = await bot.client.createConversation(input);
+    const send = async (text: string) => {
+      const message = { conversationId: conversation.id, userId: bot.id, type: 'text', payload: { text }, tags: {} };
+      return (await bot.client.createMessage(message)).message.id;
+    };
+    const edit = (id: string, text: string) => bot.client.updateMessage({ id, payload: { text }, tags: {} });
+    const delivered = () => bot.calls().filter(({ operation }) => /^(message|conversation)_/.test(operation));
+    const updates = () => delivered().filter(({ operation }) => operation.endsWith('_updated'));
+    const isDelivered = (operation: string, text: string) =>
+      waitFor(delivered, (all) =>
+        all.some((call) => call.operation === operation && (call.body['payload'] as { text: string }).text === text),
+      );
+    return { ...bot, conversationId: conversation.id, send, edit, delivered, updates, isDelivered };
+  };
+
+  it('in a message reaches the integration with the message before and after, and bare tags', async () => {
+    const bot = await installed();
+    const id = await bot.send('one');
+
+    await bot.client.updateMessage({ id, payload: { text: 'two' }, tags: { 'probe:id': 'x', mine: 'y' } });
+    const [call] = await waitFor(bot.updates, (all) => all.length === 1);
+
+    expect(call).toMatchObject({
+      ...{ operation: 'message_updated', headers: { 'x-integration-alias': 'probe', 'x-bp-attempt': '1' } },
+      body: {
+        ...{ type: 'text', payload: { text: 'two' }, user: { id: bot.id } },
+        conversation: { id: bot.conversationId, channel: 'channel', tags: { room: 'r' } },
+        currentMessage: { id, payload: { text: 'two' }, direction: 'outgoing' },
+        previousMessage: { id, payload: { text: 'one' }, direction: 'outgoing' },
+      },
+    });
+    const { currentMessage, previousMessage } = call!.body as Record<string, { tags: object }>;
+    expect([previousMessage!.tags, currentMessage!.tags]).toEqual([{}, { id: 'x' }]);
+  });
+
+  it('in a conversation reaches the integration of the conversation', async () => {
+    const bot = await installed();
+
+    await bot.client.updateConversation({ id: bot.conversationId, tags: { 'probe:room': 's' } });
+    const [call] = await waitFor(bot.delivered, (all) => all.length === 1);
+
+    expect(call).toMatchObject({ operation: 'conversation_updated', headers: { 'x-bp-type': 'conversation_updated' } });
+    expect(call!.body).toEqual({
+      currentConversation: expect.objectContaining({ id: bot.conversationId, tags: { room: 's' } }),
+      previousConversation: expect.objectContaining({ id: bot.conversationId, tags: { room: 'r' } }),
+    });
+  });
+
+  it('keeps its place among the messages, and is delivered once though it is announced twice', async () => {
+    const bot = await installed();
+    const id = await bot.send('1');
+    await bot.edit(id, '2');
+    await bot.send('3');
+    await bot.edit(id, '4');
+    await bot.edit(id, '5');
+    await waitFor(bot.delivered, (all) => all.length === 5);
+
+    const expected = ['message_created', 'message_updated', 'message_created', 'message_updated', 'message_updated'];
+    expect(bot.delivered().map(({ operation }) => operation)).toEqual(expected);
+    const texts = (name: string) => bot.updates().map(({ body }) => (body[name] as Body).payload.text);
+    expect(texts('previousMessage')).toEqual(['1', '2', '4']);
+    expect(texts('currentMessage')).toEqual(['2', '4', '5']);
+
+    await api.sql(
+      `INSERT INTO chat.outbox (id, subject, data) SELECT id || '_again', subject, data FROM chat.outbox
+       WHERE subject = 'chat.messagesOutgoing' AND data ->> 'botId' = $1`,
+      [bot.id],
+    );
+    await bot.send('6');
+    await bot.isDelivered('message_created', '6');
+    await waitFor(
+      () => api.sql(`SELECT FROM chat.outbox WHERE published_at IS NULL`),
+      (rows) => rows.length === 0,
+    );
+    await bot.send('7');
+    await bot.isDelivered('message_created', '7');
+    expect(bot.delivered()).toHaveLength(7);
+  });
+
+  it('waits for a message that still fails, and fails with an issue after a refusal', async () => {
+    const bot = await installed({ message_created: { status: 500, body: { message: 'down' } } });
+    const id = await bot.send('1');
+    await waitFor(bot.delivered, (all) => all.length === 1);
+    await bot.edit(id, '2');
+
+    await bot.update({ probe: { configuration: { answers: { message_updated: refusal } } } });
+
+    const { issues } = await waitFor(
+      () => account.client.listBotIssues({ id: bot.id }),
+      (page) => page.issues.length > 0,
+      15_000,
+    );
+    expect(issues).toMatchObject([
+      { code: 'message_failed', title: 'The integration "probe" failed to update a message' },
+    ]);
+    const statement = `SELECT change, status, reason FROM runtime.message_delivery WHERE bot_id = $1 ORDER BY settled_at`;
+    expect(await api.sql(statement, [bot.id])).toMatchObject([
+      { change: null, status: 'processed' },
+      { change: 'message_updated', status: 'failed', reason: 'The token is wrong.' },
+    ]);
+  });
+
+  it('is not delivered if the integration does not see it, for a user or in the chat', async () => {
+    const bot = await installed();
+    const id = await bot.send('1');
+    await bot.edit(id, '1');
+    await bot.client.updateMessage({ id, tags: { mine: 'y' } });
+    await bot.client.updateConversation({ id: bot.conversationId, tags: { mine: 'y' } });
+    const { user } = await bot.client.createUser({ tags: {} });
+    const own = { conversationId: bot.conversationId, userId: user.id, type: 'text', payload: { text: 'u' }, tags: {} };
+    await bot.edit((await bot.client.createMessage(own)).message.id, 'of a user');
+    const chat = await bot.client.createConversation({ channel: 'channel', integrationName: 'chat', tags: {} });
+    const ofChat = { ...own, conversationId: chat.conversation.id, userId: bot.id };
+    await bot.edit((await bot.client.createMessage(ofChat)).message.id, 'in the chat');
+    await bot.client.updateConversation({ id: chat.conversation.id, tags: { a: 'b' } });
+
+    await bot.edit(id, 'last');
+    await bot.isDelivered('message_updated', 'last');
+
+    expect(bot.updates()).toHaveLength(1);
+  });
+
+  it('is forgotten when the message is deleted', async () => {
+    const bot = await installed();
+    const id = await bot.send('1');
+    await bot.edit(id, '2');
+    await bot.isDelivered('message_updated', '2');
+
+    await bot.client.deleteMessage({ id });
+
+    expect(await api.sql('SELECT FROM chat.outgoing_change WHERE bot_id = $1', [bot.id])).toEqual([]);
+  });
+
+  it('is not sent to integrations that do not ask for it', async () => {
+    const extraOperations = { message_updated: { enabled: false } };
+    const bot = await installed({}, { channels: { channel }, extraOperations });
+    await bot.edit(await bot.send('1'), '2');
+    await bot.client.updateConversation({ id: bot.conversationId, tags: { 'probe:room': 's' } });
+    await bot.send('3');
+
+    await bot.isDelivered('message_created', '3');
+    expect(bot.updates()).toEqual([]);
+  });
+
+  it('is not sent back to the integration that made it', async () => {
+    const bot = await installed();
+    const id = await bot.send('1');
+    const headers = {
+      authorization: `Bearer ${account.token}`,
+      ...{ 'x-workspace-id': account.workspaceId, 'x-bot-id': bot.id, 'x-integration-alias': 'probe' },
+    };
+    const acknowledge = { headers, json: { tags: { id: 'acknowledged' } } };
+    expect((await api.send(`PUT /v1/chat/messages/${id}`, acknowledge)).status).toBe(200);
+    const rename = { headers, json: { tags: { room: 's' } } };
+    expect((await api.send(`PUT /v1/chat/conversations/${bot.conversationId}`, rename)).status).toBe(200);
+
+    await bot.edit(id, '2');
+    await bot.isDelivered('message_updated', '2');
+
+    expect(bot.updates().map(({ body }) => body['previousMessage'])).toMatchObject([
+      { payload: { text: '1' }, tags: { id: 'acknowledged' } },
+    ]);
+  });
+});
+
+interface Body {
+  payload: { text: string };
+}
 
 describe('the output of an integration', () => {
   const line = (text: string, more: object) => JSON.stringify({ msg: text, level: 'info', ...more });

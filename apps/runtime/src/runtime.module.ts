@@ -33,6 +33,7 @@ import { Issues1796200000000 } from './migrations/1796200000000-issues';
 import { CallCounts1796300000000 } from './migrations/1796300000000-call-counts';
 import { ActionRuns1796400000000 } from './migrations/1796400000000-action-runs';
 import { Integrations1796600000000 } from './migrations/1796600000000-integrations';
+import { Changes1796700000000 } from './migrations/1796700000000-changes';
 import { Logs1796500000000 } from './migrations/1796500000000-logs';
 
 export const runtimeDatabase: ServiceSchema = {
@@ -44,6 +45,7 @@ export const runtimeDatabase: ServiceSchema = {
     ActionRuns1796400000000,
     Logs1796500000000,
     Integrations1796600000000,
+    Changes1796700000000,
   ],
   entities: [
     ...eventEntities,

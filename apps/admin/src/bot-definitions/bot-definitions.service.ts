@@ -17,13 +17,14 @@ import { openConfiguration } from '../installations/installation.entity';
 import { allRecurringEvents, prefixed } from '../installations/merged-definition';
 import { BotDefinitionsRepository, type BotDefinitionRow } from './bot-definitions.repository';
 
-type Declared = Pick<InstallableIntegration, 'channels' | 'states'>;
+type Declared = Pick<InstallableIntegration, 'channels' | 'states' | 'extraOperations'>;
 
 const chat: Declared = {
   channels: Object.keys(chatIntegration.definition.channels),
   states: chatIntegration.definition.states,
+  extraOperations: [],
 };
-const deleted: Declared = { channels: [], states: {} };
+const deleted: Declared = { channels: [], states: {}, extraOperations: [] };
 
 @Injectable()
 export class BotDefinitionsService {
@@ -88,7 +89,7 @@ export class BotDefinitionsService {
 
 function toResolvedInstallation(
   row: BotDefinitionRow['installations'][number],
-  { channels, states }: Declared,
+  { channels, states, extraOperations }: Declared,
 ): ResolvedInstallation {
   return {
     alias: row.alias,
@@ -99,5 +100,6 @@ function toResolvedInstallation(
     isChat: row.integration_id === chatIntegration.id,
     channels: channels.filter((channel) => !row.disabled_channels.includes(channel)),
     states,
+    extraOperations,
   };
 }

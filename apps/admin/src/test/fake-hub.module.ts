@@ -31,6 +31,7 @@ export class FakeHub {
       configurationSchema: { type: 'object', properties: { encryptionKey: { type: 'string' } } },
       channels: ['channel'],
       states: {},
+      extraOperations: [],
       isCallable: false,
     });
   }
@@ -42,6 +43,7 @@ export class FakeHub {
       configurationSchemas: {},
       channels: [],
       states: {},
+      extraOperations: [],
       isCallable: true,
       interfaces: {},
       ...given,

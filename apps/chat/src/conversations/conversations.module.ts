@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
 import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { OutgoingChangesModule } from '../outgoing-changes/outgoing-changes.module';
 import { SignalsModule } from '../signals/signals.module';
 import { TagsModule } from '../tags/tags.module';
 import { UsersModule } from '../users/users.module';
@@ -12,7 +13,7 @@ import { ParticipantsRepository } from './participants.repository';
 import { ParticipantsService } from './participants.service';
 
 @Module({
-  imports: [BotDefinitionsModule, ListQueriesModule, SignalsModule, TagsModule, UsersModule],
+  imports: [BotDefinitionsModule, ListQueriesModule, OutgoingChangesModule, SignalsModule, TagsModule, UsersModule],
   controllers: [ConversationsController, ParticipantsController],
   providers: [ConversationsService, ConversationsRepository, ParticipantsService, ParticipantsRepository],
   exports: [ConversationsService, ConversationsRepository, ParticipantsService],

@@ -23,6 +23,7 @@ import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
 import { channelsOf, installationWith, namedInstallation } from '../bot-definitions/installations';
 import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
 import { eraseConversations } from '../erasure/erasure-queues';
+import { OutgoingChangesService } from '../outgoing-changes/outgoing-changes.service';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
@@ -40,6 +41,7 @@ export class ConversationsService {
     private readonly tags: TagsRepository,
     private readonly botDefinitions: BotDefinitionsCache,
     private readonly signals: SignalsService,
+    private readonly outgoingChanges: OutgoingChangesService,
     private readonly outbox: Outbox,
     private readonly work: WorkQueue,
   ) {}
@@ -112,10 +114,16 @@ export class ConversationsService {
   }
 
   async update(caller: BotCaller, { id, ...changes }: UpdateConversation): Promise<ConversationReply> {
+    const listeners = await this.outgoingChanges.findListeners(caller, 'conversation_updated');
     return this.database.transaction(async (tx) => {
+      if (listeners.length > 0) await this.signals.lockClock(tx, caller.bot.id, id);
       const before = await this.lock(tx, caller, id);
       const after = await this.conversations.updateConversation(tx, changed(before, caller, changes));
       await this.tags.replaceTags(tx, 'conversation', after, before.tags, after.tags);
+      await this.outgoingChanges.add(tx, caller.bot.id, listeners, {
+        ...{ conversationId: id, alias: before.integration_alias, messageId: null },
+        states: (viewer) => ({ previous: toConversation(viewer, before), current: toConversation(viewer, after) }),
+      });
       return { conversation: toConversation(caller, after) };
     });
   }

@@ -26,6 +26,7 @@ const tablesOfBot = {
   participant: 'conversation_id, user_id',
   scheduled_message: 'id',
   message: 'id',
+  outgoing_change: 'id',
   recurring_event: 'name',
   recurring_revision: 'bot_id',
   called_bot: 'bot_id',
@@ -52,6 +53,7 @@ const tablesOfConversation = {
   state: { where: `type = 'conversation' AND owner_id = $3`, order: 'name' },
   event: { ...ofConversation, order: 'conversation_id, id' },
   observation: { ...ofConversation, order: 'conversation_id, id' },
+  outgoing_change: { ...ofConversation, order: 'conversation_id, created_at' },
 };
 
 /** Rows are deleted by ctid, so that the planner cannot choose a bad join. */
@@ -98,7 +100,7 @@ export class ErasureRepository {
     const count = (table: string) => `(SELECT count(*) FROM ${table} WHERE bot_id = $1)`;
     const [counts] = await this.database.query<Record<keyof ChatLeftovers, string>>(
       `SELECT ${count('"user"')} AS users, ${count('conversation')} + ${count('conversation_clock')} AS conversations,
-         ${count('participant')} AS participants, ${count('message')} + ${count('scheduled_message')} AS messages,
+         ${count('participant')} AS participants, ${count('message')} + ${count('scheduled_message')} + ${count('outgoing_change')} AS messages,
          ${count('event')} + ${count('recurring_event')} + ${count('recurring_revision')} AS events,
          ${count('state')} AS states, ${count('workflow')} AS workflows, ${count('tag')} AS tags,
          ${count('signal')} AS signals, ${count('analytics_count')} + ${count('observation')} AS analytics, ${count('idempotency_key')} AS "chatAnswers"`,

@@ -113,6 +113,11 @@ async function fill(botId: string, conversationId: string, userId: string, messa
     [botId],
   );
   await api.sql(
+    `INSERT INTO chat.outgoing_change (bot_id, id, conversation_id, previous, current, created_at)
+     VALUES ($1, 'change_' || gen_random_uuid(), $2, '{}', '{}', now())`,
+    [botId, conversationId],
+  );
+  await api.sql(
     `INSERT INTO chat.observation (bot_id, id, name, data, created_at)
      VALUES ($1, 'obs_' || gen_random_uuid(), 'seen', '{}', now())`,
     [botId],
@@ -153,7 +158,7 @@ describe('a bot that is deleted', () => {
     );
     expect(await tablesWith(other.id)).toEqual(tables);
     expect(await leftovers(other.id)).toEqual(before);
-    expect(before).toMatchObject({ users: 1, messages: 4 });
+    expect(before).toMatchObject({ users: 1, messages: 5 });
   });
 
   it('also deletes rows that a running request wrote later', async () => {
@@ -213,7 +218,7 @@ describe('a conversation that is deleted', () => {
     const left = await waitFor(
       () => leftovers(bot.id),
       ({ messages, events, signals, tags, states }) =>
-        messages === 4 && events === 5 && signals === 3 && tags === 7 && states === 1,
+        messages === 5 && events === 5 && signals === 3 && tags === 7 && states === 1,
     );
     expect(left).toMatchObject({ users: 1, participants: 0 });
     expect((await bot.client.listTagValues({ key: 'n', type: 'message' })).tags).toHaveLength(3);

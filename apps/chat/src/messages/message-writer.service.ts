@@ -6,6 +6,7 @@ import { Outbox } from '@parley/events/outbox';
 import { currentTraceparent } from '@parley/tracing/tracing';
 import { frameOf, frameOfMessage, participantData } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
+import { isDelivered } from './message.entity';
 import { type Draft, type NewDraft, NewMessagesRepository, type WrittenMessage } from './new-messages.repository';
 
 interface Request {
@@ -100,7 +101,7 @@ export class MessageWriterService {
     written: (WrittenMessage | undefined)[],
   ): Promise<void> {
     const messages = written.flatMap((message, index) => {
-      if (!message || !isOutgoing(message)) return [];
+      if (!message || !isDelivered(message) || message.signal !== null) return [];
       const { id, conversation_id: conversationId } = message;
       return [{ id, conversationId, ...(drafts[index]!.alias !== undefined && { isOwn: true }) }];
     });
@@ -184,11 +185,6 @@ export class MessageWriterService {
       );
     }
   }
-}
-
-/** The native chat delivers by signals. */
-function isOutgoing({ direction, origin, signal }: WrittenMessage): boolean {
-  return direction === 'outgoing' && origin === null && signal === null;
 }
 
 /** The event continues the trace of the message's own request, not that of another one in its batch. */

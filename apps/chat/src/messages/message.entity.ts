@@ -61,6 +61,11 @@ export class ScheduledMessageEntity extends MessageColumns {
   due_at!: Date;
 }
 
+/** Whether the integration of the conversation gets the message. The native chat delivers by signals instead. */
+export function isDelivered({ direction, origin }: Pick<MessageEntity, 'direction' | 'origin'>): boolean {
+  return direction === 'outgoing' && origin === null;
+}
+
 export function toMessage(caller: Pick<BotCaller, 'integration'>, row: MessageEntity): Message {
   return {
     id: row.id,

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ConversationsModule } from '../conversations/conversations.module';
 import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { OutgoingChangesModule } from '../outgoing-changes/outgoing-changes.module';
 import { PendingEventsModule } from '../pending-events/pending-events.module';
 import { SignalsModule } from '../signals/signals.module';
 import { TagsModule } from '../tags/tags.module';
@@ -15,7 +16,14 @@ import { ScheduledMessagesRepository } from './scheduled-messages.repository';
 import { ScheduledMessagesService } from './scheduled-messages.service';
 
 @Module({
-  imports: [ConversationsModule, ListQueriesModule, PendingEventsModule, SignalsModule, TagsModule],
+  imports: [
+    ConversationsModule,
+    ListQueriesModule,
+    OutgoingChangesModule,
+    PendingEventsModule,
+    SignalsModule,
+    TagsModule,
+  ],
   controllers: [MessagesController],
   providers: [
     MessagesService,

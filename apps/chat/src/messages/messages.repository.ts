@@ -15,6 +15,11 @@ export interface MessageWithForeignIds extends MessageEntity {
   user_foreign_id: string | null;
 }
 
+export interface LockedMessage extends MessageEntity {
+  /** Alias of the installation that the conversation belongs to. */
+  integration_alias: string;
+}
+
 type Changes = Pick<MessageEntity, 'payload' | 'tags'>;
 
 export interface MessageTagFilter {
@@ -109,9 +114,10 @@ export class MessagesRepository {
     { botId, alias }: Scope,
     id: string,
     table: MessageTable,
-  ): Promise<MessageEntity | undefined> {
-    const [row] = await tx.query<MessageEntity>(
-      `SELECT ${columns} FROM ${table} m ${joinConversation} WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3 FOR UPDATE OF m`,
+  ): Promise<LockedMessage | undefined> {
+    const [row] = await tx.query<LockedMessage>(
+      `SELECT ${columns}, c.integration_alias FROM ${table} m ${joinConversation}
+       WHERE m.bot_id = $1 AND ${isOf('$2', 'c')} AND m.id = $3 FOR UPDATE OF m`,
       [botId, alias, id],
     );
     return row;
@@ -143,6 +149,7 @@ export class MessagesRepository {
   ): Promise<MessageWithForeignIds | undefined> {
     const [row] = await tx.query<MessageWithForeignIds>(
       `WITH gone AS (DELETE FROM message m WHERE bot_id = $1 AND id = $3 RETURNING ${columns}),
+       changes AS (DELETE FROM outgoing_change WHERE bot_id = $1 AND conversation_id = $2 AND message_id = $3),
        counted AS (
          UPDATE conversation_clock SET message_count = message_count - 1
          FROM gone WHERE conversation_clock.bot_id = $1 AND conversation_clock.conversation_id = $2)

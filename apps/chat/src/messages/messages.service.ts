@@ -18,6 +18,7 @@ import { Idempotency } from '@parley/persistence/idempotency';
 import { newId } from '@parley/persistence/ids';
 import { dueTime } from '../due-times/due-time';
 import { scopeOf, storedNames } from '../bot-definitions/scope';
+import { OutgoingChangesService } from '../outgoing-changes/outgoing-changes.service';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
@@ -26,7 +27,7 @@ import { TagsRepository } from '../tags/tags.repository';
 import { draftOf } from './draft';
 import type { Draft, NewDraft } from './new-messages.repository';
 import { MessageContentService } from './message-content.service';
-import { type MessageEntity, toMessage } from './message.entity';
+import { isDelivered, type MessageEntity, toMessage } from './message.entity';
 import { MessageWriterService } from './message-writer.service';
 import { MessagesRepository, type MessageTable } from './messages.repository';
 import { ScheduledMessagesService } from './scheduled-messages.service';
@@ -45,6 +46,7 @@ export class MessagesService {
     private readonly scheduled: ScheduledMessagesService,
     private readonly tags: TagsRepository,
     private readonly signals: SignalsService,
+    private readonly outgoingChanges: OutgoingChangesService,
   ) {}
 
   async create(caller: BotCaller, input: CreateMessage): Promise<MessageReply> {
@@ -119,7 +121,10 @@ export class MessagesService {
   }
 
   async update(caller: BotCaller, { id, tags, payload }: UpdateMessage): Promise<MessageReply> {
+    const listeners = await this.outgoingChanges.findListeners(caller, 'message_updated');
+    const found = listeners.length > 0 && (await this.messages.findMessageById(scopeOf(caller), id, 'message'));
     return this.database.transaction(async (tx) => {
+      if (found) await this.signals.lockClock(tx, caller.bot.id, found.conversation_id);
       const { before, table } = await this.lock(tx, caller, id);
       const { conversation_id, type } = before;
       if (payload) await this.contents.validateUpdate(scopeOf(caller), conversation_id, { type, payload }, tx);
@@ -133,6 +138,11 @@ export class MessagesService {
         table,
       );
       if (table === 'message') await this.tags.replaceTags(tx, 'message', after, before.tags, after.tags);
+      if (found && isDelivered(after))
+        await this.outgoingChanges.add(tx, caller.bot.id, listeners, {
+          ...{ conversationId: conversation_id, alias: before.integration_alias, messageId: id },
+          states: (viewer) => ({ previous: toMessage(viewer, before), current: toMessage(viewer, after) }),
+        });
       return { message: toMessage(caller, after) };
     });
   }

@@ -8,9 +8,16 @@ export interface FoundMessage {
   conversation: ConversationWithCount;
 }
 
+/** Message or change with its place in the order of the conversation. */
+export type Outgoing = Pick<MessageEntity, 'bot_id' | 'id' | 'conversation_id' | 'created_at'>;
+
 /** Messages of processes that wrote at the same time are announced within this time. */
 const earlierSeconds = 60;
 const maxEarlier = 20;
+
+const isShortlyBefore = `bot_id = $1 AND conversation_id = $2 AND created_at < $3
+  AND created_at > $3::timestamptz - interval '${earlierSeconds} s'`;
+const newest = `ORDER BY created_at DESC, id DESC LIMIT ${maxEarlier}`;
 
 @Injectable()
 export class OutgoingMessagesRepository {
@@ -23,24 +30,33 @@ export class OutgoingMessagesRepository {
       [botId, id],
       'findOutgoingMessage',
     );
-    if (!message) return undefined;
+    const conversation = message && (await this.findConversation(botId, message.conversation_id));
+    return conversation && { message, conversation };
+  }
+
+  /** Primary keys. */
+  async findConversation(botId: string, id: string): Promise<ConversationWithCount | undefined> {
     const [conversation] = await this.database.query<ConversationWithCount>(
       `SELECT conversation.*, coalesce(clock.message_count, 0) AS message_count FROM conversation
        LEFT JOIN conversation_clock clock ON clock.bot_id = $1 AND clock.conversation_id = $2
        WHERE conversation.bot_id = $1 AND conversation.id = $2`,
-      [botId, message.conversation_id],
+      [botId, id],
       'findConversationOfMessage',
     );
-    return conversation && { message, conversation };
+    return conversation;
   }
 
-  /** Ids of the messages of the bot that came shortly before, oldest first. Index message_of_conversation. */
-  async findEarlierOutgoing({ bot_id, id, conversation_id, created_at }: MessageEntity): Promise<string[]> {
+  /**
+   * Ids of the messages of the bot and the changes that came shortly before, oldest first. Indexes
+   * message_of_conversation, outgoing_change_of_conversation.
+   */
+  async findEarlierOutgoing({ bot_id, id, conversation_id, created_at }: Outgoing): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(
-      `SELECT id FROM message
-       WHERE bot_id = $1 AND conversation_id = $2 AND created_at < $3 AND created_at > $3::timestamptz - interval '${earlierSeconds} s'
-         AND id <> $4 AND direction = 'outgoing' AND origin IS NULL
-       ORDER BY created_at DESC, id DESC LIMIT ${maxEarlier}`,
+      `(SELECT id, created_at FROM message
+        WHERE ${isShortlyBefore} AND id <> $4 AND direction = 'outgoing' AND origin IS NULL ${newest})
+       UNION ALL
+       (SELECT id, created_at FROM outgoing_change WHERE ${isShortlyBefore} ${newest})
+       ${newest}`,
       [bot_id, conversation_id, created_at, id],
       'findEarlierOutgoing',
     );

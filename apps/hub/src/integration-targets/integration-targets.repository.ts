@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ActionDefinition } from '@parley/contracts/definition';
 import { Database } from '@parley/persistence/database';
+import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { IntegrationEntity } from '../integrations/integration.entity';
 
 export interface IntegrationTargetRow extends Pick<
@@ -10,6 +11,7 @@ export interface IntegrationTargetRow extends Pick<
   /** Milliseconds: changes with the code, and with everything else. Text: a `bigint`. */
   revision: string;
   previous_signing_secret: string | null;
+  extra_operations: IntegrationDefinition['extraOperations'];
 }
 
 export interface SecretsRow extends Pick<IntegrationEntity, 'workspace_id' | 'secrets'> {
@@ -26,7 +28,8 @@ export class IntegrationTargetsRepository {
   async findTarget(id: string): Promise<IntegrationTargetRow | undefined> {
     const [row] = await this.database.query<IntegrationTargetRow>(
       `SELECT url, dev, has_code, max_execution_time, signing_secret, ${revision} AS revision,
-         CASE WHEN previous_signing_secret_until > now() THEN previous_signing_secret END AS previous_signing_secret
+         CASE WHEN previous_signing_secret_until > now() THEN previous_signing_secret END AS previous_signing_secret,
+         definition -> 'extraOperations' AS extra_operations
        FROM integration WHERE id = $1`,
       [id],
       'integration_target',

@@ -9,6 +9,7 @@ import type {
 import type { CodeTarget } from '@parley/contracts/runner/code';
 import { CodeTickets } from '@parley/secrets/code-tickets';
 import { SecretBox } from '@parley/secrets/secret-box';
+import { enabledOperations } from '../integrations/definition';
 import { IntegrationTargetsRepository, type IntegrationTargetRow } from './integration-targets.repository';
 
 const defaultSeconds = 60;
@@ -31,6 +32,7 @@ export class IntegrationTargetsService {
       code: await this.codeOf(integrationId, row),
       isDev: row.dev,
       timeoutMs: (row.max_execution_time ?? defaultSeconds) * 1_000,
+      extraOperations: enabledOperations(row.extra_operations),
       signingSecrets: secrets.map((sealed) => this.box.open(sealed)),
     };
   }

@@ -28,6 +28,11 @@ export const emptyDefinition: IntegrationDefinition = {
   extraOperations: {},
 };
 
+/** Names of the opt-in operations that integrations receive. */
+export function enabledOperations(operations: IntegrationDefinition['extraOperations']): string[] {
+  return Object.keys(operations).filter((name) => operations[name]!.enabled);
+}
+
 /**
  * Merges a change into the definition. Entries of maps are replaced completely and removed by `null`; channels are
  * merged down to their messages and tags, and the default configuration down to its fields.

@@ -15,6 +15,7 @@ import { hasWord, searchedWords } from '../publishing/search-words';
 import type { ConfigurationDefinition, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { InstallableIntegration } from '@parley/contracts/hub/resolution';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
+import { enabledOperations } from './definition';
 
 /** Version of an integration. */
 @Entity('integration')
@@ -198,13 +199,14 @@ function toConfiguration(configuration: ConfigurationDefinition): ConfigurationD
 }
 
 export function toInstallable(row: IntegrationRow): InstallableIntegration {
-  const { configuration, configurations, channels, states } = row.definition;
+  const { configuration, configurations, channels, states, extraOperations } = row.definition;
   return {
     ...toSummary(row),
     configurationSchema: configuration.schema,
     configurationSchemas: mapEntries(configurations, ({ schema }) => schema),
     channels: Object.keys(channels),
     states,
+    extraOperations: enabledOperations(extraOperations),
     isCallable: row.url !== null || row.has_code,
     interfaces: mapEntries(row.interfaces, ({ id }) => id),
   };

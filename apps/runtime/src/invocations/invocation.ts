@@ -1,9 +1,17 @@
+import type { ChangeOperation } from '@parley/contracts/chat/outgoing-messages';
 import type { CodeTarget } from '@parley/contracts/runner/code';
 import type { CodeOwner } from '@parley/contracts/runner/runner';
 import type { LogContext } from '@parley/contracts/runtime/logs';
 
 export type CallOperation =
-  'event_received' | 'register' | 'unregister' | 'ping' | 'action_triggered' | 'message_created' | 'webhook_received';
+  | 'event_received'
+  | 'register'
+  | 'unregister'
+  | 'ping'
+  | 'action_triggered'
+  | 'message_created'
+  | ChangeOperation
+  | 'webhook_received';
 
 /** Bot or integration with its address: a server of its own, or code. */
 export interface Callee {

@@ -24,29 +24,30 @@ export class MessageDeliveriesRepository {
 
   /** Adds attempts to the record. Returns the time of the first attempt, if there is one. Primary key. */
   async storeOutcome(
-    { botId, messageId, conversationId }: MessageDeliveryPayload,
+    { botId, id, conversationId, change }: MessageDeliveryPayload,
     { status, reason, attempts }: MessageOutcome,
   ): Promise<Date | undefined> {
     const [row] = await this.database.query<{ first: string | null }>(
-      `INSERT INTO message_delivery (bot_id, message_id, conversation_id, status, reason, attempts, created_at, settled_at)
-       VALUES ($1, $2, $3, $4, $5, $6, now(), CASE WHEN $4::text IS NOT NULL THEN now() END)
-       ON CONFLICT (bot_id, message_id) DO UPDATE SET status = excluded.status, reason = excluded.reason,
+      `INSERT INTO message_delivery (bot_id, id, conversation_id, change, status, reason, attempts, created_at, settled_at)
+       VALUES ($1, $2, $3, $7, $4, $5, $6, now(), CASE WHEN $4::text IS NOT NULL THEN now() END)
+       ON CONFLICT (bot_id, id) DO UPDATE SET status = excluded.status, reason = excluded.reason,
          attempts = message_delivery.attempts || excluded.attempts, settled_at = excluded.settled_at
        RETURNING attempts -> 0 ->> 'at' AS first`,
-      [botId, messageId, conversationId, status, reason, toJsonb(attempts)],
+      [botId, id, conversationId, status, reason, toJsonb(attempts), change ?? null],
       'store_message_outcome',
     );
     return row?.first ? new Date(row.first) : undefined;
   }
 
-  /** Those of the messages that have no settled delivery, in the given order. Primary key. */
-  async findUnsettled(botId: string, messageIds: string[]): Promise<string[]> {
+  /** Those of the messages and changes that have no settled delivery, in the given order. Primary key. */
+  async findUnsettled(botId: string, ids: string[]): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(
       `SELECT id FROM unnest($2::text[]) WITH ORDINALITY AS message (id, index)
        WHERE NOT EXISTS (
-         SELECT FROM message_delivery WHERE bot_id = $1 AND message_id = message.id AND settled_at IS NOT NULL)
+         SELECT FROM message_delivery delivery
+         WHERE bot_id = $1 AND delivery.id = message.id AND settled_at IS NOT NULL)
        ORDER BY index`,
-      [botId, messageIds],
+      [botId, ids],
       'find_unsettled_messages',
     );
     return rows.map(({ id }) => id);

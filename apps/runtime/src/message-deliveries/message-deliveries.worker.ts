@@ -1,6 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { systemCaller } from '@parley/contracts/caller';
-import { type OutgoingMessageReply, outgoingMessages } from '@parley/contracts/chat/outgoing-messages';
+import {
+  type ChangeOperation,
+  type OutgoingMessageReply,
+  outgoingMessages,
+} from '@parley/contracts/chat/outgoing-messages';
 import { ifFound } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
@@ -32,9 +36,20 @@ const startPauseMs = 1_000;
 const maxStartMs = 60_000;
 const cleanMs = 10 * 60_000;
 
-type Found = Required<Pick<OutgoingMessageReply, 'alias' | 'message' | 'conversation' | 'user'>>;
+const failureTitles: Record<ChangeOperation | 'message_created', string> = {
+  message_created: 'deliver a message',
+  message_updated: 'update a message',
+  conversation_updated: 'update a conversation',
+};
 
-/** Delivers messages of bots to the integrations of their conversations. */
+/** Message or change that can be delivered. */
+interface Deliverable extends Required<Pick<OutgoingMessageReply, 'alias' | 'conversation'>> {
+  operation: ChangeOperation | 'message_created';
+  body: object;
+  userId?: string;
+}
+
+/** Delivers messages of bots, and changes, to the integrations of their conversations. */
 @Injectable()
 export class MessageDeliveriesWorker {
   constructor(
@@ -56,24 +71,22 @@ export class MessageDeliveriesWorker {
     timeoutMs: maxInvocationMs + 10_000,
   }))
   async deliver(work: Work<MessageDeliveryPayload>): Promise<void> {
-    const { botId, messageId, isOwn } = work.payload;
+    const { botId, id, isOwn, change } = work.payload;
     if (isOwn) return this.settle(work.payload, 'ignored', 'The integration wrote the message itself.');
     const caller = systemCaller(newId('req'));
-    const { earlier, ...found } = await whenThere(
-      work,
-      this.client.call(outgoingMessages.get, caller, { botId, messageId }),
-    );
+    const reply = await whenThere(work, this.client.call(outgoingMessages.get, caller, { botId, id, change }));
+    const found = deliverableOf(reply, change);
     // Deleted meanwhile, or announced twice.
-    if (!isDeliverable(found) || (await this.deliveries.findUnsettled(botId, [messageId])).length === 0) return;
+    if (!found || (await this.deliveries.findUnsettled(botId, [id])).length === 0) return;
     const target = await whenThere(work, ifFound(this.targets.getByAlias(botId, found.alias)));
     const obstacle = obstacleTo(target, found);
     if (!target || obstacle !== undefined) return this.settle(work.payload, 'ignored', obstacle ?? null);
-    if (earlier) await this.yieldTo(earlier, work);
+    if (reply.earlier) await this.yieldTo(reply.earlier, work);
     try {
-      await this.settleCall(work, found.alias, await this.call(target, found, work));
+      await this.settleCall(work, found, await this.call(target, found, work));
     } catch (error) {
       if (!(error instanceof CalleeUnavailable)) throw error;
-      await this.wait(work, found.alias, error);
+      await this.wait(work, found, error);
     }
   }
 
@@ -88,7 +101,7 @@ export class MessageDeliveriesWorker {
     await this.deliveries.deleteSettledBefore(this.config.deliveryRetentionDays);
   }
 
-  /** Announcements arrive in any order: an earlier message that waits has to be delivered first. Then throws Yield. */
+  /** Announcements arrive in any order: an earlier one that waits has to be delivered first. Then throws Yield. */
   private async yieldTo(
     earlier: string[],
     { payload: { botId }, createdAt }: Work<MessageDeliveryPayload>,
@@ -98,29 +111,27 @@ export class MessageDeliveriesWorker {
     const keys = unsettled.map((id) => messageDeliveryKey(botId, id));
     const isOld = Date.now() - createdAt.getTime() > maxYieldMs;
     if (isOld && !(await this.queue.has(messageDeliveries, keys))) return;
-    throw new Yield('An earlier message is not delivered yet.', keys, yieldPauseMs);
+    throw new Yield('An earlier message or change is not delivered yet.', keys, yieldPauseMs);
   }
 
   /** Throws CalleeUnavailable. */
   private call(
     target: InstalledTarget,
-    { message, conversation, user }: Found,
+    { operation, body, conversation, userId }: Deliverable,
     work: Work<MessageDeliveryPayload>,
   ): Promise<Called> {
-    const { type, payload } = message;
     return attempted('integration', work.signal, () =>
       this.integrations.invoke(target, {
-        ...{ operation: 'message_created', type: 'message_created', id: message.id, attempt: work.attempt },
-        body: { type, payload, conversation, user, message },
+        ...{ operation, type: operation, id: work.payload.id, attempt: work.attempt, body },
         timeoutMs: timeLimitMs(target.integration, work.attempt),
-        context: { conversationId: conversation.id, userId: user.id },
+        context: { conversationId: conversation.id, userId },
         traceparent: work.traceparent ?? newTraceparent(),
         signal: work.signal,
       }),
     );
   }
 
-  private async settleCall(work: Work<MessageDeliveryPayload>, alias: string, called: Called): Promise<void> {
+  private async settleCall(work: Work<MessageDeliveryPayload>, found: Deliverable, called: Called): Promise<void> {
     const { attempt, outcome } = called;
     if (outcome.kind === 'processed') return this.settle(work.payload, 'processed', null, [attempt]);
     const { reason } = outcome;
@@ -130,15 +141,15 @@ export class MessageDeliveriesWorker {
     const firstAt = await this.deliveries.storeOutcome(work.payload, { status: null, reason, attempts: [attempt] });
     const pauseMs = isLasting ? undefined : pauseAfter(work.attempt, called, firstAt!);
     if (pauseMs !== undefined) throw new RetryAfter(reason, pauseMs);
-    this.recordFailure(work.payload, alias, reason);
+    this.recordFailure(work.payload, found, reason);
     throw new GiveUp(reason);
   }
 
   /** The integration was not called: no attempt. */
-  private async wait(work: Work<MessageDeliveryPayload>, alias: string, error: CalleeUnavailable): Promise<void> {
+  private async wait(work: Work<MessageDeliveryPayload>, found: Deliverable, error: CalleeUnavailable): Promise<void> {
     const { message } = error;
     if (Date.now() - work.createdAt.getTime() > maxUnavailableMs) {
-      this.recordFailure(work.payload, alias, message);
+      this.recordFailure(work.payload, found, message);
       return this.settle(work.payload, 'failed', `The integration could not be called for 24 hours: ${message}`);
     }
     throw new RetryLater(message, error instanceof NoRunner ? noRunnerPauseMs : unavailablePauseMs);
@@ -154,31 +165,49 @@ export class MessageDeliveriesWorker {
     this.metrics.countDelivery(status);
   }
 
-  private recordFailure({ botId, messageId, conversationId }: MessageDeliveryPayload, alias: string, reason: string) {
+  private recordFailure(
+    { botId, id, conversationId }: MessageDeliveryPayload,
+    { alias, operation }: Deliverable,
+    reason: string,
+  ): void {
     this.issues.record({
       ...{ botId, code: 'message_failed', category: 'user_code' },
-      title: `The integration "${alias}" failed to deliver a message`,
+      title: `The integration "${alias}" failed to ${failureTitles[operation]}`,
       description: reason,
       data: {
-        ...{ alias: { raw: alias }, messageId: { raw: messageId }, conversationId: { raw: conversationId } },
-        reason: { raw: reason },
+        ...{ alias: { raw: alias }, operation: { raw: operation }, id: { raw: id } },
+        ...{ conversationId: { raw: conversationId }, reason: { raw: reason } },
       },
     });
   }
 }
 
-function isDeliverable(found: Omit<OutgoingMessageReply, 'earlier'>): found is Found {
-  const { alias, message, conversation, user, isChat } = found;
-  return alias !== undefined && message !== undefined && conversation !== undefined && user !== undefined && !isChat;
+/** Undefined if a part of it was deleted. */
+function deliverableOf(reply: OutgoingMessageReply, change: ChangeOperation | undefined): Deliverable | undefined {
+  const { alias, isChat, message, previousMessage, conversation, previousConversation, user } = reply;
+  if (alias === undefined || isChat || !conversation) return undefined;
+  if (change === 'conversation_updated') {
+    const body = { currentConversation: conversation, previousConversation };
+    return previousConversation && { operation: change, alias, conversation, body };
+  }
+  if (!message || !user) return undefined;
+  const { type, payload } = message;
+  const parts = { type, payload, conversation, user };
+  const found = { alias, conversation, userId: user.id };
+  if (!change) return { operation: 'message_created', ...found, body: { ...parts, message } };
+  const body = { ...parts, currentMessage: message, previousMessage };
+  return previousMessage && { operation: change, ...found, body };
 }
 
 /** Why the message is not delivered; undefined if it is. */
-function obstacleTo(target: InstalledTarget | undefined, { conversation }: Found): string | undefined {
+function obstacleTo(target: InstalledTarget | undefined, { operation, conversation }: Deliverable): string | undefined {
   if (!target) return 'The integration is no longer installed in the bot.';
   const { installation, integration } = target;
   if (!installation.isEnabled) return 'The integration is disabled in the bot.';
   if (installation.disabledChannels.includes(conversation.channel))
     return `The channel "${conversation.channel}" of the integration is disabled in the bot.`;
+  if (operation !== 'message_created' && !integration.extraOperations.includes(operation))
+    return `The integration does not ask for ${operation}.`;
   if (integration.url === null && integration.code === null) return 'The integration has neither a url nor code.';
   return undefined;
 }

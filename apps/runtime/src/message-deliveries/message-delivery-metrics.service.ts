@@ -10,7 +10,7 @@ export class MessageDeliveryMetricsService {
   constructor(@Inject(platformToken) { metrics }: Platform) {
     this.countDelivery = metrics.counters(
       'parley_message_deliveries_total',
-      'Messages of bots for integrations by outcome: processed, failed or ignored.',
+      'Messages of bots, and changes, for integrations by outcome: processed, failed or ignored.',
       'outcome',
     );
   }

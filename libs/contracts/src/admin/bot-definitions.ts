@@ -38,6 +38,11 @@ export class ResolvedInstallation {
 
   @MapOf(IntegrationState)
   states!: Record<string, IntegrationState>;
+
+  /** Names of the enabled opt-in operations. */
+  @IsArray()
+  @IsString({ each: true })
+  extraOperations!: string[];
 }
 
 export class ResolvedBotDefinition {

@@ -1,4 +1,4 @@
-import { IsBoolean, IsString } from 'class-validator';
+import { IsBoolean, IsIn, IsString } from 'class-validator';
 import { service } from '../access';
 import { ListOf, Nested, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
@@ -6,9 +6,20 @@ import { Conversation } from './conversations';
 import { Message } from './messages';
 import { User } from './users';
 
+export const changeOperations = ['message_updated', 'conversation_updated'] as const;
+/** Opt-in operations of integrations (`extraOperations`) that tell them of a change. */
+export type ChangeOperation = (typeof changeOperations)[number];
+
+/** Message of the bot, or change of a message or conversation. */
 export class OutgoingMessage {
+  /** Id of the message or change. */
   @IsString()
   id!: string;
+
+  /** Absent for a message. */
+  @Optional()
+  @IsIn(changeOperations)
+  change?: ChangeOperation;
 
   @IsString()
   conversationId!: string;
@@ -19,7 +30,7 @@ export class OutgoingMessage {
   isOwn?: boolean;
 }
 
-/** Messages of the bot in conversations of integrations, in the order of each conversation. */
+/** Messages of the bot and changes in conversations of integrations, in the order of each conversation. */
 export class MessagesOutgoing {
   @IsString()
   botId!: string;
@@ -37,11 +48,20 @@ export class GetOutgoingMessage {
   @IsString()
   botId!: string;
 
+  /** Id of the message or change. */
   @IsString()
-  messageId!: string;
+  id!: string;
+
+  /** Absent for a message. */
+  @Optional()
+  @IsIn(changeOperations)
+  change?: ChangeOperation;
 }
 
-/** Parts of a message as its integration sees them: tags have bare names. Absent when one of them was deleted. */
+/**
+ * Parts of a message or change as its integration sees them: tags have bare names. Absent when one of them was deleted.
+ * A changed message or conversation is shown as it was right before and after the change.
+ */
 export class OutgoingMessageReply {
   /** Alias of the installation. */
   @Optional()
@@ -53,8 +73,16 @@ export class OutgoingMessageReply {
   message?: Message;
 
   @Optional()
+  @Nested(Message)
+  previousMessage?: Message;
+
+  @Optional()
   @Nested(Conversation)
   conversation?: Conversation;
+
+  @Optional()
+  @Nested(Conversation)
+  previousConversation?: Conversation;
 
   /** Author. */
   @Optional()
@@ -66,7 +94,7 @@ export class OutgoingMessageReply {
   @IsBoolean()
   isChat?: boolean;
 
-  /** Ids of the messages of the bot that came before this one in its conversation, in the last minute. At most 20. */
+  /** Ids of the messages and changes that came before this one in its conversation, in the last minute. At most 20. */
   @Optional()
   @IsString({ each: true })
   earlier?: string[];
@@ -75,7 +103,8 @@ export class OutgoingMessageReply {
 export const outgoingMessages = {
   get: operation({
     subject: 'chat.outgoingMessages.get',
-    summary: 'Gets a message of the bot with its conversation and author, for its delivery to the integration.',
+    summary:
+      'Gets a message of the bot with its conversation and author, or a change, for its delivery to the integration.',
     access: service,
     input: GetOutgoingMessage,
     output: OutgoingMessageReply,

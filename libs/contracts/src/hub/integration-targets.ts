@@ -32,6 +32,11 @@ export class IntegrationTarget {
   @IsInt()
   timeoutMs!: number;
 
+  /** Names of the enabled opt-in operations. */
+  @IsArray()
+  @IsString({ each: true })
+  extraOperations!: string[];
+
   /** Current signing secret first, then the one that a rotation replaced in the last 24 hours. */
   @IsArray()
   @IsString({ each: true })

@@ -45,6 +45,11 @@ export class InstallableIntegration extends HubSummary {
   @JsonObject()
   states!: Record<string, IntegrationState>;
 
+  /** Names of the enabled opt-in operations. */
+  @IsArray()
+  @IsString({ each: true })
+  extraOperations!: string[];
+
   /** True with a URL or code: then the platform notifies the integration of its installation. */
   @IsBoolean()
   isCallable!: boolean;
