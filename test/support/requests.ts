@@ -31,6 +31,9 @@ const action = { input: { schema }, output: { schema } };
  * request consumes are created for it. `disagreements` reports an operation without a request.
  */
 const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> = {
+  'admin.billing.chargeUnpaidInvoices': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.billing.getUpcomingInvoice': ({ account }) => ({ path: { id: account.workspaceId } }),
+  'admin.billing.listInvoices': ({ account }) => ({ path: { id: account.workspaceId } }),
   'admin.accountPreferences.get': () => ({ path: { key: 'theme' } }),
   'admin.accountPreferences.set': () => ({ path: { key: newName() }, body: { value: { dark: true } } }),
   'admin.accounts.create': () => ({ body: { email: `${newName()}@example.com` } }),

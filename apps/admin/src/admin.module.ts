@@ -40,6 +40,7 @@ import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preference
 import { FormerInstallationEntity } from './registrations/former-installation.entity';
 import { RegistrationsModule } from './registrations/registrations.module';
 import { RuntimeKeysModule } from './runtime-keys/runtime-keys.module';
+import { BillingModule } from './billing/billing.module';
 import { PreferencesModule } from './preferences/preferences.module';
 import { TokenEntity } from './tokens/token.entity';
 import { TokensModule } from './tokens/tokens.module';
@@ -116,6 +117,7 @@ export class AdminModule {
         InstallationsModule,
         IntrospectionModule,
         MembersModule,
+        BillingModule,
         PreferencesModule,
         RegistrationsModule,
         RuntimeKeysModule,

@@ -26,6 +26,11 @@ const clientNames = {
     accountPreferences: { get: 'getAccountPreference', set: 'setAccountPreference' },
     accounts: { get: 'getAccount', update: 'updateAccount', delete: 'deleteAccount' },
     auditRecords: { list: 'getAuditRecords' },
+    billing: {
+      listInvoices: 'listWorkspaceInvoices',
+      getUpcomingInvoice: 'getUpcomingInvoice',
+      chargeUnpaidInvoices: 'chargeWorkspaceUnpaidInvoices',
+    },
     bots: {
       create: 'createBot',
       get: 'getBot',

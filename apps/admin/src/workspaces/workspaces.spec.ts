@@ -315,3 +315,15 @@ describe('deleting a workspace', () => {
     }
   });
 });
+
+it('has no invoices, which only its members can see', async () => {
+  const { client, workspaceId: id } = alice;
+
+  expect(await client.listWorkspaceInvoices({ id })).toEqual({ invoices: [] });
+  expect(await client.getUpcomingInvoice({ id })).toEqual({ total: 0, lineItems: [] });
+  expect(await client.chargeWorkspaceUnpaidInvoices({ id })).toEqual({ chargedInvoices: [], failedInvoices: [] });
+  await expect(client.chargeWorkspaceUnpaidInvoices({ id, invoiceIds: ['in_1'] })).rejects.toMatchObject({
+    type: 'ResourceNotFound',
+  });
+  await expect(client.listWorkspaceInvoices({ id: bob.workspaceId })).rejects.toMatchObject({ code: 404 });
+});

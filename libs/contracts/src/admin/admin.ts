@@ -2,6 +2,7 @@ import { deadLetterOperations } from '../dead-letters';
 import { sealedTextOperations } from '../sealed-texts';
 import { accounts } from './accounts';
 import { auditRecords } from './audit';
+import { billing } from './billing';
 import { botAllowlist } from './bot-allowlist';
 import { botCode } from './bot-code';
 import { botVersions } from './bot-versions';
@@ -26,6 +27,7 @@ export const admin = {
   accountPreferences,
   accounts,
   auditRecords,
+  billing,
   bots,
   botAllowlist,
   botApiKeys,
