@@ -132,10 +132,10 @@ module.exports = {
     ),
     forbid(
       'no-development-packages-in-production',
-      'Images are built without development packages.',
+      'Images are built without development packages. The console is bundled at the build.',
       {
         path: '^(apps|libs)/',
-        pathNot: [spec, behaviour, '/test/', '^libs/testing/', '^apps/cli/src/(demo|chat)[.]ts'],
+        pathNot: [spec, behaviour, '^apps/console/', '/test/', '^libs/testing/', '^apps/cli/src/(demo|chat)[.]ts'],
       },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     ),

@@ -12,7 +12,7 @@ COPY tools/enable-git-hooks.mjs tools/
 FROM packages AS build
 RUN --mount=type=cache,target=/root/.npm npm ci
 COPY . .
-RUN npx nest build
+RUN npm run build
 
 # Optional packages: the Postgres of standalone, and the canvas with which the files worker renders pages.
 FROM packages AS modules

@@ -75,9 +75,14 @@ export default defineConfig(
     languageOptions: { sourceType: 'commonjs', globals: readonly(commonJsGlobals) },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.recommendedTypeChecked],
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './apps/console/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     rules: {
       // Leaves files with decorators alone: there, Nest reads the classes at run time.
       '@typescript-eslint/consistent-type-imports': [

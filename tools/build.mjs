@@ -35,7 +35,7 @@ export function build() {
   utimesSync(marker, started, started);
 }
 
-function newest(path) {
+export function newest(path) {
   const stat = statSync(path);
   if (!stat.isDirectory()) return stat.mtimeMs;
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))));

@@ -34,7 +34,7 @@ function complaint(path) {
   if (basename(path) === 'index.ts') return `${path}: import modules by their own path instead of an index.ts.`;
 
   const [name, ...suffixes] = basename(path)
-    .replace(/(\.d)?\.ts$/, '')
+    .replace(/(\.d)?\.tsx?$/, '')
     .split('.');
   if (!kebabCase.test(name)) return `${path}: file names must be kebab-case.`;
   const isDistributedSpec = suffixes.join('.') === 'distributed.spec';
@@ -49,7 +49,7 @@ function complaint(path) {
 
 const complaints = ['apps', 'libs', 'test', 'bench', 'deploy']
   .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`))
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
   .map(complaint)
   .filter(Boolean);
 complaints.forEach((line) => console.error(line));

@@ -1,15 +1,28 @@
-// `npm start`: builds if sources have changed, then runs the whole platform in this process.
-import { spawnSync } from 'node:child_process';
+// `npm start`: builds if sources have changed, then runs the whole platform in this process. The console is built beside it.
+import { spawn, spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { isConsoleBuilt } from './build-console.mjs';
 import { build, root } from './build.mjs';
 
 build();
+if (!isConsoleBuilt()) buildConsole();
 
 // npm may put a shell between itself and this process; npm is the process to watch.
 if (process.env.npm_lifecycle_event === 'start') process.env.PARLEY_PARENT_PID ??= String(npmPid());
 
 createRequire(import.meta.url)(join(root, 'dist/apps/standalone/src/main.js'));
+
+/** The gateway shows a notice until the build has ended. */
+function buildConsole() {
+  const script = join(root, 'tools/build-console.mjs');
+  const child = spawn(process.execPath, [script, '--background'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  child.on('close', (code) => code && process.stderr.write(`The console could not be built.\n${errors}`));
+  child.unref();
+  child.stderr.unref();
+}
 
 function npmPid() {
   const parent = spawnSync('ps', ['-o', 'ppid=,args=', '-p', String(process.ppid)], { encoding: 'utf8' });

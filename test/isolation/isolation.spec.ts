@@ -21,6 +21,7 @@ import { startAllServices } from '../support/all-services';
 /** Operations whose request carries its own credential: a complete request is served, an incomplete one is refused. */
 const credentials = [
   'admin.botVersions.download',
+  'admin.consoleSessions.create',
   'chat.endpoint.createUser',
   'chat.endpoint.deleteUser',
   'chat.endpoint.hello',

@@ -1,6 +1,6 @@
 import { allOperations } from '@parley/contracts/contracts';
 import type { Operation } from '@parley/contracts/operation';
-import { type Account, type TestResponse, newAccount, sendTo } from '@parley/testing/public-api';
+import { type Account, type TestResponse, consoleCode, newAccount, sendTo } from '@parley/testing/public-api';
 import { publicThings } from './public-things';
 import { newName, type Tenant } from './tenant';
 
@@ -94,6 +94,8 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
       },
     },
   }),
+  'admin.consoleLinks.create': ({ account: { email } }) => ({ body: { email } }),
+  'admin.consoleSessions.create': async ({ home, account }) => ({ body: { code: await consoleCode(home, account) } }),
   'admin.deadLetters.list': () => ({}),
   'admin.deadLetters.replay': () => ({}),
   'admin.integrationApiKeys.create': ({ has }) => ({ body: { integrationId: has.integrationId } }),

@@ -24,6 +24,8 @@ import { BotsModule } from './bots/bots.module';
 import { RecurringFailureEntity } from './bots/recurring-failure.entity';
 import { FormerSigningSecretEntity } from './bots/former-signing-secret.entity';
 import { AdminConfig } from './config';
+import { ConsoleLinkEntity } from './console/console-link.entity';
+import { ConsoleModule } from './console/console.module';
 import { IdentityModule } from './identity/identity.module';
 import { BotPluginEntity, InstallationEntity } from './installations/installation.entity';
 import { InstallationsModule } from './installations/installations.module';
@@ -36,6 +38,7 @@ import { CalledBots1796100000000 } from './migrations/1796100000000-called-bots'
 import { RecurringFailures1796200000000 } from './migrations/1796200000000-recurring-failures';
 import { Registrations1796400000000 } from './migrations/1796400000000-registrations';
 import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
+import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
 import { FormerInstallationEntity } from './registrations/former-installation.entity';
 import { RegistrationsModule } from './registrations/registrations.module';
@@ -57,6 +60,7 @@ export const adminDatabase: ServiceSchema = {
     RecurringFailures1796200000000,
     RuntimeKeys1796300000000,
     Registrations1796400000000,
+    ConsoleLinks1796500000000,
   ],
   entities: [
     ...eventEntities,
@@ -79,6 +83,7 @@ export const adminDatabase: ServiceSchema = {
     BotPluginEntity,
     ShareableIdEntity,
     FormerInstallationEntity,
+    ConsoleLinkEntity,
   ],
 };
 
@@ -113,6 +118,7 @@ export class AdminModule {
         BotDefinitionsModule,
         BotTargetsModule,
         BotsModule,
+        ConsoleModule,
         IdentityModule,
         InstallationsModule,
         IntrospectionModule,

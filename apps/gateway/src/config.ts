@@ -1,4 +1,4 @@
-import { Env, integer } from '@parley/config/config';
+import { Env, integer, text } from '@parley/config/config';
 import { ProcessConfig, tunnelUrlVariable, webhookUrlVariable } from '@parley/service/config';
 
 export class GatewayConfig extends ProcessConfig {
@@ -56,6 +56,15 @@ export class GatewayConfig extends ProcessConfig {
     defaultText: '`3100` in embedded mode if `PORT` is 3000, otherwise `0`',
   })
   tunnelPort?: number;
+
+  @Env({
+    env: 'CONSOLE_DIR',
+    type: text('a folder'),
+    about: 'Folder of the built console.',
+    optional: true,
+    defaultText: '`dist/console`',
+  })
+  consoleDir?: string;
 
   @Env(webhookUrlVariable)
   webhookUrl?: string;

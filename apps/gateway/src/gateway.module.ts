@@ -4,6 +4,7 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
 import { GatewayConfig } from './config';
+import { ConsoleModule } from './console/console.module';
 import { DocsModule } from './docs/docs.module';
 import { ForwardingModule } from './forwarding/forwarding.module';
 import { LogTailsModule } from './log-tails/log-tails.module';
@@ -24,6 +25,7 @@ export class GatewayModule {
         TransportModule.register({ name: 'gateway' }, config, platform),
         ConfigModule.register(GatewayConfig, config),
         ForwardingModule.register(allOperations),
+        ConsoleModule,
         DocsModule,
         StreamsModule,
         LogTailsModule,

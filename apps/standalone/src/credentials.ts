@@ -55,6 +55,11 @@ export async function findOwner(
   return { email: owner.account?.email ?? email, workspaceId: workspace?.id ?? '', token };
 }
 
+/** Link that signs the account in to the console once. */
+export async function consoleLinkOf(client: ParleyClient, email: string): Promise<string> {
+  return (await client.call(admin.consoleLinks.create, systemCaller('start'), { email })).url;
+}
+
 export async function saveCredentials(folder: string, credentials: Credentials): Promise<void> {
   await writeSecretFile(credentialsPath(folder), `${JSON.stringify(credentials, null, 2)}\n`);
 }

@@ -32,7 +32,7 @@ import { serveMetrics } from '@parley/service/metrics-server';
 import type { Platform } from '@parley/service/platform';
 import { readAppConfigs } from './app-configs';
 import type { StandaloneConfig } from './config';
-import { type Credentials, credentialsPath, findOwner, openToken, saveCredentials } from './credentials';
+import { consoleLinkOf, type Credentials, credentialsPath, findOwner, openToken, saveCredentials } from './credentials';
 import { PublicListener } from './public-listener';
 
 /** Tunnel port of a platform on the default port. */
@@ -55,6 +55,7 @@ export class EmbeddedPlatform {
   private readonly apps: NestFastifyApplication[] = [];
   private credentials?: Credentials;
   private isTokenNew = false;
+  private consoleLink?: string;
   private tunnelUrl?: string;
   /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
@@ -92,6 +93,7 @@ export class EmbeddedPlatform {
       `  Workspace  ${workspaceId}`,
       `  Token      ${this.isTokenNew ? `${token}  (shown this once)` : `in ${credentialsPath(folder)}`}`,
       `  Data       ${folder}`,
+      `  Console    ${this.consoleLink}`,
       `  API        ${url}/docs`,
       ...(this.tunnelUrl ? [`  Bots       bp dev --tunnel-url ${this.tunnelUrl}`] : []),
       '',
@@ -178,6 +180,7 @@ export class EmbeddedPlatform {
     const { bootstrapEmail, chatUrl = `${publicUrl}/chat` } = configs.admin;
     const owner = await findOwner(client, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
     this.credentials = { url: publicUrl, chatUrl, ...owner };
+    this.consoleLink = await consoleLinkOf(client, owner.email);
     this.tunnelUrl = configs.gateway.tunnelUrl;
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);

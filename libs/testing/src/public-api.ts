@@ -137,6 +137,15 @@ export async function newAccount(url: string, operator: string): Promise<Account
   return { accountId: id, email, workspaceId, token, client: clientOf({ url, token, workspaceId }) };
 }
 
+/** Single-use code that signs the account in to the console. */
+export async function consoleCode(home: { url: string; operatorToken: string }, account: { email: string }) {
+  const { json } = await sendTo(home.url, 'POST /operator/console/links', {
+    headers: { authorization: `Bearer ${home.operatorToken}` },
+    json: { email: account.email },
+  });
+  return new URL((json as { url: string }).url).hash.replace('#code=', '');
+}
+
 export interface SendOptions {
   headers?: Record<string, string>;
   /** Sent as JSON, with its content type. */

@@ -91,11 +91,14 @@ export class AccountsService {
 
   async createToken({ email, note }: CreateAccountToken): Promise<AccountToken> {
     const account = await this.accounts.findByEmail(email);
-    if (!account)
-      throw new ApiError('ReferenceNotFound', `email: no account has "${email}". Create the account first.`);
+    if (!account) throw noSuchAccount(email);
     const { value } = await this.tokens.issue(account.id, note ?? 'made by command');
     return { value };
   }
+}
+
+export function noSuchAccount(email: string): ApiError {
+  return new ApiError('ReferenceNotFound', `email: no account has "${email}". Create the account first.`);
 }
 
 function reply(id: string, row: AccountEntity | undefined): AccountProfileReply {

@@ -10,6 +10,7 @@ import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 @Index('token_account', ['account_id'], { where: 'account_id IS NOT NULL' })
 @Index('token_bot', ['bot_id'], { where: 'bot_id IS NOT NULL' })
 @Index('token_integration', ['integration_id'], { where: 'integration_id IS NOT NULL' })
+@Index('token_valid_until', ['valid_until'], { where: 'valid_until IS NOT NULL' })
 @Index('token_workspace', ['workspace_id'], { where: 'workspace_id IS NOT NULL' })
 export class TokenEntity {
   @PrimaryIdColumn()

@@ -16,13 +16,20 @@ export class TokensRepository {
     @InjectRepository(TokenEntity) private readonly tokens: Repository<TokenEntity>,
   ) {}
 
-  /** Stores the hash of a token only. Throws Unauthorized when the account is gone. */
-  async createOfAccount(sql: Sql, accountId: string, note: string, token: string): Promise<TokenRow> {
-    const [row] = await sql.query<TokenRow>(
-      `INSERT INTO token (id, kind, hash, preview, note, account_id)
-       SELECT $1, 'pat', $2, $3, $4, account.id FROM account WHERE account.id = $5 FOR KEY SHARE
-       RETURNING id, note, created_at`,
-      [newId('pat'), hashToken(token), tokenPreview(token), note, accountId],
+  /** Stores the hash of a token only; without hours it does not expire. Throws Unauthorized when the account is gone. */
+  async createOfAccount(
+    sql: Sql,
+    accountId: string,
+    note: string,
+    token: string,
+    validHours?: number,
+  ): Promise<TokenRow & Pick<TokenEntity, 'valid_until'>> {
+    const [row] = await sql.query<TokenRow & Pick<TokenEntity, 'valid_until'>>(
+      `INSERT INTO token (id, kind, hash, preview, note, account_id, valid_until)
+       SELECT $1, 'pat', $2, $3, $4, account.id, now() + make_interval(hours => $6)
+       FROM account WHERE account.id = $5 FOR KEY SHARE
+       RETURNING id, note, created_at, valid_until`,
+      [newId('pat'), hashToken(token), tokenPreview(token), note, accountId, validHours ?? null],
     );
     if (!row) throw new ApiError('Unauthorized', 'The account was deleted.');
     return row;
@@ -60,8 +67,18 @@ export class TokensRepository {
     return row;
   }
 
+  /** Index token_account. */
   listOfAccount(accountId: string): Promise<TokenRow[]> {
-    return this.tokens.find({ ...newestEntries, where: { account_id: accountId } });
+    return this.database.query(
+      `SELECT id, note, created_at FROM token
+       WHERE account_id = $1 AND (valid_until IS NULL OR valid_until > now()) ORDER BY id DESC`,
+      [accountId],
+    );
+  }
+
+  /** Index token_valid_until. */
+  async deleteExpiredOfAccounts(): Promise<void> {
+    await this.database.query('DELETE FROM token WHERE valid_until <= now() AND account_id IS NOT NULL');
   }
 
   listOfBot(botId: string): Promise<TokenRow[]> {

@@ -15,6 +15,17 @@ export function addAccountCommands(program: Command, output: Output): void {
       printResult(output, await Operator.find().call(admin.accounts.create, { email }));
     });
 
+  program
+    .command('console')
+    .description('web page of the platform')
+    .command('link')
+    .description('prints a link that signs an account in to the console once, within 5 minutes')
+    .option('--email <email>', 'email address of the account (default: that of the very first start)')
+    .action(async ({ email }: { email?: string }) => {
+      const { url } = await Operator.find().call(admin.consoleLinks.create, { email });
+      printResult(output, url);
+    });
+
   const token = program.command('token').description('personal access tokens');
   token
     .command('create')

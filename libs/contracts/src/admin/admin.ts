@@ -8,6 +8,7 @@ import { botCode } from './bot-code';
 import { botVersions } from './bot-versions';
 import { botVisibility } from './bot-visibility';
 import { bots } from './bots';
+import { consoleLinks, consoleSessions } from './console';
 import { identity } from './identity';
 import { installations } from './installations';
 import { integrationApiKeys } from './integration-keys';
@@ -34,6 +35,8 @@ export const admin = {
   botCode,
   botVersions,
   botVisibility,
+  consoleLinks,
+  consoleSessions,
   deadLetters: deadLetterOperations('admin'),
   identity,
   installations,

@@ -1,0 +1,108 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { useSession } from '../api/session';
+import { Empty } from '../parts/empty';
+import { Failure } from '../parts/failure';
+import { Page } from '../parts/page';
+import { HomePage } from './home-page';
+import { Shell } from './shell';
+import { SignInPage } from './sign-in-page';
+
+interface ListSearch {
+  [filter: string]: string | undefined;
+}
+
+/** Filters are strings in the address, so that a filtered list can be linked. */
+function textSearch(search: Record<string, unknown>): ListSearch {
+  return Object.fromEntries(
+    Object.entries(search).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
+}
+
+const rootRoute = createRootRoute({
+  component: Outlet,
+  errorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+  notFoundComponent: () => (
+    <Page title="Not found">
+      <Empty title="This page does not exist">Choose another one from the menu.</Empty>
+    </Page>
+  ),
+});
+
+const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: HomePage });
+
+const workspaceRoute = createRoute({ getParentRoute: () => rootRoute, path: '/w/$workspaceId', component: Shell });
+
+const overviewRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/',
+  component: lazyRouteComponent(() => import('../overview/overview-page'), 'OverviewPage'),
+});
+
+const botsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots',
+  component: lazyRouteComponent(() => import('../bots/bots-page'), 'BotsPage'),
+});
+
+const botRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId',
+  component: lazyRouteComponent(() => import('../bots/bot-page'), 'BotPage'),
+});
+
+const conversationsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/conversations',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../conversations/conversations-page'), 'ConversationsPage'),
+});
+
+const conversationRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/conversations/$conversationId',
+  component: lazyRouteComponent(() => import('../conversations/conversation-page'), 'ConversationPage'),
+});
+
+const eventsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/events',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../events/events-page'), 'EventsPage'),
+});
+
+const workflowsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/workflows',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../workflows/workflows-page'), 'WorkflowsPage'),
+});
+
+const routeTree = rootRoute.addChildren([
+  homeRoute,
+  workspaceRoute.addChildren([
+    overviewRoute,
+    botsRoute,
+    botRoute,
+    conversationsRoute,
+    conversationRoute,
+    eventsRoute,
+    workflowsRoute,
+  ]),
+]);
+
+/** @param code single-use code of the link with which the console was opened */
+export function createAppRouter(code?: string) {
+  return createRouter({
+    routeTree,
+    basepath: '/console',
+    defaultPreload: 'intent',
+    InnerWrap: ({ children }) => (useSession().session ? children : <SignInPage code={code} />),
+    defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

@@ -1,0 +1,139 @@
+import { Badge, Button, Center, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import type { Message } from '@botpress/client';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { EventsTable } from '../events/events-table';
+import { eventsQuery } from '../events/queries';
+import { Empty } from '../parts/empty';
+import { Loaded } from '../parts/loaded';
+import { Page } from '../parts/page';
+import { Time } from '../parts/time';
+import { MessageBody } from './message-body';
+import { conversationQuery, messagesQuery, participantsQuery } from './queries';
+
+export function ConversationPage() {
+  const { botId, conversationId } = useParams({ from: '/w/$workspaceId/bots/$botId/conversations/$conversationId' });
+  const conversation = useQuery(conversationQuery(botId, conversationId));
+  const participants = useQuery(participantsQuery(botId, conversationId));
+  const messages = useInfiniteQuery(messagesQuery(botId, conversationId));
+  const nameOf = (userId: string) => participants.data?.find(({ id }) => id === userId)?.name || userId;
+  return (
+    <Page title="Conversation">
+      <Loaded query={conversation}>
+        {({ id, integration, channel, createdAt, tags }) => (
+          <Stack gap={4}>
+            <Text size="sm">
+              {integration}, channel {channel}, since <Time at={createdAt} />
+            </Text>
+            <Code>{id}</Code>
+            <Tags tags={tags} />
+          </Stack>
+        )}
+      </Loaded>
+      <Stack gap="xs" component="section">
+        <Title order={2} size="h4">
+          Participants
+        </Title>
+        <Loaded query={participants}>
+          {(users) => (
+            <Group gap="xs">
+              {users.map(({ id, name }) => (
+                <Badge key={id} variant="default" tt="none" title={id}>
+                  {name || id}
+                </Badge>
+              ))}
+              {users.length === 0 && <Text size="sm">Nobody</Text>}
+            </Group>
+          )}
+        </Loaded>
+      </Stack>
+      <Stack gap="xs" component="section">
+        <Title order={2} size="h4">
+          Transcript
+        </Title>
+        <Loaded query={messages}>
+          {({ pages }) => {
+            const shown = pages.flatMap((page) => page.messages).reverse();
+            if (shown.length === 0) return <Empty title="No messages" />;
+            return (
+              <>
+                {messages.hasNextPage && (
+                  <Center>
+                    <Button variant="default" size="xs" onClick={() => void messages.fetchNextPage()}>
+                      Show earlier messages
+                    </Button>
+                  </Center>
+                )}
+                <Stack role="log" aria-label="Transcript">
+                  {shown.map((message) => (
+                    <TranscriptMessage key={message.id} message={message} name={nameOf(message.userId)} botId={botId} />
+                  ))}
+                </Stack>
+              </>
+            );
+          }}
+        </Loaded>
+      </Stack>
+    </Page>
+  );
+}
+
+function TranscriptMessage({ message, name, botId }: { message: Message; name: string; botId: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const isIncoming = message.direction === 'incoming';
+  return (
+    <Paper withBorder p="sm" maw={640} w="100%" ml={isIncoming ? 0 : 'auto'}>
+      <Group justify="space-between" mb={4}>
+        <Text size="xs" fw={600}>
+          {isIncoming ? name : 'Bot'}
+        </Text>
+        <Text size="xs">
+          <Time at={message.createdAt} />
+        </Text>
+      </Group>
+      <MessageBody type={message.type} payload={message.payload} />
+      <Tags tags={message.tags} />
+      <Button
+        mt="xs"
+        size="compact-xs"
+        variant="default"
+        aria-expanded={isOpen}
+        onClick={() => setOpen((former) => !former)}
+      >
+        {isOpen ? 'Hide events' : 'Show events'}
+      </Button>
+      {isOpen && <MessageEvents botId={botId} messageId={message.id} />}
+    </Paper>
+  );
+}
+
+function MessageEvents({ botId, messageId }: { botId: string; messageId: string }) {
+  const query = useInfiniteQuery(eventsQuery(botId, { messageId }));
+  return (
+    <Loaded query={query}>
+      {({ pages }) => {
+        const events = pages.flatMap((page) => page.events);
+        return events.length === 0 ? (
+          <Text size="sm">This message has no events.</Text>
+        ) : (
+          <EventsTable events={events} />
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function Tags({ tags }: { tags: Record<string, string> }) {
+  const entries = Object.entries(tags);
+  if (entries.length === 0) return null;
+  return (
+    <Group gap={4} mt={4}>
+      {entries.map(([name, value]) => (
+        <Badge key={name} variant="light" color="gray" tt="none">
+          {name}: {value}
+        </Badge>
+      ))}
+    </Group>
+  );
+}

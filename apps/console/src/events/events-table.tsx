@@ -1,0 +1,49 @@
+import { Button, Modal, Stack, Table, Text } from '@mantine/core';
+import type { Event } from '@botpress/client';
+import { useState } from 'react';
+import { Json } from '../parts/json';
+import { Rows } from '../parts/rows';
+import { Status } from '../parts/status';
+import { Time } from '../parts/time';
+
+export function EventsTable({ events }: { events: Event[] }) {
+  const [shown, setShown] = useState<Event>();
+  return (
+    <>
+      <Rows label="Events" columns={['Time', 'Type', 'Status', 'Reason', 'Detail']}>
+        {events.map((event) => (
+          <Table.Tr key={event.id}>
+            <Table.Td>
+              <Time at={event.createdAt} />
+            </Table.Td>
+            <Table.Td>{event.type}</Table.Td>
+            <Table.Td>
+              <Status value={event.status} />
+            </Table.Td>
+            <Table.Td>{event.failureReason}</Table.Td>
+            <Table.Td>
+              <Button size="compact-sm" variant="default" onClick={() => setShown(event)}>
+                Show
+              </Button>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+      <Modal
+        opened={shown !== undefined}
+        onClose={() => setShown(undefined)}
+        title={shown?.type}
+        size="lg"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {shown && (
+          <Stack gap="sm">
+            <Status value={shown.status} />
+            {shown.failureReason && <Text>{shown.failureReason}</Text>}
+            <Json label="Event" value={shown} />
+          </Stack>
+        )}
+      </Modal>
+    </>
+  );
+}

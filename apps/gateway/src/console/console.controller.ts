@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import { Public } from '@parley/service/public';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayConfig } from '../config';
+import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
+import { acceptedCopy, builtAt, type ConsoleFile, listConsoleFiles } from './console-files';
+
+const base = '/console';
+/** Stands in the built page where each response has a nonce of its own. */
+const noncePlaceholder = 'PARLEY_NONCE';
+const nonceBytes = 16;
+const bundled = join(__dirname, '../../../../console');
+
+/** Content security policy: own origin only, no inline script. The component library adds style elements, by nonce. */
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'self'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="refresh" content="2">
+<title>Parley console</title>
+</head>
+<body>
+<h1>The console is being built …</h1>
+<p>This page reloads itself. If it stays, run <code>npm run build</code>.</p>
+</body>
+</html>
+`;
+
+/** Web page of the platform. Paths that are not files are routes of the page itself. */
+@Controller('console')
+@Public()
+@UseGuards(RateLimitGuard)
+export class ConsoleController {
+  private readonly folder: string;
+  private files = new Map<string, ConsoleFile>();
+  private listedAt?: number;
+
+  constructor({ consoleDir }: GatewayConfig) {
+    this.folder = consoleDir ?? bundled;
+  }
+
+  @Get()
+  page(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+    return this.showPage(reply);
+  }
+
+  @Get('*path')
+  async fileOrPage(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer | string> {
+    const name = request.url.slice(base.length + 1).replace(/\?.*$/, '');
+    const isAsset = name.startsWith('assets/');
+    // A page that was opened before a build requests its own files first.
+    const file = this.files.get(name) ?? (isAsset ? this.listAgain().get(name) : undefined);
+    if (isAsset && !file) throw new ApiError('ResourceNotFound', `The console has no file "${name}". Reload the page.`);
+    if (!file) return this.showPage(reply);
+    const { path, encoding } = acceptedCopy(file, request.headers['accept-encoding']);
+    void reply
+      .type(file.contentType)
+      .header('vary', 'accept-encoding')
+      .header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
+    if (encoding) void reply.header('content-encoding', encoding);
+    return readFile(path);
+  }
+
+  private async showPage(reply: FastifyReply): Promise<string> {
+    const isBuilt = builtAt(this.folder) !== undefined;
+    const nonce = randomBytes(nonceBytes).toString('base64');
+    void reply
+      .code(isBuilt ? 200 : 503)
+      .type('text/html; charset=utf-8')
+      .header('cache-control', 'no-cache')
+      .header('content-security-policy', policyOf(nonce))
+      .header('cross-origin-opener-policy', 'same-origin');
+    if (!isBuilt) return notBuilt;
+    return (await readFile(join(this.folder, 'index.html'), 'utf8')).replaceAll(noncePlaceholder, nonce);
+  }
+
+  /** Lists the files when there is a build that was not listed before. */
+  private listAgain(): Map<string, ConsoleFile> {
+    const at = builtAt(this.folder);
+    if (at !== undefined && at !== this.listedAt) {
+      this.files = listConsoleFiles(this.folder);
+      this.listedAt = at;
+    }
+    return this.files;
+  }
+}
