@@ -17,7 +17,7 @@ export default defineConfig({
     license: { fileName: 'licences.md' },
     assetsInlineLimit: 0,
     rolldownOptions: {
-      // Of no effect in a bundle for browsers.
+      // These directives have no effect in a bundle for browsers.
       onwarn: (warning, warn) => {
         if (warning.code !== 'MODULE_LEVEL_DIRECTIVE') warn(warning);
       },

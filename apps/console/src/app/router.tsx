@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { useSession } from '../api/session';
 import { Empty } from '../parts/empty';
 import { Failure } from '../parts/failure';
@@ -14,7 +15,7 @@ interface ListSearch {
 /** Filters are strings in the address, so that a filtered list can be linked. */
 function textSearch(search: Record<string, unknown>): ListSearch {
   return Object.fromEntries(
-    Object.entries(search).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+    Object.entries(search).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );
 }
 
@@ -96,7 +97,8 @@ export function createAppRouter(code?: string) {
     routeTree,
     basepath: '/console',
     defaultPreload: 'intent',
-    InnerWrap: ({ children }) => (useSession().session ? children : <SignInPage code={code} />),
+    InnerWrap: ({ children }: { children: ReactNode }) =>
+      useSession().session ? children : <SignInPage code={code} />,
     defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
   });
 }

@@ -64,7 +64,7 @@ export class ConsoleController {
     return this.showPage(reply);
   }
 
-  @Get('*path')
+  @Get('*')
   async fileOrPage(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
