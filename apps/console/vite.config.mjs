@@ -16,6 +16,8 @@ export default defineConfig({
     // Notices of the packages in the bundle.
     license: { fileName: 'licences.md' },
     assetsInlineLimit: 0,
+    // The public client has 280 kB and the component library about as much.
+    chunkSizeWarningLimit: 700,
     rolldownOptions: {
       // These directives have no effect in a bundle for browsers.
       onwarn: (warning, warn) => {

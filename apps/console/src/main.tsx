@@ -7,14 +7,14 @@ import { createRoot } from 'react-dom/client';
 import { takeCode } from './api/session';
 import { queryClient } from './app/query-client';
 import { createAppRouter } from './app/router';
-import { styleNonce, theme } from './app/theme';
+import { colors, styleNonce, theme } from './app/theme';
 
 const code = takeCode();
 const router = createAppRouter(code);
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
+    <MantineProvider theme={theme} cssVariablesResolver={colors} defaultColorScheme="auto" getStyleNonce={styleNonce}>
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
       </QueryClientProvider>

@@ -1,4 +1,4 @@
-import { Badge, Button, Center, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Badge, Box, Button, Center, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import type { Message } from '@botpress/client';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -92,7 +92,9 @@ function TranscriptMessage({ message, name, botId }: { message: Message; name: s
           <Time at={message.createdAt} />
         </Text>
       </Group>
-      <MessageBody type={message.type} payload={message.payload} />
+      <Box>
+        <MessageBody type={message.type} payload={message.payload} />
+      </Box>
       <Tags tags={message.tags} />
       <Button
         mt="xs"
@@ -130,7 +132,7 @@ function Tags({ tags }: { tags: Record<string, string> }) {
   return (
     <Group gap={4} mt={4}>
       {entries.map(([name, value]) => (
-        <Badge key={name} variant="light" color="gray" tt="none">
+        <Badge key={name} variant="default" tt="none">
           {name}: {value}
         </Badge>
       ))}

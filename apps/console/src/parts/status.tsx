@@ -19,7 +19,7 @@ const colors: Record<string, string> = {
 
 export function Status({ value }: { value: string }) {
   return (
-    <Badge variant="light" color={colors[value] ?? 'gray'} tt="none" autoContrast>
+    <Badge variant="dot" color={colors[value] ?? 'gray'} tt="none">
       {value.replaceAll('_', ' ')}
     </Badge>
   );
