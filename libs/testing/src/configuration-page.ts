@@ -25,6 +25,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Rate limits and load shedding', /^(RATE_LIMIT_|GATEWAY_MAX_|LISTEN_|SERVICE_MAX_|MAX_LOOP_DELAY_MS|BUS_MAX_)/],
   ['Logs, metrics and traces', /^(LOG_LEVEL|METRICS_|OTEL_)/],
   ['Graceful shutdown', /^SHUTDOWN_/],
+  ['Console', /^CONSOLE_/],
   ['Postgres', /^DATABASE_/],
   ['NATS', /^NATS_/],
   ['Content of files', /^(BLOBS|S3_|MAX_UPLOAD_BYTES|CONTENT_)/],

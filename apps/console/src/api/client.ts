@@ -12,11 +12,9 @@ export function clientOf({ workspaceId, botId }: Scope = {}): Client {
   return new Client({ apiUrl: location.origin, token, workspaceId, botId });
 }
 
-/** Revokes the token if signing in created it, and forgets it in any case. */
+/** Forgets the token, and revokes it if signing in created it. In this order, because pages would request with it. */
 export async function signOut({ tokenId }: Session): Promise<void> {
-  try {
-    if (tokenId !== undefined) await clientOf().deletePersonalAccessToken({ id: tokenId });
-  } finally {
-    forgetSession();
-  }
+  const client = clientOf();
+  forgetSession();
+  if (tokenId !== undefined) await client.deletePersonalAccessToken({ id: tokenId });
 }

@@ -1,10 +1,13 @@
-import { QueryClient } from '@tanstack/react-query';
+import { QueryCache, QueryClient } from '@tanstack/react-query';
 import { apiErrorOf } from '../api/api-error';
+import { forgetSession } from '../api/session';
 
 const maxRetries = 2;
 const staleMs = 5_000;
 
 export const queryClient = new QueryClient({
+  // The token has expired or was revoked.
+  queryCache: new QueryCache({ onError: (error) => apiErrorOf(error).code === 401 && forgetSession() }),
   defaultOptions: {
     queries: {
       staleTime: staleMs,

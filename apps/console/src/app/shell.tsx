@@ -142,8 +142,9 @@ function AccountMenu() {
   const { data: member } = useQuery(memberQuery(workspaceId));
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const leave = async () => {
-    if (session) await signOut(session);
+    const leaving = session && signOut(session);
     queryClient.clear();
+    await leaving;
   };
   return (
     <Menu position="bottom-end" closeOnItemClick={false}>

@@ -52,7 +52,7 @@ export function SignInPage({ code }: { code?: string }) {
               Sign in
             </Title>
             {linked.isError && <Failure error={linked.error} />}
-            <Text size="sm">
+            <Text size="sm" component="div">
               Open the link that <Code>npm start</Code> prints, or print a new one:
               <Code block mt="xs">
                 npm run parley -- console link

@@ -1,0 +1,120 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { admin } from '@parley/contracts/admin/admin';
+import { clientOf } from '@parley/testing/api';
+import { sendTo } from '@parley/testing/public-api';
+import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
+import { operatorToken } from '@parley/secrets/token';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+// Takes 20 s: a platform, the build of the console and a browser.
+
+const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
+const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
+const suite = executablePath || isRequired ? describe : describe.skip;
+if (!executablePath && !isRequired) console.log('skipped: the console in a browser, because there is no chromium');
+
+const root = join(__dirname, '../..');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+suite('the console in a browser', () => {
+  let platform: RunningPlatform;
+  let browser: Browser;
+  let page: Page;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(root, 'tools/build-console.mjs')], { stdio: 'ignore' });
+    [platform, browser] = await Promise.all([
+      startEmbedded(),
+      chromium.launch({ executablePath, args: ['--no-sandbox'] }),
+    ]);
+    await createBotWithConversation(platform);
+    page = await (await browser.newContext()).newPage();
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    page.on('pageerror', ({ message }) => problems.push(message));
+    page.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(platform.url) && !url.startsWith('data:')) problems.push(`request to ${url}`);
+    });
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await platform?.stop();
+  });
+
+  const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+
+  async function seriousViolations(): Promise<string[]> {
+    const { violations } = await page.evaluate<{ violations: { id: string; impact: string }[] }>(
+      `(() => { ${axe}; return axe.run(); })()`,
+    );
+    return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id }) => id);
+  }
+
+  it('signs in by the printed link, whose code leaves the address bar', async () => {
+    const { route } = admin.consoleLinks.create;
+    const headers = { authorization: `Bearer ${operatorToken(platform.secretKey)}` };
+    const { json } = await sendTo(platform.url, route!, { headers, json: {} });
+
+    await page.goto((json as { url: string }).url);
+    await heading('Overview');
+
+    expect(page.url()).not.toContain('code=');
+    expect(await seriousViolations()).toEqual([]);
+  });
+
+  it('shows the bots, and a transcript in which nothing of a message runs', async () => {
+    await page.getByRole('link', { name: 'Bots', exact: true }).click();
+    await heading('Bots');
+    expect(await seriousViolations()).toEqual([]);
+
+    await page.getByRole('table').getByRole('link', { name: 'Harbour bot' }).click();
+    await heading('Harbour bot');
+    expect(await seriousViolations()).toEqual([]);
+
+    await page.getByRole('link', { name: 'Conversations' }).click();
+    await page.getByRole('table').getByRole('link').click();
+    const transcript = page.getByRole('log');
+    await transcript.getByText('<img src=x onerror=alert(1)>').waitFor();
+    expect(await transcript.locator('img').count()).toBe(0);
+    expect(await transcript.locator('a[href^="javascript"]').count()).toBe(0);
+    expect(await seriousViolations()).toEqual([]);
+  });
+
+  it('lists the events of the bot', async () => {
+    await page.getByRole('link', { name: 'Events' }).click();
+    await heading('Events');
+    await page.getByRole('cell', { name: 'greeted' }).waitFor();
+
+    expect(await seriousViolations()).toEqual([]);
+  });
+
+  it('signs out, which revokes the token', async () => {
+    await page.getByRole('button', { name: 'admin@parley.local' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+
+    const { pats } = await clientOf(platform).listPersonalAccessTokens({});
+    expect(pats.map(({ note }) => note)).not.toContain('Console');
+    expect(await seriousViolations()).toEqual([]);
+  });
+
+  it('reports no error and sends no request to another origin', () => {
+    expect(problems).toEqual([]);
+  });
+});
+
+async function createBotWithConversation(platform: RunningPlatform): Promise<void> {
+  const { bot } = await clientOf(platform).createBot({ name: 'Harbour bot' });
+  const client = clientOf(platform, bot.id);
+  const { user } = await client.createUser({ tags: {}, name: 'Ada' });
+  const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
+  const message = { conversationId: conversation.id, userId: user.id, tags: {} };
+  await client.createMessage({ ...message, type: 'text', payload: { text: '<img src=x onerror=alert(1)>' } });
+  const actions = [{ action: 'url', label: 'Evil', value: 'javascript:alert(1)' }];
+  await client.createMessage({ ...message, type: 'card', payload: { title: 'Card', actions } });
+  await client.createEvent({ type: 'greeted', payload: {} });
+}
