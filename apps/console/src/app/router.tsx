@@ -98,7 +98,7 @@ export function createAppRouter(code?: string) {
     basepath: '/console',
     defaultPreload: 'intent',
     InnerWrap: ({ children }: { children: ReactNode }) =>
-      useSession().session ? children : <SignInPage code={code} />,
+      useSession().session ? <>{children}</> : <SignInPage code={code} />,
     defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
   });
 }

@@ -6,19 +6,15 @@ import { redeem, type Session, signIn } from '../api/session';
 import { Failure } from '../parts/failure';
 import { queryClient } from './query-client';
 
-/** Codes are used once, but development mode runs effects twice. */
-const redeemed = new Map<string, Promise<Session>>();
+/** Codes are used once: this page appears again when the person signs out. */
+const redeemed = new Set<string>();
 
 /** @param code single-use code of the link with which the console was opened */
 export function SignInPage({ code }: { code?: string }) {
   const [token, setToken] = useState('');
   const [isKept, setKept] = useState(false);
   const linked = useMutation({
-    mutationFn: (value: string) => {
-      const session = redeemed.get(value) ?? redeem(value);
-      redeemed.set(value, session);
-      return session;
-    },
+    mutationFn: redeem,
     onSuccess: (session) => enter(session, false),
   });
   const pasted = useMutation({
@@ -29,7 +25,9 @@ export function SignInPage({ code }: { code?: string }) {
 
   useEffect(() => {
     document.title = 'Sign in · Parley console';
-    if (code !== undefined) useLink(code);
+    if (code === undefined || redeemed.has(code)) return;
+    redeemed.add(code);
+    useLink(code);
   }, [code, useLink]);
 
   const submit = (event: FormEvent) => {
