@@ -13,13 +13,14 @@ import { describeFiles } from './files.behaviour';
 import { describeTables } from './tables.behaviour';
 import { undeclared } from '../support/answers';
 import { anonymous, call, callChat, clientMethods } from '../support/client-methods';
-import { disagreements, requestOf, routedOperations, senderOf } from '../support/requests';
+import { ask, disagreements, requestOf, routedOperations, senderOf } from '../support/requests';
 import { Tenant } from '../support/tenant';
 
 /** Operations of the public client. Without operations for `anyone`: their URL is the credential. */
 const publicOperations = routedOperations.filter(
-  ({ access }) => !['operator', 'anyone', 'chat-user', 'chat-visitor'].includes(access.actor),
+  ({ access, isOwn }) => !isOwn && !['operator', 'anyone', 'chat-user', 'chat-visitor'].includes(access.actor),
 );
+const ownOperations = routedOperations.filter(({ isOwn }) => isOwn);
 /** Operations for which the public chat client has a method of the same name. */
 const chatOperations = operationsOf(chat.endpoint).filter(({ subject }) => !subject.includes('.hello'));
 
@@ -278,6 +279,18 @@ export function describePlatform(
           const answer = await call(props, methods.get(anonymous(operation.route!))!, { ...path, ...query, ...body });
 
           expect(undeclared(operation, answer)).toEqual([]);
+        },
+      );
+
+      it.each(ownOperations.map((operation) => [operation.subject, operation] as const))(
+        '%s, which the public client has not, answers as declared',
+        async (_subject, operation) => {
+          const request = await requestOf(operation, tenant);
+
+          const answer = await ask(platform.url, operation, senderOf(operation, tenant), request);
+
+          expect(answer.status).toBe(operation.status);
+          expect(undeclared(operation, answer.json)).toEqual([]);
         },
       );
 

@@ -98,6 +98,8 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'admin.consoleSessions.create': async ({ home, account }) => ({ body: { code: await consoleCode(home, account) } }),
   'admin.deadLetters.list': () => ({}),
   'admin.deadLetters.replay': () => ({}),
+  'admin.installationLinks.get': ({ has }) => ({ path: { botId: has.botId, alias: 'mine' } }),
+  'admin.installationLinks.getOfAnyBot': ({ has }) => ({ path: { botId: has.botId, alias: 'mine' } }),
   'admin.integrationApiKeys.create': ({ has }) => ({ body: { integrationId: has.integrationId } }),
   'admin.integrationApiKeys.delete': async ({ client, has }) => ({
     path: { id: (await client.createIntegrationApiKey({ integrationId: has.integrationId })).id },
@@ -415,6 +417,24 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'runtime.logs.listOfAnyBot': ({ has }) => ({
     path: { id: has.botId },
     query: { timeStart: new Date(Date.now() - 3_600_000).toISOString() },
+  }),
+  'runtime.sealedTexts.sealAnew': () => ({ body: {} }),
+  'runtime.webhookRecordings.get': async (tenant) => ({ path: { ...(await tenant.recordedRequest()) } }),
+  'runtime.webhookRecordings.getOfAnyBot': async (tenant) => ({ path: { ...(await tenant.recordedRequest()) } }),
+  'runtime.webhookRecordings.list': ({ has }) => ({ path: { botId: has.botId, alias: 'mine' } }),
+  'runtime.webhookRecordings.listOfAnyBot': ({ has }) => ({ path: { botId: has.botId, alias: 'mine' } }),
+  'runtime.webhookRecordings.replay': async (tenant) => ({ path: { ...(await tenant.recordedRequest()) }, body: {} }),
+  'runtime.webhookRecordings.replayOfAnyBot': async (tenant) => ({
+    path: { ...(await tenant.recordedRequest()) },
+    body: {},
+  }),
+  'runtime.webhookRecordings.set': ({ has }) => ({
+    path: { botId: has.botId, alias: 'mine' },
+    body: { enabled: true },
+  }),
+  'runtime.webhookRecordings.setOfAnyBot': ({ has }) => ({
+    path: { botId: has.botId, alias: 'mine' },
+    body: { enabled: false },
   }),
   'runtime.work.discard': () => ({ path: { queue: 'runtime.none', key: newName() } }),
   'runtime.work.list': () => ({}),

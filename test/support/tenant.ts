@@ -3,7 +3,7 @@ import { Client as ChatClient } from '@botpress/chat';
 import { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { json, type LoopbackRequest, LoopbackServer } from '@parley/testing/loopback-server';
-import { type Account, newAccount } from '@parley/testing/public-api';
+import { type Account, newAccount, sendTo } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 
 export interface Home {
@@ -48,6 +48,8 @@ interface Possessions {
   integrationKey: string;
 }
 
+type RecordedRequestPath = Record<'botId' | 'alias' | 'requestId', string>;
+
 const version = '1.0.0';
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
 const action = { input: { schema }, output: { schema } };
@@ -55,6 +57,7 @@ const action = { input: { schema }, output: { schema } };
 /** Tenant: an account with a workspace and one resource of each kind in it, all private and named with `tag`. */
 export class Tenant {
   private spare?: { id: string; issueId: string };
+  private recorded?: Promise<RecordedRequestPath>;
 
   private constructor(
     readonly home: Home,
@@ -186,6 +189,24 @@ export class Tenant {
     const id = await this.newBot();
     await this.withAliases.updateBot({ id, integrations: { live: { integrationId: integration.id } } });
     return id;
+  }
+
+  /** Request to the webhook of an installation, recorded. */
+  recordedRequest(): Promise<RecordedRequestPath> {
+    return (this.recorded ??= this.newRecordedRequest());
+  }
+
+  private async newRecordedRequest(): Promise<RecordedRequestPath> {
+    const botId = await this.newBotWithIntegration();
+    const { token, workspaceId } = this.account;
+    const installation = `/v1/admin/bots/${botId}/integrations/live`;
+    const headers = { authorization: `Bearer ${token}`, 'x-workspace-id': workspaceId };
+    await sendTo(this.home.url, `PUT ${installation}/webhook-recording`, { headers, json: { enabled: true } });
+    const { webhookId } = (await this.withAliases.getBot({ id: botId })).bot.integrations['live']!;
+    await sendTo(this.home.url, `POST /webhooks/${webhookId}`, { body: this.tag });
+    const list = () => sendTo(this.home.url, `GET ${installation}/webhook-requests`, { headers });
+    const { json: page } = await waitFor(list, (response) => response.json.requests.length > 0);
+    return { botId, alias: 'live', requestId: page.requests[0].id };
   }
 
   async newPlugin(): Promise<string> {

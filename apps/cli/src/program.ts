@@ -11,6 +11,7 @@ import { addLogCommand } from './commands/logs';
 import { addNatsCommands } from './commands/nats';
 import { addReindexCommand } from './commands/reindex';
 import { addSecretCommands } from './commands/secrets';
+import { addWebhookCommands } from './commands/webhooks';
 import { addWorkCommands } from './commands/work';
 import type { Output } from './output';
 
@@ -26,6 +27,7 @@ export function createProgram(output: Output): Command {
     .configureOutput({ writeOut: output.out, writeErr: output.err })
     .showHelpAfterError('Add --help for the arguments and options, as in: npm run parley -- files retry --help');
   addAccountCommands(program, output);
+  addWebhookCommands(program, output);
   addWorkCommands(program, output);
   addDeadLetterCommands(program, output);
   addFileCommands(program, output);

@@ -27,6 +27,7 @@ import { IntegrationNames1796600000000 } from './migrations/1796600000000-integr
 import { PluginCodeEntity } from './plugins/plugin-code.entity';
 import { PluginInterfaceEntity, PluginIntegrationEntity } from './plugins/plugin-dependency.entity';
 import { PluginEntity } from './plugins/plugin.entity';
+import { LinkScriptsModule } from './link-scripts/link-scripts.module';
 import { PluginsModule } from './plugins/plugins.module';
 import { VrlScriptsModule } from './scripts/vrl-scripts.module';
 import { SharedWebhooksModule } from './shared-webhooks/shared-webhooks.module';
@@ -81,6 +82,7 @@ export class HubModule {
         IntegrationTargetsModule,
         IntegrationsModule,
         InterfacesModule,
+        LinkScriptsModule,
         PluginsModule,
         SharedWebhooksModule,
         VrlScriptsModule,

@@ -7,6 +7,7 @@ import { type Account, configured, type PublicApi, startPublicApi } from '@parle
 import { waitFor } from '@parley/testing/wait-for';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { AdminModule } from '../../admin/src/admin.module';
+import { AdminConfig } from '../../admin/src/config';
 import { ChatConfig } from '../../chat/src/config';
 import { ChatModule } from '../../chat/src/chat.module';
 import type { GatewayConfig } from '../../gateway/src/config';
@@ -40,7 +41,7 @@ beforeAll(async () => {
   });
   api = await startPublicApi(
     gateway,
-    AdminModule,
+    configured(AdminModule, AdminConfig),
     HubModule,
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
     configured(RuntimeModule, RuntimeConfig),
@@ -1078,4 +1079,179 @@ it('keeps the webhook id of the chat when it is removed and comes back', async (
   const again = await bot.update({ chat: { integrationId: chat.id, configuration: {} } });
 
   expect(again['chat']!.webhookId).toBe(chat.webhookId);
+});
+
+describe('the link of an installation', () => {
+  const linkOf = async (linkTemplateScript?: string, more: Partial<Definition> = {}, change: object = {}) => {
+    const schema = { type: 'object', properties: {} };
+    const { id } = await newIntegration({
+      configuration: { schema, identifier: { linkTemplateScript } },
+      ...more,
+    });
+    const bot = await newBot();
+    const { probe } = await bot.update({ probe: { integrationId: id, enabled: false, ...change } });
+    const get = (as = account) =>
+      api.send(`GET /v1/admin/bots/${bot.id}/integrations/probe/link`, {
+        headers: { authorization: `Bearer ${as.token}`, 'x-workspace-id': as.workspaceId },
+      });
+    return { ...bot, integrationId: id, webhookId: probe!.webhookId, webhookUrl: probe!.webhookUrl, get };
+  };
+  const template =
+    '"https://app.example/" + to_string!(.env) + "?state=" + to_string!(.webhookId) + "&uri=" + to_string!(.webhookUrl)';
+
+  it('is made by the script, from the webhook and the environment', async () => {
+    const bot = await linkOf(template);
+
+    const base = bot.webhookUrl.replace(`/${bot.webhookId}`, '');
+    const link = `https://app.example/production?state=${bot.webhookId}&uri=${base}`;
+    expect((await bot.get()).json).toEqual({ link, problem: null });
+    const operator = await api.send(`GET /operator/admin/bots/${bot.id}/integrations/probe/link`, {
+      headers: { authorization: `Bearer ${api.operatorToken}` },
+    });
+    expect(operator.json).toEqual({ link, problem: null });
+  });
+
+  it('is that of the type of configuration, and has the shareable id while there is one', async () => {
+    const configurations = {
+      alt: {
+        schema: { type: 'object', properties: {} },
+        identifier: { linkTemplateScript: '"https://chat.example/?text=" + (to_string(.shareableId) ?? "none")' },
+      },
+    };
+    const bot = await linkOf(template, { configurations }, { configurationType: 'alt', configuration: {} });
+    expect((await bot.get()).json).toEqual({ link: expect.stringMatching(/\?text=(none)?$/), problem: null });
+
+    const { shareableId } = await account.client.createIntegrationShareableId({
+      ...{ botId: bot.id, integrationId: bot.integrationId },
+    });
+
+    expect((await bot.get()).json).toEqual({ link: `https://chat.example/?text=${shareableId}`, problem: null });
+  });
+
+  it.each([
+    ['no script', undefined, null],
+    ['a script that does not compile', 'foo(', 'syntax error'],
+    ['a script that fails', 'parse_json!("x")', 'unable to parse json'],
+    ['a script that returns no address', '3', 'no http:// or https:// address'],
+    ['a script whose address runs code', '"javascript:alert(1)"', 'no http:// or https:// address'],
+  ])('is absent with %s, and says why', async (_case, script, problem) => {
+    const bot = await linkOf(script);
+
+    const reason = problem === null ? null : expect.stringContaining(problem);
+    expect(await bot.get()).toMatchObject({ status: 200, json: { link: null, problem: reason } });
+    expect(await bot.get()).toMatchObject({ status: 200 });
+  });
+
+  it('is hidden from other workspaces', async () => {
+    const bot = await linkOf(template);
+
+    expect(await bot.get(await api.newAccount())).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
+  });
+});
+
+describe('recorded webhook requests', () => {
+  const installed = async (answer: object = {}) => {
+    const { id } = await newIntegration();
+    const bot = await newBot();
+    const configuration = { answers: { webhook_received: answer } };
+    const { probe } = await bot.update({ probe: { integrationId: id, configuration } });
+    const base = `/v1/admin/bots/${bot.id}/integrations/probe`;
+    const ask = (line: string, input?: object, as = account) => {
+      const [method, path] = line.split(' ') as [string, string];
+      const headers = { authorization: `Bearer ${as.token}`, 'x-workspace-id': as.workspaceId };
+      return api.send(`${method} ${base}${path}`, { headers, json: input });
+    };
+    const send = (path = '', init: RequestInit = {}) => fetch(`${api.url}/webhooks/${probe!.webhookId}${path}`, init);
+    const record = (enabled = true) => ask('PUT /webhook-recording', { enabled });
+    const list = async () => (await ask('GET /webhook-requests')).json.requests as Record<string, unknown>[];
+    const listed = (count: number) => waitFor(list, ({ length }) => length === count);
+    const received = () => bot.calls().filter(({ operation }) => operation === 'webhook_received');
+    return { ...bot, ask, send, record, list, listed, received };
+  };
+
+  it('are kept exactly but for headers with secrets, encrypted, and replayed without being recorded again', async () => {
+    const bot = await installed({ status: 202, body: 'thanks' });
+    expect((await bot.record()).json).toEqual({ enabled: true });
+    const body = '{"text": "grüße \u0041",  "n":1.0}';
+    const secrets = { authorization: 'Bearer s3cret', cookie: 'a=s3cret', 'x-api-key': 's3cret' };
+    await bot.send('/events/a%20b?x=1', { method: 'POST', headers: { ...secrets, 'x-signature': 'abc' }, body });
+
+    const [summary] = await bot.listed(1);
+    expect(summary).toEqual({
+      ...{
+        id: expect.any(String),
+        receivedAt: expect.any(String),
+        method: 'POST',
+        path: '/events/a%20b',
+        query: 'x=1',
+      },
+      ...{ status: 202, bodyBytes: Buffer.byteLength(body), isComplete: true },
+    });
+    const { request } = (await bot.ask(`GET /webhook-requests/${String(summary!['id'])}`)).json;
+    expect(request).toMatchObject({ ...summary, body, headers: { 'x-signature': 'abc' } });
+    expect(request.maskedHeaders.sort()).toEqual(Object.keys(secrets).sort());
+    expect(JSON.stringify(request)).not.toContain('s3cret');
+    const rows = await api.sql('SELECT * FROM runtime.recorded_request');
+    expect(JSON.stringify(rows)).not.toMatch(/events|abc|text/);
+
+    const replay = { headers: { 'X-API-Key': 'given' } };
+    const answer = await bot.ask(`POST /webhook-requests/${String(summary!['id'])}/replay`, replay);
+
+    expect(answer).toMatchObject({ status: 200, json: { status: 202, body: '"thanks"' } });
+    const [first, second] = bot.received().map(({ body: call }) => call['req'] as Record<string, unknown>);
+    expect(second).toMatchObject({ ...first, headers: { 'x-signature': 'abc', 'x-api-key': 'given' } });
+    expect(second!['headers']).not.toHaveProperty('cookie');
+    await bot.send('', { method: 'POST', body: 'x' });
+    expect(await bot.listed(2)).toHaveLength(2);
+  });
+
+  it('are the latest 20, with failures, and large ones without a body, which cannot be replayed', async () => {
+    const bot = await installed(refusal);
+    await bot.record();
+    for (let number = 0; number < 21; number += 1) await bot.send(`/${number}`, { method: 'POST', body: '{}' });
+    await bot.send('/large', { method: 'POST', body: 'x'.repeat(256 * 1024 + 1) });
+
+    const requests = await waitFor(bot.list, ([latest]) => latest?.['path'] === '/large');
+
+    expect(requests.map(({ path }) => path)).toEqual(['/large', ...Array.from({ length: 19 }, (_, i) => `/${20 - i}`)]);
+    expect(requests[0]).toMatchObject({ status: 400, bodyBytes: 256 * 1024 + 1, isComplete: false });
+    const replay = await bot.ask(`POST /webhook-requests/${String(requests[0]!['id'])}/replay`, {});
+    expect(replay).toMatchObject({ status: 400, json: { message: expect.stringContaining('was not kept') } });
+  });
+
+  it('are off at first, and erased when they are switched off, with the installation and with the bot', async () => {
+    const recordings = (botId: string) => api.sql('SELECT FROM runtime.webhook_recording WHERE bot_id = $1', [botId]);
+    const [never, ended, removed, deleted] = await Promise.all(Array.from({ length: 4 }, () => installed()));
+    for (const bot of [ended!, removed!, deleted!]) await bot.record();
+    for (const bot of [never!, ended!, removed!, deleted!]) await bot.send('', { method: 'POST', body: 'x' });
+    for (const bot of [ended!, removed!, deleted!]) await bot.listed(1);
+
+    expect((await never!.ask('GET /webhook-requests')).json).toEqual({ enabled: false, requests: [] });
+    await ended!.record(false);
+    await removed!.update({ probe: null });
+    await account.client.deleteBot({ id: deleted!.id });
+    for (const { id } of [ended!, removed!, deleted!])
+      await waitFor(
+        () => recordings(id),
+        ({ length }) => length === 0,
+      );
+  });
+
+  it('are hidden from other workspaces and from viewers, and unknown for the chat', async () => {
+    const bot = await installed();
+    const [stranger, viewer] = [await api.newAccount(), await api.newAccount()];
+    await api.addMember(account.workspaceId, viewer.accountId, 'viewer');
+    const asViewer = { ...viewer, workspaceId: account.workspaceId };
+
+    for (const line of ['PUT /webhook-recording', 'GET /webhook-requests', 'GET /webhook-requests/x']) {
+      const input = line.startsWith('PUT') ? { enabled: true } : undefined;
+      expect(await bot.ask(line, input, stranger)).toMatchObject({ status: 404 });
+      expect(await bot.ask(line, input, asViewer)).toMatchObject({ status: 403 });
+    }
+    expect(await bot.ask('GET /webhook-requests/x')).toMatchObject({ status: 404 });
+    const chat = await api.send(`GET /operator/runtime/bots/${bot.id}/integrations/chat/webhook-requests`, {
+      headers: { authorization: `Bearer ${api.operatorToken}` },
+    });
+    expect(chat).toMatchObject({ status: 404 });
+  });
 });

@@ -1,7 +1,13 @@
 import { choice, Env, integer } from '@parley/config/config';
-import { ServiceConfig, tunnelUrlVariable } from '@parley/service/config';
+import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig, tunnelUrlVariable } from '@parley/service/config';
 
 export class RuntimeConfig extends ServiceConfig {
+  @Env(secretKeyVariable)
+  secretKey!: string;
+
+  @Env(formerSecretKeysVariable)
+  formerSecretKeys?: string[];
+
   @Env({
     env: 'DELIVERIES_CONCURRENCY',
     type: integer(1, 10_000),

@@ -5,6 +5,8 @@ import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
+import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
+import { SealingModule } from '@parley/secrets/sealing.module';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
@@ -27,6 +29,9 @@ import { MessageDeliveriesModule } from './message-deliveries/message-deliveries
 import { MessageDeliveryEntity } from './message-deliveries/message-delivery.entity';
 import { PingsModule } from './pings/pings.module';
 import { RegistrationsModule } from './registrations/registrations.module';
+import { RecordedRequestEntity } from './webhook-recordings/recorded-request.entity';
+import { WebhookRecordingEntity } from './webhook-recordings/webhook-recording.entity';
+import { WebhookRecordingsModule } from './webhook-recordings/webhook-recordings.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
 import { Runtime1796100000000 } from './migrations/1796100000000-runtime';
 import { Issues1796200000000 } from './migrations/1796200000000-issues';
@@ -35,6 +40,7 @@ import { ActionRuns1796400000000 } from './migrations/1796400000000-action-runs'
 import { Integrations1796600000000 } from './migrations/1796600000000-integrations';
 import { Changes1796700000000 } from './migrations/1796700000000-changes';
 import { Logs1796500000000 } from './migrations/1796500000000-logs';
+import { WebhookRecordings1796800000000 } from './migrations/1796800000000-webhook-recordings';
 
 export const runtimeDatabase: ServiceSchema = {
   schema: 'runtime',
@@ -46,6 +52,7 @@ export const runtimeDatabase: ServiceSchema = {
     Logs1796500000000,
     Integrations1796600000000,
     Changes1796700000000,
+    WebhookRecordings1796800000000,
   ],
   entities: [
     ...eventEntities,
@@ -57,7 +64,14 @@ export const runtimeDatabase: ServiceSchema = {
     CallCountEntity,
     ActionRunEntity,
     LogEntity,
+    RecordedRequestEntity,
+    WebhookRecordingEntity,
   ],
+};
+
+const sealedColumns: SealedColumns = {
+  owners: 'webhook_recording',
+  columns: [{ table: 'webhook_recording', column: 'key', owner: 'id' }],
 };
 
 /** Calls bots: decides what is called, when and how often, and records the outcome. */
@@ -78,6 +92,7 @@ export class RuntimeModule {
           platform,
         ),
         ConfigModule.register(RuntimeConfig, config),
+        SealingModule.register(config, sealedColumns, runtime.sealedTexts),
         ActionsModule,
         CodeChecksModule,
         DeliveriesModule,
@@ -88,6 +103,7 @@ export class RuntimeModule {
         MessageDeliveriesModule,
         PingsModule,
         RegistrationsModule,
+        WebhookRecordingsModule,
         WebhooksModule,
       ],
       controllers: [deadLettersController(runtime.deadLetters), workController(runtime.work)],

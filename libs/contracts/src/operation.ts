@@ -31,6 +31,8 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
    * `libs/persistence`.
    */
   isIdempotent?: boolean;
+  /** Has a route under `/v1`, and no method in the public client. */
+  isOwn?: boolean;
 }
 
 type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes' | 'bodyLimitValues';

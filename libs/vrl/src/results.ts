@@ -9,6 +9,18 @@ export function identifierOf(result: unknown): string | undefined {
   return text !== '' && text.length <= maxIdentifierLength ? text : undefined;
 }
 
+const maxLinkLength = 8_000;
+
+/** Whether a person may open it: no other scheme, such as `javascript:`. */
+export function isWebLink(result: unknown): result is string {
+  return (
+    typeof result === 'string' &&
+    result.length <= maxLinkLength &&
+    /^https?:\/\/[^/?#\s]+\S*$/i.test(result) &&
+    URL.canParse(result)
+  );
+}
+
 export interface ScriptedResponse {
   status: number;
   headers: Record<string, string>;

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module';
 import { BotVisibilityModule } from '../bot-visibility/bot-visibility.module';
 import { TokensModule } from '../tokens/tokens.module';
+import { InstallationLinksController } from './installation-links.controller';
+import { InstallationLinksService } from './installation-links.service';
 import { InstallationPlannerService } from './installation-planner.service';
 import { InstallationViewsService } from './installation-views.service';
 import { InstallationsController } from './installations.controller';
@@ -14,9 +16,15 @@ import { ShareableIdsService } from './shareable-ids.service';
 
 @Module({
   imports: [AuditModule, BotVisibilityModule, TokensModule],
-  controllers: [InstallationsController, ShareableIdsController, RefreshInstallationsHandler],
+  controllers: [
+    InstallationsController,
+    InstallationLinksController,
+    ShareableIdsController,
+    RefreshInstallationsHandler,
+  ],
   providers: [
     InstallationsService,
+    InstallationLinksService,
     InstallationPlannerService,
     InstallationViewsService,
     InstallationsRepository,

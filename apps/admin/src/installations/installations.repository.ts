@@ -34,6 +34,11 @@ export interface PluginOfBot extends Pick<PluginRow, 'alias' | 'plugin_id' | 'in
 export class InstallationsRepository {
   constructor(private readonly database: Database) {}
 
+  /** Primary key. */
+  async findByAlias(botId: string, alias: string): Promise<InstallationEntity | null> {
+    return this.database.manager.findOneBy(InstallationEntity, { bot_id: botId, alias });
+  }
+
   async findOfBot(
     workspaceId: string,
     botId: string,

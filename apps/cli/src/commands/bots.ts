@@ -31,6 +31,14 @@ export function addBotCommands(program: Command, output: Output): void {
       printResult(output, await Operator.find().call(admin.registrations.registerAgain, { botId, alias })),
     );
   bot
+    .command('link')
+    .description('shows the link that connects an installed integration with the other service')
+    .argument('<bot id>')
+    .argument('<alias>', 'alias of the integration in the bot')
+    .action(async (botId: string, alias: string) =>
+      printResult(output, await Operator.find().call(admin.installationLinks.getOfAnyBot, { botId, alias })),
+    );
+  bot
     .command('ping')
     .description('calls the bot without an event, and shows its HTTP status or the reason of the failure')
     .argument('<bot id>')

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { admin } from '@parley/contracts/admin/admin';
 import { hub } from '@parley/contracts/hub/hub';
+import { runtime } from '@parley/contracts/runtime/runtime';
 import type { sealedTextOperations } from '@parley/contracts/sealed-texts';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { addKey } from '@parley/secrets/key-file';
@@ -14,6 +15,7 @@ type Operations = ReturnType<typeof sealedTextOperations>;
 const keepers: { service: string; owners: string; operations: Operations }[] = [
   { service: 'admin', owners: 'bots', operations: admin.sealedTexts },
   { service: 'hub', owners: 'integrations', operations: hub.sealedTexts },
+  { service: 'runtime', owners: 'webhook recordings', operations: runtime.sealedTexts },
 ];
 
 const changeByHand =

@@ -13,6 +13,7 @@ import { IssuesRepository } from '../issues/issues.repository';
 import { MessageDeliveriesRepository } from '../message-deliveries/message-deliveries.repository';
 import { LogsRepository } from '../logs/logs.repository';
 import { maxInvocationMs } from '../invocations/time-limit';
+import { WebhookRecordingsRepository } from '../webhook-recordings/webhook-recordings.repository';
 import { eraseBots } from '../erased-bots/erasure-queue';
 
 const rowsAtOnce = 5_000;
@@ -30,6 +31,7 @@ export class ErasureService {
     private readonly logs: LogsRepository,
     private readonly messageDeliveries: MessageDeliveriesRepository,
     private readonly callCounts: CallCountsService,
+    private readonly recordings: WebhookRecordingsRepository,
     private readonly work: WorkQueue,
   ) {}
 
@@ -40,15 +42,17 @@ export class ErasureService {
 
   async countLeftovers({ botId }: CountRuntimeLeftovers): Promise<RuntimeLeftovers> {
     if (!isUUID(botId)) throw notFound('bot', botId);
-    const [deliveries, messageDeliveries, issues, actionRuns, logLines, callCounts] = await Promise.all([
-      this.deliveries.countOfBot(botId),
-      this.messageDeliveries.countOfBot(botId),
-      this.issues.countOfBot(botId),
-      this.actionRuns.countOfBot(botId),
-      this.logs.countOfBot(botId),
-      this.callCounts.countOfBot(botId),
-    ]);
-    return { deliveries, messageDeliveries, issues, actionRuns, logLines, callCounts };
+    const [deliveries, messageDeliveries, issues, actionRuns, logLines, callCounts, webhookRecordings] =
+      await Promise.all([
+        this.deliveries.countOfBot(botId),
+        this.messageDeliveries.countOfBot(botId),
+        this.issues.countOfBot(botId),
+        this.actionRuns.countOfBot(botId),
+        this.logs.countOfBot(botId),
+        this.callCounts.countOfBot(botId),
+        this.recordings.countOfBot(botId),
+      ]);
+    return { deliveries, messageDeliveries, issues, actionRuns, logLines, callCounts, webhookRecordings };
   }
 
   /** Idempotent. */
@@ -61,6 +65,7 @@ export class ErasureService {
     while ((await this.logs.deleteOfBot(botId, rowsAtOnce)) > 0) signal.throwIfAborted();
     await this.messageDeliveries.deleteOfBot(botId);
     await this.issues.deleteOfBot(botId);
+    await this.recordings.deleteOfBot(botId);
     await this.callCounts.eraseBot(botId);
     if (!isSettled)
       throw new RetryLater('Attempts that were running at the deletion may still record an outcome.', settledMs);

@@ -31,6 +31,7 @@ import {
   NoRunner,
 } from '../invocations/invocation';
 import { IssueRecordsService } from '../issues/issue-records.service';
+import { WebhookRecorderService } from '../webhook-recordings/webhook-recorder.service';
 
 /** A request waits this long for a place of a runner. Its sender repeats it after a 503. */
 const maxPlaceWaitMs = 10_000;
@@ -49,6 +50,7 @@ export class WebhooksService {
     private readonly targets: IntegrationTargetsCache,
     private readonly integrations: IntegrationClient,
     private readonly issues: IssueRecordsService,
+    private readonly recorder: WebhookRecorderService,
     private readonly config: RuntimeConfig,
     @Inject(platformToken) { metrics }: Platform,
   ) {
@@ -68,20 +70,36 @@ export class WebhooksService {
     const target = await this.targets.getByWebhookId(webhookId);
     const { installation } = target;
     if (!installation.isEnabled || installation.isChat) throw notFound('webhook', webhookId);
-    return this.answer(caller, target, request);
+    return this.receiveFor(caller, target, request);
   }
 
   /** Without an installation that it is for, the integration's fallback script answers. Throws as `receive`. */
   async receiveShared(caller: Caller, shared: ReceiveSharedWebhook): Promise<WebhookAnswer> {
     const { family, identifier, path } = await this.client.call(sharedWebhooks.route, caller, shared);
     const target = family && identifier ? await ifFound(this.targets.getByIdentifier(family, identifier)) : undefined;
-    if (target?.installation.isEnabled) return this.answer(caller, target, { ...shared.request, path });
+    if (target?.installation.isEnabled) return this.receiveFor(caller, target, { ...shared.request, path });
     const { answer } = await this.client.call(sharedWebhooks.answer, caller, shared);
     if (answer) return answer;
     throw new ApiError('ResourceNotFound', 'No installation of the integration has an identifier for this request.');
   }
 
-  private async answer(caller: Caller, target: InstalledTarget, request: WebhookRequest): Promise<WebhookAnswer> {
+  /** Records the request with its answer, unless the installation has too many: a flood would replace all others. */
+  private async receiveFor(caller: Caller, target: InstalledTarget, request: WebhookRequest): Promise<WebhookAnswer> {
+    const { webhookId } = target.installation;
+    const received = { id: newId('webhookreq'), webhookId, receivedAt: new Date(), request };
+    try {
+      const answer = await this.handOn(caller, target, request);
+      this.recorder.record({ ...received, status: answer.status });
+      return answer;
+    } catch (error) {
+      const status = error instanceof ApiError ? error.code : 500;
+      if (status !== 429) this.recorder.record({ ...received, status });
+      throw error;
+    }
+  }
+
+  /** One attempt. Throws as `receive`. */
+  async handOn(caller: Caller, target: InstalledTarget, request: WebhookRequest): Promise<WebhookAnswer> {
     const { webhookId } = target.installation;
     if (this.underWay.count(webhookId) >= this.config.webhooksPerInstallation) throw this.tooMany();
     this.underWay.add(webhookId, 1);

@@ -7,7 +7,7 @@ files-worker: [nats, postgres, passages, nextPassages, blobs]
 gateway: [nats, tunnel]
 hub: [nats, postgres, secretKey, operator]
 runner: [nats, code]
-runtime: [nats, postgres, bots]
+runtime: [nats, postgres, secretKey, bots]
 tables: [nats, postgres, passages, files]
 {{- end }}
 

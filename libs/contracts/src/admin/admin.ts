@@ -10,6 +10,7 @@ import { botVisibility } from './bot-visibility';
 import { bots } from './bots';
 import { consoleLinks, consoleSessions } from './console';
 import { identity } from './identity';
+import { installationLinks } from './installation-links';
 import { installations } from './installations';
 import { integrationApiKeys } from './integration-keys';
 import { shareableIds } from './shareable-ids';
@@ -39,6 +40,7 @@ export const admin = {
   consoleSessions,
   deadLetters: deadLetterOperations('admin'),
   identity,
+  installationLinks,
   installations,
   integrationApiKeys,
   introspection,

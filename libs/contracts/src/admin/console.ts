@@ -55,6 +55,7 @@ export const consoleSessions = {
     route: 'POST /console/sessions',
     summary: 'Exchanges the code of a console link for a personal access token that expires after 12 hours.',
     access: anyone,
+    isOwn: true,
     input: CreateConsoleSession,
     output: ConsoleSession,
   }),

@@ -34,6 +34,7 @@ export class InstallationsChanged {
 export const installationsChanged = event({ subject: 'admin.installationsChanged', data: InstallationsChanged });
 
 export const refreshInstalled = consumer({ name: 'admin.refreshInstalled', event: installationsChanged });
+export const eraseRecordings = consumer({ name: 'runtime.eraseRecordings', event: installationsChanged });
 export const countInstallations = consumer({ name: 'hub.countInstallations', event: installationsChanged });
 
 export class HubEntryId {

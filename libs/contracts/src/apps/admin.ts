@@ -10,6 +10,7 @@ import { recordUsage } from '../admin/usage';
 import { workspaceChanged, workspaceDeleted } from '../admin/workspaces';
 import { recordRecurringFailure } from '../chat/recurring-outcomes';
 import { users } from '../chat/users';
+import { linkScripts } from '../hub/link-scripts';
 import { refreshInstallations, resolution } from '../hub/resolution';
 import { codeChecks } from '../runtime/code-checks';
 import { registrationRuns } from '../runtime/registrations';
@@ -20,6 +21,7 @@ export const adminApp: App = {
   answers: admin,
   asks: [
     codeChecks.run,
+    linkScripts.run,
     registrationRuns.run,
     users.exists,
     resolution.integrations,

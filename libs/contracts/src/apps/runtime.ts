@@ -1,5 +1,6 @@
 import { eraseBotInRuntime } from '../admin/bots';
 import { botVisibility } from '../admin/bot-visibility';
+import { eraseRecordings } from '../admin/installations';
 import { registerBot, targets, wakeDeliveries } from '../admin/targets';
 import { registerInstallations, registrations } from '../admin/registrations';
 import { usageChanged } from '../admin/usage';
@@ -47,6 +48,7 @@ export const runtimeApp: App = {
     deliverMessages,
     eraseBotInRuntime,
     eraseLogs,
+    eraseRecordings,
     registerBot,
     registerInstallations,
     wakeDeliveries,

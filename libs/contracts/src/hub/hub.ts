@@ -3,6 +3,7 @@ import { sealedTextOperations } from '../sealed-texts';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrationCode, integrationTargets } from './integration-targets';
 import { integrations } from './integrations';
+import { linkScripts } from './link-scripts';
 import { plugins, publicPlugins } from './plugins';
 import { publicIntegrations } from './public-integrations';
 import { resolution } from './resolution';
@@ -15,6 +16,7 @@ export const hub = {
   integrationCode,
   integrationTargets,
   integrations,
+  linkScripts,
   plugins,
   publicPlugins,
   publicIntegrations,

@@ -26,6 +26,10 @@ export class RuntimeLeftovers {
   @IsInt()
   logLines!: number;
 
+  /** Installations whose webhook requests are recorded. */
+  @IsInt()
+  webhookRecordings!: number;
+
   /** Months with calls of the bot. */
   @IsInt()
   callCounts!: number;

@@ -1,4 +1,5 @@
 import { deadLetterOperations } from '../dead-letters';
+import { sealedTextOperations } from '../sealed-texts';
 import { workAdded, workOperations } from '../work';
 import { actions } from './actions';
 import { codeChecks } from './code-checks';
@@ -8,6 +9,7 @@ import { countLeftovers } from './leftovers';
 import { logs } from './logs';
 import { pingBot } from './pings';
 import { registrationRuns } from './registrations';
+import { webhookRecordings } from './webhook-recordings';
 import { webhooks } from './webhooks';
 
 export const runtimeWorkAdded = workAdded('runtime');
@@ -22,6 +24,8 @@ export const runtime = {
   logs,
   pingBot,
   registrationRuns,
+  sealedTexts: sealedTextOperations('runtime'),
+  webhookRecordings,
   webhooks,
   work: workOperations('runtime'),
 };
