@@ -34,7 +34,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Language models', /^COMPLETIONS_/],
   ['Tables', /^TABLE/],
   ['Chat and events', /^(CHAT_|RECURRING_|EVENT_)/],
-  ['Calls of bots', /^(ACTIONS_|WEBHOOKS_|DELIVERIES_|DELIVERY_|EGRESS_)/],
+  ['Calls of bots', /^(ACTIONS_|LINK_|WEBHOOKS_|DELIVERIES_|DELIVERY_|EGRESS_)/],
   ['Code of bots', /^(RUNNER_|LOG_RETENTION_)/],
   ['Hub', /^HUB_/],
   ['Quotas of a workspace', /^QUOTA_/],
