@@ -78,6 +78,31 @@ const workflowsRoute = createRoute({
   component: lazyRouteComponent(() => import('../workflows/workflows-page'), 'WorkflowsPage'),
 });
 
+const logsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/logs',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../logs/logs-page'), 'LogsPage'),
+});
+
+const issuesRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/issues',
+  component: lazyRouteComponent(() => import('../issues/issues-page'), 'IssuesPage'),
+});
+
+const filesRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/files',
+  component: lazyRouteComponent(() => import('../files/files-page'), 'FilesPage'),
+});
+
+const fileRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/files/$fileId',
+  component: lazyRouteComponent(() => import('../files/file-page'), 'FilePage'),
+});
+
 const routeTree = rootRoute.addChildren([
   homeRoute,
   workspaceRoute.addChildren([
@@ -88,6 +113,10 @@ const routeTree = rootRoute.addChildren([
     conversationRoute,
     eventsRoute,
     workflowsRoute,
+    logsRoute,
+    issuesRoute,
+    filesRoute,
+    fileRoute,
   ]),
 ]);
 

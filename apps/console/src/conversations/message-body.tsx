@@ -1,7 +1,7 @@
 import { Anchor, Badge, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Json } from '../parts/json';
-import { safeUrl } from './safe-url';
+import { safeUrl } from '../parts/safe-url';
 
 type Payload = Record<string, unknown>;
 

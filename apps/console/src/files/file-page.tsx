@@ -1,0 +1,131 @@
+import { Anchor, Button, Group, Stack, Table, Title } from '@mantine/core';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { clientOf } from '../api/client';
+import { useCan } from '../api/role';
+import { safeUrl } from '../parts/safe-url';
+import { Empty } from '../parts/empty';
+import { Failure } from '../parts/failure';
+import { Loaded } from '../parts/loaded';
+import { Page } from '../parts/page';
+import { More } from '../parts/rows';
+import { Time } from '../parts/time';
+import { bytesText } from './bytes-text';
+import { FileStatus } from './file-status';
+import { Passage } from './passage';
+import { fileQuery, filesKey, passagesQuery, type ShownFile } from './queries';
+
+export function FilePage() {
+  const { workspaceId, botId, fileId } = useParams({ from: '/w/$workspaceId/bots/$botId/files/$fileId' });
+  const query = useQuery(fileQuery(botId, fileId));
+  return (
+    <Page
+      title={query.data?.key ?? 'File'}
+      aside={query.data && <Deletion workspaceId={workspaceId} botId={botId} file={query.data} />}
+    >
+      <Loaded query={query}>
+        {(file) => (
+          <>
+            <Facts file={file} />
+            <Passages key={file.status} botId={botId} file={file} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Facts({ file }: { file: ShownFile }) {
+  const url = safeUrl(file.url);
+  return (
+    <Table aria-label="File" variant="vertical" layout="fixed">
+      <Table.Tbody>
+        <Table.Tr>
+          <Table.Th w={160}>Status</Table.Th>
+          <Table.Td>
+            <FileStatus file={file} />
+          </Table.Td>
+        </Table.Tr>
+        <Table.Tr>
+          <Table.Th>Size</Table.Th>
+          <Table.Td>{bytesText(file.size)}</Table.Td>
+        </Table.Tr>
+        <Table.Tr>
+          <Table.Th>Type</Table.Th>
+          <Table.Td>{file.contentType}</Table.Td>
+        </Table.Tr>
+        <Table.Tr>
+          <Table.Th>Changed</Table.Th>
+          <Table.Td>
+            <Time at={file.updatedAt} />
+          </Table.Td>
+        </Table.Tr>
+        {url && (
+          <Table.Tr>
+            <Table.Th>Content</Table.Th>
+            <Table.Td>
+              <Anchor href={url} target="_blank" rel="noreferrer">
+                Open
+              </Anchor>
+            </Table.Td>
+          </Table.Tr>
+        )}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+function Passages({ botId, file }: { botId: string; file: ShownFile }) {
+  const query = useInfiniteQuery(passagesQuery(botId, file.id));
+  return (
+    <Stack component="section">
+      <Title order={2} size="h4">
+        Passages
+      </Title>
+      <Loaded query={query}>
+        {({ pages }) => {
+          const passages = pages.flatMap((page) => page.passages);
+          return passages.length === 0 ? (
+            <Empty title="No passages">
+              {file.index
+                ? 'They appear when the file is indexed.'
+                : 'This file is not indexed, so search does not find it.'}
+            </Empty>
+          ) : (
+            passages.map(({ id, content, meta }) => <Passage key={id} content={content} meta={meta} />)
+          );
+        }}
+      </Loaded>
+      <More query={query} />
+    </Stack>
+  );
+}
+
+function Deletion({ workspaceId, botId, file }: { workspaceId: string; botId: string; file: ShownFile }) {
+  const canWrite = useCan(workspaceId, 'write');
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const deletion = useMutation({
+    mutationFn: () => clientOf({ botId }).deleteFile({ id: file.id }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: filesKey(botId), exact: true });
+      await navigate({ to: '/w/$workspaceId/bots/$botId/files', params: { workspaceId, botId } });
+    },
+  });
+  if (!canWrite) return null;
+  return (
+    <Group>
+      {deletion.isError && <Failure error={deletion.error} />}
+      <Button
+        color="red"
+        variant="light"
+        loading={deletion.isPending}
+        onClick={() => {
+          if (window.confirm(`Delete the file "${file.key}" and its passages?`)) deletion.mutate();
+        }}
+      >
+        Delete
+      </Button>
+    </Group>
+  );
+}

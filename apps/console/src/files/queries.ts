@@ -1,0 +1,52 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { Client, File } from '@botpress/client';
+import { clientOf } from '../api/client';
+
+/** Fields that Parley adds to a file. */
+export type ShownFile = File & {
+  indexing?: { stage: string; percentage: number; attempts: number; lastError?: string };
+};
+
+const busyMs = 1_000;
+const unfinished = ['upload_pending', 'upload_completed', 'indexing_pending'];
+
+export const filesKey = (botId: string) => [botId, 'files'];
+
+function isIndexing({ status, index }: ShownFile): boolean {
+  return index && unfinished.includes(status);
+}
+
+/** Files, the newest first. Asked for again every second while one of them is uploaded or indexed. */
+export const filesQuery = (botId: string) =>
+  infiniteQueryOptions({
+    queryKey: filesKey(botId),
+    queryFn: ({ pageParam }) =>
+      clientOf({ botId }).listFiles({ sortField: 'createdAt', sortDirection: 'desc', nextToken: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ meta }) => meta.nextToken,
+    refetchInterval: ({ state }) => (state.data?.pages.some(({ files }) => files.some(isIndexing)) ? busyMs : false),
+  });
+
+export const fileQuery = (botId: string, id: string) =>
+  queryOptions({
+    queryKey: [botId, 'files', id],
+    queryFn: async (): Promise<ShownFile> => (await clientOf({ botId }).getFile({ id })).file,
+    refetchInterval: ({ state }) => (state.data && isIndexing(state.data) ? busyMs : false),
+  });
+
+export const passagesQuery = (botId: string, id: string) =>
+  infiniteQueryOptions({
+    queryKey: [botId, 'files', id, 'passages'],
+    queryFn: ({ pageParam }) => clientOf({ botId }).listFilePassages({ id, nextToken: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ meta }) => meta.nextToken,
+  });
+
+export type SearchInput = Parameters<Client['searchFiles']>[0];
+
+export const searchQuery = (botId: string, input: SearchInput) =>
+  queryOptions({
+    queryKey: [botId, 'search', input],
+    queryFn: async () => (await clientOf({ botId }).searchFiles(input)).passages,
+    enabled: input.query !== '',
+  });

@@ -1,0 +1,27 @@
+import { clientOf } from '../api/client';
+import type { ErrorBody } from '@parley/contracts/errors';
+
+/** Declares a file, sends its content and has it indexed. `fetch` tells no progress of an upload. */
+export async function upload(botId: string, content: globalThis.File, onPercent: (percent: number) => void) {
+  const { file } = await clientOf({ botId }).upsertFile({ key: content.name, size: content.size, index: true });
+  await new Promise<void>((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('PUT', file.uploadUrl);
+    request.setRequestHeader('content-type', file.contentType);
+    request.upload.onprogress = ({ loaded, total }) =>
+      onPercent(total === 0 ? 100 : Math.round((100 * loaded) / total));
+    request.onload = () => (request.status < 300 ? resolve() : reject(uploadErrorOf(request)));
+    request.onerror = () => reject(new Error('The connection was lost during the upload. Try again.'));
+    request.send(content);
+  });
+}
+
+function uploadErrorOf({ responseText, status }: XMLHttpRequest): Error {
+  try {
+    const { message, id, code } = JSON.parse(responseText) as ErrorBody;
+    return Object.assign(new Error(message), { id, code });
+  } catch {
+    // A proxy in between answers in its own words.
+    return new Error(`The upload was refused with HTTP status ${status}.`);
+  }
+}

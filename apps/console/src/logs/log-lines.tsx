@@ -1,0 +1,42 @@
+import { Code, Table } from '@mantine/core';
+import { PageLink } from '../parts/page-link';
+import { Rows } from '../parts/rows';
+import { Status } from '../parts/status';
+import { Time } from '../parts/time';
+import type { ShownLine } from './queries';
+
+interface Props {
+  workspaceId: string;
+  botId: string;
+  lines: ShownLine[];
+}
+
+export function LogLines({ lines, ...bot }: Props) {
+  return (
+    <Rows label="Log lines" columns={['Time', 'Level', 'Message', 'Conversation']}>
+      {lines.map((line, index) => (
+        <Table.Tr key={`${line.timestamp} ${lines.length - index}`}>
+          <Table.Td>
+            <Time at={line.timestamp} />
+          </Table.Td>
+          <Table.Td>
+            <Status value={line.level} />
+          </Table.Td>
+          <Table.Td>
+            <Code block>{line.message}</Code>
+          </Table.Td>
+          <Table.Td>
+            {line.conversationId && (
+              <PageLink
+                to="/w/$workspaceId/bots/$botId/conversations/$conversationId"
+                params={{ ...bot, conversationId: line.conversationId }}
+              >
+                Show
+              </PageLink>
+            )}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Rows>
+  );
+}
