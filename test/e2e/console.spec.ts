@@ -13,7 +13,8 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
 const suite = executablePath || isRequired ? describe : describe.skip;
-if (!executablePath && !isRequired) console.log('skipped: the console in a browser, because there is no chromium');
+if (!executablePath && !isRequired)
+  process.stderr.write('Skipped: the suite of the console in a browser, because there is no chromium on the PATH.\n');
 
 const root = join(__dirname, '../..');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');

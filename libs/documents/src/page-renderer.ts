@@ -46,7 +46,7 @@ export class PageRenderer {
       const { width, height } = page.getViewport({ scale: 1 });
       const viewport = page.getViewport({ scale: Math.min(largestScale, longestSide / Math.max(width, height)) });
       target = factory.create(Math.max(1, Math.ceil(viewport.width)), Math.max(1, Math.ceil(viewport.height)));
-      await page.render({ canvas: target.canvas as never, viewport }).promise;
+      await page.render({ canvas: target.canvas, viewport }).promise;
       page.cleanup();
       return new Uint8Array(await target.canvas.encode('png'));
     } catch {

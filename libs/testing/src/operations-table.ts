@@ -6,6 +6,7 @@ const titles: Record<string, string> = {
   files: 'Files',
   tables: 'Tables',
   chat: 'Chat',
+  runtime: 'Calls of bots and integrations',
 };
 
 /** Markdown table of the public operations, by service and resource. */

@@ -33,7 +33,7 @@ export interface Round {
   /** Aborted when the process stops. */
   readonly signal: AbortSignal;
   /** Requests the next round after this time at the latest. Valid until that round has begun. */
-  againIn(ms: number): void;
+  readonly againIn: (ms: number) => void;
 }
 
 export interface PeriodicTask<Self> {

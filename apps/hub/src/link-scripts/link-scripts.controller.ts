@@ -10,7 +10,7 @@ export class LinkScriptsController {
   constructor(private readonly service: LinkScriptsService) {}
 
   @Handles(hub.linkScripts.run)
-  run(_caller: Caller, input: MakeLink) {
-    return this.service.run(input);
+  run(caller: Caller, input: MakeLink) {
+    return this.service.run(caller, input);
   }
 }

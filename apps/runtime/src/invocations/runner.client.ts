@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
 import { systemCaller } from '@parley/contracts/caller';
 import {
-  type CodeAnswer,
+  type CodeOwner,
   invokeCode,
   type InvokeCode,
   type Lane,
@@ -11,7 +11,6 @@ import {
   runnerError,
   runnerFailureOf,
 } from '@parley/contracts/runner/runner';
-import type { InstanceOperation } from '@parley/contracts/operation';
 import type { CodeTarget } from '@parley/contracts/runner/code';
 import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -49,7 +48,9 @@ export class RunnerClient {
     const call = { lane: lanes[operation], context, headers, body, timeoutMs };
     const input: InvokeCode = { owner, ownerId, botId, codeRevision: revision, ticket, ...call };
     try {
-      return await this.askOne<InvokeCode, CodeAnswer>(ownerId, invokeCode, input);
+      return await this.askOne(owner, ownerId, (runnerId) =>
+        this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
+      );
     } catch (error) {
       throw calleeError(error);
     }
@@ -58,7 +59,9 @@ export class RunnerClient {
   /** Reason why the code cannot be loaded; undefined if it can. Throws NoRunner, and other errors of the platform. */
   async load(input: LoadCode): Promise<string | undefined> {
     try {
-      await this.askOne(input.ownerId ?? '', loadCode, input);
+      await this.askOne(input.owner, input.ownerId ?? '', (runnerId) =>
+        this.client.callInstance(loadCode, runnerId, systemCaller(newId('req')), input),
+      );
       return undefined;
     } catch (error) {
       const failure = runnerFailureOf(error);
@@ -68,15 +71,11 @@ export class RunnerClient {
   }
 
   /** Asks the runners in the order for this key, until one has a place. */
-  private async askOne<I extends LoadCode | InvokeCode, O>(
-    key: string,
-    operation: InstanceOperation<I, O>,
-    input: I,
-  ): Promise<O> {
-    let reason = `No runner is there to run the code of the ${input.owner}.`;
+  private async askOne<T>(owner: CodeOwner, key: string, ask: (runnerId: string) => Promise<T>): Promise<T> {
+    let reason = `No runner is there to run the code of the ${owner}.`;
     for (const runnerId of this.runners.inOrderFor(key)) {
       try {
-        return await this.ask(runnerId, operation, input);
+        return await this.untilGone(runnerId, ask(runnerId));
       } catch (error) {
         const failure = runnerFailureOf(error);
         if (failure !== 'busy' && failure !== 'away') throw error;
@@ -89,12 +88,10 @@ export class RunnerClient {
   }
 
   /** A runner that was killed never answers. */
-  private async ask<I, O>(runnerId: string, operation: InstanceOperation<I, O>, input: I): Promise<O> {
+  private async untilGone<T>(runnerId: string, answer: Promise<T>): Promise<T> {
     const signal = this.runners.goneSignal(runnerId);
     if (!signal) throw runnerError('away', 'The runner is gone.');
-    return orWhenAborted(signal, this.client.callInstance(operation, runnerId, systemCaller(newId('req')), input), () =>
-      runnerError('crashed', 'The runner ended before the code answered.'),
-    );
+    return orWhenAborted(signal, answer, () => runnerError('crashed', 'The runner ended before the code answered.'));
   }
 }
 

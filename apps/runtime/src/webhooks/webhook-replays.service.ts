@@ -33,7 +33,10 @@ export class WebhookReplaysService {
         'InvalidPayload',
         `The request cannot be replayed: its body of ${recorded.bodyBytes} bytes was not kept. Bodies of at most ${maxRecordedBodyBytes} bytes are.`,
       );
-    const added = Object.entries(input.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
+    const added = Object.entries(input.headers ?? {}).map(([name, value]): [string, string] => [
+      name.toLowerCase(),
+      value,
+    ]);
     return this.webhooks.handOn(caller, target, {
       ...{ method, path, query, body: recorded.body },
       headers: { ...headers, ...Object.fromEntries(added) },

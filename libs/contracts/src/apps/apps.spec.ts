@@ -27,10 +27,19 @@ const outboxOf: Record<string, string[]> = {
 
 function sourcesOf(app: string): { path: string; text: string }[] {
   const folder = `apps/${app}/src`;
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const own = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.spec.ts') && !/(^|\/)test\//.test(path))
     .map((path) => join(folder, path))
-    .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+    .map(sourceOf);
+  const clients = own.flatMap(({ text }) => [...text.matchAll(/'@parley\/service\/([\w-]+\.client)'/g)]);
+  return [
+    ...own,
+    ...[...new Set(clients.map(([, name]) => name!))].map((name) => sourceOf(`libs/service/src/${name}.ts`)),
+  ];
+}
+
+function sourceOf(path: string): { path: string; text: string } {
+  return { path, text: readFileSync(path, 'utf8') };
 }
 
 /** Contract that an expression such as `admin.identity.identify` refers to in this file. */
