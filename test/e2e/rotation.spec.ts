@@ -6,7 +6,7 @@ import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { newToken, operatorToken } from '@parley/secrets/token';
 import { clientOf } from '@parley/testing/api';
-import { type Account, newAccount } from '@parley/testing/public-api';
+import { type Account, newAccount, sendTo } from '@parley/testing/public-api';
 import { run } from '@parley/testing/running-platform';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
@@ -16,6 +16,8 @@ import { GatewayConfig } from '../../apps/gateway/src/config';
 import { GatewayModule } from '../../apps/gateway/src/gateway.module';
 import { HubConfig } from '../../apps/hub/src/config';
 import { HubModule } from '../../apps/hub/src/hub.module';
+import { RuntimeConfig } from '../../apps/runtime/src/config';
+import { RuntimeModule } from '../../apps/runtime/src/runtime.module';
 
 const [first, second, third] = Array.from({ length: 3 }, () => randomBytes(32).toString('base64url')) as [
   string,
@@ -50,6 +52,7 @@ function start(secretKey: string, ...formerSecretKeys: string[]): Promise<Runnin
     (_url, platform) => GatewayModule.register(new GatewayConfig(), platform),
     (url, platform, at) => AdminModule.register(Object.assign(new AdminConfig(), settings(url, at)), platform),
     (url, platform, at) => HubModule.register(Object.assign(new HubConfig(), settings(url, at)), platform),
+    (url, platform, at) => RuntimeModule.register(Object.assign(new RuntimeConfig(), settings(url, at)), platform),
   );
 }
 
@@ -70,7 +73,8 @@ async function openAll(...keys: [string, ...string[]]): Promise<Record<string, s
     UNION ALL SELECT 'plugin ' || bot_id || alias, configuration FROM admin.bot_plugin
     UNION ALL SELECT 'integration ' || id, signing_secret FROM hub.integration WHERE signing_secret <> ''
     UNION ALL SELECT 'previous ' || id, previous_signing_secret FROM hub.integration WHERE previous_signing_secret IS NOT NULL
-    UNION ALL SELECT 'secret ' || id || key, value FROM hub.integration, jsonb_each_text(secrets)`);
+    UNION ALL SELECT 'secret ' || id || key, value FROM hub.integration, jsonb_each_text(secrets)
+    UNION ALL SELECT 'recording ' || id, key FROM runtime.webhook_recording`);
   const [secretKey, ...formerSecretKeys] = keys;
   const box = new SecretBox(new SecretKeys({ secretKey, formerSecretKeys }));
   return Object.fromEntries(rows.map(({ place, sealed }) => [place, box.open(sealed)]));
@@ -99,7 +103,20 @@ async function fill(service: RunningService): Promise<{ account: Account; botIds
     plugins: { helper: { id: plugin.id, configuration: { text: 'of the plugin' } } },
   });
   await client.rotateBotSigningSecrets({ id: botIds[0]! });
+  await record(service, account, botIds[0]!, integration.id);
   return { account, botIds };
+}
+
+/** Records the webhook requests of the installation, by a key of their own. */
+async function record(service: RunningService, account: Account, botId: string, integrationId: string) {
+  const [installed] = await postgres.query<{ alias: string }>(
+    'SELECT alias FROM admin.installation WHERE bot_id = $1 AND integration_id = $2',
+    [botId, integrationId],
+  );
+  const path = `/v1/admin/bots/${botId}/integrations/${installed!.alias}/webhook-recording`;
+  const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
+  const { status } = await sendTo(service.url, `PUT ${path}`, { headers, json: { enabled: true } });
+  expect(status).toBe(200);
 }
 
 it('rotation re-encrypts all secrets during writes and after an interruption, so that the former key can be removed', async () => {
@@ -131,7 +148,9 @@ it('rotation re-encrypts all secrets during writes and after an interruption, so
   await Promise.all(writers);
 
   expect(half).toMatchObject({ sealed: 3 * 9, unreadable: [] });
-  expect(output).toMatch(/admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\n/);
+  expect(output).toMatch(
+    /admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\nruntime: 1 secrets encrypted again\n/,
+  );
   expect(await openAll(second)).toEqual({ ...before, ...written });
   expect(await rotate(service, second)).toMatch(/admin: 0 secrets encrypted again\nhub: 0 secrets/);
   await service.stop();
