@@ -306,10 +306,11 @@ describe('the output of the code', () => {
     await Promise.all([crashing.create(), expect(deployment).rejects.toThrow('no license')]);
 
     const [crash] = await logsOf(crashing, (messages) => messages.some((message) => message.includes('boom')));
-    const lines = await logsOf(broken, (messages) => messages.some((message) => message.includes('no license')));
+    const isLoadError = (message: string) => message.includes('no license');
+    const lines = await logsOf(broken, (messages) => messages.some(isLoadError));
 
     expect(crash).toMatchObject({ level: 'info', message: 'loading' });
-    expect(lines.at(-1)).toMatchObject({
+    expect(lines.find(({ message }) => isLoadError(message))).toMatchObject({
       level: 'error',
       message: expect.stringMatching(/^The code cannot be loaded: Error: no license\n +at .*bot\.cjs:1:7/),
     });
