@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { admin } from '@parley/contracts/admin/admin';
 import { clientOf } from '@parley/testing/api';
+import { waitFor } from '@parley/testing/wait-for';
 import { sendTo } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 import { operatorToken } from '@parley/secrets/token';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-// Takes 20 s: a platform, the build of the console and a browser.
+// Takes 25 s: a platform, the build of the console and a browser.
 
 const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
@@ -93,13 +94,52 @@ suite('the console in a browser', () => {
     expect(await seriousViolations()).toEqual([]);
   });
 
+  it('uploads several files, shows when they are indexed, and finds a passage', async () => {
+    await page.getByRole('link', { name: 'Files' }).click();
+    await heading('Files');
+    const texts = ['The harbour master opens at seven.', 'Ferries leave at noon.', 'The lighthouse is white.'];
+    await page
+      .locator('input[type=file]')
+      .setInputFiles(
+        texts.map((text, index) => ({ name: `page-${index}.txt`, mimeType: 'text/plain', buffer: Buffer.from(text) })),
+      );
+
+    await page.getByRole('cell', { name: 'indexing completed' }).nth(2).waitFor();
+    expect(await seriousViolations()).toEqual([]);
+
+    await page.getByRole('tab', { name: 'Search' }).click();
+    await page.getByLabel('Question or words').fill('When does the harbour master open?');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText('Rank 1, score').waitFor();
+    expect(await seriousViolations()).toEqual([]);
+    await page.getByRole('link', { name: 'page-0.txt' }).first().click();
+    await heading('page-0.txt');
+    await page.getByText(texts[0]!).waitFor();
+    expect(await seriousViolations()).toEqual([]);
+  });
+
+  it('shows the issues of the bot, and its logs, also live', async () => {
+    await page.getByRole('link', { name: 'Issues' }).click();
+    await heading('Issues');
+    await page.getByText('No issues').waitFor();
+
+    await page.getByRole('link', { name: 'Logs' }).click();
+    await heading('Logs');
+    await page.getByText('No log lines').waitFor();
+    expect(await seriousViolations()).toEqual([]);
+    await page.getByLabel('Live').check({ force: true });
+    await page.getByText('Waiting for the next line of the bot').waitFor();
+  });
+
   it('signs out, which revokes the token', async () => {
     await page.getByRole('button', { name: 'admin@parley.local' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 
-    const { pats } = await clientOf(platform).listPersonalAccessTokens({});
-    expect(pats.map(({ note }) => note)).not.toContain('Console');
+    await waitFor(
+      () => clientOf(platform).listPersonalAccessTokens({}),
+      ({ pats }) => pats.every(({ note }) => note !== 'Console'),
+    );
     expect(await seriousViolations()).toEqual([]);
   });
 

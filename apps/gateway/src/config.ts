@@ -1,4 +1,5 @@
-import { Env, integer, text } from '@parley/config/config';
+import { join } from 'node:path';
+import { Env, integer } from '@parley/config/config';
 import { ProcessConfig, tunnelUrlVariable, webhookUrlVariable } from '@parley/service/config';
 
 export class GatewayConfig extends ProcessConfig {
@@ -57,14 +58,8 @@ export class GatewayConfig extends ProcessConfig {
   })
   tunnelPort?: number;
 
-  @Env({
-    env: 'CONSOLE_DIR',
-    type: text('a folder'),
-    about: 'Folder of the built console.',
-    optional: true,
-    defaultText: '`dist/console`',
-  })
-  consoleDir?: string;
+  /** Folder of the built console. Tests choose another one. */
+  consoleDir = join(__dirname, '../../../console');
 
   @Env(webhookUrlVariable)
   webhookUrl?: string;

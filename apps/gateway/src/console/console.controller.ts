@@ -13,7 +13,6 @@ const base = '/console';
 /** Stands in the built page where each response has a nonce of its own. */
 const noncePlaceholder = 'PARLEY_NONCE';
 const nonceBytes = 16;
-const bundled = join(__dirname, '../../../../console');
 
 /** Content security policy: own origin only, no inline script. The component library adds style elements, by nonce. */
 function policyOf(nonce: string): string {
@@ -56,7 +55,7 @@ export class ConsoleController {
   private listedAt?: number;
 
   constructor({ consoleDir }: GatewayConfig) {
-    this.folder = consoleDir ?? bundled;
+    this.folder = consoleDir;
   }
 
   @Get()
