@@ -73,6 +73,7 @@ describe('the runtime of a bot', () => {
           isChat: true,
           channels: ['channel'],
           states: {},
+          extraOperations: [],
         },
       ],
     });
@@ -122,6 +123,7 @@ describe('the runtime of a bot', () => {
       webhookId: integrations[alias]!.webhookId,
       enabled: true,
       isChat: false,
+      extraOperations: [],
       ...rest,
     });
     expect((await getDefinition(id)).installations).toEqual([
