@@ -19,6 +19,9 @@ type Holders = keyof typeof holders;
 const table: Record<Holders, Route[]> = {
   everybody: [
     'GET /v1/admin/workspaces/{id}',
+    'GET /v1/admin/workspaces/{id}/billing/invoices',
+    'GET /v1/admin/workspaces/{id}/billing/upcoming-invoice',
+    'POST /v1/admin/workspaces/{id}/billing/invoices/charge-unpaid',
     'GET /v1/admin/workspaces/{id}/quota',
     'GET /v1/admin/workspaces/{id}/quotas',
     'GET /v1/admin/workspaces/{id}/usages',
@@ -32,6 +35,7 @@ const table: Record<Holders, Route[]> = {
   viewers: [
     'GET /v1/admin/bots',
     'GET /v1/admin/bots/{botId}/allowlist',
+    'GET /v1/admin/bots/{botId}/integrations/{alias}/link',
     'GET /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'GET /v1/admin/bots/{id}',
     'GET /v1/admin/bots/{id}/logs',
@@ -64,7 +68,11 @@ const table: Record<Holders, Route[]> = {
     'DELETE /v1/admin/integrations/{id}',
     'DELETE /v1/admin/interfaces/{id}',
     'DELETE /v1/admin/plugins/{id}',
+    'GET /v1/admin/bots/{botId}/integrations/{alias}/webhook-requests',
+    'GET /v1/admin/bots/{botId}/integrations/{alias}/webhook-requests/{requestId}',
     'GET /v1/tables/{table}/export',
+    'POST /v1/admin/bots/{botId}/integrations/{alias}/webhook-requests/{requestId}/replay',
+    'PUT /v1/admin/bots/{botId}/integrations/{alias}/webhook-recording',
     'POST /v1/admin/bots',
     'POST /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'POST /v1/admin/bots/{id}/versions',

@@ -1,6 +1,6 @@
 import { ArrayMinSize, IsArray, IsIn, IsInt, IsISO8601, IsNumber, IsString, MaxLength } from 'class-validator';
 import { account } from '../access';
-import { ListOf, Nested, Nullable, Optional } from '../fields';
+import { ListOf, Nested, Optional, OrNull } from '../fields';
 import { operation } from '../operation';
 import { WorkspaceId } from './workspaces';
 
@@ -32,7 +32,8 @@ export class Invoice {
   @IsString()
   currency!: string;
 
-  @Nullable()
+  @OrNull()
+  @IsString()
   @IsIn(paymentStatuses)
   paymentStatus!: (typeof paymentStatuses)[number] | null;
 
@@ -40,11 +41,12 @@ export class Invoice {
   @IsString()
   dueDate?: string;
 
-  @Nullable()
+  @OrNull()
   @IsInt()
   paymentAttemptCount!: number | null;
 
-  @Nullable()
+  @OrNull()
+  @IsString()
   @IsISO8601()
   nextPaymentAttemptDate!: string | null;
 
@@ -70,22 +72,22 @@ export class LineItem {
   @IsString()
   currency!: string;
 
-  @Nullable()
+  @OrNull()
   @IsNumber()
   pricePerUnitInCents!: number | null;
 
-  @Nullable()
+  @OrNull()
   @IsNumber()
   quantity!: number | null;
 
   @IsIn(lineItemTypes)
   type!: (typeof lineItemTypes)[number];
 
-  @Nullable()
+  @OrNull()
   @IsString()
   periodStart!: string | null;
 
-  @Nullable()
+  @OrNull()
   @IsString()
   periodEnd!: string | null;
 }
