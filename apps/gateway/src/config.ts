@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Env, integer } from '@parley/config/config';
 import { ProcessConfig, tunnelUrlVariable, webhookUrlVariable } from '@parley/service/config';
 
@@ -58,8 +57,8 @@ export class GatewayConfig extends ProcessConfig {
   })
   tunnelPort?: number;
 
-  /** Folder of the built console. Tests choose another one. */
-  consoleDir = join(__dirname, '../../../console');
+  /** Folder of the built console, which tests choose. Default: `dist/console`. */
+  consoleDir?: string;
 
   @Env(webhookUrlVariable)
   webhookUrl?: string;

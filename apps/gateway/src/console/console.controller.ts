@@ -10,6 +10,7 @@ import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
 import { acceptedCopy, builtAt, type ConsoleFile, listConsoleFiles } from './console-files';
 
 const base = '/console';
+const bundled = join(__dirname, '../../../../console');
 /** Stands in the built page where each response has a nonce of its own. */
 const noncePlaceholder = 'PARLEY_NONCE';
 const nonceBytes = 16;
@@ -55,7 +56,7 @@ export class ConsoleController {
   private listedAt?: number;
 
   constructor({ consoleDir }: GatewayConfig) {
-    this.folder = consoleDir;
+    this.folder = consoleDir ?? bundled;
   }
 
   @Get()
