@@ -1,4 +1,4 @@
-import { Code, Table } from '@mantine/core';
+import { Box, Code, Table } from '@mantine/core';
 import { PageLink } from '../parts/page-link';
 import { Rows } from '../parts/rows';
 import { Status } from '../parts/status';
@@ -15,15 +15,19 @@ export function LogLines({ lines, ...bot }: Props) {
   return (
     <Rows label="Log lines" columns={['Time', 'Level', 'Message', 'Conversation']}>
       {lines.map((line, index) => (
-        <Table.Tr key={`${line.timestamp} ${lines.length - index}`}>
-          <Table.Td>
+        <Table.Tr style={{ verticalAlign: 'top' }} key={`${line.timestamp} ${lines.length - index}`}>
+          <Table.Td style={{ whiteSpace: 'nowrap' }}>
             <Time at={line.timestamp} />
           </Table.Td>
           <Table.Td>
-            <Status value={line.level} />
+            <Box miw={72}>
+              <Status value={line.level} />
+            </Box>
           </Table.Td>
           <Table.Td>
-            <Code block>{line.message}</Code>
+            <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+              {line.message}
+            </Code>
           </Table.Td>
           <Table.Td>
             {line.conversationId && (
