@@ -1,3 +1,5 @@
+import type { ErrorBody } from '@parley/contracts/errors';
+
 export interface ShownError {
   message: string;
   /** Also in the log line of the failure. */
@@ -14,4 +16,9 @@ export function apiErrorOf(error: unknown): ShownError {
     id: typeof id === 'string' ? id : undefined,
     code: typeof code === 'number' ? code : undefined,
   };
+}
+
+/** Error of an answer that the public client has not read. */
+export function errorOf({ message, id, code }: ErrorBody): Error {
+  return Object.assign(new Error(message), { id, code });
 }

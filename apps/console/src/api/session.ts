@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import type { ErrorBody } from '@parley/contracts/errors';
+import { errorOf } from './api-error';
 
 /** Signed-in person. The token is in memory, and in the session storage of the tab if the person wants that. */
 export interface Session {
@@ -71,5 +72,5 @@ export async function redeem(code: string): Promise<Session> {
   });
   const body = (await response.json()) as { token: string; tokenId: string } | ErrorBody;
   if ('token' in body) return { token: body.token, tokenId: body.tokenId };
-  throw Object.assign(new Error(body.message), { id: body.id, code: body.code });
+  throw errorOf(body);
 }

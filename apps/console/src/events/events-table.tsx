@@ -1,6 +1,7 @@
-import { Button, Modal, Stack, Table, Text } from '@mantine/core';
+import { Button, Stack, Table, Text } from '@mantine/core';
 import type { Event } from '@botpress/client';
 import { useState } from 'react';
+import { Detail } from '../parts/detail';
 import { Json } from '../parts/json';
 import { Rows } from '../parts/rows';
 import { Status } from '../parts/status';
@@ -29,13 +30,7 @@ export function EventsTable({ events }: { events: Event[] }) {
           </Table.Tr>
         ))}
       </Rows>
-      <Modal
-        opened={shown !== undefined}
-        onClose={() => setShown(undefined)}
-        title={shown?.type}
-        size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Detail title={shown?.type} onClose={() => setShown(undefined)}>
         {shown && (
           <Stack gap="sm">
             <Status value={shown.status} />
@@ -43,7 +38,7 @@ export function EventsTable({ events }: { events: Event[] }) {
             <Json label="Event" value={shown} />
           </Stack>
         )}
-      </Modal>
+      </Detail>
     </>
   );
 }

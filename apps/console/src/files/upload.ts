@@ -1,5 +1,6 @@
-import { clientOf } from '../api/client';
 import type { ErrorBody } from '@parley/contracts/errors';
+import { errorOf } from '../api/api-error';
+import { clientOf } from '../api/client';
 
 /** Declares a file, sends its content and has it indexed. `fetch` tells no progress of an upload. */
 export async function upload(botId: string, content: globalThis.File, onPercent: (percent: number) => void) {
@@ -18,8 +19,7 @@ export async function upload(botId: string, content: globalThis.File, onPercent:
 
 function uploadErrorOf({ responseText, status }: XMLHttpRequest): Error {
   try {
-    const { message, id, code } = JSON.parse(responseText) as ErrorBody;
-    return Object.assign(new Error(message), { id, code });
+    return errorOf(JSON.parse(responseText) as ErrorBody);
   } catch {
     // A proxy in between answers in its own words.
     return new Error(`The upload was refused with HTTP status ${status}.`);

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Table, Text } from '@mantine/core';
+import { Button, Group, Stack, Table, Text } from '@mantine/core';
 import type { Issue } from '@botpress/client';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -7,6 +7,7 @@ import { clientOf } from '../api/client';
 import { useCan } from '../api/role';
 import { Empty } from '../parts/empty';
 import { Failure } from '../parts/failure';
+import { Detail } from '../parts/detail';
 import { Json } from '../parts/json';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
@@ -53,15 +54,9 @@ export function IssuesPage() {
         }}
       </Loaded>
       <More query={query} />
-      <Modal
-        opened={shown !== undefined}
-        onClose={close}
-        title={shown?.title}
-        size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Detail title={shown?.title} onClose={close}>
         {shown && <IssueDetail workspaceId={workspaceId} botId={botId} issue={shown} onDeleted={close} />}
-      </Modal>
+      </Detail>
     </Page>
   );
 }

@@ -1,4 +1,5 @@
 import type { ErrorBody } from '@parley/contracts/errors';
+import { errorOf } from '../api/api-error';
 import { currentSession } from '../api/session';
 import type { ShownLine } from './queries';
 
@@ -15,10 +16,7 @@ export async function followLogs(
     headers: { authorization: `Bearer ${currentSession()?.token ?? ''}`, 'x-workspace-id': workspaceId },
     signal,
   });
-  if (!response.ok || !response.body) {
-    const { message, id, code } = (await response.json()) as ErrorBody;
-    throw Object.assign(new Error(message), { id, code });
-  }
+  if (!response.ok || !response.body) throw errorOf((await response.json()) as ErrorBody);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (let read = await reader.read(); !read.done; read = await reader.read()) {

@@ -1,10 +1,11 @@
-import { Button, Group, Modal, Select, Stack, Table, Text } from '@mantine/core';
+import { Button, Group, Select, Stack, Table, Text } from '@mantine/core';
 import type { Workflow } from '@botpress/client';
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { clientOf } from '../api/client';
 import { Empty } from '../parts/empty';
+import { Detail } from '../parts/detail';
 import { Json } from '../parts/json';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
@@ -80,20 +81,14 @@ export function WorkflowsPage() {
         }}
       </Loaded>
       <More query={query} />
-      <Modal
-        opened={shown !== undefined}
-        onClose={() => setShown(undefined)}
-        title={shown?.name}
-        size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Detail title={shown?.name} onClose={() => setShown(undefined)}>
         {shown && (
           <Stack gap="sm">
             {shown.failureReason && <Text>{shown.failureReason}</Text>}
             <Json label="Workflow" value={shown} />
           </Stack>
         )}
-      </Modal>
+      </Detail>
     </Page>
   );
 }
