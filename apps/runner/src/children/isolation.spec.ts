@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
@@ -77,6 +79,14 @@ describe('files', () => {
     ['a module of the platform', `return require(${JSON.stringify(require.resolve('typeorm'))})`],
   ])('are out of reach: %s', async (_name, expression) => {
     expect(await attempt(expression)).toMatch(/^refused: (ERR_ACCESS_DENIED|EACCES|ENOENT|EPERM|MODULE_NOT_FOUND)/);
+  });
+
+  it('are out of reach of the SQLite that newer versions of Node have', async () => {
+    const path = join(tmpdir(), `parley-escaped-${randomUUID()}`);
+    const database = `const { DatabaseSync } = require('node:sqlite'); new DatabaseSync('${path}').exec('CREATE TABLE x (y)')`;
+
+    expect(await attempt(database)).toMatch(/^refused: ERR_UNKNOWN_BUILTIN_MODULE/);
+    expect(existsSync(path)).toBe(false);
   });
 
   it('of its own can be written in its temporary folder, up to a size', async () => {

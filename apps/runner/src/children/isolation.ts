@@ -21,6 +21,11 @@ const permissionFlag = process.allowedNodeEnvironmentFlags.has('--permission')
 /** Newer versions of Node also refuse the network unless it is allowed. */
 const networkFlags = process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : [];
 
+/** The permission model does not know SQLite, which opens any file. */
+const databaseFlags = process.allowedNodeEnvironmentFlags.has('--experimental-sqlite')
+  ? ['--no-experimental-sqlite']
+  : [];
+
 const isRoot = process.getuid?.() === 0;
 const hasSetpriv = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
 
@@ -40,6 +45,7 @@ export async function isolate(program: string, place: number): Promise<Isolation
     nodeOptions: [
       permissionFlag,
       ...networkFlags,
+      ...databaseFlags,
       `--allow-fs-read=${program}`,
       `--allow-fs-read=${folder}/*`,
       `--allow-fs-write=${folder}/*`,
