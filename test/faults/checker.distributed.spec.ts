@@ -382,6 +382,7 @@ suite.each([
     expect(await check(0)).toEqual(
       expect.arrayContaining([
         '1 indexing jobs',
+        'indexing jobs: announced, attempts 0, announcements 1',
         '1 files to clean up',
         '1 uploads in progress',
         '1 unpublished events of hub',

@@ -121,6 +121,8 @@ export class JetStreamEvents implements EventStream {
   private slotOf(consumer: WorkingConsumer, durable: Durable): () => Promise<boolean> {
     const pullConsumer = new PullConsumer(this.link, pullRequest(durable.name), this.timing.pullMs);
     let isThere = true;
+    // The server may have come back without its data, and sends no answer to pulls of a consumer that does not exist.
+    this.link.onReconnected(() => (isThere = false));
     return async () => {
       if (!this.link.isUp) return false;
       if (!isThere) await this.link.whileUp(() => this.ensureDurable(durable));

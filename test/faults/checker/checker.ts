@@ -33,6 +33,11 @@ const leftovers: Record<string, string> = {
   ),
 };
 
+/** What the jobs that are left wait for: without it, a failure in CI explains nothing. */
+const jobsLeft = `
+  SELECT string_agg(format('%s, attempts %s, announcements %s%s', stage, attempts, announcements, ': ' || last_error), '; '
+    ORDER BY created_at) AS jobs FROM files.indexing_job`;
+
 /** Invariants at any time: each query lists violations. */
 const offences: Record<string, string> = {
   'a passage outside of its active content version': `
@@ -88,9 +93,15 @@ export class Checker {
         const { rows } = await database.query<{ count: string }>(question);
         if (rows[0]!.count !== '0') unrest.push(`${rows[0]!.count} ${name}`);
       }
-      if (unrest.length === 0 || Date.now() > deadline) return unrest;
+      if (unrest.length === 0) return [];
+      if (Date.now() > deadline) return [...unrest, ...(await this.describeJobs(database))];
       await sleep(100);
     }
+  }
+
+  private async describeJobs(database: Client): Promise<string[]> {
+    const { rows } = await database.query<{ jobs: string | null }>(jobsLeft);
+    return rows[0]!.jobs === null ? [] : [`indexing jobs: ${rows[0]!.jobs}`];
   }
 
   private async consistency(database: Client): Promise<string[]> {
