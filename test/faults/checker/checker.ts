@@ -33,7 +33,7 @@ const leftovers: Record<string, string> = {
   ),
 };
 
-/** What the jobs that are left wait for: without it, a failure in CI explains nothing. */
+/** State of each remaining job, so that a failure in CI names its cause. */
 const jobsLeft = `
   SELECT string_agg(format('%s, attempts %s, announcements %s%s', stage, attempts, announcements, ': ' || last_error), '; '
     ORDER BY created_at) AS jobs FROM files.indexing_job`;
