@@ -79,7 +79,7 @@ export default defineConfig(
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json', './apps/console/tsconfig.json'],
+        project: ['./tsconfig.json', './apps/console/tsconfig.json', './apps/webchat/tsconfig.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },

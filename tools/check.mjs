@@ -19,6 +19,7 @@ const checks = [
   ['format', 'prettier', '--check', '--log-level', 'warn', '.'],
   ['types', 'tsc', '--noEmit', '-p', 'tsconfig.json'],
   ['types, console', 'tsc', '--noEmit', '-p', 'apps/console/tsconfig.json'],
+  ['types, webchat', 'tsc', '--noEmit', '-p', 'apps/webchat/tsconfig.json'],
   ['boundaries', 'depcruise', '--output-type', 'err-long', 'apps', 'libs', 'test', 'bench', 'deploy'],
   ['resources', 'depcruise', '--config', '.dependency-cruiser.resources.cjs', '--output-type', 'err-long', 'apps'],
   ['audit', 'node', 'tools/audit.mjs'],

@@ -2,11 +2,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { isConsoleBuilt } from './build-console.mjs';
+import { arePagesBuilt } from './build-pages.mjs';
 import { build, root } from './build.mjs';
 
 build();
-if (!isConsoleBuilt()) buildConsole();
+if (!arePagesBuilt()) buildPages();
 
 // npm may put a shell between itself and this process; npm is the process to watch.
 if (process.env.npm_lifecycle_event === 'start') process.env.PARLEY_PARENT_PID ??= String(npmPid());
@@ -14,8 +14,8 @@ if (process.env.npm_lifecycle_event === 'start') process.env.PARLEY_PARENT_PID ?
 createRequire(import.meta.url)(join(root, 'dist/apps/standalone/src/main.js'));
 
 /** The gateway shows a notice until the build has ended. */
-function buildConsole() {
-  const script = join(root, 'tools/build-console.mjs');
+function buildPages() {
+  const script = join(root, 'tools/build-pages.mjs');
   const child = spawn(process.execPath, [script, '--background'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += chunk));

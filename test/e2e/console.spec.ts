@@ -27,7 +27,7 @@ suite('the console in a browser', () => {
   const problems: string[] = [];
 
   beforeAll(async () => {
-    execFileSync(process.execPath, [join(root, 'tools/build-console.mjs')], { stdio: 'ignore' });
+    execFileSync(process.execPath, [join(root, 'tools/build-pages.mjs')], { stdio: 'ignore' });
     [platform, browser] = await Promise.all([
       startEmbedded(),
       chromium.launch({ executablePath, args: ['--no-sandbox'] }),

@@ -22,6 +22,7 @@ import { startAllServices } from '../support/all-services';
 const credentials = [
   'admin.botVersions.download',
   'admin.consoleSessions.create',
+  'admin.webchats.show',
   'chat.endpoint.createUser',
   'chat.endpoint.deleteUser',
   'chat.endpoint.hello',

@@ -39,6 +39,7 @@ import { RecurringFailures1796200000000 } from './migrations/1796200000000-recur
 import { Registrations1796400000000 } from './migrations/1796400000000-registrations';
 import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
 import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
+import { WebchatSettings1796600000000 } from './migrations/1796600000000-webchat-settings';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
 import { FormerInstallationEntity } from './registrations/former-installation.entity';
 import { RegistrationsModule } from './registrations/registrations.module';
@@ -49,6 +50,8 @@ import { TokenEntity } from './tokens/token.entity';
 import { TokensModule } from './tokens/tokens.module';
 import { UsageEntity } from './usage/usage.entity';
 import { UsageModule } from './usage/usage.module';
+import { WebchatSettingsEntity } from './webchats/webchat-settings.entity';
+import { WebchatsModule } from './webchats/webchats.module';
 import { WorkspaceEntity } from './workspaces/workspace.entity';
 import { WorkspacesModule } from './workspaces/workspaces.module';
 
@@ -61,6 +64,7 @@ export const adminDatabase: ServiceSchema = {
     RuntimeKeys1796300000000,
     Registrations1796400000000,
     ConsoleLinks1796500000000,
+    WebchatSettings1796600000000,
   ],
   entities: [
     ...eventEntities,
@@ -84,6 +88,7 @@ export const adminDatabase: ServiceSchema = {
     ShareableIdEntity,
     FormerInstallationEntity,
     ConsoleLinkEntity,
+    WebchatSettingsEntity,
   ],
 };
 
@@ -129,6 +134,7 @@ export class AdminModule {
         RuntimeKeysModule,
         TokensModule,
         UsageModule,
+        WebchatsModule,
         WorkspacesModule,
       ],
       controllers: [deadLettersController(admin.deadLetters)],

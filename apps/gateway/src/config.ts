@@ -60,6 +60,9 @@ export class GatewayConfig extends ProcessConfig {
   /** Folder of the built console, which tests choose. Default: `dist/console`. */
   consoleDir?: string;
 
+  /** Folder of the built web chat, which tests choose. Default: `dist/webchat`. */
+  webchatDir?: string;
+
   @Env(webhookUrlVariable)
   webhookUrl?: string;
 

@@ -10,6 +10,7 @@ import { ForwardingModule } from './forwarding/forwarding.module';
 import { LogTailsModule } from './log-tails/log-tails.module';
 import { StreamsModule } from './streams/streams.module';
 import { TunnelModule } from './tunnel/tunnel.module';
+import { WebchatModule } from './webchat/webchat.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
 
 /**
@@ -30,6 +31,7 @@ export class GatewayModule {
         StreamsModule,
         LogTailsModule,
         TunnelModule,
+        WebchatModule,
         WebhooksModule,
       ],
     };

@@ -88,6 +88,7 @@ const clientNames = {
       listActivity: 'listUsageActivity',
       listDailyActivity: 'listUsageActivityDaily',
     },
+    webchats: { getSnippet: 'getBotWebchat', getSettings: null, updateSettings: null, show: null },
     workspacePreferences: { get: 'getWorkspacePreference', set: 'setWorkspacePreference' },
     workspaces: {
       create: 'createWorkspace',

@@ -39,6 +39,8 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'GET /v1/admin/bots/{id}',
     'GET /v1/admin/bots/{id}/logs',
+    'GET /v1/admin/bots/{botId}/webchat/settings',
+    'GET /v1/admin/bots/{id}/webchat',
     'GET /v1/admin/bots/{id}/versions',
     'GET /v1/admin/bots/{id}/versions/{versionId}',
     'GET /v1/admin/integrations',
@@ -64,6 +66,7 @@ const table: Record<Holders, Route[]> = {
   ],
   developers: [
     'DELETE /v1/admin/bots/{id}/issues/{issueId}',
+    'PUT /v1/admin/bots/{botId}/webchat/settings',
     'DELETE /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'DELETE /v1/admin/integrations/{id}',
     'DELETE /v1/admin/interfaces/{id}',

@@ -7,7 +7,7 @@ import { Public } from '@parley/service/public';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayConfig } from '../config';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
-import { acceptedCopy, builtAt, type ConsoleFile, listConsoleFiles } from './console-files';
+import { acceptedCopy, builtAt, listStaticFiles, type StaticFile } from '../static-files/static-files';
 
 const base = '/console';
 const bundled = join(__dirname, '../../../../console');
@@ -52,7 +52,7 @@ const notBuilt = `<!doctype html>
 @UseGuards(RateLimitGuard)
 export class ConsoleController {
   private readonly folder: string;
-  private files = new Map<string, ConsoleFile>();
+  private files = new Map<string, StaticFile>();
   private listedAt?: number;
 
   constructor({ consoleDir }: GatewayConfig) {
@@ -98,10 +98,10 @@ export class ConsoleController {
   }
 
   /** Lists the files when there is a build that was not listed before. */
-  private listAgain(): Map<string, ConsoleFile> {
+  private listAgain(): Map<string, StaticFile> {
     const at = builtAt(this.folder);
     if (at !== undefined && at !== this.listedAt) {
-      this.files = listConsoleFiles(this.folder);
+      this.files = listStaticFiles(this.folder);
       this.listedAt = at;
     }
     return this.files;

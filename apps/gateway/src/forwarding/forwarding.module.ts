@@ -9,6 +9,8 @@ import { platformToken } from '@parley/service/tokens';
 import type { FastifyInstance } from 'fastify';
 import { AuthGuard } from '../auth/auth.guard';
 import { AuthModule } from '../auth/auth.module';
+import { WebchatModule } from '../webchat/webchat.module';
+import { webchatOf, WebchatOriginsService } from '../webchat/webchat-origins.service';
 import { BodiesModule } from '../bodies/bodies.module';
 import { limitHeaders } from '../rate-limits/rate.limiter';
 import { isWebhookRoute } from './webhook-route';
@@ -26,13 +28,14 @@ import { LoadSheddingGuard } from './load-shedding.guard';
 export class ForwardingModule implements OnModuleInit {
   constructor(
     private readonly http: HttpAdapterHost,
+    private readonly webchatOrigins: WebchatOriginsService,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
   static register(operations: Operation[]): DynamicModule {
     return {
       module: ForwardingModule,
-      imports: [AuthModule, BodiesModule],
+      imports: [AuthModule, BodiesModule, WebchatModule],
       controllers: forwardingControllers(operations),
       providers: [
         { provide: APP_GUARD, useClass: LoadSheddingGuard },
@@ -55,7 +58,14 @@ export class ForwardingModule implements OnModuleInit {
       maxAge: 600,
     };
     fastify.register(cors, {
-      delegator: (request, decide) => decide(null, isWebhookRoute(request) ? { origin: false } : allowed),
+      delegator: (request, decide) => {
+        if (isWebhookRoute(request)) return decide(null, { origin: false });
+        const webhookId = webchatOf(request);
+        if (!webhookId) return decide(null, allowed);
+        void this.webchatOrigins
+          .allows(request, webhookId)
+          .then((mayRead) => decide(null, mayRead ? allowed : { origin: false }));
+      },
     });
     leaveBodiesUnread(fastify);
     const isForwarded = (request: ForwardedRequest) => operationOf(request) !== undefined;

@@ -23,6 +23,7 @@ import { runtimeKeys } from './runtime-keys';
 import { targets } from './targets';
 import { botApiKeys, personalAccessTokens } from './tokens';
 import { quotas, usage } from './usage';
+import { webchats } from './webchats';
 import { workspaces } from './workspaces';
 
 export const admin = {
@@ -54,6 +55,7 @@ export const admin = {
   sealedTexts: sealedTextOperations('admin'),
   targets,
   usage,
+  webchats,
   workspacePreferences,
   workspaces,
 };

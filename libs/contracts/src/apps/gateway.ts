@@ -5,6 +5,7 @@ import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
 import { botVisibility } from '../admin/bot-visibility';
 import { logLines } from '../runtime/log-tails';
+import { webchats } from '../admin/webchats';
 import { webhooks } from '../runtime/webhooks';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
@@ -18,6 +19,7 @@ export const gatewayApp: App = {
     callers.verify,
     signals.open,
     signals.catchUp,
+    webchats.getOrigins,
     webhooks.receive,
     webhooks.receiveShared,
   ],

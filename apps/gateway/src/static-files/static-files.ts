@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
-/** File of the built console. */
-export interface ConsoleFile {
+/** File of a built page. */
+export interface StaticFile {
   path: string;
   contentType: string;
   /** Content codings with a compressed copy beside the file, the smallest first. */
@@ -20,9 +20,9 @@ const contentTypes: Record<string, string> = {
 };
 
 /** Files of the folder by their URL path. Requests can name these only, so no path leads out of the folder. */
-export function listConsoleFiles(folder: string): Map<string, ConsoleFile> {
+export function listStaticFiles(folder: string): Map<string, StaticFile> {
   const names = new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => slashed(name)));
-  const files = [...names].flatMap((name): [string, ConsoleFile][] => {
+  const files = [...names].flatMap((name): [string, StaticFile][] => {
     const contentType = contentTypes[extname(name)];
     if (!contentType) return [];
     const encodings = (['br', 'gzip'] as const).filter((encoding) => names.has(`${name}${suffixes[encoding]}`));
@@ -37,7 +37,7 @@ export function builtAt(folder: string): number | undefined {
 }
 
 /** Path of the file or of its copy that the client accepts, and the content coding of the copy. */
-export function acceptedCopy({ path, encodings }: ConsoleFile, accepted = ''): { path: string; encoding?: Encoding } {
+export function acceptedCopy({ path, encodings }: StaticFile, accepted = ''): { path: string; encoding?: Encoding } {
   const offered = accepted.split(',').map((offer) => offer.split(';')[0]!.trim());
   const encoding = encodings.find((candidate) => offered.includes(candidate));
   return encoding ? { path: `${path}${suffixes[encoding]}`, encoding } : { path };

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { type WebchatOrigins, webchats } from '@parley/contracts/admin/webchats';
+import type { Caller } from '@parley/contracts/caller';
+import { notFound } from '@parley/contracts/errors';
+import { ParleyClient } from '@parley/transport/parley-client';
+import type { TracedRequest } from '@parley/service/request-trace';
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+
+const maxKnown = 20_000;
+/** Delay until changed settings apply. */
+const ttlMs = 5_000;
+const webhookIdForm = /^[\w-]{1,100}$/;
+
+/** Origins whose pages may show a web chat. Answers are cached, and earlier ones are used while the service is away. */
+@Injectable()
+export class WebchatOriginsService {
+  private readonly known: LRUCache<string, WebchatOrigins, Caller>;
+
+  constructor(client: ParleyClient) {
+    this.known = new LRUCache({
+      max: maxKnown,
+      ttl: ttlMs,
+      allowStaleOnFetchRejection: true,
+      fetchMethod: (webhookId, _stale, { context }) => client.call(webchats.getOrigins, context, { webhookId }),
+    });
+  }
+
+  /** Throws ResourceNotFound for an unknown webhook id. */
+  async get({ id: requestId, traceparent }: TracedRequest, webhookId: string): Promise<WebchatOrigins> {
+    const context: Caller = { requestId, traceparent, credential: 'none' };
+    const origins = webhookIdForm.test(webhookId) ? await this.known.fetch(webhookId, { context }) : undefined;
+    if (!origins) throw notFound('web chat', webhookId);
+    return origins;
+  }
+
+  /**
+   * Whether the page that sends the request may read the response. Every page may while nobody can say which: the list
+   * controls no access, and the page can read the error.
+   */
+  async allows(request: TracedRequest, webhookId: string): Promise<boolean> {
+    const { pages } = await this.get(request, webhookId).catch(() => ({ pages: [] as string[] }));
+    return pages.length === 0 || pages.includes(request.headers.origin!);
+  }
+}
+
+/** Webhook id of the web chat that a page of any origin requests. */
+export function webchatOf({ url, headers }: FastifyRequest): string | undefined {
+  return headers.origin === undefined ? undefined : /^\/(?:chat|webchat)\/([^/?]+)\//.exec(url)?.[1];
+}

@@ -1,0 +1,400 @@
+import type { Conversation, Message } from '@botpress/chat';
+import { ChatApi, ChatError, type MessagePage, type Payload, type Signal } from './chat-api';
+import type { VisitorMemory } from './visitor';
+
+/** Message of the visitor that the server has not confirmed. */
+export interface PendingMessage {
+  id: string;
+  payload: Payload;
+  metadata: Record<string, unknown>;
+  /** Why it was not sent; the visitor may send it again. */
+  problem?: string;
+}
+
+/** Message that the bot is writing. */
+export interface StreamedText {
+  id: string;
+  text: string;
+}
+
+export interface ChatState {
+  userId?: string;
+  conversationId?: string;
+  /** Oldest first. */
+  messages: readonly Message[];
+  pending: readonly PendingMessage[];
+  streams: readonly StreamedText[];
+  conversations: readonly Conversation[];
+  isTyping: boolean;
+  isLoading: boolean;
+  /** False while the connection is lost and being made again. */
+  isOnline: boolean;
+  hasEarlier: boolean;
+  problem?: string;
+}
+
+export interface ChatListeners {
+  changed: (state: ChatState) => void;
+  messageArrived: (message: Message) => void;
+  eventArrived: (payload: Record<string, unknown>) => void;
+}
+
+const empty: Pick<ChatState, 'messages' | 'pending' | 'streams' | 'isTyping' | 'hasEarlier'> = {
+  messages: [],
+  pending: [],
+  streams: [],
+  isTyping: false,
+  hasEarlier: false,
+};
+/** The server sends something at least every 30 s. */
+const silenceMs = 65_000;
+const firstRetryMs = 500;
+const longestRetryMs = 10_000;
+/** Requests of one message before the visitor is asked. */
+const sendAttempts = 8;
+const typingMs = 30_000;
+/** Pages read after a lost connection, before older messages wait for the visitor to ask for them. */
+const missedPages = 10;
+
+/** Conversation of a visitor with a bot: sends, listens, and catches up after a lost connection. */
+export class Chat {
+  private state: ChatState = { ...empty, conversations: [], isLoading: false, isOnline: true };
+  private earlierToken?: string;
+  private listening = new AbortController();
+  private typingTimer?: ReturnType<typeof setTimeout>;
+  private api: ChatApi;
+  /** Single flight of the first message's user and conversation. */
+  private starting?: Promise<string>;
+
+  constructor(
+    url: string,
+    private readonly memory: VisitorMemory,
+    private readonly listeners: ChatListeners,
+  ) {
+    this.api = new ChatApi(url, memory.current.userKey);
+  }
+
+  get current(): ChatState {
+    return this.state;
+  }
+
+  /** Continues the conversation that the browser remembers. A new visitor has none before the first message. */
+  async resume(): Promise<void> {
+    const { userKey, conversationId } = this.memory.current;
+    if (!userKey) return;
+    this.change({ isLoading: true });
+    try {
+      const { user } = await this.patiently(() => this.api.getOrCreateUser());
+      this.change({ userId: user.id });
+      if (conversationId) await this.open(conversationId);
+    } catch (error) {
+      this.meetProblem(error);
+    } finally {
+      this.change({ isLoading: false });
+    }
+  }
+
+  /** Leaves the current conversation; the next message starts another. */
+  startAnew(): void {
+    this.leave();
+    this.memory.remember({ conversationId: undefined });
+    this.change({ ...empty, conversationId: undefined, problem: undefined });
+  }
+
+  async open(conversationId: string): Promise<void> {
+    this.leave();
+    this.memory.remember({ conversationId });
+    this.change({ ...empty, conversationId, problem: undefined, isLoading: true });
+    await new Promise<void>((settled) => void this.listen(conversationId, settled));
+    this.change({ isLoading: false });
+  }
+
+  leave(): void {
+    this.listening.abort();
+    this.listening = new AbortController();
+    clearTimeout(this.typingTimer);
+  }
+
+  async loadConversations(): Promise<void> {
+    if (!this.state.userId) return;
+    try {
+      const { conversations } = await this.api.listConversations();
+      this.change({ conversations });
+    } catch (error) {
+      this.meetProblem(error);
+    }
+  }
+
+  async loadEarlier(): Promise<void> {
+    const { conversationId } = this.state;
+    if (!conversationId || !this.earlierToken) return;
+    try {
+      const { messages, meta } = await this.api.listMessages(conversationId, this.earlierToken);
+      this.earlierToken = meta.nextToken;
+      this.add(messages);
+      this.change({ hasEarlier: meta.nextToken !== undefined });
+    } catch (error) {
+      this.meetProblem(error);
+    }
+  }
+
+  /** @param label text that the visitor saw, where it differs from what is sent */
+  async send(text: string, label?: string): Promise<void> {
+    const id = crypto.randomUUID();
+    const metadata = { clientMessageId: id, ...(label && label !== text ? { label } : {}) };
+    const message: PendingMessage = { id, payload: { type: 'text', text }, metadata };
+    this.change({ pending: [...this.state.pending, message], problem: undefined });
+    await this.deliver(message);
+  }
+
+  async sendAgain(id: string): Promise<void> {
+    const message = this.state.pending.find((pending) => pending.id === id);
+    if (message) await this.deliver(message);
+  }
+
+  /** Sends a custom event to the bot. Throws ChatError. */
+  async sendEvent(payload: Record<string, unknown>): Promise<void> {
+    await this.api.createEvent(await this.started(), payload);
+  }
+
+  private async deliver(message: PendingMessage): Promise<void> {
+    this.setProblem(message.id, undefined);
+    try {
+      const conversationId = await this.started();
+      const { payload, metadata, id } = message;
+      const sent = await this.patiently(
+        () => this.api.createMessage(conversationId, payload, metadata, id),
+        sendAttempts,
+      );
+      this.add([sent.message]);
+    } catch (error) {
+      this.setProblem(message.id, messageOf(error));
+    }
+  }
+
+  /** Id of the conversation; the first call makes user and conversation where there are none. */
+  private async started(): Promise<string> {
+    this.starting ??= this.start().finally(() => (this.starting = undefined));
+    return this.starting;
+  }
+
+  private async start(): Promise<string> {
+    if (this.state.conversationId) return this.state.conversationId;
+    if (!this.state.userId) {
+      const { userKey } = this.memory.current;
+      const { user, key } = userKey
+        ? { ...(await this.patiently(() => this.api.getOrCreateUser(), sendAttempts)), key: userKey }
+        : await this.patiently(() => this.api.createUser(), sendAttempts);
+      this.api = this.api.withKey(key);
+      this.memory.remember({ userKey: key });
+      this.change({ userId: user.id });
+    }
+    const { conversation } = await this.patiently(() => this.api.createConversation(), sendAttempts);
+    this.memory.remember({ conversationId: conversation.id });
+    this.change({ conversationId: conversation.id });
+    // Listens before the first message is sent, so that a streamed answer is seen from its beginning.
+    await new Promise<void>((settled) => void this.listen(conversation.id, settled));
+    return conversation.id;
+  }
+
+  /**
+   * Listens until the conversation is left, and connects again after a loss. Each time, what was missed is fetched after
+   * the stream is open.
+   * @param settled called once the first connection is made or refused
+   */
+  private async listen(conversationId: string, settled: () => void): Promise<void> {
+    const { signal } = this.listening;
+    let after: string | undefined;
+    for (let failures = 0; !signal.aborted;) {
+      const watchdog = new Watchdog(signal, silenceMs);
+      try {
+        const signals = await this.api.listen(conversationId, after, watchdog.signal);
+        await this.catchUp(conversationId);
+        failures = 0;
+        this.change({ isOnline: true });
+        settled();
+        for await (const { signal: received, id } of signals) {
+          watchdog.feed();
+          after = id ?? after;
+          if (received) this.receive(received);
+        }
+      } catch (error) {
+        if (signal.aborted) break;
+        if (error instanceof ChatError && !error.isTemporary) {
+          this.meetProblem(error);
+          break;
+        }
+      } finally {
+        watchdog.stop();
+      }
+      if (signal.aborted) break;
+      // The message of a stream has the part that nobody heard.
+      this.change({ isOnline: false, streams: [] });
+      failures += 1;
+      await pause(retryMs(failures), signal);
+    }
+    settled();
+  }
+
+  /** Reads the newest messages, as far back as those that are there already. */
+  private async catchUp(conversationId: string): Promise<void> {
+    const known = new Set(this.state.messages.map(({ id }) => id));
+    let token: string | undefined;
+    for (let page = 0; page < (known.size > 0 ? missedPages : 1); page += 1) {
+      const { messages, meta }: MessagePage = await this.api.listMessages(conversationId, token);
+      this.add(messages);
+      token = meta.nextToken;
+      if (!token || messages.some((message) => known.has(message.id))) break;
+    }
+    if (known.size === 0) {
+      this.earlierToken = token;
+      this.change({ hasEarlier: token !== undefined });
+    }
+  }
+
+  private receive({ type, data }: Signal): void {
+    switch (type) {
+      case 'message_created':
+        this.arrive(data);
+        break;
+      case 'message_deleted':
+        this.change({ messages: this.state.messages.filter((message) => message.id !== data.id) });
+        break;
+      case 'message_stream_delta':
+        this.append(data.streamId, data.delta);
+        break;
+      case 'message_stream_complete':
+        this.endStream(data.streamId);
+        this.arrive(data.message);
+        break;
+      case 'message_stream_abort':
+        this.endStream(data.streamId);
+        break;
+      case 'event_created':
+        if (data.userId === this.state.userId) break;
+        if (data.payload['type'] === 'typing') this.showTyping(Number(data.payload['timeoutMs'] ?? typingMs));
+        else this.listeners.eventArrived(data.payload);
+        break;
+    }
+  }
+
+  private arrive(message: Message): void {
+    const isNew = !this.state.messages.some(({ id }) => id === message.id);
+    this.add([message]);
+    if (!isNew) return;
+    if (message.userId !== this.state.userId) this.showTyping(0);
+    this.listeners.messageArrived(message);
+  }
+
+  private append(id: string, delta: string): void {
+    this.showTyping(0);
+    const { streams } = this.state;
+    const known = streams.find((stream) => stream.id === id);
+    const text = `${known?.text ?? ''}${delta}`;
+    this.change({ streams: [...streams.filter((stream) => stream !== known), { id, text }] });
+  }
+
+  private endStream(id: string): void {
+    this.change({ streams: this.state.streams.filter((stream) => stream.id !== id) });
+  }
+
+  /** Adds messages in the order of the conversation. A confirmed message is no longer pending. */
+  private add(messages: readonly Message[]): void {
+    const byId = new Map([...this.state.messages, ...messages].map((message) => [message.id, message]));
+    const sorted = [...byId.values()].sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
+    const confirmed = new Set(messages.map(({ metadata }) => metadata?.['clientMessageId'] as unknown));
+    this.change({ messages: sorted, pending: this.state.pending.filter(({ id }) => !confirmed.has(id)) });
+  }
+
+  private setProblem(id: string, problem: string | undefined): void {
+    this.change({
+      pending: this.state.pending.map((message) => (message.id === id ? { ...message, problem } : message)),
+    });
+  }
+
+  private showTyping(forMs: number): void {
+    clearTimeout(this.typingTimer);
+    const isTyping = forMs > 0;
+    if (isTyping) this.typingTimer = setTimeout(() => this.change({ isTyping: false }), Math.min(forMs, typingMs));
+    if (isTyping !== this.state.isTyping) this.change({ isTyping });
+  }
+
+  /** Repeats a request that may succeed later. Throws ChatError. */
+  private async patiently<T>(request: () => Promise<T>, attempts = Infinity): Promise<T> {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await request();
+      } catch (error) {
+        if (!(error instanceof ChatError) || !error.isTemporary || failures >= attempts) throw error;
+        await pause(Math.max(retryMs(failures), error.retryAfterMs), this.listening.signal);
+      }
+    }
+  }
+
+  /** A key or conversation that is gone is forgotten: the next message starts anew. */
+  private meetProblem(error: unknown): void {
+    const isGone = error instanceof ChatError && [401, 403, 404].includes(error.status);
+    if (isGone) {
+      this.memory.forget();
+      this.leave();
+      this.change({ ...empty, conversationId: undefined, userId: undefined });
+    } else {
+      this.change({ problem: messageOf(error) });
+    }
+  }
+
+  private change(change: Partial<ChatState>): void {
+    this.state = { ...this.state, ...change };
+    this.listeners.changed(this.state);
+  }
+}
+
+/** Aborts when the other side is silent. */
+class Watchdog {
+  private readonly controller = new AbortController();
+  private timer?: ReturnType<typeof setTimeout>;
+  readonly signal: AbortSignal;
+
+  constructor(
+    stopping: AbortSignal,
+    private readonly timeoutMs: number,
+  ) {
+    this.signal = AbortSignal.any([stopping, this.controller.signal]);
+    this.feed();
+  }
+
+  feed(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.controller.abort(), this.timeoutMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.controller.abort();
+  }
+}
+
+function retryMs(failures: number): number {
+  const longest = Math.min(firstRetryMs * 2 ** (failures - 1), longestRetryMs);
+  return longest * (0.5 + Math.random() / 2);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
