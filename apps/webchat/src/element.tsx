@@ -28,6 +28,7 @@ class ParleyWebchat extends HTMLElement {
   private changedTexts?: Partial<Texts>;
   /** Aborts what belongs to an earlier bot or user of this element. */
   private current = new AbortController();
+  private takesFocus = false;
   /** Single flight. */
   private loading?: Promise<void>;
 
@@ -89,14 +90,16 @@ class ParleyWebchat extends HTMLElement {
   }
 
   private get languages(): string[] {
-    return [this.lang, document.documentElement.lang, ...navigator.languages].filter(Boolean);
+    // The page of the platform has the language of its reader.
+    const ofPage = this.mode === 'page' ? '' : document.documentElement.lang;
+    return [this.lang, ofPage, ...navigator.languages].filter(Boolean);
   }
 
   private toggle(isOpen: boolean): void {
+    this.takesFocus = isOpen;
     this.toggleAttribute(openName, isOpen);
     this.tell(isOpen ? 'parley-open' : 'parley-close');
-    if (isOpen) requestAnimationFrame(() => this.root.querySelector('textarea')?.focus());
-    else this.root.querySelector<HTMLElement>('.launcher')?.focus();
+    if (!isOpen) this.root.querySelector<HTMLElement>('.launcher')?.focus();
   }
 
   private load(): Promise<void> {
@@ -130,7 +133,7 @@ class ParleyWebchat extends HTMLElement {
       this.settings = settings;
       this.chat = chat;
       this.problem = undefined;
-      if (this.mode === 'page') document.title = this.shownSettings!.title;
+      if (this.mode === 'page') describePage(this.shownSettings!.title, this.languages[0]);
       await chat.resume();
       if (!signal.aborted) this.tell('parley-ready');
     } catch (error) {
@@ -172,6 +175,7 @@ class ParleyWebchat extends HTMLElement {
       <App
         mode={this.mode}
         isOpen={this.isOpen}
+        takesFocus={this.takesFocus}
         texts={textsFor(this.languages, this.changedTexts)}
         language={this.languages[0] ?? 'en'}
         settings={settings}
@@ -188,6 +192,11 @@ class ParleyWebchat extends HTMLElement {
   private tell(name: string, detail?: unknown): void {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
+}
+
+function describePage(title: string, language = 'en'): void {
+  document.title = title;
+  document.documentElement.lang = language;
 }
 
 /** Text on the color is black or white, whichever has the higher contrast. */

@@ -14,6 +14,8 @@ export type Mode = 'bubble' | 'inline' | 'page';
 export interface AppProps {
   mode: Mode;
   isOpen: boolean;
+  /** The visitor has opened the chat: the field for messages gets the focus. */
+  takesFocus: boolean;
   texts: Texts;
   language: string;
   /** Absent until they are loaded. */
@@ -49,7 +51,7 @@ export function App(props: AppProps) {
   );
 }
 
-function Panel({ mode, texts, language, settings, chat, state, problem, onToggle, onRetry }: AppProps) {
+function Panel({ mode, takesFocus, texts, language, settings, chat, state, problem, onToggle, onRetry }: AppProps) {
   const [showsList, setShowsList] = useState(false);
   const isBubble = mode === 'bubble';
   useEffect(() => {
@@ -120,7 +122,7 @@ function Panel({ mode, texts, language, settings, chat, state, problem, onToggle
             onEarlier={() => void chat.loadEarlier()}
             onSendAgain={(id) => void chat.sendAgain(id)}
           />
-          <Composer />
+          <Composer takesFocus={takesFocus} />
         </>
       )}
     </section>

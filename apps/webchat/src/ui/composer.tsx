@@ -1,12 +1,18 @@
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { useWidget } from './context';
 
 const maxCharacters = 10_000;
 
-/** Enter sends, Shift+Enter begins a line. */
-export function Composer() {
+/**
+ * Enter sends, Shift+Enter begins a line.
+ * @param takesFocus after the visitor has opened the chat
+ */
+export function Composer({ takesFocus }: { takesFocus: boolean }) {
   const { texts, send } = useWidget();
   const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (takesFocus) field.current!.focus();
+  }, []);
   const submit = (event: Event) => {
     event.preventDefault();
     const text = field.current!.value.trim();

@@ -1,0 +1,120 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { GatewayModule } from '../gateway.module';
+
+const script = 'customElements.define("x-x", class extends HTMLElement {});';
+let folder: string;
+let webchatDir: string;
+let api: PublicApi;
+let alice: Account;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'parley-webchat-'));
+  webchatDir = join(folder, 'webchat');
+  api = await startPublicApi(
+    { register: (config, platform) => GatewayModule.register(Object.assign(config, { webchatDir }), platform) },
+    AdminModule,
+  );
+  alice = await api.newAccount();
+});
+
+afterAll(async () => {
+  await api?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function newWebchat(settings: object): Promise<string> {
+  const { bot } = await alice.client.createBot({});
+  const headers = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
+  await api.send(`PUT /v1/admin/bots/${bot.id}/webchat/settings`, { headers, json: settings });
+  return Object.values(bot.integrations)[0]!.webhookId;
+}
+
+const get = (path: string, headers: Record<string, string> = {}) => api.send(`GET ${path}`, { headers });
+
+it('answers 503 until the widget is built', async () => {
+  const webhookId = await newWebchat({});
+
+  for (const path of ['/webchat/embed.js', `/webchat/${webhookId}`]) {
+    expect(await get(path)).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      json: { message: expect.stringContaining('npm run build') },
+    });
+  }
+});
+
+describe('the built widget', () => {
+  beforeAll(async () => {
+    await mkdir(webchatDir);
+    await writeFile(join(webchatDir, 'embed.js'), script);
+    await writeFile(join(webchatDir, 'embed.js.gz'), gzipSync(script));
+    await writeFile(join(webchatDir, 'page.css'), 'body { margin: 0; }');
+    await writeFile(join(webchatDir, 'index.html'), '<parley-webchat webhook-id="PARLEY_WEBHOOK_ID"></parley-webchat>');
+  });
+
+  it('is a module that pages of every origin may load, compressed, and fetch again after a while', async () => {
+    const { status, headers } = await get('/webchat/embed.js?v=1', {
+      origin: 'https://www.example.com',
+      'accept-encoding': 'gzip',
+    });
+
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': 'https://www.example.com',
+      'cache-control': 'public, max-age=300',
+      'content-encoding': 'gzip',
+      'content-type': 'text/javascript; charset=utf-8',
+      'cross-origin-resource-policy': 'cross-origin',
+    });
+  });
+
+  it('has a page of its own without inline scripts and styles, which other pages may frame', async () => {
+    const webhookId = await newWebchat({});
+
+    const { status, headers, text } = await get(`/webchat/${webhookId}`);
+
+    const policy = String(headers['content-security-policy']).split('; ');
+    expect(status).toBe(200);
+    expect(text).toBe(`<parley-webchat webhook-id="${webhookId}"></parley-webchat>`);
+    expect(policy).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'", 'frame-ancestors *']),
+    );
+  });
+
+  it.each(['none', '"><script>', '%00', '..%2f..%2fsecret.js', 'x'.repeat(200)])('has no page at %s', async (id) => {
+    expect((await get(`/webchat/${encodeURI(id)}`)).status).toBe(404);
+  });
+
+  it('can be limited to pages of some origins', async () => {
+    const allowed = 'https://www.example.com';
+    const webhookId = await newWebchat({ allowedOrigins: [allowed] });
+    const mayRead = async (path: string, origin: string) =>
+      (await get(path, { origin })).headers['access-control-allow-origin'] === origin;
+    const paths = [`/webchat/${webhookId}/settings`, `/chat/${webhookId}/hello`];
+
+    for (const path of paths) {
+      expect(await mayRead(path, allowed)).toBe(true);
+      expect(await mayRead(path, 'https://evil.example')).toBe(false);
+    }
+    const { headers } = await get(`/webchat/${webhookId}`);
+    expect(headers['content-security-policy']).toMatch(/frame-ancestors https:\/\/www\.example\.com http\S+$/);
+    const preflight = await api.send(`OPTIONS ${paths[1]}`, {
+      headers: { origin: 'https://evil.example', 'access-control-request-method': 'GET' },
+    });
+    expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  it('lets pages of every origin read without a list, and the error of an unknown web chat', async () => {
+    const webhookId = await newWebchat({});
+
+    for (const path of [`/webchat/${webhookId}/settings`, '/webchat/none/settings', '/chat/none/hello']) {
+      const { headers } = await get(path, { origin: 'https://any.example' });
+      expect(headers['access-control-allow-origin']).toBe('https://any.example');
+    }
+  });
+});

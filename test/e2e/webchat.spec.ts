@@ -1,0 +1,319 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Client } from '@botpress/client';
+import { clientOf } from '@parley/testing/api';
+import { freePort } from '@parley/testing/free-port';
+import { LoopbackServer } from '@parley/testing/loopback-server';
+import { sendTo } from '@parley/testing/public-api';
+import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
+import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
+import { waitFor } from '@parley/testing/wait-for';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+
+// Takes 25 s: two starts of a platform, the build of the widget and a browser.
+
+const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
+const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
+const suite = executablePath || isRequired ? describe : describe.skip;
+if (!executablePath && !isRequired)
+  process.stderr.write('Skipped: the suite of the web chat in a browser, because there is no chromium on the PATH.\n');
+
+const root = join(__dirname, '../..');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const maxWidgetBytes = 60_000;
+
+suite('the web chat on a page of another origin', () => {
+  let folder: string;
+  let database: EmptyDatabase;
+  let env: Record<string, string>;
+  let platform: RunningPlatform;
+  let host: LoopbackServer;
+  let browser: Browser;
+  let page: Page;
+  let bot: Client;
+  let webhookId: string;
+  let isAway = false;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(root, 'tools/build-pages.mjs')], { stdio: 'ignore' });
+    folder = await mkdtemp(join(tmpdir(), 'parley-webchat-'));
+    database = await createPlatformDatabase();
+    env = { PORT: String(await freePort()), DATABASE_URL: database.url };
+    [platform, browser] = await Promise.all([
+      startEmbedded({ env, dataDir: folder }),
+      chromium.launch({ executablePath, args: ['--no-sandbox'] }),
+    ]);
+    const created = (await clientOf(platform).createBot({ name: 'Harbour bot' })).bot;
+    bot = clientOf(platform, created.id);
+    webhookId = Object.values(created.integrations)[0]!.webhookId;
+    await sendTo(platform.url, `PUT /v1/admin/bots/${created.id}/webchat/settings`, {
+      headers: { authorization: `Bearer ${platform.token}`, 'x-workspace-id': platform.workspaceId },
+      json: { greeting: 'Ahoy!', startingChoices: [{ label: 'Hours', value: 'When do you open?' }] },
+    });
+    host = await LoopbackServer.start((_request, response) => {
+      // Scripts, requests and images of the platform only: no inline style.
+      const policy = `default-src 'none'; script-src ${platform.url}; connect-src ${platform.url}; img-src ${platform.url}; media-src https:`;
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy }).end(`
+        <!doctype html><html lang="en"><head><title>Shop</title></head><body><h1>Shop</h1>
+        <script type="module" src="${platform.url}/webchat/embed.js"></script>
+        <parley-webchat webhook-id="${webhookId}"></parley-webchat></body></html>`);
+    });
+    page = await openPage();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await host?.close();
+    await platform?.stop();
+    await database?.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Page of a new tab. The browser has one visitor. */
+  async function openPage(viewport?: { width: number; height: number }): Promise<Page> {
+    const context = browser.contexts()[0] ?? (await browser.newContext());
+    const opened = await context.newPage();
+    if (viewport) await opened.setViewportSize(viewport);
+    opened.on('console', (message) => {
+      // A browser reports each request that fails: to the server while it is away, and to media that do not exist.
+      const isExpected = isAway || /404|ERR_NAME_NOT_RESOLVED/.test(message.text());
+      if (message.type() === 'error' && !isExpected) problems.push(message.text());
+    });
+    opened.on('pageerror', ({ message }) => problems.push(message));
+    await opened.goto(host.url);
+    return opened;
+  }
+
+  const transcript = (of = page): Locator => of.getByRole('log', { name: 'Messages' });
+  const said = (text: string, of = page) => transcript(of).getByText(text, { exact: true }).waitFor();
+  const texts = async (of = page) => (await transcript(of).locator('.message').allInnerTexts()).map(withoutSpeaker);
+
+  async function write(text: string, of = page): Promise<void> {
+    await of.getByLabel('Write a message').fill(text);
+    await of.getByLabel('Write a message').press('Enter');
+  }
+
+  async function conversation(): Promise<{ conversationId: string }> {
+    const { conversations } = await waitFor(
+      () => bot.listConversations({}),
+      (found) => found.conversations.length > 0,
+    );
+    return { conversationId: conversations[0]!.id };
+  }
+
+  async function answer(type: string, payload: Record<string, unknown>): Promise<void> {
+    const { id: userId } = (await clientOf(platform).listBots({})).bots[0]!;
+    await bot.createMessage({ ...(await conversation()), userId, tags: {}, type, payload });
+  }
+
+  const answerText = (text: string) => answer('text', { text });
+
+  async function stream(sequence: number, delta: string): Promise<void> {
+    const signal = { type: 'delta', streamId: 's', sequence, delta };
+    await bot.callAction({ type: 'chat:publishMessageStream', input: { ...(await conversation()), signal } });
+  }
+
+  async function seriousViolations(of = page): Promise<string[]> {
+    // The policy of the page forbids scripts that it does not name; a browser tool may run them.
+    const { violations } = await of.evaluate<{ violations: { id: string; impact: string }[] }>(
+      `(() => { ${axe}; return axe.run(); })()`,
+    );
+    return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id }) => id);
+  }
+
+  it('opens by keyboard, greets, and offers what to begin with; nobody is created before the first message', async () => {
+    await page.getByRole('button', { name: 'Open the chat' }).press('Enter');
+    await said('Ahoy!');
+
+    expect(await page.getByLabel('Write a message').evaluate((field) => field.matches(':focus'))).toBe(true);
+    expect(await seriousViolations()).toEqual([]);
+    expect((await bot.listUsers({})).users.filter(({ tags }) => tags['chat:id'] !== undefined)).toEqual([]);
+    expect((await bot.listConversations({})).conversations).toEqual([]);
+  });
+
+  it('sends a choice, and shows the answer of the bot as it is written', async () => {
+    await page.getByRole('button', { name: 'Hours' }).click();
+    await said('Hours');
+    const { messages } = await waitFor(
+      () => bot.listMessages({}),
+      (found) => found.messages.length === 1,
+    );
+    expect(messages[0]!.payload).toMatchObject({ text: 'When do you open?' });
+
+    await stream(0, 'At sev');
+    await said('At sev');
+    await stream(1, 'en.');
+    await said('At seven.');
+    await answer('text', { text: 'At **seven**.', metadata: { streamId: 's' } });
+    await transcript().locator('strong', { hasText: 'seven' }).waitFor();
+    expect(await texts()).toEqual(['Ahoy!', 'Hours', 'At seven.']);
+  });
+
+  it('shows every type of message; HTML is text, and no address runs a script', async () => {
+    const actions = [
+      { action: 'url', label: 'Evil', value: 'javascript:alert(1)' },
+      { action: 'say', label: 'Book', value: 'I want to book.' },
+    ];
+    const card = { title: 'Berth <b>7</b>', subtitle: 'At the pier', actions };
+    await answer('text', { text: '<img src=x onerror=alert(1)> [run](javascript:alert(1)) https://parley.example' });
+    await answer('card', card);
+    await answer('carousel', { items: [card, { ...card, title: 'Berth 8' }] });
+    await answer('choice', { text: 'Pick', options: Array.from({ length: 1000 }, (_, n) => option(`Berth ${n}`)) });
+    await answer('dropdown', { text: 'Or', options: [option('One'), option('Two')] });
+    await answer('location', { latitude: 54.3, longitude: 10.1, title: 'Kiel' });
+    await answer('file', { fileUrl: 'https://parley.example/a.pdf', title: 'Price list' });
+    await answer('image', { imageUrl: 'data:text/html,<script>alert(1)</script>' });
+    await answer('audio', { audioUrl: 'https://parley.example/a.mp3' });
+    await answer('video', { videoUrl: 'https://parley.example/a.mp4' });
+    await answer('text', { text: `# ${'x'.repeat(100_000)}` });
+    await answer('bloc', { items: [{ type: 'text', payload: { text: 'First of a bloc' } }] });
+
+    await said('<img src=x onerror=alert(1)> run https://parley.example');
+    await said('First of a bloc');
+    await said('Show all 1000');
+    expect(await transcript().locator('a[href^="javascript"], img[src^="data"]').count()).toBe(0);
+    expect(await transcript().getByRole('link', { name: 'Price list' }).getAttribute('rel')).toContain('noopener');
+    expect(
+      await transcript()
+        .getByRole('button', { name: /^Berth \d+$/ })
+        .count(),
+    ).toBe(20);
+    expect(await seriousViolations()).toEqual([]);
+
+    await transcript().getByRole('combobox').selectOption('Two');
+    await waitFor(
+      () => bot.listMessages({}),
+      ({ messages }) => messages[0]!.payload['text'] === 'value of Two',
+    );
+  });
+
+  it('passes custom events to the page, and those of the page to the bot', async () => {
+    const element = page.locator('parley-webchat');
+    await element.evaluate((chat) =>
+      chat.addEventListener(
+        'parley-event',
+        (event) => (document.title = JSON.stringify((event as CustomEvent).detail)),
+      ),
+    );
+    await bot.callAction({ type: 'chat:sendEvent', input: { ...(await conversation()), payload: { color: 'red' } } });
+    await waitFor(
+      () => page.title(),
+      (title) => title === '{"color":"red"}',
+    );
+
+    await element.evaluate((chat) => (chat as unknown as Sender).sendEvent({ page: 'shop' }));
+    const { events } = await waitFor(
+      () => bot.listEvents({ type: 'chat:custom' }),
+      (found) => found.events.length > 0,
+    );
+    expect(JSON.stringify(events[0]!.payload)).toContain('shop');
+  });
+
+  it('continues after a reload, in a second tab and on a phone, without doubles', async () => {
+    const before = await texts();
+    await page.reload();
+    await page.getByRole('button', { name: 'Open the chat' }).click();
+    await said('First of a bloc');
+    const phone = await openPage({ width: 360, height: 640 });
+    await phone.getByRole('button', { name: 'Open the chat' }).click();
+    await said('First of a bloc', phone);
+    await write('From the phone', phone);
+
+    await said('From the phone');
+    await answerText('To both');
+    await Promise.all([said('To both'), said('To both', phone)]);
+    expect((await texts()).slice(-2)).toEqual(['From the phone', 'To both']);
+    expect((await texts()).length).toBe(before.length + 2);
+    expect(await seriousViolations(phone)).toEqual([]);
+    const overflow = await phone.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow).toBeLessThanOrEqual(0);
+    await phone.close();
+  });
+
+  it('finds everything again when the server goes away in the middle of an answer', async () => {
+    await stream(0, 'Half an ans');
+    await said('Half an ans');
+
+    isAway = true;
+    await platform.stop();
+    await page.getByText('The connection is lost').waitFor();
+    await write('Written while the server is away');
+    platform = await startEmbedded({ env, dataDir: folder });
+    bot = clientOf(platform, (await clientOf(platform).listBots({})).bots[0]!.id);
+    await answerText('The whole answer');
+
+    await said('The whole answer');
+    await waitFor(
+      () => bot.listMessages({}),
+      ({ messages }) =>
+        messages.filter(({ payload }) => payload['text'] === 'Written while the server is away').length === 1,
+    );
+    await waitFor(
+      () => page.getByText('The connection is lost').count(),
+      (count) => count === 0,
+    );
+    isAway = false;
+    const shown = await texts();
+    expect(shown.filter((text) => text.includes('Half an ans'))).toEqual([]);
+    expect(shown.filter((text) => text === 'Written while the server is away')).toHaveLength(1);
+    expect(shown.filter((text) => text === 'The whole answer')).toHaveLength(1);
+  });
+
+  it('keeps several conversations', async () => {
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await write('Another matter');
+    await said('Another matter');
+    expect(await texts()).toEqual(['Ahoy!', 'Another matter']);
+
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    const started = page.getByRole('button', { name: /^Started/ });
+    await started.nth(1).waitFor();
+    expect(await started.count()).toBe(2);
+    expect(await seriousViolations()).toEqual([]);
+    await started.last().click();
+    await said('The whole answer');
+  });
+
+  it('has a page of its own, in the language of the reader and within the size of a widget', async () => {
+    const context = await browser.newContext({ locale: 'de-DE', colorScheme: 'dark' });
+    const full = await context.newPage();
+    await full.goto(`${platform.url}/webchat/${webhookId}`);
+    await full.getByRole('heading', { name: 'Harbour bot' }).waitFor();
+    await full.getByLabel('Nachricht schreiben').waitFor();
+
+    expect(await full.title()).toBe('Harbour bot');
+    expect(await seriousViolations(full)).toEqual([]);
+    const widget = await fetch(`${platform.url}/webchat/embed.js`);
+    expect(gzipSync(await widget.text(), { level: 9 }).length).toBeLessThan(maxWidgetBytes);
+    await context.close();
+  });
+
+  it('says why a chat is not available', async () => {
+    await page.evaluate(() => document.querySelector('parley-webchat')!.setAttribute('webhook-id', 'none'));
+
+    await page.getByText('This chat is not available: The web chat "none" was not found.').waitFor();
+  });
+
+  it('reports no error', () => {
+    expect(problems).toEqual([]);
+  });
+});
+
+interface Sender {
+  sendEvent(payload: object): Promise<void>;
+}
+
+function option(label: string) {
+  return { label, value: `value of ${label}` };
+}
+
+/** Screen readers hear who speaks. */
+function withoutSpeaker(text: string): string {
+  return text.replace(/^(You|Bot):\s+/, '').trim();
+}
