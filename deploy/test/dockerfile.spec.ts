@@ -43,8 +43,8 @@ it('runs as a numeric user other than root', () => {
 });
 
 it('can be built for every folder of apps, and fails for any other name', () => {
-  // The console is a page that the gateway serves.
-  expect(readdirSync('apps').filter((app) => !existsSync(`apps/${app}/src/main.ts`))).toEqual(['console']);
+  // Pages that the gateway serves.
+  expect(readdirSync('apps').filter((app) => !existsSync(`apps/${app}/src/main.ts`))).toEqual(['console', 'webchat']);
   expect(readdirSync('apps')).toEqual(expect.arrayContaining([...apps, 'cli', 'standalone']));
   expect(instructions('RUN').at(-1)).toMatch(/^test -f "dist\/apps\/\$\{APP\}\/src\/main\.js" && /);
 });

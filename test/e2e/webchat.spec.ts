@@ -53,13 +53,13 @@ suite('the web chat on a page of another origin', () => {
     webhookId = Object.values(created.integrations)[0]!.webhookId;
     await sendTo(platform.url, `PUT /v1/admin/bots/${created.id}/webchat/settings`, {
       headers: { authorization: `Bearer ${platform.token}`, 'x-workspace-id': platform.workspaceId },
-      json: { greeting: 'Ahoy!', startingChoices: [{ label: 'Hours', value: 'When do you open?' }] },
+      json: { title: 'Harbour', greeting: 'Ahoy!', startingChoices: [{ label: 'Hours', value: 'When do you open?' }] },
     });
     host = await LoopbackServer.start((_request, response) => {
       // Scripts, requests and images of the platform only: no inline style.
       const policy = `default-src 'none'; script-src ${platform.url}; connect-src ${platform.url}; img-src ${platform.url}; media-src https:`;
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy }).end(`
-        <!doctype html><html lang="en"><head><title>Shop</title></head><body><h1>Shop</h1>
+        <!doctype html><html lang="en"><head><title>Harbour</title></head><body><h1>Harbour of Kiel</h1><p>Berths for every boat.</p>
         <script type="module" src="${platform.url}/webchat/embed.js"></script>
         <parley-webchat webhook-id="${webhookId}"></parley-webchat></body></html>`);
     });
@@ -118,6 +118,13 @@ suite('the web chat on a page of another origin', () => {
     await bot.callAction({ type: 'chat:publishMessageStream', input: { ...(await conversation()), signal } });
   }
 
+  /** The picture in the README, with UPDATE_SCREENSHOTS=1. */
+  async function takeScreenshot(): Promise<void> {
+    if (process.env['UPDATE_SCREENSHOTS'] !== '1') return;
+    await page.setViewportSize({ width: 900, height: 640 });
+    await page.screenshot({ path: join(root, 'docs/screenshots/webchat.png') });
+  }
+
   async function seriousViolations(of = page): Promise<string[]> {
     // The policy of the page forbids scripts that it does not name; a browser tool may run them.
     const { violations } = await of.evaluate<{ violations: { id: string; impact: string }[] }>(
@@ -152,6 +159,7 @@ suite('the web chat on a page of another origin', () => {
     await answer('text', { text: 'At **seven**.', metadata: { streamId: 's' } });
     await transcript().locator('strong', { hasText: 'seven' }).waitFor();
     expect(await texts()).toEqual(['Ahoy!', 'Hours', 'At seven.']);
+    await takeScreenshot();
   });
 
   it('shows every type of message; HTML is text, and no address runs a script', async () => {
@@ -284,10 +292,10 @@ suite('the web chat on a page of another origin', () => {
     const context = await browser.newContext({ locale: 'de-DE', colorScheme: 'dark' });
     const full = await context.newPage();
     await full.goto(`${platform.url}/webchat/${webhookId}`);
-    await full.getByRole('heading', { name: 'Harbour bot' }).waitFor();
+    await full.getByRole('heading', { name: 'Harbour' }).waitFor();
     await full.getByLabel('Nachricht schreiben').waitFor();
 
-    expect(await full.title()).toBe('Harbour bot');
+    expect(await full.title()).toBe('Harbour');
     expect(await seriousViolations(full)).toEqual([]);
     const widget = await fetch(`${platform.url}/webchat/embed.js`);
     expect(gzipSync(await widget.text(), { level: 9 }).length).toBeLessThan(maxWidgetBytes);

@@ -60,6 +60,12 @@ export async function consoleLinkOf(client: ParleyClient, email: string): Promis
   return (await client.call(admin.consoleLinks.create, systemCaller('start'), { email })).url;
 }
 
+/** Page of the web chat of the newest bot; undefined without one. */
+export async function webchatUrlOf(client: ParleyClient, workspaceId: string): Promise<string | undefined> {
+  const { url } = await client.call(admin.webchats.findNewest, systemCaller('start'), { workspaceId });
+  return url ?? undefined;
+}
+
 export async function saveCredentials(folder: string, credentials: Credentials): Promise<void> {
   await writeSecretFile(credentialsPath(folder), `${JSON.stringify(credentials, null, 2)}\n`);
 }

@@ -32,7 +32,15 @@ import { serveMetrics } from '@parley/service/metrics-server';
 import type { Platform } from '@parley/service/platform';
 import { readAppConfigs } from './app-configs';
 import type { StandaloneConfig } from './config';
-import { consoleLinkOf, type Credentials, credentialsPath, findOwner, openToken, saveCredentials } from './credentials';
+import {
+  consoleLinkOf,
+  type Credentials,
+  credentialsPath,
+  findOwner,
+  openToken,
+  saveCredentials,
+  webchatUrlOf,
+} from './credentials';
 import { PublicListener } from './public-listener';
 
 /** Tunnel port of a platform on the default port. */
@@ -56,6 +64,7 @@ export class EmbeddedPlatform {
   private credentials?: Credentials;
   private isTokenNew = false;
   private consoleLink?: string;
+  private webchatUrl?: string;
   private tunnelUrl?: string;
   /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
@@ -95,6 +104,7 @@ export class EmbeddedPlatform {
       `  Data       ${folder}`,
       `  Console    ${this.consoleLink}`,
       `  API        ${url}/docs`,
+      ...(this.webchatUrl ? [`  Web chat   ${this.webchatUrl}`] : []),
       ...(this.tunnelUrl ? [`  Bots       bp dev --tunnel-url ${this.tunnelUrl}`] : []),
       '',
       '  Try        npm run demo -- README.md',
@@ -181,6 +191,7 @@ export class EmbeddedPlatform {
     const owner = await findOwner(client, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
     this.credentials = { url: publicUrl, chatUrl, ...owner };
     this.consoleLink = await consoleLinkOf(client, owner.email);
+    this.webchatUrl = await webchatUrlOf(client, owner.workspaceId);
     this.tunnelUrl = configs.gateway.tunnelUrl;
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);

@@ -7,6 +7,7 @@ import type {
   UpdateWebchatSettings,
   WebchatBotId,
   WebchatWebhookId,
+  WebchatWorkspace,
 } from '@parley/contracts/admin/webchats';
 import type { Caller } from '@parley/contracts/caller';
 import { WebchatsService } from './webchats.service';
@@ -33,6 +34,11 @@ export class WebchatsController {
   @Handles(admin.webchats.show)
   show(_caller: Caller, input: WebchatWebhookId) {
     return this.service.show(input);
+  }
+
+  @Handles(admin.webchats.findNewest)
+  findNewest(_caller: Caller, input: WebchatWorkspace) {
+    return this.service.findNewest(input);
   }
 
   @Handles(admin.webchats.getOrigins)

@@ -57,6 +57,14 @@ export class WebchatsRepository {
     return row;
   }
 
+  async findNewest(workspaceId: string): Promise<string | undefined> {
+    const [row] = await this.database.query<WebchatRow>(
+      `${webchat} AND workspace_id = $1 AND enabled AND NOT blocked ORDER BY bot.created_at DESC LIMIT 1`,
+      [workspaceId],
+    );
+    return row?.webhookId;
+  }
+
   /** Undefined while the chat integration is disabled or the bot blocked. Index installation_webhook_id_key. */
   async findByWebhookId(webhookId: string): Promise<WebchatRow | undefined> {
     const [row] = await this.database.query<WebchatRow>(

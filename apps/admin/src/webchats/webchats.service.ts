@@ -5,11 +5,13 @@ import type {
   GetBotWebchat,
   PublicWebchat,
   UpdateWebchatSettings,
+  WebchatAddress,
   WebchatBotId,
   WebchatOrigins,
   WebchatSettings,
   WebchatSnippet,
   WebchatWebhookId,
+  WebchatWorkspace,
 } from '@parley/contracts/admin/webchats';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
@@ -69,11 +71,20 @@ export class WebchatsService {
     return { title: name, ...appearance, chatUrl: `${this.chatUrl}/${webhookId}` };
   }
 
+  async findNewest({ workspaceId }: WebchatWorkspace): Promise<WebchatAddress> {
+    const webhookId = await this.webchats.findNewest(workspaceId);
+    return { url: webhookId === undefined ? null : this.pageOf(webhookId) };
+  }
+
   async getOrigins({ webhookId }: WebchatWebhookId): Promise<WebchatOrigins> {
     const { settings } = await this.requireWebchat(webhookId);
     const allowed = settings?.allowedOrigins ?? [];
     const own = new URL(this.config.publicUrl).origin;
     return { pages: allowed.length > 0 ? [...allowed, own] : [], chat: new URL(this.chatUrl).origin };
+  }
+
+  private pageOf(webhookId: string): string {
+    return `${this.config.publicUrl}/webchat/${webhookId}`;
   }
 
   private get chatUrl(): string {

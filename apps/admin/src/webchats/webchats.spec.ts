@@ -1,3 +1,5 @@
+import { admin } from '@parley/contracts/admin/admin';
+import { systemCaller } from '@parley/contracts/caller';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { AdminModule } from '../admin.module';
@@ -105,4 +107,16 @@ it('a disabled chat integration has no web chat', async () => {
   await api.sql('UPDATE admin.installation SET enabled = false WHERE bot_id = $1', [bot.id]);
 
   expect((await show(disabled)).status).toBe(404);
+});
+
+it('the newest bot of a workspace has the page that the start of the platform prints', async () => {
+  const bob = await api.newAccount();
+  const newest = () => api.call(admin.webchats.findNewest, systemCaller('start'), { workspaceId: bob.workspaceId });
+  expect(await newest()).toEqual({ url: null });
+
+  await bob.client.createBot({});
+  const { bot } = await bob.client.createBot({});
+
+  const [{ webhookId: id }] = Object.values(bot.integrations) as [{ webhookId: string }];
+  expect(await newest()).toEqual({ url: `http://parley.test/webchat/${id}` });
 });

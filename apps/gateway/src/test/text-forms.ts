@@ -63,6 +63,13 @@ const forms: Record<string, Form> = {
     ['', lettersTo(71), 'a b', 'a+b', 'ä', 'a\n', 7],
     [lettersTo(70), 'aZ09_-\\/'],
   ),
+  [String(/^#[0-9a-f]{6}$/i)]: form('must be a color', ['#1864ab'], ['red', '#fff', '#1864abc', 7], ['#1864AB']),
+  [String(/^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$/)]: form(
+    'must be an origin',
+    ['https://example.com', 'x'],
+    ['example.com', 'https://example.com/', 'https://EXAMPLE.com', "https://a; script-src 'none'", 7],
+    ['http://localhost:3000'],
+  ),
   // Handles, for look-up and for registration.
   [String(/^[0-9a-z-_]+$/)]: form('must consist of lower-case letters', ['x'], ['Tea', 'a b'], ['0a-_']),
   [String(/^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/)]: form(

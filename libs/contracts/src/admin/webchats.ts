@@ -1,6 +1,6 @@
 import { ArrayMaxSize, IsArray, IsIn, IsString, IsUrl, Length, Matches, MaxLength } from 'class-validator';
 import { anyone, service, workspace } from '../access';
-import { ListOf, Optional } from '../fields';
+import { ListOf, Optional, OrNull } from '../fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam, QueryChoice } from '../query-fields';
@@ -121,6 +121,18 @@ export class PublicWebchat extends WebchatAppearance {
   chatUrl!: string;
 }
 
+export class WebchatWorkspace {
+  @IsString()
+  workspaceId!: string;
+}
+
+export class WebchatAddress {
+  /** Address of the full page; null without a bot that has a web chat. */
+  @OrNull()
+  @IsString()
+  url!: string | null;
+}
+
 export class WebchatOrigins {
   /** Origins whose pages may show the web chat, that of the platform among them. All may when it is empty. */
   @IsString({ each: true })
@@ -166,6 +178,13 @@ export const webchats = {
     isOwn: true,
     input: WebchatWebhookId,
     output: PublicWebchat,
+  }),
+  findNewest: operation({
+    subject: 'admin.webchats.findNewest',
+    summary: 'Finds the web chat of the newest bot of a workspace.',
+    access: service,
+    input: WebchatWorkspace,
+    output: WebchatAddress,
   }),
   getOrigins: operation({
     subject: 'admin.webchats.getOrigins',
