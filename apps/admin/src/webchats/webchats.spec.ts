@@ -76,8 +76,8 @@ it.each([
   [{ title: '' }, 'title'],
   [{ primaryColor: 'red' }, 'primaryColor must be a color such as #1864ab'],
   [{ avatarUrl: 'javascript:alert(1)' }, 'avatarUrl'],
-  [{ allowedOrigins: ['https://a.example/path'] }, 'allowedOrigins must be an origin in lower case'],
-  [{ allowedOrigins: ["https://a.example; script-src 'unsafe-inline'"] }, 'allowedOrigins must be an origin'],
+  [{ allowedOrigins: ['https://a.example/path'] }, 'allowedOrigins must be a list of origins'],
+  [{ allowedOrigins: ["https://a.example; script-src 'unsafe-inline'"] }, 'allowedOrigins must be a list of origins'],
   [{ startingChoices: Array.from({ length: 11 }, () => ({ label: 'a', value: 'b' })) }, 'startingChoices'],
 ])('settings such as %j are refused', async (settings, message) => {
   expect(await store(settings)).toMatchObject({

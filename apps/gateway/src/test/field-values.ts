@@ -188,6 +188,8 @@ function entryOf(field: Field, index: number): unknown {
   if (choices) return choices[index % choices.length];
   if (ruleOf(field, 'isInt', 'isNumber')) return Number(ruleOf(field, 'min')?.constraints[0] ?? 1) + index;
   const [least] = (ruleOf(field, 'isLength')?.constraints ?? [0]) as number[];
+  const form = field.rules.map(formOf).find((each) => each !== undefined);
+  if (ruleOf(field, 'isArray') && form) return form.text(form.text(0).length + index);
   return ruleOf(field, 'isArray') ? String(index).padStart(least!, '0') : textOf(field, Math.max(1, least!));
 }
 

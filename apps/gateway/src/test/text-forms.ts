@@ -65,7 +65,7 @@ const forms: Record<string, Form> = {
   ),
   [String(/^#[0-9a-f]{6}$/i)]: form('must be a color', ['#1864ab'], ['red', '#fff', '#1864abc', 7], ['#1864AB']),
   [String(/^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$/)]: form(
-    'must be an origin',
+    'must be a list of origins',
     ['https://example.com', 'x'],
     ['example.com', 'https://example.com/', 'https://EXAMPLE.com', "https://a; script-src 'none'", 7],
     ['http://localhost:3000'],

@@ -96,7 +96,7 @@ export class WebchatSettings extends WebchatAppearance {
   @ArrayMaxSize(50)
   @Matches(/^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$/, {
     each: true,
-    message: 'each value in $property must be an origin in lower case such as https://www.example.com',
+    message: '$property must be a list of origins in lower case such as https://www.example.com',
   })
   allowedOrigins?: string[];
 }
