@@ -1,4 +1,4 @@
-// `npm start`: builds if sources have changed, then runs the whole platform in this process. The console is built beside it.
+// `npm start`: builds if sources have changed, then runs the whole platform in this process. Pages are built beside it.
 import { spawn, spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ function buildPages() {
   const child = spawn(process.execPath, [script, '--background'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += chunk));
-  child.on('close', (code) => code && process.stderr.write(`The console could not be built.\n${errors}`));
+  child.on('close', (code) => code && process.stderr.write(`The pages of the gateway could not be built.\n${errors}`));
   child.unref();
   child.stderr.unref();
 }

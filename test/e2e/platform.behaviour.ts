@@ -63,6 +63,22 @@ export function describePlatform(
 
     describeMore();
 
+    it('lets the pages of the allowed origins read the web chat of a bot', async () => {
+      const { bot } = await admin.createBot({});
+      await sendTo(platform.url, `PUT /v1/admin/bots/${bot.id}/webchat/settings`, {
+        headers: { authorization: `Bearer ${platform.token}`, 'x-workspace-id': platform.workspaceId },
+        json: { allowedOrigins: ['https://www.example.com'] },
+      });
+      const { webhookId } = Object.values(bot.integrations)[0]!;
+      const readableFor = async (origin: string) => {
+        const { headers } = await sendTo(platform.url, `GET /chat/${webhookId}/hello`, { headers: { origin } });
+        return headers['access-control-allow-origin'] === origin;
+      };
+
+      expect(await readableFor('https://www.example.com')).toBe(true);
+      expect(await readableFor('https://evil.example')).toBe(false);
+    });
+
     it('uses the only workspace of a token by default, and refuses another workspace than that of a bot key', async () => {
       const { botId } = await newBot();
       const { value } = await admin.createBotApiKey({ botId });

@@ -200,7 +200,7 @@ export class Chat {
   /**
    * Listens until the conversation is left, and connects again after a loss. Each time, what was missed is fetched after
    * the stream is open.
-   * @param settled called once the first connection is made or refused
+   * @param settled called after the first attempt: a message is sent also while nothing can be heard
    */
   private async listen(conversationId: string, settled: () => void): Promise<void> {
     const { signal } = this.listening;
@@ -230,6 +230,7 @@ export class Chat {
       if (signal.aborted) break;
       // The message of a stream has the part that nobody heard.
       this.change({ isOnline: false, streams: [] });
+      settled();
       failures += 1;
       await pause(retryMs(failures), signal);
     }
