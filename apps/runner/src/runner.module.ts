@@ -3,6 +3,7 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
 import { ChildrenService } from './children/children.service';
+import { IsolationService } from './children/isolation.service';
 import { CodeService } from './code/code.service';
 import { RunnerConfig } from './config';
 import { InvocationsService } from './invocations/invocations.service';
@@ -18,7 +19,7 @@ export class RunnerModule {
         TransportModule.register({ name: 'runner' }, config, platform),
         ConfigModule.register(RunnerConfig, config),
       ],
-      providers: [ChildrenService, CodeService, InvocationsService, LogSenderService],
+      providers: [ChildrenService, CodeService, IsolationService, InvocationsService, LogSenderService],
     };
   }
 }

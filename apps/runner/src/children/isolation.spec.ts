@@ -11,11 +11,12 @@ import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
 import { BotChild } from './bot-child';
-import { isolate, removeFolder } from './isolation';
+import { isolate } from './isolation';
+import type { TemporaryFolder } from './temporary-folder';
 
 const program = workerFile(join(__dirname, '../host'), 'host.child');
 const memoryMb = 96;
-const children: { child: BotChild; folder: string }[] = [];
+const children: { child: BotChild; folder: TemporaryFolder }[] = [];
 let place = 500;
 
 async function start(
@@ -23,12 +24,9 @@ async function start(
   { env = {}, allowedOrigins = [] }: { env?: Record<string, string>; allowedOrigins?: AllowedOrigin[] } = {},
   onOutput: (output: CodeOutput) => void = () => undefined,
 ) {
-  const { folder, ...isolation } = await isolate(program, (place += 1));
+  const { limits, env: ownEnv, folder } = await isolate('process', program, (place += 1));
   const child = new BotChild(
-    {
-      ...{ program, heapMb: memoryMb, residentMb: 2 * memoryMb, cwd: folder, openFiles: 256, fileMb: 4, ...isolation },
-      env: { HOME: folder, TMPDIR: folder },
-    },
+    { ...limits, env: ownEnv, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles: 256, fileMb: 4 },
     onOutput,
   );
   children.push({ child, folder });
@@ -56,7 +54,7 @@ afterEach(async () => {
     children.splice(0).map(async ({ child, folder }) => {
       child.kill();
       await child.ended;
-      await removeFolder(folder);
+      await folder.remove();
     }),
   );
 });
@@ -353,8 +351,8 @@ it('ends with the runner, also when it is blocked', async () => {
     const { BotChild } = require('./dist/apps/runner/src/children/bot-child.js');
     const { isolate } = require('./dist/apps/runner/src/children/isolation.js');
     void (async () => {
-      const { folder, ...isolation } = await isolate(${JSON.stringify(program)}, 700);
-      const child = new BotChild({ program: ${JSON.stringify(program)}, heapMb: 64, residentMb: 128, cwd: folder, env: {}, ...isolation }, () => {});
+      const { limits, env } = await isolate('process', ${JSON.stringify(program)}, 700);
+      const child = new BotChild({ ...limits, env, heapMb: 64, residentMb: 128 }, () => {});
       await child.load({ code: 'exports.handler = () => { for (;;); }', env: {} });
       child.invoke({ request: {}, timeoutMs: 60000 }, () => console.log(child.pid)).catch(() => {});
     })();`;
