@@ -112,7 +112,7 @@ export class LimitedProcess {
     return !this.hasEnded && this.process.exitCode === null && this.process.signalCode === null;
   }
 
-  /** Process id of Node. Undefined until a wrapper has told it. */
+  /** Process id of Node. Undefined until the wrapper has written it. */
   get pid(): number | undefined {
     return this.nodePid;
   }

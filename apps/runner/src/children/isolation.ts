@@ -13,7 +13,7 @@ export type IsolationMode = (typeof isolationModes)[number];
 const firstUserId = 61_000;
 const pidDescriptor = 5;
 
-/** What keeps the process of a bot apart from others. */
+/** Options and folder that keep the process of a bot apart from others. */
 export interface Isolation {
   limits: Pick<ProcessLimits, 'program' | 'cwd' | 'nodeOptions' | 'wrapper' | 'pidDescriptor'>;
   env: Record<string, string>;
