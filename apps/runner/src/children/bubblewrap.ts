@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { folderBytes } from './temporary-folder';
 
 /** Inside of the namespace, where paths of the machine do not exist. */
@@ -27,7 +29,7 @@ let libraries: string[] | undefined;
 export function bubblewrap(program: string, pidDescriptor: number): string[] {
   const own = (flag: string, paths: string[]) => paths.flatMap((path) => [flag, path, path]);
   return [
-    'bwrap',
+    pathOf('bwrap'),
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--disable-userns', '--cap-drop', 'ALL', '--hostname', 'code'],
     ...['--die-with-parent', '--new-session', '--as-pid-1', '--info-fd', String(pidDescriptor)],
@@ -39,6 +41,12 @@ export function bubblewrap(program: string, pidDescriptor: number): string[] {
     ...['--ro-bind', program, programPath],
     ...['--proc', '/proc', '--remount-ro', '/', '--chdir', temporaryPath],
   ];
+}
+
+/** The process of code has no PATH. */
+function pathOf(command: string): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders.map((folder) => join(folder, command)).find(existsSync) ?? command;
 }
 
 /** Shared objects that this process was started with, by the paths under which the loader looks for them. */

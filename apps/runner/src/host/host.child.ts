@@ -65,7 +65,9 @@ function reply(message: Reply): void {
   write(`${stringify(message)}\n`);
 }
 
-const errorText = Function.prototype.call.bind(Error.prototype.toString) as (error: Error) => string;
+const { value: errorToString } = Object.getOwnPropertyDescriptor(Error.prototype, 'toString') as {
+  value: () => string;
+};
 
 /** Stack traces end with the frames of the bundle: those of this host would show where the platform is installed. */
 Error.prepareStackTrace = (error, frames) => {
@@ -73,7 +75,10 @@ Error.prepareStackTrace = (error, frames) => {
   const lastOfBundle = frames.findLastIndex((frame) => !isHost(frame) && !frame.getFileName()?.startsWith('node:'));
   const firstHost = frames.findIndex((frame, index) => index > lastOfBundle && isHost(frame));
   const shown = frames.filter((frame, index) => !isHost(frame) && (firstHost < 0 || index < firstHost));
-  return [errorText(error), ...shown.map((frame) => `    at ${frame.toString()}`)].join('\n');
+  return [
+    apply(errorToString, error, []),
+    ...shown.map((frame: { toString(): string }) => `    at ${frame.toString()}`),
+  ].join('\n');
 };
 
 /** Message and stack of whatever was thrown. */
