@@ -33,7 +33,7 @@ async function start(
 }
 
 const request = { method: 'POST', path: '/', query: '', headers: {}, body: '{}' };
-const frame = { request, functionName: 'bot', functionVersion: '1', memoryMb, timeoutMs: 20_000 };
+const frame = { request, apiHeaders: {}, functionName: 'bot', functionVersion: '1', memoryMb, timeoutMs: 20_000 };
 const call = (child: BotChild, body = '{}', timeoutMs = 20_000) =>
   child.invoke({ ...frame, request: { ...request, body }, timeoutMs }, () => undefined);
 

@@ -4,9 +4,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket as DatagramSocket } from 'node:dgram';
-import * as dns from 'node:dns';
+import { subscribe } from 'node:diagnostics_channel';
+import dns from 'node:dns';
+import http from 'node:http';
+import https from 'node:https';
 import { Module } from 'node:module';
-import * as net from 'node:net';
+import net from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import type { AllowedOrigin, InvokeFrame, LoadFrame, Order, Reply } from './frames';
@@ -53,7 +56,7 @@ const { BlockList, isIP, Server, Socket } = net;
 /** `process.exit` would call what is replaced below. */
 const exit = (process as unknown as { reallyExit: (code: number) => void }).reallyExit.bind(process);
 const now = performance.now.bind(performance);
-const invocations = new AsyncLocalStorage<{ id: string; outputBytes: number }>();
+const invocations = new AsyncLocalStorage<{ id: string; apiHeaders: InvokeFrame['apiHeaders']; outputBytes: number }>();
 const orders = new Socket({ fd: orderDescriptor, readable: true, writable: false });
 const replies = new Socket({ fd: replyDescriptor, readable: false, writable: true });
 const write = replies.write.bind(replies);
@@ -249,11 +252,40 @@ function refusedTarget(host: string, port: Target['port']): string | undefined {
   return family !== 0 && isPrivate(host, family === 6 ? 'ipv6' : 'ipv4') ? `${host}:${port}` : undefined;
 }
 
+/** Requests to the API carry the headers of the invocation that makes them. */
+function passHeadersOn(apiUrl: string): void {
+  const { host, origin } = new URL(apiUrl);
+  for (const module of [http, https]) {
+    const { request } = module;
+    const passing = (...given: unknown[]): http.ClientRequest => {
+      const sent: http.ClientRequest = apply(request, module, given);
+      if (sent.getHeader('host') === host && !sent.headersSent) addHeaders((name, text) => sent.setHeader(name, text));
+      return sent;
+    };
+    const get = (...given: unknown[]) => {
+      const sent = passing(...given);
+      sent.end();
+      return sent;
+    };
+    Object.assign(module, { request: passing, get });
+  }
+  subscribe('undici:request:create', (message) => {
+    const { request } = message as { request: { origin: string; addHeader(name: string, text: string): void } };
+    if (request.origin === origin) addHeaders((name, text) => request.addHeader(name, text));
+  });
+}
+
+function addHeaders(add: (name: string, text: string) => void): void {
+  const headers = currentInvocation()?.apiHeaders ?? {};
+  for (const [name, text] of Object.entries(headers)) add(name, text);
+}
+
 function load({ code, env, allowedOrigins }: LoadFrame): void {
   Object.assign(process.env, env);
   captureOutput('stdout');
   captureOutput('stderr');
   restrictProcess();
+  if (env['BP_API_URL']) passHeadersOn(env['BP_API_URL']);
   if (allowedOrigins) restrictNetwork(allowedOrigins);
   const filename = join(process.cwd(), 'bot.cjs');
   try {
@@ -277,7 +309,7 @@ function handlerOf(bundle: Bundle): Handler {
   );
 }
 
-function invoke({ id, request, functionName, functionVersion, memoryMb, timeoutMs }: InvokeFrame): void {
+function invoke({ id, apiHeaders, request, functionName, functionVersion, memoryMb, timeoutMs }: InvokeFrame): void {
   const endsAt = now() + timeoutMs;
   const context: Context = {
     functionName,
@@ -285,7 +317,7 @@ function invoke({ id, request, functionName, functionVersion, memoryMb, timeoutM
     memoryLimitInMB: toText(memoryMb),
     getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAt - now())),
   };
-  void runInvocation({ id, outputBytes: 0 }, () => run(id, request, context));
+  void runInvocation({ id, apiHeaders, outputBytes: 0 }, () => run(id, request, context));
 }
 
 /** Native promises only: code may have replaced the global one. */

@@ -88,7 +88,12 @@ class Target {
 
   async call(body: object, limitMs = timeoutMs, onStart: (id: string) => void = () => undefined): Promise<string> {
     let id = '';
-    const frame = { request: { ...request, body: JSON.stringify(body) }, functionName: 'bot', functionVersion: '1' };
+    const frame = {
+      request: { ...request, body: JSON.stringify(body) },
+      apiHeaders: {},
+      functionName: 'bot',
+      functionVersion: '1',
+    };
     try {
       const { body: answer } = await this.child.invoke({ ...frame, memoryMb, timeoutMs: limitMs }, (given) => {
         this.output.begin((id = given), { botId });
