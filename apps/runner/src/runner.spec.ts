@@ -157,10 +157,11 @@ describe('code', () => {
     const bot = await newBot(code);
     await account.client.updateBot({ id: bot.id, secrets: { BROKEN: 'yes' } });
 
-    const { json: ping } = await api.send(`POST /operator/runtime/bots/${bot.id}/ping`, {
-      headers: operator(),
-      json: {},
-    });
+    // The change reaches the runtime by an event.
+    const { json: ping } = await waitFor(
+      () => api.send(`POST /operator/runtime/bots/${bot.id}/ping`, { headers: operator(), json: {} }),
+      ({ json: { status } }) => status === null,
+    );
 
     expect(ping).toMatchObject({ status: null, error: expect.stringContaining('no license') });
   });
@@ -252,25 +253,22 @@ describe('code', () => {
     });
   });
 
-  it('that fills its temporary folder ends, which its log and an issue tell', async () => {
-    const bot = await newBot(
-      telling(
-        `'filling'`,
-        `(() => { for (let n = 0; n < 6000; n += 1) require('fs').writeFileSync(process.env.TMPDIR + '/' + n, ''); return new Promise(() => {}) })()`,
-      ),
-    );
+  it('that fills its temporary folder is ended, with the reason in its log and an issue', async () => {
+    const bot = await newBot(telling(`'small'`));
     const reason = 'The temporary folder of the code exceeded its limit of 5,000 files.';
-    await bot.create();
+    const filling = `for (let n = 0; n < 6000; n += 1) require('fs').writeFileSync(process.env.TMPDIR + '/' + n, ''); for (;;);`;
+
+    await expect(account.client.updateBot({ id: bot.id, code: filling })).rejects.toThrow(reason);
 
     const { issues } = await waitFor(
       () => account.client.listBotIssues({ id: bot.id }),
       (found) => found.issues.length > 0,
     );
+    const timeStart = new Date(Date.now() - 60_000).toISOString();
     const { logs } = await waitFor(
-      () => account.client.getBotLogs({ id: bot.id, timeStart: new Date(Date.now() - 60_000).toISOString() }),
+      () => account.client.getBotLogs({ id: bot.id, timeStart }),
       (found) => found.logs.length > 0,
     );
-
     expect(issues).toMatchObject([{ description: expect.stringContaining(reason) }]);
     expect(logs).toContainEqual(expect.objectContaining({ level: 'error', message: reason }));
   });

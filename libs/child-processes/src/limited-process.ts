@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { residentBytesOf } from './resident-memory';
 
 export interface ProcessLimits {
@@ -55,6 +56,8 @@ const launcher = [
 export class LimitedProcess {
   protected readonly process: ChildProcess;
   private nodePid?: number;
+  /** Resolves when `pid` is known, or will never be. */
+  protected readonly pidRead: Promise<void> = Promise.resolve();
   private readonly limitBytes: number;
   private timer?: NodeJS.Timeout;
   private errorOutput = '';
@@ -93,7 +96,7 @@ export class LimitedProcess {
       this.errorOutput = (this.errorOutput + text).slice(0, mostErrorCharacters);
     });
     if (pidDescriptor === undefined) this.nodePid = this.process.pid;
-    else this.readPid(this.process.stdio[pidDescriptor] as Readable);
+    else this.pidRead = this.readPid(this.process.stdio[pidDescriptor] as Readable);
     this.ended = new Promise((resolve) => {
       const end = (detail: string) => {
         this.hasEnded = true;
@@ -126,15 +129,11 @@ export class LimitedProcess {
     this.process.kill('SIGKILL');
   }
 
-  private readPid(readable: Readable): void {
-    let text = '';
-    readable.setEncoding('utf8').on('data', (part: string) => (text += part));
-    readable.once('end', () => {
-      const pid = /"child-pid": (\d+)/.exec(text)?.[1];
-      if (pid) this.nodePid = Number(pid);
-    });
-    // A wrapper that fails closes the pipe too; `ended` has the cause.
-    readable.on('error', () => undefined);
+  private async readPid(readable: Readable): Promise<void> {
+    // A wrapper that fails writes nothing; `ended` has the cause.
+    const written = await text(readable).catch(() => '');
+    const pid = /"child-pid": (\d+)/.exec(written)?.[1];
+    if (pid) this.nodePid = Number(pid);
   }
 
   protected startMemoryCheck(intervalMs: number): void {

@@ -86,8 +86,8 @@ export class BotChild extends LimitedProcess {
   }
 
   /** Throws CodeFailed if the bundle cannot be loaded. */
-  load(frame: Omit<LoadFrame, 'type'>): Promise<void> {
-    return new Promise((resolve, reject) => {
+  async load(frame: Omit<LoadFrame, 'type'>): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
       const end = (error?: CodeFailed) => {
         clearTimeout(timer);
         this.onLoaded = undefined;
@@ -101,6 +101,7 @@ export class BotChild extends LimitedProcess {
       this.onLoaded = end;
       this.send({ type: 'load', ...frame });
     });
+    await this.pidRead;
   }
 
   /**

@@ -258,7 +258,7 @@ function passHeadersOn(apiUrl: string): void {
   for (const module of [http, https]) {
     const { request } = module;
     const passing = (...given: unknown[]): http.ClientRequest => {
-      const sent: http.ClientRequest = apply(request, module, given);
+      const sent = apply(request, module, given) as http.ClientRequest;
       if (sent.getHeader('host') === host && !sent.headersSent) addHeaders((name, text) => sent.setHeader(name, text));
       return sent;
     };
