@@ -48,7 +48,7 @@ export class RunnerConfig extends ProcessConfig {
     env: 'RUNNER_ISOLATION',
     type: choice<'auto' | IsolationMode>('auto', ...isolationModes),
     about:
-      'Isolation of the processes: `bwrap` adds namespaces of bubblewrap (Linux) to the limits of `process`, and is required then; `auto` uses it where it works.',
+      'Isolation of the processes: `process` for the limits of Node and of the system, `bwrap` for namespaces of bubblewrap around them (Linux), without which the start fails, `auto` for `bwrap` where it works.',
   })
   isolation: 'auto' | IsolationMode = 'auto';
 
