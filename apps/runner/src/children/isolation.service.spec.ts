@@ -1,9 +1,12 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import { ConfigError } from '@parley/config/config';
 import { RunnerConfig } from '../config';
 import { bubblewrapProblem, IsolationService } from './isolation.service';
+
+beforeAll(() => Logger.overrideLogger(false));
 
 const path = process.env['PATH'];
 
