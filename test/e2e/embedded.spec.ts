@@ -197,6 +197,10 @@ describe('embedded mode with a data folder of its own', () => {
     expect((await clientOf(found).listWorkspaces({})).workspaces.map(({ id }) => id)).toContain(found.workspaceId);
   });
 
+  it('prints how the code of bots is isolated', () => {
+    expect(platform.output()).toMatch(/\n {2}Isolation {2}(bwrap|process)\n/);
+  });
+
   it('opens the tunnel on TUNNEL_PORT, and prints the command that uses it', async () => {
     const url = `http://127.0.0.1:${tunnelPort}`;
 

@@ -27,7 +27,10 @@ const codeOf = (version: number) => `
   let fleet: Fleet;
 
   beforeAll(async () => {
-    fleet = await Fleet.start({ replicasOf: { runtime: 2, runner: 2, 'files-worker': 0, tables: 0 } });
+    fleet = await Fleet.start({
+      replicasOf: { runtime: 2, runner: 2, 'files-worker': 0, tables: 0 },
+      env: { RUNNER_ISOLATION: 'process' },
+    });
   });
 
   afterAll(() => fleet?.stop());

@@ -38,7 +38,7 @@ export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: stri
     configured(TablesModule, TablesConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
     configured(RuntimeModule, RuntimeConfig),
-    configured(RunnerModule, RunnerConfig, { contentUrl }),
+    configured(RunnerModule, RunnerConfig, { contentUrl, isolation: 'process' }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),
   );
   const files = api.apps[3]!;

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import { choice, Env, integer, url } from '@parley/config/config';
 import { ProcessConfig, webhookUrlVariable } from '@parley/service/config';
+import { type IsolationMode, isolationModes } from './children/isolation';
 
 const platformMb = 700;
 const childMb = 300;
@@ -42,6 +43,14 @@ export class RunnerConfig extends ProcessConfig {
     about: 'Heap limit of a process in MiB. Its resident memory may be twice as large.',
   })
   memoryMb = 256;
+
+  @Env({
+    env: 'RUNNER_ISOLATION',
+    type: choice<'auto' | IsolationMode>('auto', ...isolationModes),
+    about:
+      'Isolation of the processes: `process` for the limits of Node and of the system, `bwrap` for namespaces of bubblewrap around them (Linux), without which the start fails, `auto` for `bwrap` where it works.',
+  })
+  isolation: 'auto' | IsolationMode = 'auto';
 
   @Env({
     env: 'RUNNER_CODE_CACHE_MB',

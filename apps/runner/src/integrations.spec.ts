@@ -47,6 +47,7 @@ beforeAll(async () => {
     configured(RuntimeModule, RuntimeConfig),
     configured(RunnerModule, RunnerConfig, {
       ...{ publicUrl: `http://127.0.0.1:${port}`, contentUrl: witness.url, processes: 8, memoryMb: 96 },
+      isolation: 'process',
     }),
   );
   account = await api.newAccount();

@@ -3,6 +3,8 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
 import { ChildrenService } from './children/children.service';
+import type { IsolationMode } from './children/isolation';
+import { IsolationService } from './children/isolation.service';
 import { CodeService } from './code/code.service';
 import { RunnerConfig } from './config';
 import { InvocationsService } from './invocations/invocations.service';
@@ -11,6 +13,13 @@ import { LogSenderService } from './logs/log-sender.service';
 /** Runs the code of bots in processes of their own. It has no database, and no key of the platform. */
 @Module({})
 export class RunnerModule {
+  constructor(private readonly isolationService: IsolationService) {}
+
+  /** Isolation of the processes of code, which is known when the module has started. */
+  get isolation(): IsolationMode {
+    return this.isolationService.mode;
+  }
+
   static register(config: RunnerConfig, platform: Platform): DynamicModule {
     return {
       module: RunnerModule,
@@ -18,7 +27,7 @@ export class RunnerModule {
         TransportModule.register({ name: 'runner' }, config, platform),
         ConfigModule.register(RunnerConfig, config),
       ],
-      providers: [ChildrenService, CodeService, InvocationsService, LogSenderService],
+      providers: [ChildrenService, CodeService, IsolationService, InvocationsService, LogSenderService],
     };
   }
 }

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { freePort } from '@parley/testing/free-port';
+import { actionDepthHeader } from '@parley/contracts/runtime/actions';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
@@ -15,18 +15,17 @@ import { RunnerModule } from './runner.module';
 
 let api: PublicApi;
 let account: Account;
-/** Hears what code does, and passes calls of the API on: its address counts as that of the API, which code may call. */
+/** Address of the API for code: it hears what code does, and passes calls of the API on. */
 let witness: LoopbackServer;
 
 const idleMs = 1_500;
 const processes = 4;
 
 beforeAll(async () => {
-  const port = await freePort();
   witness = await LoopbackServer.start(async (request, response) => {
     if (!request.path.startsWith('/v1/')) return json({})(request, response);
-    const { authorization = '', 'x-bot-id': botId } = request.headers;
-    const headers = { authorization, 'x-bot-id': String(botId) };
+    const { authorization = '', 'x-bot-id': botId, [actionDepthHeader]: depth } = request.headers;
+    const headers = { authorization, 'x-bot-id': String(botId), ...(depth && { [actionDepthHeader]: String(depth) }) };
     const answer = await api.send(`POST ${request.path}`, { headers, json: request.body as object });
     return json(answer.json, answer.status)(request, response);
   });
@@ -37,7 +36,7 @@ beforeAll(async () => {
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
     configured(RuntimeModule, RuntimeConfig),
     configured(RunnerModule, RunnerConfig, {
-      ...{ publicUrl: `http://127.0.0.1:${port}`, contentUrl: witness.url, idleMs, processes, memoryMb: 96 },
+      ...{ publicUrl: witness.url, contentUrl: witness.url, idleMs, processes, memoryMb: 96, isolation: 'process' },
     }),
   );
   account = await api.newAccount();
@@ -158,10 +157,11 @@ describe('code', () => {
     const bot = await newBot(code);
     await account.client.updateBot({ id: bot.id, secrets: { BROKEN: 'yes' } });
 
-    const { json: ping } = await api.send(`POST /operator/runtime/bots/${bot.id}/ping`, {
-      headers: operator(),
-      json: {},
-    });
+    // The change reaches the runtime by an event.
+    const { json: ping } = await waitFor(
+      () => api.send(`POST /operator/runtime/bots/${bot.id}/ping`, { headers: operator(), json: {} }),
+      ({ json: { status } }) => status === null,
+    );
 
     expect(ping).toMatchObject({ status: null, error: expect.stringContaining('no license') });
   });
@@ -198,41 +198,79 @@ describe('code', () => {
     expect(all.flatMap(({ heard }) => heard)).toHaveLength(bots.length);
   });
 
-  it('can call its own actions, at most as deep as there are slots for them', async () => {
+  describe('that calls its own actions', () => {
     const schema = { type: 'object' };
-    const bot = await newBot(
-      `const call = (bot, depth) => fetch('${witness.url}/v1/chat/actions', {
-         method: 'POST',
-         headers: { authorization: 'Bearer ' + process.env.BP_TOKEN, 'x-bot-id': bot, 'content-type': 'application/json' },
-         body: JSON.stringify({ type: 'deeper', input: { depth } }),
-       });
-       exports.handler = async ({ headers, body }) => {
-         const { input, event } = JSON.parse(body || '{}');
-         const bot = headers['x-bot-id'];
-         if (event) {
-           const answer = await call(bot, event.payload.depth);
-           await fetch('${witness.url}/' + event.id, { method: 'POST', body: JSON.stringify({ text: await answer.text() }) });
-         }
-         if (!input) return { status: 200 };
-         if (input.depth === 0) return { status: 200, body: JSON.stringify({ output: { reached: true } }) };
-         const answer = await call(bot, input.depth - 1);
-         const { output, message } = await answer.json();
-         return answer.ok
-           ? { status: 200, body: JSON.stringify({ output }) }
-           : { status: 400, body: JSON.stringify({ type: 'Runtime', message }) };
-       };`,
-      { actions: { deeper: { input: { schema }, output: { schema } } } },
-    );
-    const deep = async (depth: number) => {
-      const { event } = await bot.client.createEvent({ type: 'happened', payload: { depth } });
-      await bot.settled(event.id);
-      const [heard] = witness.requests.filter(({ path }) => path === `/${event.id}`);
-      return (JSON.parse(heard!.bytes.toString()) as Heard).text;
+    const requesting = {
+      fetch: `(options, body) => fetch(url, { ...options, body }).then(async (answer) => ({ ok: answer.ok, text: await answer.text() }))`,
+      'http.request': `(options, body) => new Promise((resolve, reject) => require('http').request(url, options, async (answer) => {
+        let text = ''; for await (const part of answer) text += part; resolve({ ok: answer.statusCode === 200, text });
+      }).on('error', reject).end(body))`,
     };
+    const newChain = (by: keyof typeof requesting) =>
+      newBot(
+        `const url = process.env.BP_API_URL + '/v1/chat/actions', request = ${requesting[by]};
+         exports.handler = async ({ headers, body }) => {
+           const { input } = JSON.parse(body || '{}');
+           if (!input) return { status: 200 };
+           if (input.further === 0) return { status: 200, body: JSON.stringify({ output: { reached: true } }) };
+           const { ok, text } = await request({
+             method: 'POST',
+             headers: { authorization: 'Bearer ' + process.env.BP_TOKEN, 'x-bot-id': headers['x-bot-id'], 'content-type': 'application/json' },
+           }, JSON.stringify({ type: 'deeper', input: { further: input.further - 1 } }));
+           const { output, message } = JSON.parse(text);
+           return ok ? { status: 200, body: JSON.stringify({ output }) } : { status: 400, body: JSON.stringify({ type: 'Runtime', message }) };
+         };`,
+        { actions: { deeper: { input: { schema }, output: { schema } } } },
+      );
+    const callIn = ({ id }: { id: string }, further: number) =>
+      api.send('POST /v1/chat/actions', {
+        headers: { authorization: `Bearer ${account.token}`, 'x-bot-id': id },
+        json: { type: 'deeper', input: { further } },
+      });
+    const reached = { output: { reached: true }, meta: { cached: false } };
 
-    expect(JSON.parse(await deep(3))).toEqual({ output: { reached: true }, meta: { cached: false } });
-    expect(await deep(100)).toContain('The process of the bot handles enough calls');
-    expect(JSON.parse(await deep(3))).toMatchObject({ output: { reached: true } });
+    it.each(['fetch', 'http.request'] as const)('lets five wait for each other, by %s', async (by) => {
+      const bot = await newChain(by);
+
+      const [fifth, sixth] = [await callIn(bot, 4), await callIn(bot, 5)];
+
+      expect(fifth.json).toEqual(reached);
+      expect(sixth).toMatchObject({ status: 400, json: { type: 'Runtime' } });
+      expect(sixth.json['message']).toContain(
+        'The action "deeper" was not called: 5 actions wait for each other already',
+      );
+    });
+
+    it('ends all calls although they use up the slots, and goes on then', async () => {
+      const bot = await newChain('fetch');
+
+      const answers = await Promise.all(Array.from({ length: 12 }, () => callIn(bot, 4)));
+
+      for (const { status, json: answer } of answers)
+        if (status !== 200) expect(answer['message']).toMatch(/The process of the bot handles enough calls/);
+      expect(answers.map(({ status }) => status)).not.toEqual(answers.map(() => 200));
+      expect((await callIn(bot, 4)).json).toEqual(reached);
+    });
+  });
+
+  it('that fills its temporary folder is ended, with the reason in its log and an issue', async () => {
+    const bot = await newBot(telling(`'small'`));
+    const reason = 'The temporary folder of the code exceeded its limit of 5,000 files.';
+    const filling = `for (let n = 0; n < 6000; n += 1) require('fs').writeFileSync(process.env.TMPDIR + '/' + n, ''); for (;;);`;
+
+    await expect(account.client.updateBot({ id: bot.id, code: filling })).rejects.toThrow(reason);
+
+    const { issues } = await waitFor(
+      () => account.client.listBotIssues({ id: bot.id }),
+      (found) => found.issues.length > 0,
+    );
+    const timeStart = new Date(Date.now() - 60_000).toISOString();
+    const { logs } = await waitFor(
+      () => account.client.getBotLogs({ id: bot.id, timeStart }),
+      (found) => found.logs.length > 0,
+    );
+    expect(issues).toMatchObject([{ description: expect.stringContaining(reason) }]);
+    expect(logs).toContainEqual(expect.objectContaining({ level: 'error', message: reason }));
   });
 
   it('keeps no process when it is idle', async () => {

@@ -64,7 +64,11 @@ export class EmbeddedPlatform {
   private credentials?: Credentials;
   private isTokenNew = false;
   private consoleLink?: string;
+<<<<<<< HEAD
   private webchatUrl?: string;
+=======
+  private isolation?: string;
+>>>>>>> w/isolation
   private tunnelUrl?: string;
   /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
@@ -102,6 +106,7 @@ export class EmbeddedPlatform {
       `  Workspace  ${workspaceId}`,
       `  Token      ${this.isTokenNew ? `${token}  (shown this once)` : `in ${credentialsPath(folder)}`}`,
       `  Data       ${folder}`,
+      `  Isolation  ${this.isolation}`,
       `  Console    ${this.consoleLink}`,
       `  API        ${url}/docs`,
       ...(this.webchatUrl ? [`  Web chat   ${this.webchatUrl}`] : []),
@@ -172,15 +177,15 @@ export class EmbeddedPlatform {
     });
 
     this.started.push(() => this.closeApps());
-    const [files] = await allOpen([
+    const [files, runner] = await allOpen([
       this.open(FilesModule.register(configs.files, platform())),
+      this.open(RunnerModule.register(configs.runner, platform())),
       this.open(AdminModule.register(configs.admin, platform())),
       this.open(FilesWorkerModule.register(configs.filesWorker, platform())),
       this.open(HubModule.register(configs.hub, platform())),
       this.open(TablesModule.register(configs.tables, platform())),
       this.open(ChatModule.register(configs.chat, platform())),
       this.open(RuntimeModule.register(configs.runtime, platform())),
-      this.open(RunnerModule.register(configs.runner, platform())),
     ]);
     const gateway = await this.open(GatewayModule.register(configs.gateway, platform()));
     await events.open();
@@ -191,7 +196,11 @@ export class EmbeddedPlatform {
     const owner = await findOwner(client, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
     this.credentials = { url: publicUrl, chatUrl, ...owner };
     this.consoleLink = await consoleLinkOf(client, owner.email);
+<<<<<<< HEAD
     this.webchatUrl = await webchatUrlOf(client, owner.workspaceId);
+=======
+    this.isolation = runner!.get(RunnerModule).isolation;
+>>>>>>> w/isolation
     this.tunnelUrl = configs.gateway.tunnelUrl;
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);

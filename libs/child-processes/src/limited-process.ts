@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { residentBytesOf } from './resident-memory';
 
 export interface ProcessLimits {
@@ -14,6 +16,8 @@ export interface ProcessLimits {
   nodeOptions?: string[];
   /** Command that starts Node in its place, such as `setpriv …`. */
   wrapper?: string[];
+  /** File descriptor, a pipe, to which the wrapper writes the process id of Node as `bwrap --info-fd` does, if it stays its parent. */
+  pidDescriptor?: number;
   cwd?: string;
   /** Limit of open files, sockets included. */
   openFiles?: number;
@@ -51,6 +55,9 @@ const launcher = [
 /** Child process that runs one Node program with limits, and at a lower priority than this process. */
 export class LimitedProcess {
   protected readonly process: ChildProcess;
+  private nodePid?: number;
+  /** Resolves when `pid` is known, or will never be. */
+  protected readonly pidRead: Promise<void> = Promise.resolve();
   private readonly limitBytes: number;
   private timer?: NodeJS.Timeout;
   private errorOutput = '';
@@ -68,6 +75,7 @@ export class LimitedProcess {
       env = {},
       nodeOptions = [],
       wrapper = [],
+      pidDescriptor,
       cwd,
       openFiles = 0,
       fileMb = 0,
@@ -87,6 +95,8 @@ export class LimitedProcess {
     this.process.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.errorOutput = (this.errorOutput + text).slice(0, mostErrorCharacters);
     });
+    if (pidDescriptor === undefined) this.nodePid = this.process.pid;
+    else this.pidRead = this.readPid(this.process.stdio[pidDescriptor] as Readable);
     this.ended = new Promise((resolve) => {
       const end = (detail: string) => {
         this.hasEnded = true;
@@ -105,17 +115,25 @@ export class LimitedProcess {
     return !this.hasEnded && this.process.exitCode === null && this.process.signalCode === null;
   }
 
+  /** Process id of Node. Undefined until the wrapper has written it. */
   get pid(): number | undefined {
-    return this.process.pid;
+    return this.nodePid;
   }
 
   /** Resident memory in bytes; 0 when the process has ended. */
   residentBytes(): Promise<number> {
-    return this.process.pid && this.isAlive ? residentBytesOf(this.process.pid) : Promise.resolve(0);
+    return this.nodePid && this.isAlive ? residentBytesOf(this.nodePid) : Promise.resolve(0);
   }
 
   kill(): void {
     this.process.kill('SIGKILL');
+  }
+
+  private async readPid(readable: Readable): Promise<void> {
+    // A wrapper that fails writes nothing; `ended` has the cause.
+    const written = await text(readable).catch(() => '');
+    const pid = /"child-pid": (\d+)/.exec(written)?.[1];
+    if (pid) this.nodePid = Number(pid);
   }
 
   protected startMemoryCheck(intervalMs: number): void {

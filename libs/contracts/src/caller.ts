@@ -34,6 +34,8 @@ export interface Caller {
   /** Key of an end user, not verified before the chat service does so. */
   userKey?: string;
   user?: { id: string };
+  /** Number of actions that the request is made within: see `actionDepthHeader`. */
+  actionDepth?: number;
   /** Value of the header `Idempotency-Key`, if the operation accepts it. */
   idempotencyKey?: string;
 }

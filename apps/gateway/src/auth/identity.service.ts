@@ -7,6 +7,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged, type Identify, type Identity } from '@parley/contracts/admin/identity';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
+import { actionDepthHeader } from '@parley/contracts/runtime/actions';
 import { hashToken, tokenKind } from '@parley/secrets/token';
 import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
@@ -45,7 +46,8 @@ export class IdentityService implements OnModuleInit {
 
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
   async identify(request: TracedRequest, access: Access): Promise<Caller> {
-    const base = { requestId: request.id, traceparent: request.traceparent, address: request.ip };
+    const { id: requestId, traceparent, ip: address } = request;
+    const base = { requestId, traceparent, address, ...actionDepthOf(request) };
     const anonymous: Caller = { ...base, credential: 'none' };
     if (access.actor === 'anyone') return anonymous;
     if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return withUserKey(request, anonymous, access);
@@ -113,6 +115,14 @@ function readCredential(request: FastifyRequest, { actor }: Access): Identify {
 export function header(request: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Passed on by code, and by servers of bots that wish to. */
+function actionDepthOf(request: FastifyRequest): Pick<Caller, 'actionDepth'> {
+  const text = header(request, actionDepthHeader);
+  if (text === undefined) return {};
+  if (/^\d{1,3}$/.test(text)) return { actionDepth: Number(text) };
+  throw new ApiError('InvalidPayload', `The header ${actionDepthHeader} must be an integer from 0 to 999.`);
 }
 
 function missing(name: string, right: string): ApiError {

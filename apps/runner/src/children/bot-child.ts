@@ -6,10 +6,14 @@ import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/r
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
 import { LineReader } from './line-reader';
+import { exceededLimit, type TemporaryFolder } from './temporary-folder';
 
 const loadTimeoutMs = 10_000;
 const maxHeaders = 100;
 const memoryCheckMs = 250;
+const folderCheckMs = 250;
+/** Part of the time that checks of one folder may take. */
+const folderCheckShare = 0.1;
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
 /** A body of JSON text within JSON text, at worst with every character escaped. */
@@ -48,6 +52,7 @@ export class BotChild extends LimitedProcess {
   private onLoaded?: (error?: CodeFailed) => void;
   private onPong?: () => void;
   private lastWords?: string;
+  private folderTimer?: NodeJS.Timeout;
   /** True after a time-out: it takes no more invocations, and ends after those that run. */
   isTainted = false;
   lastUsedAt = performance.now();
@@ -56,7 +61,7 @@ export class BotChild extends LimitedProcess {
     limits: ProcessLimits,
     private readonly onOutput: (output: CodeOutput) => void,
   ) {
-    super(limits, ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']);
+    super(limits, ['ignore', ...Array<'pipe'>(limits.pidDescriptor ?? replyDescriptor).fill('pipe')]);
     const [, stdout, stderr] = this.process.stdio;
     this.orders = this.process.stdio[orderDescriptor] as Writable;
     const replies = this.process.stdio[replyDescriptor] as Readable;
@@ -68,7 +73,12 @@ export class BotChild extends LimitedProcess {
     this.readRaw(stdout as Readable, 'stdout');
     this.readRaw(stderr as Readable, 'stderr');
     this.startMemoryCheck(memoryCheckMs);
-    void this.ended.then(({ cause }) => this.rejectAll(cause === 'memory' ? outOfMemory() : this.crash()));
+    void this.ended.then(({ cause }) => {
+      clearTimeout(this.folderTimer);
+      const error = cause === 'memory' ? outOfMemory() : this.crash();
+      if (cause === 'memory') this.onOutput({ stream: 'stderr', text: `${error.message}\n` });
+      this.rejectAll(error);
+    });
   }
 
   get underWay(): number {
@@ -76,8 +86,8 @@ export class BotChild extends LimitedProcess {
   }
 
   /** Throws CodeFailed if the bundle cannot be loaded. */
-  load(frame: Omit<LoadFrame, 'type'>): Promise<void> {
-    return new Promise((resolve, reject) => {
+  async load(frame: Omit<LoadFrame, 'type'>): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
       const end = (error?: CodeFailed) => {
         clearTimeout(timer);
         this.onLoaded = undefined;
@@ -91,6 +101,7 @@ export class BotChild extends LimitedProcess {
       this.onLoaded = end;
       this.send({ type: 'load', ...frame });
     });
+    await this.pidRead;
   }
 
   /**
@@ -107,6 +118,25 @@ export class BotChild extends LimitedProcess {
       if (!this.isAlive) return this.rejectAll(this.crash());
       this.send({ type: 'invoke', id, ...frame });
     });
+  }
+
+  /** Ends the process when its folder exceeds a limit. */
+  watchFolder(folder: TemporaryFolder): void {
+    const check = async () => {
+      const startedAt = performance.now();
+      const problem = this.pid && (await folderProblem(folder, this.pid));
+      if (!this.isAlive) return;
+      if (problem) return this.endWith(problem);
+      const pauseMs = Math.max(folderCheckMs, (performance.now() - startedAt) / folderCheckShare);
+      this.folderTimer = setTimeout(() => void check(), pauseMs).unref();
+    };
+    void check();
+  }
+
+  private endWith(problem: string): void {
+    this.lastWords = problem;
+    this.onOutput({ stream: 'stderr', text: `${problem}\n` });
+    this.kill();
   }
 
   private timeOut(id: string, timeoutMs: number): void {
@@ -193,6 +223,16 @@ export class BotChild extends LimitedProcess {
   private readRaw(readable: Readable, stream: 'stdout' | 'stderr'): void {
     readable.on('data', (text: Buffer | string) => this.onOutput({ stream, text: text.toString() }));
     readable.on('error', () => undefined);
+  }
+}
+
+async function folderProblem(folder: TemporaryFolder, pid: number): Promise<string | undefined> {
+  try {
+    const usage = await folder.usage(pid);
+    const limit = usage && exceededLimit(usage);
+    return limit && `The temporary folder of the code exceeded its limit of ${limit}.`;
+  } catch (error) {
+    return `The temporary folder of the code cannot be checked: ${(error as Error).message}`;
   }
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { workerFile } from '@parley/background/worker-file';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { CodeSecrets } from '@parley/contracts/runner/code';
 import type { CodeOwner, InvokeCode, Lane, LoadCode } from '@parley/contracts/runner/runner';
@@ -13,11 +12,10 @@ import type { AllowedOrigin } from '../host/frames';
 import { BundleOutput } from '../logs/bundle-output';
 import { LogSenderService } from '../logs/log-sender.service';
 import { BotChild, CodeFailed } from './bot-child';
-import { isolate, removeFolder } from './isolation';
+import { IsolationService } from './isolation.service';
+import { folderMb } from './temporary-folder';
 
-const program = workerFile(`${__dirname}/../host`, 'host.child');
 const openFiles = 2_048;
-const fileMb = 64;
 const maxLoadFailures = 3;
 const loadFailuresMs = 60_000;
 const loadPauseMs = 30_000;
@@ -52,6 +50,7 @@ interface LoadFailures {
 /** Processes of bundles: started on demand, kept warm, and ended when they are idle or when others need their place. */
 @Injectable()
 export class ChildrenService implements OnApplicationShutdown {
+  private readonly logger = new Logger(ChildrenService.name);
   private readonly entries = new Map<string, Entry>();
   private started = 0;
   private readonly ending = new Set<Promise<unknown>>();
@@ -63,6 +62,7 @@ export class ChildrenService implements OnApplicationShutdown {
     private readonly code: CodeService,
     private readonly logs: LogSenderService,
     private readonly config: RunnerConfig,
+    private readonly isolation: IsolationService,
     @Inject(platformToken) { metrics }: Platform,
   ) {
     const { publicUrl, contentUrl, allowPrivate } = config;
@@ -204,16 +204,20 @@ export class ChildrenService implements OnApplicationShutdown {
     output: BundleOutput,
   ): Promise<BotChild> {
     const { memoryMb, publicUrl } = this.config;
-    const { folder, ...isolation } = await isolate(program, place);
+    const isolation = await this.isolation.isolate(place);
     const child = new BotChild(
       {
-        ...{ program, heapMb: memoryMb, residentMb: 2 * memoryMb, cwd: folder, openFiles, fileMb, ...isolation },
-        env: { HOME: folder, TMPDIR: folder, TZ: 'UTC', NODE_ENV: 'production', AWS_LAMBDA_FUNCTION_NAME: 'parley' },
+        ...{ ...isolation.limits, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles, fileMb: folderMb },
+        env: { ...isolation.env, TZ: 'UTC', NODE_ENV: 'production', AWS_LAMBDA_FUNCTION_NAME: 'parley' },
       },
       (printed) => output.take(printed),
     );
+    child.watchFolder(isolation.folder);
     void child.ended.then(() => output.end(undefined));
-    const ending = child.ended.then(() => removeFolder(folder)).finally(() => this.ending.delete(ending));
+    const ending = child.ended
+      .then(() => isolation.folder.remove())
+      .catch((error: unknown) => this.logger.warn((error as Error).message))
+      .finally(() => this.ending.delete(ending));
     this.ending.add(ending);
     const secretEnv = Object.entries(secrets).map(([name, value]) => [`SECRET_${name}`, value] as const);
     const env = {

@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
@@ -11,11 +8,13 @@ import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
 import { BotChild } from './bot-child';
-import { isolate, removeFolder } from './isolation';
+import { isolate, isolationModes } from './isolation';
+import { bubblewrapProblem } from './isolation.service';
+import type { TemporaryFolder } from './temporary-folder';
 
 const program = workerFile(join(__dirname, '../host'), 'host.child');
 const memoryMb = 96;
-const children: { child: BotChild; folder: string }[] = [];
+const children: { child: BotChild; folder: TemporaryFolder }[] = [];
 let place = 500;
 
 async function start(
@@ -23,12 +22,9 @@ async function start(
   { env = {}, allowedOrigins = [] }: { env?: Record<string, string>; allowedOrigins?: AllowedOrigin[] } = {},
   onOutput: (output: CodeOutput) => void = () => undefined,
 ) {
-  const { folder, ...isolation } = await isolate(program, (place += 1));
+  const { limits, env: ownEnv, folder } = await isolate('process', program, (place += 1));
   const child = new BotChild(
-    {
-      ...{ program, heapMb: memoryMb, residentMb: 2 * memoryMb, cwd: folder, openFiles: 256, fileMb: 4, ...isolation },
-      env: { HOME: folder, TMPDIR: folder },
-    },
+    { ...limits, env: ownEnv, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles: 256, fileMb: 4 },
     onOutput,
   );
   children.push({ child, folder });
@@ -37,7 +33,7 @@ async function start(
 }
 
 const request = { method: 'POST', path: '/', query: '', headers: {}, body: '{}' };
-const frame = { request, functionName: 'bot', functionVersion: '1', memoryMb, timeoutMs: 20_000 };
+const frame = { request, apiHeaders: {}, functionName: 'bot', functionVersion: '1', memoryMb, timeoutMs: 20_000 };
 const call = (child: BotChild, body = '{}', timeoutMs = 20_000) =>
   child.invoke({ ...frame, request: { ...request, body }, timeoutMs }, () => undefined);
 
@@ -56,158 +52,50 @@ afterEach(async () => {
     children.splice(0).map(async ({ child, folder }) => {
       child.kill();
       await child.ended;
-      await removeFolder(folder);
+      await folder.remove();
     }),
   );
 });
 
-describe('files', () => {
-  it.each([
-    ['a file of the system', `return require('fs').readFileSync('/etc/passwd', 'utf8')`],
-    [
-      'the environment of the runner',
-      `return require('fs').readFileSync('/proc/' + process.ppid + '/environ', 'utf8')`,
-    ],
-    ['its own process in /proc', `return require('fs').readFileSync('/proc/self/environ', 'utf8')`],
-    ['the temporary folder of others', `return require('fs').readdirSync(require('path').dirname(process.env.TMPDIR))`],
-    [
-      'a symbolic link out',
-      `const fs = require('fs'); fs.symlinkSync('/etc/passwd', process.env.TMPDIR + '/link');
-       return fs.readFileSync(process.env.TMPDIR + '/link', 'utf8')`,
-    ],
-    ['a write elsewhere', `return require('fs').writeFileSync('/tmp/parley-escaped-${randomUUID()}', 'x')`],
-    ['a module of the platform', `return require(${JSON.stringify(require.resolve('typeorm'))})`],
-  ])('are out of reach: %s', async (_name, expression) => {
-    expect(await attempt(expression)).toMatch(/^refused: (ERR_ACCESS_DENIED|EACCES|ENOENT|EPERM|MODULE_NOT_FOUND)/);
-  });
+it('can write files in its temporary folder, up to a size', async () => {
+  const write = (bytes: number) =>
+    `const fs = require('fs'), path = process.env.TMPDIR + '/own'; fs.writeFileSync(path, 'x'.repeat(${bytes}));
+     return fs.statSync(path).size`;
 
-  it('are out of reach of the SQLite that newer versions of Node have', async () => {
-    const path = join(tmpdir(), `parley-escaped-${randomUUID()}`);
-    const database = `const { DatabaseSync } = require('node:sqlite'); new DatabaseSync('${path}').exec('CREATE TABLE x (y)')`;
-
-    expect(await attempt(database)).toMatch(/^refused: ERR_UNKNOWN_BUILTIN_MODULE/);
-    expect(existsSync(path)).toBe(false);
-  });
-
-  it('of its own can be written in its temporary folder, up to a size', async () => {
-    const write = (bytes: number) =>
-      `const fs = require('fs'), path = process.env.TMPDIR + '/own'; fs.writeFileSync(path, 'x'.repeat(${bytes}));
-       return fs.statSync(path).size`;
-
-    expect(await attempt(write(1_000))).toBe('got 1000');
-    expect(await attempt(write(8_000_000)).catch((error: Error) => error.message)).not.toBe('got 8000000');
-  });
+  expect(await attempt(write(1_000))).toBe('got 1000');
+  expect(await attempt(write(8_000_000)).catch((error: Error) => error.message)).not.toBe('got 8000000');
 });
 
-describe('other processes', () => {
-  it.each([
-    ['child processes', `return require('child_process').execSync('id')`],
-    ['threads', `return new (require('worker_threads').Worker)('1', { eval: true })`],
-    ['native bindings', `return process.binding('spawn_sync')`],
-    ['native addons', `return process.dlopen({ exports: {} }, '/x.node')`],
-    ['the inspector', `require('inspector').open(0); return require('inspector').url()`],
-    ['WASI', `return new (require('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })`],
-    ['signals to the runner', `return process.kill(process.ppid, 'SIGKILL')`],
-    ['signals by the private function', `return process._kill(process.ppid, 9)`],
-    ['an end of its own process', `return process.exit(0)`],
-    ['an abort', `return process.abort()`],
-  ])('are out of reach: %s', async (_name, expression) => {
-    expect(await attempt(expression)).toMatch(/^refused: /);
-  });
+it('has stack traces without files of the platform', async () => {
+  const expression = `const trace = (error) => error.stack + '\\n'; const outer = () => { throw new TypeError('wrong') };
+    const thrown = (call) => { try { return call() } catch (error) { return trace(error) } };
+    return trace(new Error('made')) + thrown(outer) + thrown(() => require('net').connect({ host: 1, port: {} })) + (await fetch('x:').catch(trace))`;
 
-  it('have another user id when the runner is root', async () => {
-    const { child } = await start(`exports.handler = () => ({ status: 200, body: String(process.getuid()) })`);
-    const { child: sibling } = await start(`exports.handler = () => ({ status: 200, body: String(process.getuid()) })`);
+  const stack = await attempt(expression);
 
-    const ids = [(await call(child)).body, (await call(sibling)).body];
-
-    if (process.getuid!() === 0) expect(new Set([...ids, '0']).size).toBe(3);
-    else expect(ids).toEqual([String(process.getuid!()), String(process.getuid!())]);
-  });
+  expect(stack).toContain('TypeError: wrong\n    at outer (');
+  expect(stack).toContain('bot.cjs');
+  expect(stack).not.toContain(join(__dirname, '../../../..'));
 });
 
-it('has no environment but its own', async () => {
-  process.env['PARLEY_SECRET_OF_RUNNER'] = 'of the runner';
-  try {
-    const body = await attempt('return JSON.stringify(process.env)', { env: { SECRET_KEY: 'of the bot' } });
+it('has a user id of its own when the runner is root', async () => {
+  const code = `exports.handler = () => ({ status: 200, body: String(process.getuid()) })`;
+  const [{ child }, { child: sibling }] = [await start(code), await start(code)];
 
-    expect(body).toContain('of the bot');
-    expect(body).not.toContain('of the runner');
-  } finally {
-    delete process.env['PARLEY_SECRET_OF_RUNNER'];
-  }
+  const ids = [(await call(child)).body, (await call(sibling)).body];
+
+  if (process.getuid!() === 0) expect(new Set([...ids, '0']).size).toBe(3);
+  else expect(ids).toEqual([String(process.getuid!()), String(process.getuid!())]);
 });
 
-describe('the network', () => {
-  let server: LoopbackServer;
-  let port: number;
+it('reaches the address of the API, although it is private', async () => {
+  const server = await LoopbackServer.start(json({ from: 'the server' }));
+  const allowedOrigins = [{ hostname: '127.0.0.1', port: Number(new URL(server.url).port) }];
 
-  beforeEach(async () => {
-    server = await LoopbackServer.start(json({ from: 'the server' }));
-    port = Number(new URL(server.url).port);
-  });
+  const got = await attempt(`return fetch('${server.url}').then((answer) => answer.text())`, { allowedOrigins });
 
-  afterEach(() => server.close());
-
-  const fetched = (address: string) =>
-    `return fetch(${JSON.stringify(address)}).then((answer) => answer.text(), (error) => Promise.reject(error.cause ?? error))`;
-
-  it.each([
-    ['by address', (at: number) => `http://127.0.0.1:${at}/`],
-    ['by name', (at: number) => `http://localhost:${at}/`],
-    ['by an IPv6 address', (at: number) => `http://[::1]:${at}/`],
-    ['by an IPv4 address in IPv6 form', (at: number) => `http://[::ffff:127.0.0.1]:${at}/`],
-    ['by an address in decimal form', (at: number) => `http://2130706433:${at}/`],
-    ['by 0.0.0.0', (at: number) => `http://0.0.0.0:${at}/`],
-    ['at the metadata address', () => 'http://169.254.169.254/latest/meta-data'],
-    ['at a private address', () => 'http://10.0.0.1/'],
-  ])('refuses private addresses: %s', async (_name, addressOf) => {
-    expect(await attempt(fetched(addressOf(port)))).toMatch(/^refused: EACCES/);
-    expect(server.requests).toEqual([]);
-  });
-
-  it.each([
-    [
-      'net',
-      (at: number) => `const socket = require('net').connect(${at}, '127.0.0.1');
-      return new Promise((resolve, reject) => socket.on('connect', resolve).on('error', reject))`,
-    ],
-    [
-      'http with a look-up of its own',
-      (at: number) => `return new Promise((resolve, reject) => require('http').get({
-      host: 'example.org', port: ${at}, lookup: (_h, o, done) => o.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4) },
-      resolve).on('error', reject))`,
-    ],
-    [
-      'a local socket',
-      () => `const socket = require('net').connect('/run/any.sock');
-      return new Promise((resolve, reject) => socket.on('connect', resolve).on('error', reject))`,
-    ],
-    ['UDP', () => `const socket = require('dgram').createSocket('udp4'); socket.send('x', 53, '127.0.0.1')`],
-    ['a server', () => `return new Promise((resolve, reject) => require('net').createServer().listen(0, resolve))`],
-  ])('refuses %s', async (_name, attackOf) => {
-    expect(await attempt(attackOf(port))).toMatch(/^refused: (EACCES|ENOTFOUND|EAI_AGAIN)/);
-    expect(server.requests).toEqual([]);
-  });
-
-  it('reaches the address of the API, although it is private', async () => {
-    const allowedOrigins = [{ hostname: '127.0.0.1', port }];
-
-    expect(await attempt(fetched(server.url), { allowedOrigins })).toBe('got {"from":"the server"}');
-  });
-
-  it('does not follow a redirect of the API to a private address', async () => {
-    const other = await LoopbackServer.start((_request, response) => {
-      response.writeHead(302, { location: server.url }).end();
-    });
-    const allowedOrigins = [{ hostname: '127.0.0.1', port: Number(new URL(other.url).port) }];
-
-    const body = await attempt(fetched(other.url), { allowedOrigins });
-
-    await other.close();
-    expect(body).toMatch(/^refused: EACCES/);
-    expect(server.requests).toEqual([]);
-  });
+  await server.close();
+  expect(got).toBe('got {"from":"the server"}');
 });
 
 describe('resources', () => {
@@ -348,15 +236,17 @@ describe('the code', () => {
   });
 });
 
-it('ends with the runner, also when it is blocked', async () => {
+it.each(isolationModes)('ends with the runner, also when it is blocked, isolated by %s', async (mode) => {
+  const problem = mode === 'bwrap' && (await bubblewrapProblem());
+  if (problem) return void process.stderr.write(`The end of code under bubblewrap is not tested: ${problem}\n`);
   const script = `
     const { BotChild } = require('./dist/apps/runner/src/children/bot-child.js');
     const { isolate } = require('./dist/apps/runner/src/children/isolation.js');
     void (async () => {
-      const { folder, ...isolation } = await isolate(${JSON.stringify(program)}, 700);
-      const child = new BotChild({ program: ${JSON.stringify(program)}, heapMb: 64, residentMb: 128, cwd: folder, env: {}, ...isolation }, () => {});
+      const { limits, env } = await isolate('${mode}', ${JSON.stringify(program)}, 700);
+      const child = new BotChild({ ...limits, env, heapMb: 64, residentMb: 128 }, () => {});
       await child.load({ code: 'exports.handler = () => { for (;;); }', env: {} });
-      child.invoke({ request: {}, timeoutMs: 60000 }, () => console.log(child.pid)).catch(() => {});
+      child.invoke({ request: {}, timeoutMs: 60000 }, () => process.stdout.write(String(child.pid))).catch(() => {});
     })();`;
   const runner = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(runner.stdout, 'data')) as [Buffer];

@@ -1,18 +1,23 @@
 import { spawnSync } from 'node:child_process';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ProcessLimits } from '@parley/child-processes/limited-process';
+import { bubblewrap, programPath, temporaryPath } from './bubblewrap';
+import { DiskFolder, namespaceFolder, type TemporaryFolder } from './temporary-folder';
+
+export const isolationModes = ['process', 'bwrap'] as const;
+export type IsolationMode = (typeof isolationModes)[number];
 
 /** First of the user ids of bots' processes: above those of people and of services, below those of containers. */
 const firstUserId = 61_000;
+const pidDescriptor = 5;
 
-/** Options that keep the process of a bot apart from others. */
+/** Options and folder that keep the process of a bot apart from others. */
 export interface Isolation {
-  /** Private folder, the only one that the process may write to. */
-  folder: string;
-  nodeOptions: string[];
-  /** Command that starts Node with fewer rights. */
-  wrapper: string[];
+  limits: Pick<ProcessLimits, 'program' | 'cwd' | 'nodeOptions' | 'wrapper' | 'pidDescriptor'>;
+  env: Record<string, string>;
+  folder: TemporaryFolder;
 }
 
 const permissionFlag = process.allowedNodeEnvironmentFlags.has('--permission')
@@ -32,29 +37,43 @@ const hasSetpriv = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status 
 /**
  * Isolation of a new process. Node's permission model refuses files outside of its folder, child processes, threads and
  * native code. On Linux, the process also ends with this one at once and never gains rights; if this process is root, it
- * has a user id of its own.
+ * has a user id of its own. `bwrap` adds namespaces.
  * @param place number of the process among those that run
  */
-export async function isolate(program: string, place: number): Promise<Isolation> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-bot-'));
-  const userId = String(firstUserId + place);
-  if (isRoot && hasSetpriv) await chown(folder, Number(userId), Number(userId));
-  const user = ['--reuid', userId, '--regid', userId, '--clear-groups', '--bounding-set', '-all', '--inh-caps', '-all'];
+export async function isolate(mode: IsolationMode, program: string, place: number): Promise<Isolation> {
+  const userId = firstUserId + place;
+  const wrapper = hasSetpriv ? ['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', ...userOptions(userId)] : [];
+  if (mode === 'bwrap') {
+    const command = [...wrapper, ...bubblewrap(program, pidDescriptor)];
+    return {
+      limits: { program: programPath, ...optionsOf(programPath, temporaryPath), wrapper: command, pidDescriptor },
+      env: environmentOf(temporaryPath),
+      folder: namespaceFolder,
+    };
+  }
+  const path = await mkdtemp(join(tmpdir(), 'parley-bot-'));
+  if (isRoot && hasSetpriv) await chown(path, userId, userId);
   return {
-    folder,
-    nodeOptions: [
-      permissionFlag,
-      ...networkFlags,
-      ...databaseFlags,
-      `--allow-fs-read=${program}`,
-      `--allow-fs-read=${folder}/*`,
-      `--allow-fs-write=${folder}/*`,
-      '--no-warnings',
-    ],
-    wrapper: hasSetpriv ? ['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', ...(isRoot ? user : [])] : [],
+    limits: { program, cwd: path, ...optionsOf(program, path), wrapper },
+    env: environmentOf(path),
+    folder: new DiskFolder(path),
   };
 }
 
-export async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
+function userOptions(userId: number): string[] {
+  if (!isRoot) return [];
+  const id = String(userId);
+  return ['--reuid', id, '--regid', id, '--clear-groups', '--bounding-set', '-all', '--inh-caps', '-all'];
+}
+
+function optionsOf(program: string, folder: string): { nodeOptions: string[] } {
+  const readable = [program, `${folder}/*`].map((path) => `--allow-fs-read=${path}`);
+  const writable = `--allow-fs-write=${folder}/*`;
+  return {
+    nodeOptions: [permissionFlag, ...networkFlags, ...databaseFlags, ...readable, writable, '--no-warnings'],
+  };
+}
+
+function environmentOf(folder: string): Record<string, string> {
+  return { HOME: folder, TMPDIR: folder };
 }

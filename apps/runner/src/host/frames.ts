@@ -19,6 +19,8 @@ export interface InvokeFrame {
   type: 'invoke';
   /** Random: code that forges an answer cannot name the invocation of another process. */
   id: string;
+  /** Carried by its requests to the API. */
+  apiHeaders: Record<string, string>;
   request: { method: string; path: string; query: string; headers: Record<string, string>; body: string };
   functionName: string;
   functionVersion: string;

@@ -4,9 +4,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket as DatagramSocket } from 'node:dgram';
-import { lookup as lookupName, type LookupAddress } from 'node:dns';
+import { subscribe } from 'node:diagnostics_channel';
+import dns from 'node:dns';
+import http from 'node:http';
+import https from 'node:https';
 import { Module } from 'node:module';
-import { BlockList, isIP, type LookupFunction, Server, Socket } from 'node:net';
+import net from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import type { AllowedOrigin, InvokeFrame, LoadFrame, Order, Reply } from './frames';
@@ -45,18 +48,41 @@ const maxBodyBytes = 5_000_000;
 const maxOutputBytes = 1_000_000;
 
 const { parse, stringify } = JSON;
+const { apply } = Reflect;
+const { isArray } = Array;
+const [toText, toNumber] = [String, Number];
+const { lookup: lookupName } = dns;
+const { BlockList, isIP, Server, Socket } = net;
 /** `process.exit` would call what is replaced below. */
 const exit = (process as unknown as { reallyExit: (code: number) => void }).reallyExit.bind(process);
 const now = performance.now.bind(performance);
-const invocations = new AsyncLocalStorage<{ id: string; outputBytes: number }>();
+const invocations = new AsyncLocalStorage<{ id: string; apiHeaders: InvokeFrame['apiHeaders']; outputBytes: number }>();
 const orders = new Socket({ fd: orderDescriptor, readable: true, writable: false });
 const replies = new Socket({ fd: replyDescriptor, readable: false, writable: true });
 const write = replies.write.bind(replies);
+const runInvocation = invocations.run.bind(invocations);
+const currentInvocation = invocations.getStore.bind(invocations);
 let handler: Handler | undefined;
 
 function reply(message: Reply): void {
   write(`${stringify(message)}\n`);
 }
+
+const { value: errorToString } = Object.getOwnPropertyDescriptor(Error.prototype, 'toString') as {
+  value: () => string;
+};
+
+/** Stack traces end with the frames of the bundle: those of this host would show where the platform is installed. */
+Error.prepareStackTrace = (error, frames) => {
+  const isHost = (frame: NodeJS.CallSite) => frame.getFileName() === __filename;
+  const lastOfBundle = frames.findLastIndex((frame) => !isHost(frame) && !frame.getFileName()?.startsWith('node:'));
+  const firstHost = frames.findIndex((frame, index) => index > lastOfBundle && isHost(frame));
+  const shown = frames.filter((frame, index) => !isHost(frame) && (firstHost < 0 || index < firstHost));
+  return [
+    apply(errorToString, error, []),
+    ...shown.map((frame: { toString(): string }) => `    at ${frame.toString()}`),
+  ].join('\n');
+};
 
 /** Message and stack of whatever was thrown. */
 function textOf(error: unknown): string {
@@ -91,7 +117,7 @@ function captureOutput(stream: 'stdout' | 'stderr'): void {
     done?: () => void,
   ): boolean => {
     const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
-    const invocation = invocations.getStore();
+    const invocation = currentInvocation();
     if (invocation) invocation.outputBytes += text.length;
     if (!invocation || invocation.outputBytes <= maxOutputBytes)
       reply({ type: 'output', id: invocation?.id, stream, text });
@@ -147,14 +173,15 @@ function refusal(target: string): Error {
 }
 
 /** Resolves names as usual, and refuses private addresses. */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookupName(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+const publicLookup: net.LookupFunction = (hostname, options, callback) => {
+  lookupName(hostname, { ...options, all: true }, (error, addresses: dns.LookupAddress[]) => {
     if (error) return callback(error, []);
-    const refused = addresses.find(({ address, family }) => isPrivate(address, family === 6 ? 'ipv6' : 'ipv4'));
-    if (refused) return callback(refusal(`${hostname} (${refused.address})`), []);
+    for (let index = 0; index < addresses.length; index += 1) {
+      const { address, family } = addresses[index]!;
+      if (isPrivate(address, family === 6 ? 'ipv6' : 'ipv4')) return callback(refusal(`${hostname} (${address})`), []);
+    }
     if (options.all) return callback(null, addresses);
-    const [first] = addresses;
-    callback(null, first!.address, first!.family);
+    callback(null, addresses[0]!.address, addresses[0]!.family);
   });
 };
 
@@ -162,33 +189,33 @@ interface Target {
   host?: string;
   port?: number | string;
   path?: string;
-  lookup?: LookupFunction;
+  lookup?: net.LookupFunction;
 }
 
-type Connect = (this: Socket, ...given: unknown[]) => Socket;
+type Connect = (this: net.Socket, ...given: unknown[]) => net.Socket;
 
-/** Hinders connections to private addresses. It is no boundary: native handles of Node remain within reach. */
+/**
+ * Hinders connections to private addresses. It is no boundary: native handles of Node remain within reach. It reads each
+ * value once and calls no method that code may have replaced.
+ */
 function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
-  const isAllowed = ({ host = 'localhost', port }: Target) =>
-    allowed.some((origin) => origin.hostname === host && origin.port === Number(port));
+  const isAllowed = Object.create(null) as Record<string, true | undefined>;
+  for (const { hostname, port } of allowed) isAllowed[`${hostname}:${port}`] = true;
   const { value: connect } = Object.getOwnPropertyDescriptor(Socket.prototype, 'connect') as { value: Connect };
-  const checked = function (this: Socket, ...given: unknown[]): Socket {
+  const checked = function (this: net.Socket, ...given: unknown[]): net.Socket {
     // Node's own callers pass the normalized arguments as one array.
-    const list = Array.isArray(given[0]) ? (given[0] as unknown[]) : given;
-    const [first, second] = list;
-    const target: Target =
-      typeof first === 'object' && first !== null
-        ? first
-        : { port: first as number, host: typeof second === 'string' ? second : undefined };
-    if (!target.path && isAllowed(target)) return connect.apply(this, given);
-    const refused = refusedTarget(target);
+    const list = isArray(given[0]) ? (given[0] as unknown[]) : given;
+    const target = targetOf(list);
+    const { host = 'localhost', port, path } = target;
+    const refused = path || isAllowed[`${host}:${port}`] ? path : refusedTarget(host, port);
     if (refused !== undefined) {
       process.nextTick(() => this.destroy(refusal(refused)));
       return this;
     }
-    const options = { ...target, lookup: publicLookup };
-    const callback = list.find((entry) => typeof entry === 'function');
-    return callback ? connect.call(this, options, callback) : connect.call(this, options);
+    const options = isAllowed[`${host}:${port}`] ? target : { ...target, lookup: publicLookup };
+    let callback: unknown;
+    for (let index = 0; index < list.length; index += 1) if (typeof list[index] === 'function') callback = list[index];
+    return apply(connect, this, callback ? [options, callback] : [options]);
   };
   Object.defineProperty(Socket.prototype, 'connect', { value: checked, configurable: false, writable: false });
   const refuseServer = () => {
@@ -203,11 +230,54 @@ function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
     });
 }
 
-/** Text of a target that is refused without a look-up of its name: local sockets and private addresses. */
-function refusedTarget({ host = 'localhost', port, path }: Target): string | undefined {
-  if (path) return path;
+/** Copy, whose properties do not change after they were checked. */
+function targetOf(list: unknown[]): Target {
+  const first = list[0];
+  const given: Record<string, unknown> =
+    typeof first === 'object' && first !== null
+      ? { ...first }
+      : { port: first, host: typeof list[1] === 'string' ? list[1] : undefined };
+  const { host, port, path } = given;
+  return {
+    ...given,
+    host: host === undefined || host === null ? undefined : `${host as string}`,
+    port: typeof port === 'number' ? port : toNumber(port),
+    path: path ? `${path as string}` : undefined,
+  };
+}
+
+/** Text of a private address, which is refused without a look-up of its name. */
+function refusedTarget(host: string, port: Target['port']): string | undefined {
   const family = isIP(host);
   return family !== 0 && isPrivate(host, family === 6 ? 'ipv6' : 'ipv4') ? `${host}:${port}` : undefined;
+}
+
+/** Requests to the API carry the headers of the invocation that makes them. */
+function passHeadersOn(apiUrl: string): void {
+  const { host, origin } = new URL(apiUrl);
+  for (const module of [http, https]) {
+    const { request } = module;
+    const passing = (...given: unknown[]): http.ClientRequest => {
+      const sent = apply(request, module, given) as http.ClientRequest;
+      if (sent.getHeader('host') === host && !sent.headersSent) addHeaders((name, text) => sent.setHeader(name, text));
+      return sent;
+    };
+    const get = (...given: unknown[]) => {
+      const sent = passing(...given);
+      sent.end();
+      return sent;
+    };
+    Object.assign(module, { request: passing, get });
+  }
+  subscribe('undici:request:create', (message) => {
+    const { request } = message as { request: { origin: string; addHeader(name: string, text: string): void } };
+    if (request.origin === origin) addHeaders((name, text) => request.addHeader(name, text));
+  });
+}
+
+function addHeaders(add: (name: string, text: string) => void): void {
+  const headers = currentInvocation()?.apiHeaders ?? {};
+  for (const [name, text] of Object.entries(headers)) add(name, text);
 }
 
 function load({ code, env, allowedOrigins }: LoadFrame): void {
@@ -215,6 +285,7 @@ function load({ code, env, allowedOrigins }: LoadFrame): void {
   captureOutput('stdout');
   captureOutput('stderr');
   restrictProcess();
+  if (env['BP_API_URL']) passHeadersOn(env['BP_API_URL']);
   if (allowedOrigins) restrictNetwork(allowedOrigins);
   const filename = join(process.cwd(), 'bot.cjs');
   try {
@@ -238,15 +309,15 @@ function handlerOf(bundle: Bundle): Handler {
   );
 }
 
-function invoke({ id, request, functionName, functionVersion, memoryMb, timeoutMs }: InvokeFrame): void {
+function invoke({ id, apiHeaders, request, functionName, functionVersion, memoryMb, timeoutMs }: InvokeFrame): void {
   const endsAt = now() + timeoutMs;
   const context: Context = {
     functionName,
     functionVersion,
-    memoryLimitInMB: String(memoryMb),
+    memoryLimitInMB: toText(memoryMb),
     getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAt - now())),
   };
-  void invocations.run({ id, outputBytes: 0 }, () => run(id, request, context));
+  void runInvocation({ id, apiHeaders, outputBytes: 0 }, () => run(id, request, context));
 }
 
 /** Native promises only: code may have replaced the global one. */
@@ -263,7 +334,7 @@ function answered(id: string, { status = 200, body = '', headers }: Answer): voi
   const text = typeof body === 'string' ? body : (stringify(body) ?? '');
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBodyBytes) reply({ type: 'too large', id, bytes });
-  else reply({ type: 'answered', id, status: Number(status), body: text, headers: headersOf(headers) });
+  else reply({ type: 'answered', id, status: toNumber(status), body: text, headers: headersOf(headers) });
 }
 
 /** Texts only: the runner checks them again. */
@@ -271,7 +342,7 @@ function headersOf(given: unknown): Record<string, string> | undefined {
   if (typeof given !== 'object' || given === null) return undefined;
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(given))
-    if (typeof value === 'string' || typeof value === 'number') headers[name] = String(value);
+    if (typeof value === 'string' || typeof value === 'number') headers[name] = toText(value);
   return headers;
 }
 

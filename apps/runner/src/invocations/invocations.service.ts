@@ -11,6 +11,7 @@ import {
   runnerError,
   runnersWanted,
 } from '@parley/contracts/runner/runner';
+import { actionDepthHeader } from '@parley/contracts/runtime/actions';
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -111,6 +112,7 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
     const { botId, ownerId, codeRevision, headers, body } = input;
     const frame = {
       request: { method: 'POST', path: '/', query: '', headers, body },
+      apiHeaders: apiHeadersOf(headers),
       functionName: ownerId,
       functionVersion: codeRevision,
       memoryMb: this.config.memoryMb,
@@ -128,6 +130,10 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       }
     });
   }
+}
+
+function apiHeadersOf({ [actionDepthHeader]: depth }: Record<string, string>): Record<string, string> {
+  return depth === undefined ? {} : { [actionDepthHeader]: depth };
 }
 
 function wireError(error: unknown): unknown {

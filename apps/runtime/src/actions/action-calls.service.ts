@@ -3,7 +3,7 @@ import { orWhenAborted } from '@parley/background/or-when-aborted';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
-import { actionTimeoutMs, type CallAction } from '@parley/contracts/runtime/actions';
+import { actionTimeoutMs, type CallAction, maxActionDepth } from '@parley/contracts/runtime/actions';
 import type { CodeOwner } from '@parley/contracts/runner/runner';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
@@ -64,6 +64,7 @@ export class ActionCallsService {
     owner: CodeOwner,
     call: () => Promise<CalleeAnswer>,
   ): Promise<Output> {
+    refuseTooDeep(caller, type);
     try {
       return outputOf(await this.slots.run(caller.bot.id, call), type, owner);
     } catch (error) {
@@ -78,6 +79,14 @@ export function partsOf(type: string): [string, string] {
   return [type.slice(0, separator), type.slice(separator + 1)];
 }
 
+function refuseTooDeep({ actionDepth = 0 }: BotCaller, type: string): void {
+  if (actionDepth < maxActionDepth) return;
+  throw new ApiError(
+    'Runtime',
+    `The action "${type}" was not called: ${maxActionDepth} actions wait for each other already, which is the limit. Does an action call itself?`,
+  );
+}
+
 /** One attempt: the caller decides whether to repeat an action. */
 function invoke(
   caller: BotCaller,
@@ -90,6 +99,7 @@ function invoke(
   const signal = AbortSignal.timeout(timeoutMs);
   const answer = send({
     ...{ operation: 'action_triggered', type, body: { type, input }, id: newId('action'), attempt: 1 },
+    actionDepth: (caller.actionDepth ?? 0) + 1,
     ...{ timeoutMs, signal, traceparent: caller.traceparent ?? newTraceparent() },
   });
   return orWhenAborted(signal, answer, () => new CalleeTimedOut(`no answer within ${timeoutMs} ms`));

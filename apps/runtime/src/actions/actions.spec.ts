@@ -177,6 +177,25 @@ describe('an action of the bot', () => {
     });
   });
 
+  it('names how many actions wait for each other, to which a server can add its own calls', async () => {
+    const bot = await newBot(output({}));
+    const as = (depth: string) =>
+      api.send('POST /v1/chat/actions', {
+        headers: { authorization: `Bearer ${account.token}`, 'x-bot-id': bot.id, 'x-parley-action-depth': depth },
+        json: { type: 'do', input: {} },
+      });
+    await bot.client.callAction({ type: 'do', input: {} });
+
+    const [within, tooDeep, invalid] = [await as('4'), await as('5'), await as('many')];
+
+    expect(within.status).toBe(200);
+    expect(bot.requests().map(({ headers }) => headers['x-parley-action-depth'])).toEqual(['1', '5']);
+    expect(tooDeep).toMatchObject({ status: 400, json: { type: 'Runtime' } });
+    expect(tooDeep.json['message']).toMatch(/^The action "do" was not called: 5 actions wait for each other already/);
+    expect(invalid).toMatchObject({ status: 400, json: { type: 'InvalidPayload' } });
+    expect(invalid.json['message']).toContain('The header x-parley-action-depth must be');
+  });
+
   it('that calls itself ends when its slots are used up', async () => {
     const depths: number[] = [];
     let errors: unknown[] = [];

@@ -1,7 +1,8 @@
 import type { BotTarget, InstallationTarget } from '@parley/contracts/admin/targets';
+import { actionDepthHeader } from '@parley/contracts/runtime/actions';
 import type { Invocation } from './invocation';
 
-type Call = Pick<Invocation, 'operation' | 'type' | 'attempt' | 'traceparent'>;
+type Call = Pick<Invocation, 'operation' | 'type' | 'attempt' | 'actionDepth' | 'traceparent'>;
 
 /** Headers of a call of a bot, as all versions of the SDK read them. */
 export function botHeaders({ botId, configuration, tags }: BotTarget, call: Call): Record<string, string> {
@@ -26,7 +27,10 @@ export function integrationHeaders(target: InstallationTarget, call: Call): Reco
   };
 }
 
-function commonHeaders(botId: string, { operation, type, attempt, traceparent }: Call): Record<string, string> {
+function commonHeaders(
+  botId: string,
+  { operation, type, attempt, actionDepth, traceparent }: Call,
+): Record<string, string> {
   return {
     'content-type': 'application/json',
     'x-bot-id': botId,
@@ -34,6 +38,7 @@ function commonHeaders(botId: string, { operation, type, attempt, traceparent }:
     'x-bp-operation': operation,
     'x-bp-type': type,
     'x-bp-attempt': String(attempt),
+    ...(actionDepth !== undefined && { [actionDepthHeader]: String(actionDepth) }),
     traceparent,
   };
 }

@@ -42,6 +42,8 @@ export interface Invocation {
   timeoutMs: number;
   /** Subjects of the call, for the log lines of code. */
   context?: LogContext;
+  /** Number of actions that run within each other, this one included. */
+  actionDepth?: number;
   /** W3C trace context. */
   traceparent: string;
   signal: AbortSignal;

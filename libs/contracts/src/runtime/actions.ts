@@ -8,6 +8,10 @@ import { PathParam, QueryString, QueryTime } from '../query-fields';
 /** Time limit of an action, in milliseconds: clients repeat a request without an answer after 60 s. */
 export const actionTimeoutMs = 55_000;
 
+/** Header of calls of actions, and of requests that code makes within one: how many actions wait for each other. */
+export const actionDepthHeader = 'x-parley-action-depth';
+export const maxActionDepth = 5;
+
 export class CallAction {
   /** `name` of the bot, `alias#name` of its plugin, or `alias:name` of an installed integration. */
   @IsString()

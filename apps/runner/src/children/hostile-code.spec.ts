@@ -1,0 +1,407 @@
+// Takes more than 10 s: the attacks run as two users, in two modes of isolation and with two versions of Node.
+import { spawn, spawnSync, type SpawnOptions } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { workerFile } from '@parley/background/worker-file';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
+import { isolationModes, type IsolationMode } from './isolation';
+import type { Attack, Outcome, Plan, Report } from './test/hostile-code';
+
+const driver = workerFile(join(__dirname, 'test'), 'hostile-code');
+const isRequired = process.env['PARLEY_REQUIRE_ISOLATION'] === '1';
+const otherNode = process.env['PARLEY_OTHER_NODE'];
+const isRoot = process.getuid!() === 0;
+/** Above those that the runner gives to processes of code. */
+const ordinaryUserId = 64_000;
+
+const users = ['root', 'an ordinary user'] as const;
+type User = (typeof users)[number];
+
+interface Combination {
+  user: User;
+  mode: IsolationMode;
+  node: string;
+}
+
+interface UserCommand {
+  command: string[];
+  options: Pick<SpawnOptions, 'uid' | 'gid'>;
+}
+
+/** Command that runs Node as the user, or why there is none. */
+function commandAs(user: User, node: string): UserCommand | string {
+  if (user === 'root') {
+    if (isRoot) return { command: [node], options: {} };
+    const hasSudo = spawnSync('sudo', ['-n', 'true']).status === 0;
+    return hasSudo
+      ? { command: ['sudo', '-n', '--preserve-env=TMPDIR,RUNNER_SECRET', node], options: {} }
+      : 'it needs root';
+  }
+  const options = isRoot ? { uid: ordinaryUserId, gid: ordinaryUserId } : {};
+  const isReadable = spawnSync(node, ['--check', driver], options).status === 0;
+  return isReadable ? { command: [node], options } : `an ordinary user can not run ${node} with ${driver}`;
+}
+
+/** Why the machine lacks the combination; undefined if it has it. */
+function lackOf({ user, mode, node }: Combination): string | undefined {
+  const found = commandAs(user, node);
+  if (typeof found === 'string') return found;
+  if (mode === 'process') return undefined;
+  const [file, ...args] = [...found.command, driver];
+  const { stdout } = spawnSync(file, args, { ...found.options, cwd: '/', input: '"is bubblewrap there"' });
+  const { problem } = JSON.parse(stdout.toString()) as { problem?: string };
+  return problem && `bubblewrap does not work: ${problem}`;
+}
+
+const versions = [process.execPath, ...(otherNode ? [otherNode] : [])].map((node) => ({
+  node,
+  version: spawnSync(node, ['--version']).stdout.toString().trim(),
+}));
+const combinations = versions.flatMap(({ node, version }) =>
+  users.flatMap((user) => isolationModes.map((mode) => ({ user, mode, node, version }))),
+);
+const lacking = combinations.map((combination) => ({ ...combination, lack: lackOf(combination) }));
+const available = lacking.filter(({ lack }) => lack === undefined);
+const missing = lacking.flatMap(({ user, mode, version, lack }) =>
+  lack ? [`${user}, ${mode}, ${version}: ${lack}`] : [],
+);
+if (new Set(versions.map(({ version }) => version.split('.', 1)[0])).size < 2)
+  missing.push('another major version of Node: PARLEY_OTHER_NODE is no path of one');
+if (missing.length > 0) process.stderr.write(`Hostile code is not tried here with\n  ${missing.join('\n  ')}\n`);
+
+const fetched = (url: string) =>
+  `return fetch(\`${url}\`).then((answer) => answer.text(), (error) => Promise.reject(error.cause ?? error))`;
+const connected = (socket: string) =>
+  `return new Promise((resolve, reject) => ${socket}.on('connect', () => resolve('a connection')).on('error', reject))`;
+const denied = /^refused: (ERR_ACCESS_DENIED|EACCES|ENOENT|EPERM|ERR_UNKNOWN_BUILTIN_MODULE|MODULE_NOT_FOUND)/;
+const unavailable = /^refused: process\.\w+ is not available/;
+const privateAddress = /^refused: EACCES/;
+
+const escaped = `/var/tmp/parley-escaped-${process.pid}`;
+
+type Expected = RegExp | Partial<Record<IsolationMode, RegExp>>;
+
+/** Attacks that share a process, each with what it gets. */
+const files: [string, string, RegExp][] = [
+  ['a file of the system', `return fs.readFileSync('/etc/passwd', 'utf8')`, denied],
+  ['a program of the platform', `return fs.readFileSync(${JSON.stringify(driver)}, 'utf8')`, denied],
+  ['a package of the platform', `return require(${JSON.stringify(require.resolve('typeorm'))})`, denied],
+  ['the environment of the runner', `return fs.readFileSync('/proc/' + target.runnerPid + '/environ', 'utf8')`, denied],
+  ['the open files of the runner', `return fs.readdirSync('/proc/' + target.runnerPid + '/fd')`, denied],
+  ['the environment of a sibling', `return fs.readFileSync('/proc/' + target.siblingPid + '/environ', 'utf8')`, denied],
+  ['the memory of a sibling', `return fs.openSync('/proc/' + target.siblingPid + '/mem', 'r+')`, denied],
+  ['its own process in /proc', `return fs.readFileSync('/proc/self/environ', 'utf8')`, denied],
+  ['a folder of all temporary files', `return fs.readdirSync('/tmp/..')`, denied],
+  [
+    'a symbolic link out',
+    `fs.symlinkSync('/etc/passwd', own('link')); return fs.readFileSync(own('link'), 'utf8')`,
+    denied,
+  ],
+  ['a hard link out', `fs.linkSync('/etc/passwd', own('hard')); return fs.readFileSync(own('hard'), 'utf8')`, denied],
+  ['a path out', `return fs.readFileSync(process.env.TMPDIR + '/../../etc/passwd', 'utf8')`, denied],
+  ['a path of bytes', `return fs.readFileSync(Buffer.from('/etc/passwd'), 'utf8')`, denied],
+  ['a write elsewhere', `return fs.writeFileSync('${escaped}', 'x')`, denied],
+  ['SQLite', `const { DatabaseSync } = require('node:sqlite'); new DatabaseSync('${escaped}')`, denied],
+];
+
+const processes: [string, string, RegExp][] = [
+  ['a child process', `return require('child_process').execSync('id')`, denied],
+  [
+    'a child process by the internal class',
+    `const { ChildProcess } = require('child_process'); new ChildProcess().spawn({ file: '/bin/sh', args: ['sh', '-c', 'id'] })`,
+    denied,
+  ],
+  ['a cluster', `return require('cluster').fork()`, denied],
+  ['a thread', `return new (require('worker_threads').Worker)('1', { eval: true })`, denied],
+  ['a native binding', `return process.binding('spawn_sync')`, denied],
+  ['a native addon', `return process.dlopen({ exports: {} }, '/x.node')`, unavailable],
+  ['a native addon by require', `return require.extensions['.node']({ exports: {} }, own('x.node'))`, /^refused: /],
+  ['the inspector', `require('inspector').open(0); return require('inspector').url()`, /^refused: /],
+  ['WASI', `return new (require('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })`, denied],
+  ['a signal to the runner', `return process.kill(target.runnerPid, 'SIGKILL')`, unavailable],
+  ['a signal to a sibling', `return process.kill(target.siblingPid, 'SIGKILL')`, unavailable],
+  ['a signal by the private function', `return process._kill(target.siblingPid, 9)`, unavailable],
+  ['the debugger of the runner', `return process._debugProcess(target.runnerPid)`, unavailable],
+  ['an end of its process', `return process.exit(0)`, unavailable],
+  ['an end by the private function', `return process.reallyExit(0)`, unavailable],
+  ['an abort', `return process.abort()`, unavailable],
+  ['the channel of Node to its parent', `return process.send({ type: 'answered' })`, /^refused: process\.send is not/],
+];
+
+const messages: [string, string, RegExp][] = [
+  [
+    'an answer in the name of a sibling',
+    `fs.writeSync(4, stringify({ type: 'answered', id: target.siblingCall, status: 200, body: 'forged' }) + '\\n'); return 'no error'`,
+    /^got no error/,
+  ],
+  ['the environment', `return stringify(process.env)`, /^got \{(?!.*of the runner)(?!.*of the sibling).*of the code/],
+];
+
+const network: [string, string, RegExp][] = [
+  ['by address', fetched('http://127.0.0.1:${target.otherPort}/'), privateAddress],
+  ['by name', fetched('http://localhost:${target.otherPort}/'), privateAddress],
+  ['by an IPv6 address', fetched('http://[::1]:${target.otherPort}/'), privateAddress],
+  ['by an IPv4 address in IPv6 form', fetched('http://[::ffff:127.0.0.1]:${target.otherPort}/'), privateAddress],
+  ['by a translated IPv4 address', fetched('http://[64:ff9b::7f00:1]:${target.otherPort}/'), privateAddress],
+  ['by an address in decimal form', fetched('http://2130706433:${target.otherPort}/'), privateAddress],
+  ['by 0.0.0.0', fetched('http://0.0.0.0:${target.otherPort}/'), privateAddress],
+  ['at the metadata address', fetched('http://169.254.169.254/latest/meta-data'), privateAddress],
+  ['at a private address', fetched('http://10.0.0.1/'), privateAddress],
+  ['by a redirect of the API', fetched('http://127.0.0.1:${target.apiPort}/redirect'), privateAddress],
+  [
+    'by a look-up of its own',
+    `const lookup = (_host, options, done) => options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4);
+     return new Promise((resolve, reject) => require('http').get({ host: 'parley.invalid', port: target.otherPort, lookup }, resolve).on('error', reject))`,
+    /^refused: (ENOTFOUND|EAI_AGAIN)/,
+  ],
+  [
+    'by a name whose address changes between look-ups',
+    `const dns = require('dns'), former = dns.lookup; let calls = 0;
+     dns.lookup = (_host, options, done) => { const address = calls++ ? '127.0.0.1' : '93.184.215.14';
+       return options.all ? done(null, [{ address, family: 4 }]) : done(null, address, 4) };
+     const get = () => new Promise((resolve, reject) => require('http').get({ host: 'parley.invalid', port: target.otherPort }, resolve).on('error', reject));
+     try { await get().catch(() => undefined); return await get() } finally { dns.lookup = former }`,
+    /^refused: (ENOTFOUND|EAI_AGAIN)/,
+  ],
+  [
+    'by an option that changes after it was read',
+    `let reads = 0;
+     const socket = new (require('net').Socket)().connect({ host: '127.0.0.1', get port() { return reads++ ? target.otherPort : target.apiPort } });
+     return new Promise((resolve, reject) => socket.on('data', (bytes) => resolve(bytes)).on('error', reject).write('GET / HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n'))`,
+    /^got HTTP\/1\.1 302/,
+  ],
+  ['by a socket', connected(`require('net').connect(target.otherPort, '127.0.0.1')`), privateAddress],
+  ['by a local socket', connected(`require('net').connect('/run/any.sock')`), privateAddress],
+  ['by UDP', `require('dgram').createSocket('udp4').send('x', 53, '127.0.0.1')`, privateAddress],
+  ['by a server', `return new Promise((resolve) => require('net').createServer().listen(0, resolve))`, privateAddress],
+];
+
+/** Constructors of native handles, which Node does not hide. */
+const nativeHandles = `
+  const found = {};
+  const hook = require('async_hooks').createHook({ init(_id, type, _trigger, resource) { found[type] = resource.constructor } }).enable();
+  await new Promise((resolve, reject) => require('net').connect(target.apiPort, '127.0.0.1').on('connect', function () { resolve(this.destroy()) }).on('error', reject));
+  hook.disable();
+  const connect = (handle, ...to) => new Promise((resolve, reject) => {
+    const request = new found.TCPCONNECTWRAP();
+    request.oncomplete = (status) => status ? reject(new Error('status ' + status)) : resolve(handle.close() ?? 'a connection');
+    const status = handle.connect(request, ...to);
+    if (status) reject(new Error('status ' + status));
+  });`;
+
+/** The limits of these layers, which SECURITY.md names. */
+const left: [string, string, Expected][] = [
+  [
+    'a local port by a native handle',
+    `${nativeHandles} return connect(new found.TCPWRAP(0), '127.0.0.1', target.otherPort)`,
+    /^got a connection$/,
+  ],
+  [
+    'a local socket by a native handle',
+    `${nativeHandles} const { _handle } = process._getActiveHandles().find(({ _handle }) => _handle?.constructor.name === 'Pipe');
+     return connect(new _handle.constructor(0), target.localSocket)`,
+    { process: /^got a connection$/, bwrap: /^refused: status -2$/ },
+  ],
+];
+
+/** Attacks that harm their process. */
+const alone: (Omit<Attack, 'isAlone'> & { expected: Expected; next: Expected; then?: (outcome: Outcome) => void })[] = [
+  {
+    name: 'a message that is none',
+    code: `fs.writeSync(4, 'nonsense\\n'); return new Promise(() => {})`,
+    ...{ expected: /^crashed: /, next: /^crashed: / },
+  },
+  {
+    name: 'a polluted Object.prototype',
+    code: `Object.assign(Object.prototype, { status: 500, id: 'x', type: 'pong', toJSON: undefined, stream: 'x' }); return 'polluted'`,
+    ...{ expected: /^got polluted$/, next: /^unharmed$/ },
+  },
+  {
+    name: 'replaced globals',
+    code: `JSON.parse = JSON.stringify = () => { throw new Error('replaced') }; Buffer.byteLength = () => 0; Date.now = () => NaN;
+           performance.now = () => NaN; globalThis.Promise = globalThis.String = undefined; require('net').Socket.prototype.write = () => {};
+           require('async_hooks').AsyncLocalStorage.prototype.run = () => {}; setTimeout = setImmediate = undefined; return 'replaced'`,
+    ...{ expected: /^refused: |^got /, next: /^unharmed$/ },
+  },
+  {
+    name: 'replaced functions that the refusal of addresses uses',
+    code: `const net = require('net'), socket = new net.Socket(), { connect } = socket;
+           Object.assign(Array.prototype, { some: () => true, find: () => undefined, includes: () => true });
+           Array.isArray = () => false; net.isIP = () => 0; Number.isInteger = () => true; net.BlockList.prototype.check = () => false;
+           return new Promise((resolve, reject) => { socket.on('connect', () => resolve('a connection')).on('error', reject); socket.connect(target.otherPort, '127.0.0.1') })`,
+    ...{ expected: /^refused: EACCES/, next: /^unharmed$|^crashed: / },
+  },
+  {
+    name: 'a blocked event loop',
+    code: `for (;;);`,
+    ...{ timeoutMs: 500, expected: /^timed out: /, next: /^(crashed|timed out): / },
+  },
+  {
+    name: 'a full heap',
+    code: `const all = []; for (;;) all.push('x'.repeat(1e6) + all.length)`,
+    ...{ expected: /^out of memory: /, next: /^crashed: |^out of memory: / },
+  },
+  {
+    name: 'memory outside of the heap',
+    code: `const all = []; for (;;) { all.push(Buffer.alloc(2e7, 1)); await new Promise((resolve) => setTimeout(resolve, 5)) }`,
+    ...{ expected: /^out of memory: /, next: /^crashed: |^out of memory: / },
+  },
+  {
+    name: '100 MB of logs',
+    code: `const part = Buffer.from(stringify({ type: 'output', stream: 'stdout', text: 'x'.repeat(1e6) + '\\n' }) + '\\n');
+           for (let sent = 0; sent < 100; sent += 1) for (let at = 0; at < part.length;) {
+             try { at += fs.writeSync(4, part, at) } catch (error) { if (error.code !== 'EAGAIN') throw error; await new Promise(setImmediate) }
+           } return 'all written'`,
+    ...{ expected: /^got all written$/, next: /^unharmed$/ },
+    then: ({ loggedCharacters, droppedLines }) => {
+      expect(loggedCharacters).toBeLessThan(1_100_000);
+      expect(droppedLines).toBeGreaterThan(30);
+    },
+  },
+  {
+    name: 'a log line of another bot',
+    code: `console.log(stringify({ msg: 'forged', level: 'info', botId: 'bot_of_others', visible_to_bot_owner: true })); return 'printed'`,
+    ...{ expected: /^got printed$/, next: /^unharmed$/ },
+    then: ({ lines }) => expect(lines).toEqual([{ level: 'info', message: 'forged', isForBot: false }]),
+  },
+  {
+    name: 'an unhandled rejection',
+    code: `Promise.reject(new Error('nobody handles this')); return new Promise(() => {})`,
+    ...{ expected: /^crashed: .*nobody handles this/, next: /^crashed: / },
+  },
+  {
+    name: 'an error outside of the call',
+    code: `setTimeout(() => { throw new Error('later') }); return new Promise(() => {})`,
+    ...{ expected: /^crashed: .*later/, next: /^crashed: / },
+  },
+  {
+    name: '10,000 sockets',
+    code: `const open = []; let error; for (let n = 0; n < 10000 && !error; n += 1) await new Promise((resolve) => {
+             open.push(require('net').connect(target.apiPort, '127.0.0.1').on('connect', resolve).on('error', (failed) => resolve(error = failed))) });
+           open.forEach((socket) => socket.destroy()); throw error ?? new Error('no limit')`,
+    ...{ expected: /^refused: EMFILE/, next: /^unharmed$/ },
+  },
+  {
+    name: 'a timer that outlives its call',
+    code: `setTimeout(() => console.log('too late'), 20); return 'done'`,
+    ...{ expected: /^got done$/, next: /^unharmed$/ },
+    then: ({ lines }) => expect(lines).toEqual([{ level: 'info', message: 'too late' }]),
+  },
+  {
+    name: '80 MB of files',
+    code: `for (let n = 0; n < 2; n += 1) fs.writeFileSync(own('large' + n), Buffer.alloc(4e7, 1)); return new Promise(() => {})`,
+    ...{
+      expected: { process: /^crashed: .*limit of 64 MiB/, bwrap: /^refused: ENOSPC/ },
+      next: { process: /^crashed: /, bwrap: /^unharmed$/ },
+    },
+  },
+  {
+    name: '80 MB of deleted files',
+    code: `for (let n = 0; n < 2; n += 1) { const file = fs.openSync(own('deleted'), 'w'); fs.unlinkSync(own('deleted')); if (fs.writeSync(file, Buffer.alloc(4e7, 1)) < 4e7) throw new Error('a full folder') }
+           return new Promise(() => {})`,
+    ...{
+      expected: { process: /^crashed: .*limit of 64 MiB/, bwrap: /^refused: a full folder/ },
+      next: { process: /^crashed: /, bwrap: /^unharmed$/ },
+    },
+  },
+  {
+    name: '6,000 files',
+    code: `for (let n = 0; n < 6000; n += 1) fs.writeFileSync(own('small' + n), ''); return new Promise(() => {})`,
+    ...{ expected: /^crashed: .*limit of 5,000 files/, next: /^crashed: / },
+    then: ({ lines }) =>
+      expect(lines[0]!.message).toBe('The temporary folder of the code exceeded its limit of 5,000 files.'),
+  },
+  {
+    name: 'a folder that nobody may read, and a deep one',
+    code: `fs.mkdirSync(own('closed/inner'), { recursive: true }); fs.writeFileSync(own('closed/inner/file'), 'x'); fs.chmodSync(own('closed'), 0);
+           process.chdir(process.env.TMPDIR); try { for (let n = 0; n < 60; n += 1) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)) } } catch {}
+           return new Promise((resolve) => setTimeout(resolve, 600, 'made'))`,
+    ...{ expected: /^got made$|^crashed: .*cannot be checked/, next: /^unharmed$|^crashed: / },
+  },
+  {
+    name: 'an end by a signal to itself',
+    code: `process.emit('SIGTERM'); return 'alive'`,
+    expected: /^got alive$/,
+    next: /^unharmed$/,
+  },
+];
+
+const together = Object.entries({ files, processes, messages, network, left }).flatMap(([kind, list]) =>
+  list.map(([name, code, expected]) => ({ kind, name, code, expected })),
+);
+const attacks: Attack[] = [
+  ...together.map(({ kind, name, code }) => ({ name: `${kind}: ${name}`, code })),
+  ...alone.map(({ name, code, timeoutMs }) => ({ name, code, timeoutMs, isAlone: true })),
+];
+
+it('are tried in all combinations where they are required', () => {
+  if (isRequired) expect(missing).toEqual([]);
+  expect(available.length).toBeGreaterThan(0);
+});
+
+describe.each(available)(
+  'hostile code, for a runner of $user, isolated by $mode, with Node $version,',
+  ({ user, mode, node }) => {
+    let report: Report;
+    let other: LoopbackServer;
+    const expectedIn = (expected: Expected) => (expected instanceof RegExp ? expected : expected[mode]!);
+
+    beforeAll(async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'parley-hostile-'));
+      await chmod(folder, 0o777);
+      other = await LoopbackServer.start(json({ from: 'the other server' }));
+      const api = await LoopbackServer.start((_request, response) => {
+        response.writeHead(302, { location: `${other.url}/` }).end();
+      });
+      const localSocket = join(folder, 'local.sock');
+      const local = createServer((socket) => socket.end()).listen({ path: localSocket, writableAll: true });
+      try {
+        const [apiPort, otherPort] = [api, other].map(({ url }) => Number(new URL(url).port)) as [number, number];
+        report = await reportOf({ user, mode, node }, { mode, attacks, apiPort, otherPort, localSocket }, folder);
+      } finally {
+        local.close();
+        await api.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+
+    afterAll(() => other.close());
+
+    it.each(together)('does not get $kind: $name', ({ kind, name, expected }) => {
+      expect(report.outcomes[`${kind}: ${name}`]!.result).toMatch(expectedIn(expected));
+    });
+
+    it.each(alone)('harms nothing but itself by $name', ({ name, expected, next, then }) => {
+      const outcome = report.outcomes[name]!;
+
+      expect(outcome.result).toMatch(expectedIn(expected));
+      expect(outcome.next).toMatch(expectedIn(next));
+      then?.(outcome);
+    });
+
+    it('leaves a process beside it alone, and no files', () => {
+      expect(report).toMatchObject({ siblingAnswer: 'of the sibling', leftFolders: [] });
+      expect(existsSync(escaped)).toBe(false);
+    });
+
+    it('does not reach a server at a private address by what Node offers', () => {
+      expect(other.requests).toEqual([]);
+    });
+  },
+);
+
+/** Runs the attacks with a runner of the combination. */
+async function reportOf({ user, node }: Combination, plan: Plan, folder: string): Promise<Report> {
+  const { command, options } = commandAs(user, node) as UserCommand;
+  const [file, ...args] = [...command, driver];
+  const env = { PATH: process.env['PATH'], TMPDIR: folder, RUNNER_SECRET: 'of the runner' };
+  const runner = spawn(file, args, { ...options, env, cwd: '/', stdio: 'pipe' });
+  runner.stdin.end(JSON.stringify(plan));
+  const [output, errors] = await Promise.all([text(runner.stdout), text(runner.stderr)]);
+  if (output === '') throw new Error(`The runner ended: ${errors}`);
+  return JSON.parse(output) as Report;
+}
