@@ -27,6 +27,8 @@ async function buildConsole() {
   try {
     await build({ root: source, configFile: join(source, 'vite.config.mjs'), build: { outDir: folder } });
     compress(folder);
+    // Another process has built the same meanwhile, and its files may be in use.
+    if (isConsoleBuilt()) return;
     rmSync(target, { recursive: true, force: true });
     renameSync(folder, target);
   } finally {
