@@ -15,6 +15,8 @@ export const browserSuite = executablePath || isRequired ? describe : describe.s
 if (!executablePath && !isRequired)
   process.stderr.write('Skipped: the suites of the console in a browser, because there is no chromium on the PATH.\n');
 
+/** Half a minute, the default, says the same later. */
+const actionTimeoutMs = 10_000;
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Builds the console if its sources have changed. */
@@ -29,6 +31,7 @@ export function openBrowser(): Promise<Browser> {
 /** Page of a browser that knows nobody. Errors of the page and requests to other origins are added to `problems`. */
 export async function openPage(browser: Browser, { url }: RunningPlatform, problems: string[]): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
+  page.setDefaultTimeout(actionTimeoutMs);
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
   page.on('pageerror', ({ message }) => problems.push(message));
   page.on('request', (request) => {

@@ -103,6 +103,19 @@ const fileRoute = createRoute({
   component: lazyRouteComponent(() => import('../files/file-page'), 'FilePage'),
 });
 
+const tablesRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/tables',
+  component: lazyRouteComponent(() => import('../tables/tables-page'), 'TablesPage'),
+});
+
+const tableRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/tables/$tableId',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../tables/table-page'), 'TablePage'),
+});
+
 const routeTree = rootRoute.addChildren([
   homeRoute,
   workspaceRoute.addChildren([
@@ -117,6 +130,8 @@ const routeTree = rootRoute.addChildren([
     issuesRoute,
     filesRoute,
     fileRoute,
+    tablesRoute,
+    tableRoute,
   ]),
 ]);
 

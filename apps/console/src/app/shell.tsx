@@ -89,6 +89,7 @@ function BotLinks({ onClick, ...params }: { workspaceId: string; botId: string; 
       <MenuLink to="/w/$workspaceId/bots/$botId/events" params={params} label="Events" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/workflows" params={params} label="Workflows" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/files" params={params} label="Files" onClick={onClick} />
+      <MenuLink to="/w/$workspaceId/bots/$botId/tables" params={params} label="Tables" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/logs" params={params} label="Logs" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/issues" params={params} label="Issues" onClick={onClick} />
     </Section>
