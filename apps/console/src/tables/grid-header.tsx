@@ -4,16 +4,17 @@ import type { RowsInput } from './queries';
 
 interface Props {
   columns: ShownColumn[];
+  width: number;
   template: string;
   input: RowsInput;
   onOrder: (column: string | undefined, direction: 'asc' | 'desc' | undefined) => void;
 }
 
 /** Names of the columns, which sort: upwards, downwards, then again by id. A search has an order of its own. */
-export function GridHeader({ columns, template, input, onOrder }: Props) {
+export function GridHeader({ columns, width, template, input, onOrder }: Props) {
   const isSearch = input.search !== undefined;
   return (
-    <div role="rowgroup" className={classes['header']}>
+    <div role="rowgroup" className={classes['header']} style={{ width }}>
       <div role="row" aria-rowindex={1} className={classes['row']} style={{ gridTemplateColumns: template }}>
         {columns.map(({ name }, index) => {
           const direction = !isSearch && (input.orderBy ?? 'id') === name ? input.orderDirection : undefined;

@@ -1,4 +1,5 @@
 import type { Row } from '@botpress/client';
+import { memo } from 'react';
 import { Time } from '../parts/time';
 import { type ShownColumn, stateOf } from './columns';
 import classes from './grid.module.css';
@@ -12,14 +13,13 @@ interface Props {
   columns: ShownColumn[];
   template: string;
   activeColumn?: number;
-  onPick: (column: number) => void;
 }
 
 /** Characters of a value that a cell shows. */
 const maxShown = 200;
 
 /** Row of the grid. It consists of plain elements, because those of the component library take longer to render. */
-export function GridRow({ id, index, startPx, row, columns, template, activeColumn, onPick }: Props) {
+export const GridRow = memo(function GridRow({ id, index, startPx, row, columns, template, activeColumn }: Props) {
   return (
     <div
       role="row"
@@ -36,14 +36,15 @@ export function GridRow({ id, index, startPx, row, columns, template, activeColu
           aria-colindex={position + 1}
           aria-selected={activeColumn === position}
           className={activeColumn === position ? `${classes['cell']} ${classes['active']}` : classes['cell']}
-          onClick={() => onPick(position)}
+          data-row={index}
+          data-column={position}
         >
           {row ? <Value column={column} row={row} /> : '…'}
         </div>
       ))}
     </div>
   );
-}
+});
 
 function Value({ column, row }: { column: ShownColumn; row: Row }) {
   const state = stateOf(column, row);

@@ -2,7 +2,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import type { Row } from '@botpress/client';
 import { useQueries } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type MouseEvent, useId, useRef, useState } from 'react';
 import { Failure } from '../parts/failure';
 import type { ShownColumn } from './columns';
 import classes from './grid.module.css';
@@ -27,15 +27,16 @@ interface Position {
 }
 
 const rowPx = 36;
-const overscan = 10;
+const overscan = 5;
 /** Pages that the reader scrolls past in less time are not requested. */
 const settleMs = 80;
 /** Browsers limit the height of an element: Firefox to 17 million pixels. */
 export const maxRows = 450_000;
-const widths = { id: '90px', date: 'minmax(210px, 1fr)', other: 'minmax(180px, 1fr)' };
+const widthsPx = { id: 90, date: 220, other: 180 };
 
 /**
- * Grid that requests and renders the visible rows only. The arrow keys move the active cell, and Enter opens its row.
+ * Grid that requests and renders the visible rows only. The arrow keys move the active cell; Enter or a second
+ * click opens its row.
  */
 export function Grid({ scope, label, columns, input, total, onOrder, onOpen }: Props) {
   const scroll = useRef<HTMLDivElement>(null);
@@ -47,6 +48,8 @@ export function Grid({ scope, label, columns, input, total, onOrder, onOpen }: P
     getScrollElement: () => scroll.current,
     estimateSize: () => rowPx,
     overscan,
+    // Renders when the browser is about to paint instead of in each scroll event.
+    useFlushSync: false,
     // The header covers the first row of the viewport.
     scrollPaddingStart: rowPx,
   });
@@ -56,6 +59,13 @@ export function Grid({ scope, label, columns, input, total, onOrder, onOpen }: P
   const open = ({ row: index, column }: Position) => {
     const row = rowAt(index);
     if (row) onOpen(row, columns[column]!.name);
+  };
+  const onClick = (event: MouseEvent) => {
+    const cell = (event.target as Element).closest<HTMLElement>('[role=gridcell]');
+    if (!cell) return;
+    const picked = { row: Number(cell.dataset['row']), column: Number(cell.dataset['column']) };
+    if (active.row === picked.row && active.column === picked.column) open(active);
+    else setActive(picked);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget) return;
@@ -73,7 +83,9 @@ export function Grid({ scope, label, columns, input, total, onOrder, onOpen }: P
     const cell = scroll.current?.querySelectorAll('[role=columnheader]')[next.column];
     cell?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   };
-  const template = columns.map(widthOf).join(' ');
+  const widths = columns.map(widthOf);
+  const template = widths.map((width) => `${width}px`).join(' ');
+  const width = widths.reduce((sum, px) => sum + px, 0);
   return (
     <>
       {error !== undefined && <Failure error={error} retry={retry} />}
@@ -86,10 +98,11 @@ export function Grid({ scope, label, columns, input, total, onOrder, onOpen }: P
         aria-colcount={columns.length}
         aria-activedescendant={`${id}-${active.row}-${active.column}`}
         tabIndex={0}
+        onClick={onClick}
         onKeyDown={onKeyDown}
       >
-        <GridHeader columns={columns} template={template} input={input} onOrder={onOrder} />
-        <div role="rowgroup" className={classes['rows']} style={{ height: virtualizer.getTotalSize() }}>
+        <GridHeader columns={columns} width={width} template={template} input={input} onOrder={onOrder} />
+        <div role="rowgroup" className={classes['rows']} style={{ height: virtualizer.getTotalSize(), width }}>
           {items.map(({ index, start }) => (
             <GridRow
               key={index}
@@ -100,11 +113,6 @@ export function Grid({ scope, label, columns, input, total, onOrder, onOpen }: P
               columns={columns}
               template={template}
               activeColumn={active.row === index ? active.column : undefined}
-              onPick={(column) => {
-                const picked = { row: index, column };
-                if (active.row === index && active.column === column) open(picked);
-                else setActive(picked);
-              }}
             />
           ))}
         </div>
@@ -113,9 +121,9 @@ export function Grid({ scope, label, columns, input, total, onOrder, onOpen }: P
   );
 }
 
-function widthOf({ name, kind }: ShownColumn): string {
-  if (name === 'id') return widths.id;
-  return kind === 'date' ? widths.date : widths.other;
+function widthOf({ name, kind }: ShownColumn): number {
+  if (name === 'id') return widthsPx.id;
+  return kind === 'date' ? widthsPx.date : widthsPx.other;
 }
 
 /** Rows of the page that the first visible row is on, and of the next page. */
