@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
+import { admin } from '@parley/contracts/admin/admin';
 import { clientOf } from '@parley/testing/api';
 import { waitFor } from '@parley/testing/wait-for';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 import type { Client } from '@botpress/client';
 import type { Browser, Page } from 'playwright-core';
 import {
+  asOperator,
   browserSuite,
   buildConsole,
   heading as headingOf,
@@ -15,6 +17,13 @@ import {
 } from './console-browser';
 
 // Takes 30 s: a platform, the build of the console and a browser.
+
+/** Labels of buttons that change something begin so. */
+const changes =
+  /^(new|create|add|delete|save|upload|choose|import|export|remove|revoke|send|retry|register|edit|roll)\b/i;
+
+/** Problem that the browser reports of a request that the platform refuses. */
+const refused = (status: string) => `Failed to load resource: the server responded with a status of ${status}`;
 
 browserSuite('the console of a workspace in a browser', () => {
   let platform: RunningPlatform;
@@ -243,6 +252,194 @@ browserSuite('the console of a workspace in a browser', () => {
       await heading('Tables');
       await page.getByRole('link', { name: 'facts' }).waitFor({ state: 'hidden' });
       expect((await bot.listTables({})).tables.map(({ name }) => name)).toEqual(['ships', 'measures']);
+    });
+  });
+
+  describe('the hub', () => {
+    it('shows a public integration with its configuration and versions', async () => {
+      await page.getByRole('link', { name: 'Hub' }).click();
+      await heading('Hub');
+      await page.getByRole('link', { name: 'Chat', exact: true }).waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await page.getByRole('link', { name: 'Chat', exact: true }).click();
+      await heading('Chat');
+      await page
+        .getByRole('region', { name: 'Schema of the configuration' })
+        .getByText('encryptionKey')
+        .first()
+        .waitFor();
+      await page.getByRole('table', { name: 'Versions' }).getByText('1.0.0 (shown)').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+    });
+
+    it('shows an integration of the workspace, nothing of whose readme runs', async () => {
+      const client = clientOf(platform);
+      const readme = Buffer.from('# Tides\n\n<img src=x onerror=alert(1)> Ebbe für alle').toString('base64');
+      const labels = { title: 'Tide tables', description: 'Tells when the tide turns.', readme };
+      await client.createIntegration({ name: 'tides', version: '0.1.0', ...labels });
+      await client.createIntegration({ name: 'tides', version: '0.2.0', ...labels });
+      await page.getByRole('link', { name: 'Hub' }).click();
+      await page.getByText('This workspace').click();
+      await page.getByLabel('Search').fill('tide');
+      await page.keyboard.press('Enter');
+      await page.getByRole('row').filter({ hasText: '0.2.0' }).getByRole('link').click();
+      await heading('Tide tables');
+
+      const shown = page.getByRole('region', { name: 'Readme' });
+      await shown.getByText('<img src=x onerror=alert(1)> Ebbe für alle').waitFor();
+      expect(await page.locator('main img').count()).toBe(0);
+      await page.getByRole('table', { name: 'Versions' }).getByRole('link', { name: '0.1.0' }).click();
+      await page.getByText('0.1.0 (shown)').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+    });
+
+    it('finds interfaces and plugins by their words', async () => {
+      const client = clientOf(platform);
+      await client.createInterface({ name: 'weighing', version: '1.0.0', title: 'Weighing scales' });
+      await client.createPlugin({
+        name: 'ballast',
+        version: '1.0.0',
+        title: 'Ballast water',
+        code: { node: 'module.exports = {}', browser: 'module.exports = {}' },
+      });
+      await page.getByRole('link', { name: 'Hub' }).click();
+      await page.getByText('This workspace').click();
+      await page.getByText('Interfaces', { exact: true }).click();
+      await page.getByLabel('Search').fill('SCALES');
+      await page.keyboard.press('Enter');
+      await page.getByRole('link', { name: 'Weighing scales' }).waitFor();
+      await page.getByText('Plugins', { exact: true }).click();
+      await page.getByText('Nothing found').waitFor();
+      await page.getByLabel('Search').fill('ballast');
+      await page.keyboard.press('Enter');
+      await page.getByRole('link', { name: 'Ballast water' }).click();
+      await heading('Ballast water');
+      expect(await seriousViolations()).toEqual([]);
+    });
+  });
+
+  describe('the workspace', () => {
+    const member = 'bosun@example.com';
+    const memberRow = () => page.getByRole('row').filter({ hasText: member });
+    const roleOf = async () => {
+      const { members } = await clientOf(platform).listWorkspaceMembers({});
+      return members.find(({ email }) => email === member)?.role;
+    };
+
+    it('gets a member by e-mail, whose role changes', async () => {
+      await page.getByRole('link', { name: 'Members' }).click();
+      await heading('Members');
+      await page.getByRole('button', { name: 'Add a member' }).click();
+      await dialog().getByLabel('E-mail address').fill(member);
+      expect(await seriousViolations()).toEqual([]);
+      await dialog().getByRole('button', { name: 'Add' }).click();
+      await dialog().getByText('The operator must create the account first').waitFor();
+      expect(problems.splice(0)).toEqual([refused('400 (Bad Request)')]);
+
+      await asOperator(platform, admin.accounts.create.route!, { email: member });
+      await dialog().getByRole('button', { name: 'Add' }).click();
+      await memberRow().waitFor();
+      expect(await roleOf()).toBe('developer');
+      expect(await seriousViolations()).toEqual([]);
+
+      await memberRow().getByRole('combobox').selectOption('viewer');
+      await waitFor(roleOf, (role) => role === 'viewer');
+    });
+
+    it('explains why its last owner stays one', async () => {
+      const own = page.getByRole('row').filter({ hasText: 'admin@parley.local' });
+      await own.getByRole('combobox').selectOption('viewer');
+      await own.getByRole('alert').getByText('owner').waitFor();
+      expect(await own.getByRole('combobox').inputValue()).toBe('owner');
+      expect(problems.splice(0)).toEqual([refused('409 (Conflict)')]);
+    });
+
+    it('shows the audit log, which is filtered by change and person', async () => {
+      await page.getByRole('link', { name: 'Audit log' }).click();
+      await heading('Audit log');
+      await page.getByRole('cell', { name: 'admin.members.create' }).waitFor();
+      await page.getByRole('cell', { name: 'hub.integrations.create' }).first().waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await page.getByLabel('Change').fill('members');
+      await page.getByLabel('Person, thing or value').fill('bosun viewer');
+      await page.keyboard.press('Enter');
+      await page.getByRole('cell', { name: 'admin.members.update' }).waitFor();
+      await page.getByRole('cell', { name: 'admin.members.create' }).waitFor({ state: 'hidden' });
+      expect(await page.getByRole('row').count()).toBe(2);
+    });
+
+    it('creates a token, shows it once and revokes it', async () => {
+      await page.getByRole('link', { name: 'Tokens' }).click();
+      await heading('Tokens');
+      await page.getByLabel('Note').fill('Nightly export');
+      await page.getByRole('button', { name: 'Create a token' }).click();
+      const shown = await page.getByText(/^bp_pat_/).innerText();
+      expect(await seriousViolations()).toEqual([]);
+      const account = () => clientOf({ ...platform, token: shown }).getAccount({});
+      expect((await account()).account.email).toBe('admin@parley.local');
+
+      await page.getByRole('button', { name: 'Hide' }).click();
+      await page.getByText(shown).waitFor({ state: 'hidden' });
+      await page.getByRole('button', { name: 'Revoke Nightly export' }).click();
+      await page.getByRole('cell', { name: 'Nightly export', exact: true }).waitFor({ state: 'hidden' });
+      await expect(account()).rejects.toMatchObject({ code: 401 });
+    });
+
+    it('is open to a viewer, who is offered nothing that changes it', async () => {
+      const { file } = await bot.uploadFile({ key: 'tides.txt', content: 'Ebb at six.', index: false });
+      const { table } = await bot.getTable({ table: 'ships' });
+      const ofBot = `bots/${botId}`;
+      const pages = [
+        ['', 'Overview'],
+        ['bots', 'Bots'],
+        [ofBot, 'Harbour bot'],
+        [`${ofBot}/conversations`, 'Conversations'],
+        [`${ofBot}/events`, 'Events'],
+        [`${ofBot}/workflows`, 'Workflows'],
+        [`${ofBot}/files`, 'Files'],
+        [`${ofBot}/files/${file.id}`, 'tides.txt'],
+        [`${ofBot}/tables`, 'Tables'],
+        [`${ofBot}/tables/${table.id}`, 'ships'],
+        [`${ofBot}/logs`, 'Logs'],
+        [`${ofBot}/issues`, 'Issues'],
+        ['hub', 'Hub'],
+        ['members', 'Members'],
+      ] as const;
+      page = await openPage(browser, platform, problems);
+      await signIn(page, platform, member);
+      await page.getByRole('button', { name: member }).click();
+      await page.getByRole('menuitemcheckbox', { name: 'Keep me signed in' }).click();
+
+      for (const [path, name] of pages) {
+        await page.goto(`${platform.url}/console/w/${platform.workspaceId}/${path}`);
+        await heading(name);
+        // The menu has this link when the role is known.
+        await page.getByRole('link', { name: 'Members' }).waitFor();
+        await waitFor(
+          () => page.locator('main [aria-busy=true]').count(),
+          (count) => count === 0,
+        );
+        const buttons = await page.locator('main').getByRole('button').allInnerTexts();
+        expect([path, buttons.filter((label) => changes.test(label))]).toEqual([path, []]);
+        expect(await page.locator('main input[type=file]').count()).toBe(0);
+      }
+      expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+      expect(await page.getByRole('table', { name: 'Members' }).getByRole('combobox').count()).toBe(0);
+    });
+
+    it('shows a row to a viewer without editors', async () => {
+      await page.getByRole('link', { name: 'Bots', exact: true }).click();
+      await page.getByRole('table').getByRole('link', { name: 'Harbour bot' }).click();
+      await page.getByRole('link', { name: 'Tables', exact: true }).click();
+      await page.getByRole('link', { name: 'ships' }).click();
+      await cell('Aurora').click();
+      await page.keyboard.press('Enter');
+      await dialog().getByText('Aurora').waitFor();
+      expect(await dialog().getByRole('textbox').count()).toBe(0);
+      expect(await dialog().getByRole('button').allInnerTexts()).toEqual(['']);
+      expect(await seriousViolations()).toEqual([]);
     });
   });
 

@@ -116,6 +116,38 @@ const tableRoute = createRoute({
   component: lazyRouteComponent(() => import('../tables/table-page'), 'TablePage'),
 });
 
+const hubRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/hub',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../hub/hub-page'), 'HubPage'),
+});
+
+const publicationRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/hub/$kind/$source/$id',
+  component: lazyRouteComponent(() => import('../hub/publication-page'), 'PublicationPage'),
+});
+
+const membersRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/members',
+  component: lazyRouteComponent(() => import('../workspace/members-page'), 'MembersPage'),
+});
+
+const tokensRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('../workspace/tokens-page'), 'TokensPage'),
+});
+
+const auditRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/audit',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../workspace/audit-page'), 'AuditPage'),
+});
+
 const routeTree = rootRoute.addChildren([
   homeRoute,
   workspaceRoute.addChildren([
@@ -132,6 +164,11 @@ const routeTree = rootRoute.addChildren([
     fileRoute,
     tablesRoute,
     tableRoute,
+    hubRoute,
+    publicationRoute,
+    membersRoute,
+    tokensRoute,
+    auditRoute,
   ]),
 ]);
 
