@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { admin } from '@parley/contracts/admin/admin';
 import { clientOf } from '@parley/testing/api';
 import { waitFor } from '@parley/testing/wait-for';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 import type { Client } from '@botpress/client';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import {
   asOperator,
   browserSuite,
@@ -17,6 +19,8 @@ import {
 } from './console-browser';
 
 // Takes 30 s: a platform, the build of the console and a browser.
+
+const consoleFolder = join(__dirname, '../../dist/console');
 
 /** Labels of buttons that change something begin so. */
 const changes =
@@ -32,6 +36,12 @@ browserSuite('the console of a workspace in a browser', () => {
   let botId: string;
   let bot: Client;
   const problems: string[] = [];
+  /** Files of the console that the first page needs. */
+  const assets: string[] = [];
+  const addAsset = (request: Request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.startsWith('/console/assets/')) assets.push(pathname.slice('/console/'.length));
+  };
   const heading = (name: string) => headingOf(page, name);
   const seriousViolations = () => violationsOf(page);
 
@@ -44,7 +54,10 @@ browserSuite('the console of a workspace in a browser', () => {
     bot = clientOf(platform, botId);
     page = await openPage(browser, platform, problems);
     page.on('dialog', (dialog) => void dialog.accept());
+    page.on('request', addAsset);
     await signIn(page, platform);
+    await page.waitForLoadState('networkidle');
+    page.off('request', addAsset);
   });
 
   afterAll(async () => {
@@ -59,6 +72,14 @@ browserSuite('the console of a workspace in a browser', () => {
     await page.getByRole('link', { name, exact: true }).click();
     await heading(name);
   }
+
+  it('loads at most 300 kB before the first page is shown', async () => {
+    const files = assets.map((name) => join(consoleFolder, name));
+    const sizes = await Promise.all(files.map(async (file) => gzipSync(await readFile(file), { level: 9 }).length));
+
+    expect(files.length).toBeGreaterThan(2);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
+  });
 
   const dialog = () => page.getByRole('dialog');
   const cell = (text: string) => page.getByRole('gridcell', { name: text, exact: true });
@@ -160,7 +181,7 @@ browserSuite('the console of a workspace in a browser', () => {
         buffer: Buffer.from(lines.join('\n')),
       });
       await page.getByRole('cell', { name: '2, 1 failed' }).waitFor();
-      await page.getByRole('cell', { name: 'Draco' }).or(page.getByText('length')).first().waitFor();
+      await page.getByText('Line 4: length must be number').waitFor();
       expect(await seriousViolations()).toEqual([]);
 
       await page.getByRole('tab', { name: 'Rows' }).click();

@@ -84,7 +84,7 @@ function Facts({ publication }: { publication: Publication }) {
             .map(([label, value]) => (
               <Table.Tr key={label}>
                 <Table.Th w={160}>{label}</Table.Th>
-                <Table.Td>{value}</Table.Td>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
               </Table.Tr>
             ))}
         </Table.Tbody>

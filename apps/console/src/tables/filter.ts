@@ -77,15 +77,21 @@ export function toApiFilter(
 }
 
 /** Filter in the address of the page; no filter for a text that is none. */
-export function readFilter(text: string | undefined): Filter {
-  if (text === undefined) return noFilter;
+export function readFilter(text = 'null'): Filter {
   try {
-    const { match, conditions } = JSON.parse(text) as Partial<Filter>;
-    return Array.isArray(conditions) ? { match: match === 'any' ? 'any' : 'all', conditions } : noFilter;
+    const filter = JSON.parse(text) as Partial<Filter> | null;
+    const conditions: unknown = filter?.conditions;
+    if (!Array.isArray(conditions) || !conditions.every(isCondition)) return noFilter;
+    return { match: filter?.match === 'any' ? 'any' : 'all', conditions };
   } catch {
     // Somebody has edited the address.
     return noFilter;
   }
+}
+
+function isCondition(entry: unknown): entry is Condition {
+  const { column, operator, text } = (entry ?? {}) as Partial<Record<keyof Condition, unknown>>;
+  return [column, operator, text].every((part) => typeof part === 'string');
 }
 
 function escaped(text: string): string {
