@@ -160,6 +160,7 @@ browserSuite('the console of a workspace in a browser', () => {
 
       const { row } = await bot.getTableRow({ table: 'ships', id: 1 });
       expect(row).toMatchObject({ name: 'Aurora', length: 91, cargo: { cars: 40 } });
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('grid');
     });
 
     it('show the reason why the platform refuses a row', async () => {
@@ -195,7 +196,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await page.getByLabel('Value 1').fill('20');
       expect(await seriousViolations()).toEqual([]);
       await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('2 of 3 rows').waitFor();
+      await page.getByText('Rows: 2 of 3').waitFor();
       expect(await page.getByRole('gridcell', { name: 'Corvus' }).count()).toBe(0);
 
       await page.getByRole('button', { name: 'length', exact: true }).click();
@@ -245,7 +246,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await openBotPage('Tables');
       await page.getByRole('link', { name: 'facts' }).click();
       await page.getByRole('row').nth(1).getByText('parliament').waitFor();
-      await page.getByText('cannot be found by search yet').waitFor({ state: 'hidden' });
+      await page.getByText('not yet found by search').waitFor({ state: 'hidden' });
 
       await page.getByLabel('Search by meaning').fill('a pet resting on furniture');
       await page.keyboard.press('Enter');

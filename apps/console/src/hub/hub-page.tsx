@@ -1,7 +1,8 @@
-import { Code, Group, SegmentedControl, Table, Text, TextInput } from '@mantine/core';
+import { Code, Group, SegmentedControl, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Empty } from '../parts/empty';
+import { FilterInput } from '../parts/filter-input';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
 import { PageLink } from '../parts/page-link';
@@ -27,7 +28,6 @@ export function HubPage() {
   const query = useInfiniteQuery(entriesQuery(shelf, search));
   const change = (next: Record<string, string | undefined>) =>
     void navigate({ search: (former) => ({ ...former, ...next }), replace: true });
-  const find = (text: string) => change({ search: text.trim() || undefined });
   return (
     <Page title="Hub">
       <Group align="end">
@@ -43,13 +43,7 @@ export function HubPage() {
           value={source}
           onChange={(value) => change({ source: value })}
         />
-        <TextInput
-          label="Search"
-          defaultValue={search}
-          onBlur={(event) => find(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === 'Enter' && find(event.currentTarget.value)}
-          miw={240}
-        />
+        <FilterInput label="Search" value={search} onApply={(text) => change({ search: text })} />
       </Group>
       <Loaded query={query}>
         {({ pages }) => {

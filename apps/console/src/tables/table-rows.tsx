@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import type { Row, Table } from '@botpress/client';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -6,6 +6,7 @@ import { useMemo, useState } from 'react';
 import { Detail } from '../parts/detail';
 import { Empty } from '../parts/empty';
 import { Failure } from '../parts/failure';
+import { FilterInput } from '../parts/filter-input';
 import { Loaded } from '../parts/loaded';
 import { columnsOf } from './columns';
 import { type Filter, readFilter, toApiFilter } from './filter';
@@ -65,13 +66,11 @@ export function TableRows({ botId, table, canWrite, counts }: Props) {
     <Stack>
       <Group align="end">
         {isSearchable && (
-          <TextInput
+          <FilterInput
             label="Search by meaning"
             description="The most similar rows come first"
-            defaultValue={search ?? ''}
-            onBlur={(event) => change({ search: event.currentTarget.value || undefined })}
-            onKeyDown={(event) => event.key === 'Enter' && change({ search: event.currentTarget.value || undefined })}
-            miw={260}
+            value={search}
+            onApply={(text) => change({ search: text })}
           />
         )}
         <FilterBuilder columns={columns} filter={filter} onApply={applyFilter} />
@@ -117,10 +116,10 @@ export function TableRows({ botId, table, canWrite, counts }: Props) {
 
 function Counts({ rows, stale, indexing, total = rows }: Props['counts'] & { total?: number }) {
   const facts = [
-    total === rows ? `${shown(rows)} rows` : `${shown(total)} of ${shown(rows)} rows`,
-    total > maxRows && `the first ${shown(maxRows)} are shown`,
-    stale > 0 && `${shown(stale)} are being computed`,
-    indexing > 0 && `${shown(indexing)} cannot be found by search yet`,
+    total === rows ? `Rows: ${shown(rows)}` : `Rows: ${shown(total)} of ${shown(rows)}`,
+    total > maxRows && `of which the first ${shown(maxRows)} are shown`,
+    stale > 0 && `being computed: ${shown(stale)}`,
+    indexing > 0 && `not yet found by search: ${shown(indexing)}`,
   ];
   return (
     <Text size="sm" c="dimmed" role="status">

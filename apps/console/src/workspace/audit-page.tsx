@@ -1,8 +1,9 @@
-import { Group, Table, Text, TextInput } from '@mantine/core';
+import { Group, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCan } from '../api/role';
 import { Empty } from '../parts/empty';
+import { FilterInput } from '../parts/filter-input';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
 import { More, Rows } from '../parts/rows';
@@ -40,13 +41,13 @@ function Records({ workspaceId }: { workspaceId: string }) {
           label="Change"
           description="Such as bots or members.create"
           value={operation}
-          onChange={(text) => change({ operation: text })}
+          onApply={(text) => change({ operation: text })}
         />
         <FilterInput
           label="Person, thing or value"
           description="Such as an e-mail address or an id"
           value={words}
-          onChange={(text) => change({ words: text })}
+          onApply={(text) => change({ words: text })}
         />
       </Group>
       <Loaded query={query}>
@@ -86,26 +87,5 @@ function RecordRow({ record }: { record: AuditRecord }) {
       <Table.Td>{record.resourceName ?? record.resourceId}</Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>{record.value}</Table.Td>
     </Table.Tr>
-  );
-}
-
-interface FilterProps {
-  label: string;
-  description: string;
-  value?: string;
-  onChange: (text: string | undefined) => void;
-}
-
-function FilterInput({ label, description, value, onChange }: FilterProps) {
-  const apply = (text: string) => onChange(text.trim() || undefined);
-  return (
-    <TextInput
-      label={label}
-      description={description}
-      defaultValue={value ?? ''}
-      onBlur={(event) => apply(event.currentTarget.value)}
-      onKeyDown={(event) => event.key === 'Enter' && apply(event.currentTarget.value)}
-      miw={240}
-    />
   );
 }
