@@ -149,10 +149,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('Enter');
       await dialog().waitFor();
-      await waitFor(
-        () => page.evaluate(() => document.activeElement?.closest('.mantine-InputWrapper-root')?.textContent),
-        (label) => label === 'length',
-      );
+      await dialog().getByLabel('length').and(page.locator(':focus')).waitFor();
       await page.keyboard.press('Control+A');
       await page.keyboard.type('91');
       await page.keyboard.press('Enter');
@@ -160,7 +157,7 @@ browserSuite('the console of a workspace in a browser', () => {
 
       const { row } = await bot.getTableRow({ table: 'ships', id: 1 });
       expect(row).toMatchObject({ name: 'Aurora', length: 91, cargo: { cars: 40 } });
-      expect(await page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('grid');
+      await page.getByRole('grid').and(page.locator(':focus')).waitFor();
     });
 
     it('show the reason why the platform refuses a row', async () => {

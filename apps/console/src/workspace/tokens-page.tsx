@@ -103,7 +103,10 @@ function TokenRow({ token: { id, note, createdAt } }: { token: Token }) {
   const revocation = useMutation({
     mutationFn: () => clientOf().deletePersonalAccessToken({ id }),
     onSuccess: () => {
-      if (isOwn) return forgetSession();
+      if (isOwn) {
+        forgetSession();
+        return queries.clear();
+      }
       return queries.invalidateQueries({ queryKey: tokensQuery.queryKey });
     },
   });
