@@ -35,6 +35,8 @@ async function buildPage(name) {
     await build({ root: source, configFile: join(source, 'vite.config.mjs'), build: { outDir: folder } });
     compress(folder);
     touch(join(folder, 'index.html'));
+    // Another process has built the same meanwhile, and its files may be in use.
+    if (isBuilt(name)) return;
     rmSync(target, { recursive: true, force: true });
     renameSync(folder, target);
   } finally {

@@ -1,45 +1,32 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { admin } from '@parley/contracts/admin/admin';
 import { clientOf } from '@parley/testing/api';
 import { waitFor } from '@parley/testing/wait-for';
-import { sendTo } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
-import { operatorToken } from '@parley/secrets/token';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import {
+  browserSuite,
+  buildConsole,
+  heading as headingOf,
+  openBrowser,
+  openPage,
+  seriousViolations as violationsOf,
+  signIn,
+} from './console-browser';
 
 // Takes 25 s: a platform, the build of the console and a browser.
 
-const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
-const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
-const suite = executablePath || isRequired ? describe : describe.skip;
-if (!executablePath && !isRequired)
-  process.stderr.write('Skipped: the suite of the console in a browser, because there is no chromium on the PATH.\n');
-
-const root = join(__dirname, '../..');
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-
-suite('the console in a browser', () => {
+browserSuite('the console in a browser', () => {
   let platform: RunningPlatform;
   let browser: Browser;
   let page: Page;
   const problems: string[] = [];
+  const heading = (name: string) => headingOf(page, name);
+  const seriousViolations = () => violationsOf(page);
 
   beforeAll(async () => {
-    execFileSync(process.execPath, [join(root, 'tools/build-pages.mjs')], { stdio: 'ignore' });
-    [platform, browser] = await Promise.all([
-      startEmbedded(),
-      chromium.launch({ executablePath, args: ['--no-sandbox'] }),
-    ]);
+    buildConsole();
+    [platform, browser] = await Promise.all([startEmbedded(), openBrowser()]);
     await createBotWithConversation(platform);
-    page = await (await browser.newContext()).newPage();
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('pageerror', ({ message }) => problems.push(message));
-    page.on('request', (request) => {
-      const url = request.url();
-      if (!url.startsWith(platform.url) && !url.startsWith('data:')) problems.push(`request to ${url}`);
-    });
+    page = await openPage(browser, platform, problems);
   });
 
   afterAll(async () => {
@@ -47,22 +34,8 @@ suite('the console in a browser', () => {
     await platform?.stop();
   });
 
-  const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
-
-  async function seriousViolations(): Promise<string[]> {
-    const { violations } = await page.evaluate<{ violations: { id: string; impact: string }[] }>(
-      `(() => { ${axe}; return axe.run(); })()`,
-    );
-    return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id }) => id);
-  }
-
   it('signs in by the printed link, whose code leaves the address bar', async () => {
-    const { route } = admin.consoleLinks.create;
-    const headers = { authorization: `Bearer ${operatorToken(platform.secretKey)}` };
-    const { json } = await sendTo(platform.url, route!, { headers, json: {} });
-
-    await page.goto((json as { url: string }).url);
-    await heading('Overview');
+    await signIn(page, platform);
 
     expect(page.url()).not.toContain('code=');
     expect(await seriousViolations()).toEqual([]);

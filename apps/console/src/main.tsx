@@ -9,6 +9,9 @@ import { queryClient } from './app/query-client';
 import { createAppRouter } from './app/router';
 import { colors, styleNonce, theme } from './app/theme';
 
+// Dialogs lock the scrolling of the page by a style element of react-remove-scroll, which looks for its nonce here.
+Object.assign(window, { __webpack_nonce__: styleNonce() });
+
 const code = takeCode();
 const router = createAppRouter(code);
 

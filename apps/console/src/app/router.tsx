@@ -103,6 +103,51 @@ const fileRoute = createRoute({
   component: lazyRouteComponent(() => import('../files/file-page'), 'FilePage'),
 });
 
+const tablesRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/tables',
+  component: lazyRouteComponent(() => import('../tables/tables-page'), 'TablesPage'),
+});
+
+const tableRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/tables/$tableId',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../tables/table-page'), 'TablePage'),
+});
+
+const hubRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/hub',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../hub/hub-page'), 'HubPage'),
+});
+
+const publicationRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/hub/$kind/$source/$id',
+  component: lazyRouteComponent(() => import('../hub/publication-page'), 'PublicationPage'),
+});
+
+const membersRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/members',
+  component: lazyRouteComponent(() => import('../workspace/members-page'), 'MembersPage'),
+});
+
+const tokensRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('../workspace/tokens-page'), 'TokensPage'),
+});
+
+const auditRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/audit',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../workspace/audit-page'), 'AuditPage'),
+});
+
 const routeTree = rootRoute.addChildren([
   homeRoute,
   workspaceRoute.addChildren([
@@ -117,6 +162,13 @@ const routeTree = rootRoute.addChildren([
     issuesRoute,
     filesRoute,
     fileRoute,
+    tablesRoute,
+    tableRoute,
+    hubRoute,
+    publicationRoute,
+    membersRoute,
+    tokensRoute,
+    auditRoute,
   ]),
 ]);
 

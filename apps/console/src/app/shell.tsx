@@ -16,6 +16,7 @@ import { createLink, Outlet, useNavigate, useParams } from '@tanstack/react-rout
 import type { AnchorHTMLAttributes, ReactNode } from 'react';
 import { signOut } from '../api/client';
 import { accountQuery, botsQuery, memberQuery, workspacesQuery } from '../api/queries';
+import { useCan } from '../api/role';
 import { keepSession, useSession } from '../api/session';
 import { queryClient } from './query-client';
 
@@ -42,7 +43,7 @@ export function Shell() {
           <AccountMenu />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="md" aria-label="Pages">
+      <AppShell.Navbar p="md" aria-label="Pages" style={{ overflowY: 'auto' }}>
         <Switchers key={workspaceId} workspaceId={workspaceId} botId={botId} />
         <Section>
           <MenuLink
@@ -61,6 +62,7 @@ export function Shell() {
           />
         </Section>
         {botId !== undefined && <BotLinks workspaceId={workspaceId} botId={botId} onClick={close} />}
+        <WorkspaceLinks workspaceId={workspaceId} onClick={close} />
       </AppShell.Navbar>
       <AppShell.Main>
         <Outlet />
@@ -89,8 +91,24 @@ function BotLinks({ onClick, ...params }: { workspaceId: string; botId: string; 
       <MenuLink to="/w/$workspaceId/bots/$botId/events" params={params} label="Events" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/workflows" params={params} label="Workflows" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/files" params={params} label="Files" onClick={onClick} />
+      <MenuLink to="/w/$workspaceId/bots/$botId/tables" params={params} label="Tables" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/logs" params={params} label="Logs" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/issues" params={params} label="Issues" onClick={onClick} />
+    </Section>
+  );
+}
+
+/** Pages of the workspace and the account. The audit log is for administrators. */
+function WorkspaceLinks({ onClick, workspaceId }: { workspaceId: string; onClick: () => void }) {
+  const params = { workspaceId };
+  const canRead = useCan(workspaceId, 'read');
+  const canAdminister = useCan(workspaceId, 'administer');
+  return (
+    <Section title="Workspace">
+      <MenuLink to="/w/$workspaceId/hub" params={params} label="Hub" onClick={onClick} />
+      {canRead && <MenuLink to="/w/$workspaceId/members" params={params} label="Members" onClick={onClick} />}
+      {canAdminister && <MenuLink to="/w/$workspaceId/audit" params={params} label="Audit log" onClick={onClick} />}
+      <MenuLink to="/w/$workspaceId/tokens" params={params} label="Tokens" onClick={onClick} />
     </Section>
   );
 }

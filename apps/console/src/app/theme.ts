@@ -17,8 +17,12 @@ export const colors: CSSVariablesResolver = () => ({
     '--mantine-color-anchor': 'var(--mantine-color-blue-9)',
     '--mantine-color-blue-light-color': '#134a82',
     '--mantine-color-red-light-color': 'var(--mantine-color-red-9)',
+    '--mantine-color-error': 'var(--mantine-color-red-9)',
   },
-  dark: { '--mantine-color-dimmed': 'var(--mantine-color-dark-1)' },
+  dark: {
+    '--mantine-color-dimmed': 'var(--mantine-color-dark-1)',
+    '--mantine-color-error': 'var(--mantine-color-red-4)',
+  },
 });
 
 /** Nonce of this response, with which the Content-Security-Policy admits style elements. */

@@ -2,9 +2,23 @@ import type { ErrorBody } from '@parley/contracts/errors';
 import { errorOf } from '../api/api-error';
 import { clientOf } from '../api/client';
 
-/** Declares a file, sends its content and has it indexed. `fetch` tells no progress of an upload. */
-export async function upload(botId: string, content: globalThis.File, onPercent: (percent: number) => void) {
-  const { file } = await clientOf({ botId }).upsertFile({ key: content.name, size: content.size, index: true });
+interface Options {
+  key: string;
+  index: boolean;
+  expiresAt?: string;
+}
+
+/**
+ * Declares a file, by default one that is indexed under its name, and sends its content. Returns the id. `fetch` tells no
+ * progress of an upload.
+ */
+export async function upload(
+  botId: string,
+  content: globalThis.File,
+  onPercent: (percent: number) => void,
+  options: Options = { key: content.name, index: true },
+): Promise<string> {
+  const { file } = await clientOf({ botId }).upsertFile({ size: content.size, ...options });
   await new Promise<void>((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('PUT', file.uploadUrl);
@@ -15,6 +29,7 @@ export async function upload(botId: string, content: globalThis.File, onPercent:
     request.onerror = () => reject(new Error('The connection was lost during the upload. Try again.'));
     request.send(content);
   });
+  return file.id;
 }
 
 function uploadErrorOf({ responseText, status }: XMLHttpRequest): Error {

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** Dialog with the detail of a row; open while there is one. */
+/** Dialog with the detail of a row; open while there is one. Closes at once, because its title is gone then. */
 export function Detail({ title, onClose, children }: { title?: string; onClose: () => void; children: ReactNode }) {
   return (
     <Modal
@@ -9,6 +9,7 @@ export function Detail({ title, onClose, children }: { title?: string; onClose: 
       onClose={onClose}
       title={title}
       size="lg"
+      transitionProps={{ duration: 0 }}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {children}

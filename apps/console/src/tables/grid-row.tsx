@@ -1,0 +1,62 @@
+import type { Row } from '@botpress/client';
+import { memo } from 'react';
+import { Time } from '../parts/time';
+import { type ShownColumn, stateOf } from './columns';
+import classes from './grid.module.css';
+
+interface Props {
+  id: string;
+  index: number;
+  startPx: number;
+  /** Absent until it is loaded. */
+  row?: Row;
+  columns: ShownColumn[];
+  template: string;
+  activeColumn?: number;
+}
+
+/** Characters of a value that a cell shows. */
+const maxShown = 200;
+
+/** Row of the grid. It consists of plain elements, because those of the component library take longer to render. */
+export const GridRow = memo(function GridRow({ id, index, startPx, row, columns, template, activeColumn }: Props) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-busy={row === undefined}
+      className={classes['body']}
+      style={{ gridTemplateColumns: template, transform: `translateY(${startPx}px)` }}
+    >
+      {columns.map((column, position) => (
+        <div
+          key={column.name}
+          id={`${id}-${position}`}
+          role="gridcell"
+          aria-colindex={position + 1}
+          aria-selected={activeColumn === position}
+          className={activeColumn === position ? `${classes['cell']} ${classes['active']}` : classes['cell']}
+          data-row={index}
+          data-column={position}
+        >
+          {row ? <Value column={column} row={row} /> : '…'}
+        </div>
+      ))}
+    </div>
+  );
+});
+
+function Value({ column, row }: { column: ShownColumn; row: Row }) {
+  const state = stateOf(column, row);
+  if (state) {
+    return (
+      <span className={classes[state.status]} title={state.error}>
+        {state.status}
+      </span>
+    );
+  }
+  const value: unknown = row[column.name];
+  if (value === null || value === undefined) return null;
+  if (column.kind === 'date' && typeof value === 'string') return <Time at={value} />;
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, maxShown);
+}

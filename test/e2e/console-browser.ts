@@ -1,0 +1,64 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { admin } from '@parley/contracts/admin/admin';
+import { type RunningPlatform } from '@parley/testing/running-platform';
+import { sendTo } from '@parley/testing/public-api';
+import { operatorToken } from '@parley/secrets/token';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
+const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
+
+/** `describe` of a suite that needs a browser; skipped where there is none. */
+export const browserSuite = executablePath || isRequired ? describe : describe.skip;
+if (!executablePath && !isRequired)
+  process.stderr.write('Skipped: the suites of the console in a browser, because there is no chromium on the PATH.\n');
+
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Builds the console if its sources have changed. */
+export function buildConsole(): void {
+  execFileSync(process.execPath, [join(__dirname, '../../tools/build-pages.mjs')], { stdio: 'ignore' });
+}
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/** Page of a browser that knows nobody. Errors of the page and requests to other origins are added to `problems`. */
+export async function openPage(browser: Browser, { url }: RunningPlatform, problems: string[]): Promise<Page> {
+  const page = await (await browser.newContext()).newPage();
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', ({ message }) => problems.push(message));
+  page.on('request', (request) => {
+    const requested = request.url();
+    if (!requested.startsWith(url) && !/^(data|blob):/.test(requested)) problems.push(`request to ${requested}`);
+  });
+  return page;
+}
+
+/** Calls an operation of the operator. */
+export async function asOperator<T>({ url, secretKey }: RunningPlatform, route: string, json: object): Promise<T> {
+  const headers = { authorization: `Bearer ${operatorToken(secretKey)}` };
+  const answer = await sendTo(url, route, { headers, json });
+  return answer.json as T;
+}
+
+/** Opens a console link of the account, by default that of the first start. */
+export async function signIn(page: Page, platform: RunningPlatform, email?: string): Promise<void> {
+  const { url } = await asOperator<{ url: string }>(platform, admin.consoleLinks.create.route!, { email });
+  await page.goto(url);
+  await heading(page, 'Overview');
+}
+
+export function heading(page: Page, name: string): Promise<void> {
+  return page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
+}
+
+export async function seriousViolations(page: Page): Promise<string[]> {
+  const { violations } = await page.evaluate<{ violations: { id: string; impact: string }[] }>(
+    `(() => { ${axe}; return axe.run(); })()`,
+  );
+  return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id }) => id);
+}
