@@ -25,6 +25,7 @@ if (!executablePath && !isRequired)
 const root = join(__dirname, '../..');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const maxWidgetBytes = 60_000;
+const widget = "document.querySelector('parley-webchat')";
 
 suite('the web chat on a page of another origin', () => {
   let folder: string;
@@ -137,7 +138,7 @@ suite('the web chat on a page of another origin', () => {
     await page.getByRole('button', { name: 'Open the chat' }).press('Enter');
     await said('Ahoy!');
 
-    expect(await page.getByLabel('Write a message').evaluate((field) => field.matches(':focus'))).toBe(true);
+    expect(await page.evaluate(`${widget}.shadowRoot.activeElement?.localName`)).toBe('textarea');
     expect(await seriousViolations()).toEqual([]);
     expect((await bot.listUsers({})).users.filter(({ tags }) => tags['chat:id'] !== undefined)).toEqual([]);
     expect((await bot.listConversations({})).conversations).toEqual([]);
@@ -201,12 +202,8 @@ suite('the web chat on a page of another origin', () => {
   });
 
   it('passes custom events to the page, and those of the page to the bot', async () => {
-    const element = page.locator('parley-webchat');
-    await element.evaluate((chat) =>
-      chat.addEventListener(
-        'parley-event',
-        (event) => (document.title = JSON.stringify((event as CustomEvent).detail)),
-      ),
+    await page.evaluate(
+      `void ${widget}.addEventListener('parley-event', ({ detail }) => (document.title = JSON.stringify(detail)))`,
     );
     await bot.callAction({ type: 'chat:sendEvent', input: { ...(await conversation()), payload: { color: 'red' } } });
     await waitFor(
@@ -214,7 +211,7 @@ suite('the web chat on a page of another origin', () => {
       (title) => title === '{"color":"red"}',
     );
 
-    await element.evaluate((chat) => (chat as unknown as Sender).sendEvent({ page: 'shop' }));
+    await page.evaluate(`${widget}.sendEvent({ page: 'shop' })`);
     const { events } = await waitFor(
       () => bot.listEvents({ type: 'chat:custom' }),
       (found) => found.events.length > 0,
@@ -238,7 +235,7 @@ suite('the web chat on a page of another origin', () => {
     expect((await texts()).slice(-2)).toEqual(['From the phone', 'To both']);
     expect((await texts()).length).toBe(before.length + 2);
     expect(await seriousViolations(phone)).toEqual([]);
-    const overflow = await phone.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    const overflow = await phone.evaluate('document.documentElement.scrollWidth - innerWidth');
     expect(overflow).toBeLessThanOrEqual(0);
     await phone.close();
   });
@@ -303,7 +300,7 @@ suite('the web chat on a page of another origin', () => {
   });
 
   it('says why a chat is not available', async () => {
-    await page.evaluate(() => document.querySelector('parley-webchat')!.setAttribute('webhook-id', 'none'));
+    await page.evaluate(`${widget}.setAttribute('webhook-id', 'none')`);
 
     await page.getByText('This chat is not available: The web chat "none" was not found.').waitFor();
   });
@@ -312,10 +309,6 @@ suite('the web chat on a page of another origin', () => {
     expect(problems).toEqual([]);
   });
 });
-
-interface Sender {
-  sendEvent(payload: object): Promise<void>;
-}
 
 function option(label: string) {
   return { label, value: `value of ${label}` };

@@ -64,11 +64,8 @@ export class EmbeddedPlatform {
   private credentials?: Credentials;
   private isTokenNew = false;
   private consoleLink?: string;
-<<<<<<< HEAD
   private webchatUrl?: string;
-=======
   private isolation?: string;
->>>>>>> w/isolation
   private tunnelUrl?: string;
   /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
@@ -196,11 +193,8 @@ export class EmbeddedPlatform {
     const owner = await findOwner(client, bootstrapEmail, env.PARLEY_BOOTSTRAP_TOKEN);
     this.credentials = { url: publicUrl, chatUrl, ...owner };
     this.consoleLink = await consoleLinkOf(client, owner.email);
-<<<<<<< HEAD
     this.webchatUrl = await webchatUrlOf(client, owner.workspaceId);
-=======
     this.isolation = runner!.get(RunnerModule).isolation;
->>>>>>> w/isolation
     this.tunnelUrl = configs.gateway.tunnelUrl;
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);

@@ -117,6 +117,6 @@ it('the newest bot of a workspace has the page that the start of the platform pr
   await bob.client.createBot({});
   const { bot } = await bob.client.createBot({});
 
-  const [{ webhookId: id }] = Object.values(bot.integrations) as [{ webhookId: string }];
+  const { webhookId: id } = Object.values(bot.integrations)[0]!;
   expect(await newest()).toEqual({ url: `http://parley.test/webchat/${id}` });
 });
