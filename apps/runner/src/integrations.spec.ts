@@ -620,6 +620,10 @@ describe('a webhook', () => {
   });
 });
 
+/** A billion steps. */
+const endlessScript = `a = [1,2,3,4,5,6,7,8,9,10]
+${Array.from({ length: 9 }, (_, level) => `for_each(a) -> |_i, v${level}| {`).join(' ')} .x = v0 ${'}'.repeat(9)}`;
+
 describe('the shared webhook of an integration', () => {
   const scripts = {
     extractScript: 'body = parse_json!(.body)\nif .headers."x-key" == .secrets.KEY { body.team } else { null }',
@@ -669,6 +673,21 @@ describe('the shared webhook of an integration', () => {
     }
     expect(bot.calls().filter(({ operation }) => operation === 'webhook_received')).toEqual([]);
   });
+
+  it.each(['extractScript', 'fallbackHandlerScript'])(
+    'is unavailable while its %s hits the time limit',
+    async (script) => {
+      const { name } = await newIntegration({ identifier: { ...scripts, [script]: endlessScript } });
+
+      const response = await send(name, 'a');
+
+      expect([response.status, await messageOf(response)]).toEqual([
+        503,
+        `A script of the integration "${name}" hit its time limit. Send the request again.`,
+      ]);
+      expect(response.headers.get('retry-after')).toBe('1');
+    },
+  );
 
   it('is unknown without an integration of that name, and without scripts', async () => {
     const { name } = await newIntegration();

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { mapEntries } from '@parley/contracts/entries';
+import { unavailable } from '@parley/contracts/errors';
 import type { FallbackAnswer, RoutedWebhook, SharedWebhook } from '@parley/contracts/hub/shared-webhooks';
 import type { WebhookRequest } from '@parley/contracts/runtime/webhooks';
 import { decodedSegment } from '@parley/contracts/path-segment';
@@ -43,9 +44,12 @@ export class SharedWebhooksService {
     return this.integrations.findByName(second === undefined ? [first] : [first, `${first}/${second}`]);
   }
 
-  /** Undefined without a script, and for a script with a problem: no request fails because of a script. */
+  /**
+   * Undefined without a script, and for a script with an error: no request fails because of it. Throws a 503 for a script
+   * that hits its time limit, because the sender repeats the request then.
+   */
   private async run(
-    { workspace_id: workspaceId, secrets }: SharedIntegration,
+    { workspace_id: workspaceId, name, secrets }: SharedIntegration,
     script: string | null,
     { method, path, query, headers, body = '' }: WebhookRequest,
   ): Promise<unknown> {
@@ -53,7 +57,10 @@ export class SharedWebhooksService {
     const opened = mapEntries(secrets, (sealed) => this.box.open(sealed));
     const data = { method, path, query, headers, body, secrets: opened };
     const done = await this.scripts.execute(workspaceId, { script, data });
-    return done.problem === undefined ? done.result : undefined;
+    if (done.problem === undefined) return done.result;
+    if (done.isTimeout)
+      throw unavailable(`A script of the integration "${name}" hit its time limit. Send the request again.`);
+    return undefined;
   }
 }
 
