@@ -1,4 +1,4 @@
-import { get, type IncomingMessage } from 'node:http';
+import { get, type IncomingMessage, request } from 'node:http';
 import type { Client } from '@botpress/client';
 import type { Platform } from '@parley/service/platform';
 import { freePort } from '@parley/testing/free-port';
@@ -433,6 +433,19 @@ describe('an action of an integration', () => {
   });
 });
 
+/** Status of a request whose body is never sent. */
+function statusBeforeBody(path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sending = request(api.url + path, { method: 'POST', agent: false, headers: { 'content-length': 9_000_000 } });
+    sending.once('response', ({ statusCode }) => {
+      resolve(statusCode);
+      sending.destroy();
+    });
+    sending.on('error', reject);
+    sending.flushHeaders();
+  });
+}
+
 describe('a webhook', () => {
   const installed = async (answer: object = {}, definition?: Partial<Definition>) => {
     const { id } = await (definition ? newIntegration(definition) : sharedIntegration());
@@ -583,6 +596,22 @@ describe('a webhook', () => {
       () => post('{}'),
       ({ status }) => status === 404,
     );
+  });
+
+  it('is unknown before the body is read: by its id, by the state of a round trip, without an integration or its scripts', async () => {
+    const { name } = await newIntegration();
+    const disabled = await installed();
+    await disabled.update({ probe: { enabled: false } });
+    await waitFor(
+      () => disabled.send(),
+      ({ status }) => status === 404,
+    );
+    const paths = [
+      ...['/webhooks/webhook_none/a', `/webhooks/${disabled.webhookId}`, '/oauth?state=webhook_none'],
+      ...['/integration/global/nothing', `/integration/global/${name}`],
+    ];
+
+    expect(await Promise.all(paths.map(statusBeforeBody))).toEqual(paths.map(() => 404));
   });
 
   it.each([

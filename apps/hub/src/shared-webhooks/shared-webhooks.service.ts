@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { mapEntries } from '@parley/contracts/entries';
-import { unavailable } from '@parley/contracts/errors';
-import type { FallbackAnswer, RoutedWebhook, SharedWebhook } from '@parley/contracts/hub/shared-webhooks';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import type {
+  FallbackAnswer,
+  RequireSharedWebhook,
+  RoutedWebhook,
+  SharedWebhook,
+} from '@parley/contracts/hub/shared-webhooks';
+import type { Empty } from '@parley/contracts/paging';
 import type { WebhookRequest } from '@parley/contracts/runtime/webhooks';
 import { decodedSegment } from '@parley/contracts/path-segment';
 import { SecretBox } from '@parley/secrets/secret-box';
@@ -17,6 +23,14 @@ export class SharedWebhooksService {
     private readonly scripts: VrlScriptsService,
     private readonly box: SecretBox,
   ) {}
+
+  /** Throws ResourceNotFound without an integration of the name, and for one without scripts: nothing would answer. */
+  async require({ path }: RequireSharedWebhook): Promise<Empty> {
+    const integration = await this.findIntegration(path);
+    if (!integration?.extract_script && !integration?.fallback_script)
+      throw new ApiError('ResourceNotFound', 'No integration of this name has a shared webhook.');
+    return {};
+  }
 
   async route({ path, request }: SharedWebhook): Promise<RoutedWebhook> {
     const integration = await this.findIntegration(path);

@@ -4,6 +4,7 @@ import { callers } from '../chat/callers';
 import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
 import { botVisibility } from '../admin/bot-visibility';
+import { sharedWebhooks } from '../hub/shared-webhooks';
 import { logLines } from '../runtime/log-tails';
 import { webhooks } from '../runtime/webhooks';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
@@ -18,8 +19,10 @@ export const gatewayApp: App = {
     callers.verify,
     signals.open,
     signals.catchUp,
+    sharedWebhooks.require,
     webhooks.receive,
     webhooks.receiveShared,
+    webhooks.require,
   ],
   answersByInstance: [tunnelRequest, tunnelHolder],
   asksInstances: [tunnelHolder],
