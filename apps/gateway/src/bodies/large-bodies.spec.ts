@@ -104,10 +104,13 @@ describe('A large body', () => {
     });
   });
 
-  it('is not parsed on the event loop of the gateway', async () => {
+  it.each<[string, Record<string, string>]>([
+    ['an announced', {}],
+    ['an unknown', { 'transfer-encoding': 'chunked' }],
+  ])('of %s length is not parsed on the event loop of the gateway', async (_length, headers) => {
     const parse = jest.spyOn(JSON, 'parse');
 
-    const { status } = await update({ json: { code: 'x'.repeat(2_000_000), url: 5 } });
+    const { status } = await update({ headers, json: { code: 'x'.repeat(2_000_000), url: 5 } });
 
     expect(status).toBe(400);
     expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(100_000);
