@@ -345,16 +345,28 @@ describe('the registration of an integration', () => {
     const bot = await newBot();
     const calls = { register: [['/v1/chat/integrations/configure', { scheduleRegisterCall: 'daily' }]] };
     await bot.update({ probe: { integrationId: id, configuration: { calls } } });
-    const [row] = await api.sql<{ hours: number }>(
-      `SELECT extract(epoch FROM register_at - now())::float / 3600 AS hours FROM admin.installation WHERE bot_id = $1 AND alias = 'probe'`,
-      [bot.id],
-    );
-    expect(row!.hours).toBeGreaterThan(23.9);
+    const hoursLeft = async () => {
+      const [row] = await api.sql<{ hours: number }>(
+        `SELECT extract(epoch FROM register_at - now())::float / 3600 AS hours FROM admin.installation WHERE bot_id = $1 AND alias = 'probe'`,
+        [bot.id],
+      );
+      return row!.hours;
+    };
+    const setNext = async (time: string) => {
+      const where = `WHERE bot_id = $1 AND alias = 'probe'`;
+      await api.sql(`UPDATE admin.installation SET register_at = ${time} ${where}`, [bot.id]);
+      api.apps[1]!.get(BackgroundTasks, { strict: false }).wake('admin.scheduledRegistrations');
+    };
+    expect(await hoursLeft()).toBeGreaterThan(23.9);
 
-    await api.sql(`UPDATE admin.installation SET register_at = now() WHERE bot_id = $1 AND alias = 'probe'`, [bot.id]);
-
-    api.apps[1]!.get(BackgroundTasks, { strict: false }).wake('admin.scheduledRegistrations');
+    await setNext('now()');
     await waitFor(bot.calls, (all) => all.length === 2);
+    await waitFor(bot.get, ({ probe }) => probe.status === 'registered');
+
+    // As after a clock that was two hours ahead.
+    await setNext(`now() + interval '26 hours'`);
+    await waitFor(hoursLeft, (hours) => hours < 24.1);
+    expect(bot.calls()).toHaveLength(2);
   });
 });
 
