@@ -189,6 +189,7 @@ describe('The path of an unknown chat endpoint', () => {
   const bodies: [string, SendOptions][] = [
     ['a good body', { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } }],
     ['an invalid body', { json: { payload: 5 } }],
+    ['no body', {}],
     ['no JSON', { headers: json, body: '{' }],
     ['another type', { headers: { 'content-type': 'text/plain' }, body: 'a' }],
     ['a body that is too large', { headers: json, body: `{"a":"${'x'.repeat(3_000_000)}"}` }],
