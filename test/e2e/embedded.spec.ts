@@ -260,6 +260,14 @@ describe('embedded mode with a data folder of its own', () => {
     expect(await rateLimit()).toBeNull();
   });
 
+  it('limits rates behind a proxy on the same machine', async () => {
+    await platform.stop();
+
+    await start({ TRUSTED_PROXIES: '127.0.0.1' });
+
+    expect(await rateLimit()).toBe('1000');
+  });
+
   it('runs the demo, which prints each status once and then the passages', async () => {
     const demo = run('dist/apps/cli/src/demo.js', { PARLEY_DATA_DIR: dataDir }, ['README.md', 'docs/example.html']);
     await demo.ended;

@@ -6,7 +6,7 @@ export class GatewayConfig extends ProcessConfig {
     env: 'RATE_LIMIT_PER_SECOND',
     type: integer(0, 1_000_000),
     about:
-      'Rate limit: requests per second that a gateway process accepts per token or user key. 0 turns it off, which is the default of the embedded mode on a loopback address.',
+      'Rate limit: requests per second that a gateway process accepts per token or user key. 0 turns it off, which is the default of the embedded mode on a loopback address without `TRUSTED_PROXIES`.',
   })
   rateLimitPerSecond = 200;
 

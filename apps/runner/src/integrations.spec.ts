@@ -1,4 +1,4 @@
-import { get, type IncomingMessage } from 'node:http';
+import { get, type IncomingMessage, request } from 'node:http';
 import type { Client } from '@botpress/client';
 import type { Platform } from '@parley/service/platform';
 import { freePort } from '@parley/testing/free-port';
@@ -346,16 +346,28 @@ describe('the registration of an integration', () => {
     const bot = await newBot();
     const calls = { register: [['/v1/chat/integrations/configure', { scheduleRegisterCall: 'daily' }]] };
     await bot.update({ probe: { integrationId: id, configuration: { calls } } });
-    const [row] = await api.sql<{ hours: number }>(
-      `SELECT extract(epoch FROM register_at - now())::float / 3600 AS hours FROM admin.installation WHERE bot_id = $1 AND alias = 'probe'`,
-      [bot.id],
-    );
-    expect(row!.hours).toBeGreaterThan(23.9);
+    const hoursLeft = async () => {
+      const [row] = await api.sql<{ hours: number }>(
+        `SELECT extract(epoch FROM register_at - now())::float / 3600 AS hours FROM admin.installation WHERE bot_id = $1 AND alias = 'probe'`,
+        [bot.id],
+      );
+      return row!.hours;
+    };
+    const setNext = async (time: string) => {
+      const where = `WHERE bot_id = $1 AND alias = 'probe'`;
+      await api.sql(`UPDATE admin.installation SET register_at = ${time} ${where}`, [bot.id]);
+      api.apps[1]!.get(BackgroundTasks, { strict: false }).wake('admin.scheduledRegistrations');
+    };
+    expect(await hoursLeft()).toBeGreaterThan(23.9);
 
-    await api.sql(`UPDATE admin.installation SET register_at = now() WHERE bot_id = $1 AND alias = 'probe'`, [bot.id]);
-
-    api.apps[1]!.get(BackgroundTasks, { strict: false }).wake('admin.scheduledRegistrations');
+    await setNext('now()');
     await waitFor(bot.calls, (all) => all.length === 2);
+    await waitFor(bot.get, ({ probe }) => probe.status === 'registered');
+
+    // As after a clock that was two hours ahead.
+    await setNext(`now() + interval '26 hours'`);
+    await waitFor(hoursLeft, (hours) => hours < 24.1);
+    expect(bot.calls()).toHaveLength(2);
   });
 });
 
@@ -433,6 +445,19 @@ describe('an action of an integration', () => {
     });
   });
 });
+
+/** Status of a request whose body is never sent. */
+function statusBeforeBody(path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sending = request(api.url + path, { method: 'POST', agent: false, headers: { 'content-length': 9_000_000 } });
+    sending.once('response', ({ statusCode }) => {
+      resolve(statusCode);
+      sending.destroy();
+    });
+    sending.on('error', reject);
+    sending.flushHeaders();
+  });
+}
 
 describe('a webhook', () => {
   const installed = async (answer: object = {}, definition?: Partial<Definition>) => {
@@ -586,6 +611,22 @@ describe('a webhook', () => {
     );
   });
 
+  it('is unknown before the body is read: by its id, by the state of a round trip, without an integration or its scripts', async () => {
+    const { name } = await newIntegration();
+    const disabled = await installed();
+    await disabled.update({ probe: { enabled: false } });
+    await waitFor(
+      () => disabled.send(),
+      ({ status }) => status === 404,
+    );
+    const paths = [
+      ...['/webhooks/webhook_none/a', `/webhooks/${disabled.webhookId}`, '/oauth?state=webhook_none'],
+      ...['/integration/global/nothing', `/integration/global/${name}`],
+    ];
+
+    expect(await Promise.all(paths.map(statusBeforeBody))).toEqual(paths.map(() => 404));
+  });
+
   it.each([
     ['throws', `throw new Error('boom')`, 502, 'boom'],
     ['hangs', 'await new Promise(() => {})', 504, 'did not handle the request'],
@@ -620,6 +661,10 @@ describe('a webhook', () => {
     expect(events).toMatchObject([{ type: 'probe:pinged', payload: { n: 1 } }]);
   });
 });
+
+/** A billion steps. */
+const endlessScript = `a = [1,2,3,4,5,6,7,8,9,10]
+${Array.from({ length: 9 }, (_, level) => `for_each(a) -> |_i, v${level}| {`).join(' ')} .x = v0 ${'}'.repeat(9)}`;
 
 describe('the shared webhook of an integration', () => {
   const scripts = {
@@ -670,6 +715,21 @@ describe('the shared webhook of an integration', () => {
     }
     expect(bot.calls().filter(({ operation }) => operation === 'webhook_received')).toEqual([]);
   });
+
+  it.each(['extractScript', 'fallbackHandlerScript'])(
+    'is unavailable while its %s hits the time limit',
+    async (script) => {
+      const { name } = await newIntegration({ identifier: { ...scripts, [script]: endlessScript } });
+
+      const response = await send(name, 'a');
+
+      expect([response.status, await messageOf(response)]).toEqual([
+        503,
+        `A script of the integration "${name}" hit its time limit. Send the request again.`,
+      ]);
+      expect(response.headers.get('retry-after')).toBe('1');
+    },
+  );
 
   it('is unknown without an integration of that name, and without scripts', async () => {
     const { name } = await newIntegration();

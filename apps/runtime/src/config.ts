@@ -67,7 +67,7 @@ export class RuntimeConfig extends ServiceConfig {
     about:
       'Whether the platform may call bots at private and loopback addresses. Metadata addresses of clouds are always refused.',
     optional: true,
-    defaultText: '`true` when `HOST` is a loopback address',
+    defaultText: '`true` when `HOST` is a loopback address and `TRUSTED_PROXIES` is not set',
   })
   egressAllowPrivate?: 'true' | 'false';
 

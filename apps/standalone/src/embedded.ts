@@ -16,7 +16,7 @@ import { withTimeout } from '@parley/background/with-timeout';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { ConfigError } from '@parley/config/config';
-import { isLoopback } from '@parley/config/loopback';
+import { isLocalOnly } from '@parley/config/loopback';
 import { Database } from '@parley/persistence/database';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
@@ -153,8 +153,7 @@ export class EmbeddedPlatform {
       FILES_URL: api.url,
       ...tunnelSettings(api.url, port),
       ...(await openSecretKeys(folder.path)),
-      // Only local clients reach a loopback address: no rate limit.
-      ...(isLoopback(host) ? { RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0' } : {}),
+      ...(isLocalOnly(this.config) ? { RATE_LIMIT_PER_SECOND: process.env['RATE_LIMIT_PER_SECOND'] || '0' } : {}),
       PARLEY_BOOTSTRAP_TOKEN: process.env['PARLEY_BOOTSTRAP_TOKEN'] || token,
       DATABASE_URL: process.env['DATABASE_URL'] || (await this.startPostgres(folder.path, signal)).url,
     };

@@ -1,4 +1,4 @@
-import { isLoopback } from './loopback';
+import { isLocalOnly, isLoopback } from './loopback';
 
 it.each([
   ['127.0.0.1', true],
@@ -12,4 +12,12 @@ it.each([
   ['parley.example.com', false],
 ])('%s is a loopback address: %s', (host, expected) => {
   expect(isLoopback(host)).toBe(expected);
+});
+
+it.each([
+  [{ host: '127.0.0.1' }, true],
+  [{ host: '127.0.0.1', trustedProxies: '127.0.0.1' }, false],
+  [{ host: '0.0.0.0' }, false],
+])('a process with %j is reached by this machine only: %s', (settings, expected) => {
+  expect(isLocalOnly(settings)).toBe(expected);
 });

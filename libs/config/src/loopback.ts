@@ -9,3 +9,8 @@ export function isLoopback(host: string): boolean {
   if (isIP(host) === 0) return host === 'localhost';
   return loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 }
+
+/** Whether only clients of this machine can reach a process: on a loopback address, without a proxy in front of it. */
+export function isLocalOnly({ host, trustedProxies }: { host: string; trustedProxies?: string }): boolean {
+  return trustedProxies === undefined && isLoopback(host);
+}

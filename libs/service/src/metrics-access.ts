@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isLoopback } from '@parley/config/loopback';
+import { isLocalOnly } from '@parley/config/loopback';
 import { ApiError } from '@parley/contracts/errors';
 import type { ProcessConfig } from './config';
 
@@ -13,7 +13,7 @@ export function checkOnClientsPort(settings: MetricsSettings, authorization: str
   if (settings.metricsToken !== undefined) return checkToken(settings, authorization);
   if (settings.metricsPort !== undefined)
     throw new ApiError('ResourceNotFound', 'Metrics are not served here, but on METRICS_PORT.');
-  if (settings.trustedProxies === undefined && isLoopback(settings.host)) return;
+  if (isLocalOnly(settings)) return;
   throw new ApiError(
     'Unauthorized',
     'Metrics are disabled here, because this port is reachable from other hosts: set METRICS_TOKEN and send it as bearer token, or set METRICS_PORT.',

@@ -19,10 +19,10 @@ export class TrustedProxies {
     const forwarded = headers['x-forwarded-for'];
     const way = [forwarded ?? [], socket.remoteAddress ?? ''].flat().flatMap((hop) => hop.split(','));
     const hops = way.map((hop) => hop.trim()).reverse();
-    return hops.find((hop) => !this.trusts(hop)) ?? hops.at(-1)!;
+    return hops.find((hop) => !this.isTrusted(hop)) ?? hops.at(-1)!;
   }
 
-  private trusts(address: string): boolean {
+  isTrusted(address: string): boolean {
     return isIP(address) !== 0 && this.list.check(address, familyOf(address));
   }
 }

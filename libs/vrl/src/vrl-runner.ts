@@ -10,8 +10,12 @@ export interface VrlScript {
   isDataWanted?: boolean;
 }
 
-/** `problem`: why there is no result, such as an error of the script. */
-export type VrlResult = { result: unknown; data?: Record<string, unknown>; problem?: undefined } | { problem: string };
+/**
+ * `problem`: why there is no result, such as an error of the script. `isTimeout`: the same script may have a result when
+ * the machine is less busy.
+ */
+export type VrlResult =
+  { result: unknown; data?: Record<string, unknown>; problem?: undefined } | { problem: string; isTimeout?: true };
 
 /** The engine takes 200 ms to load, and scripts of integrations about 1 ms. */
 const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaitingEach: 100 };
@@ -49,7 +53,7 @@ export class VrlRunner {
     try {
       return (await this.pool.run(script, { signal: timeout })) as VrlResult;
     } catch (error) {
-      if (timeout.aborted) return { problem: `The script takes longer than ${limits.timeoutMs} ms.` };
+      if (timeout.aborted) return { problem: `The script takes longer than ${limits.timeoutMs} ms.`, isTimeout: true };
       if ((error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY')
         return { problem: 'The script takes too much memory.' };
       throw error;

@@ -121,6 +121,17 @@ export class RegistrationsRepository {
     return [...new Set(rows.map(({ bot_id }) => bot_id))];
   }
 
+  /**
+   * Clock skew: computes the next time anew if it is more than one period ahead, because the clock went ahead and back.
+   * Reads all installations with a schedule. Index installation_register_at.
+   */
+  async rescheduleTooFarAhead(): Promise<void> {
+    await this.database.query(
+      `UPDATE installation SET register_at = CASE register_schedule ${nextTimes} END
+       WHERE register_at IS NOT NULL AND register_at > CASE register_schedule ${nextTimes} END`,
+    );
+  }
+
   /** Undefined unless the installation is enabled and its integration can be called. Primary key. */
   async startAgain(tx: Transaction, botId: string, alias: string): Promise<RegistrationState | undefined> {
     const [row] = await tx.query<RegistrationState>(

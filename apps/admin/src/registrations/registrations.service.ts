@@ -93,6 +93,7 @@ export class RegistrationsService {
   /** Safe to run in several processes. */
   @Every({ name: 'admin.scheduledRegistrations', everyMs: scheduleMs })
   async startScheduled(): Promise<boolean> {
+    await this.registrations.rescheduleTooFarAhead();
     return this.database.transaction(async (tx) => {
       const bots = await this.registrations.startScheduled(tx, scheduledAtOnce);
       for (const botId of bots) await this.outbox.add(tx, registrationsPending, { botId });

@@ -43,7 +43,7 @@ function update(options: SendOptions): Promise<TestResponse> {
   return api.send(`PUT /v1/admin/bots/${botId}`, { ...options, headers: { ...own, ...options.headers } });
 }
 
-function openSilent(line: string): { status: Promise<string | undefined>; leave: () => void } {
+function openSilent(line: string, headers = ''): { status: Promise<string | undefined>; leave: () => void } {
   const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname);
   const status = new Promise<string | undefined>((resolve) => {
@@ -51,7 +51,7 @@ function openSilent(line: string): { status: Promise<string | undefined>; leave:
     socket.on('error', () => resolve(undefined)).on('close', () => resolve(undefined));
   });
   socket.write(
-    `${line} HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n`,
+    `${line} HTTP/1.1\r\nhost: test\r\n${headers}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n`,
   );
   return { status, leave: () => socket.destroy() };
 }
@@ -104,10 +104,13 @@ describe('A large body', () => {
     });
   });
 
-  it('is not parsed on the event loop of the gateway', async () => {
+  it.each<[string, Record<string, string>]>([
+    ['an announced', {}],
+    ['an unknown', { 'transfer-encoding': 'chunked' }],
+  ])('of %s length is not parsed on the event loop of the gateway', async (_length, headers) => {
     const parse = jest.spyOn(JSON, 'parse');
 
-    const { status } = await update({ json: { code: 'x'.repeat(2_000_000), url: 5 } });
+    const { status } = await update({ headers, json: { code: 'x'.repeat(2_000_000), url: 5 } });
 
     expect(status).toBe(400);
     expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(100_000);
@@ -186,11 +189,19 @@ describe('The path of an unknown chat endpoint', () => {
   const bodies: [string, SendOptions][] = [
     ['a good body', { json: { payload: { type: 'text', text: 'a' }, conversationId: 'x' } }],
     ['an invalid body', { json: { payload: 5 } }],
+    ['no body', {}],
     ['no JSON', { headers: json, body: '{' }],
     ['another type', { headers: { 'content-type': 'text/plain' }, body: 'a' }],
     ['a body that is too large', { headers: json, body: `{"a":"${'x'.repeat(3_000_000)}"}` }],
     ['a bad idempotency key', { headers: { ...json, 'idempotency-key': '' }, body: '{}' }],
   ];
+
+  it.each(['users', 'messages'])('returns 404 before the body of %s is sent', async (path) => {
+    const silent = openSilent(`POST /chat/webhook_none/${path}`, 'x-user-key: any\r\n');
+
+    expect(await silent.status).toBe('404');
+    silent.leave();
+  });
 
   it.each(bodies)('returns 404 with a user key and %s', async (_what, options) => {
     for (const id of ['webhook_none', 'a%00b', 'x'.repeat(2_000)]) {

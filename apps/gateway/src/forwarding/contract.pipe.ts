@@ -1,7 +1,8 @@
 import { createParamDecorator, type ExecutionContext, Injectable, type PipeTransform } from '@nestjs/common';
 import { tenantOf } from '@parley/transport/envelope';
 import type { JsonBytes } from '@parley/transport/message';
-import type { Access } from '@parley/contracts/access';
+import type { Access, Actor } from '@parley/contracts/access';
+import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import type { RawQuery } from '@parley/contracts/query-fields';
@@ -81,7 +82,7 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
     return reader;
   }
 
-  /** Sets the sender and the timeout of the body. A user key is verified before the body is read. */
+  /** Sets the sender and the timeout of the body. Webhook id and user key are verified before the body is read. */
   private async admitBody(operation: Operation, request: ForwardedRequest, reply: FastifyReply): Promise<void> {
     const sender = await this.senderOfBody(request, operation.access);
     request.incoming = { raw: request.raw, operation, sender };
@@ -92,11 +93,11 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
   private async senderOfBody(request: ForwardedRequest, { actor }: Access): Promise<BodySender> {
     const { caller, ip } = request;
     const unauthenticated = { tenant: networkOf(ip), isAuthenticated: false };
-    if (actor === 'anyone' || actor === 'chat-visitor') return unauthenticated;
-    if (actor !== 'chat-user') return { tenant: tenantOf(caller!), isAuthenticated: true };
+    if (actor === 'anyone') return unauthenticated;
+    if (!isOfChat(actor)) return { tenant: tenantOf(caller!), isAuthenticated: true };
     try {
-      const { botId } = await this.chatCallers.verify(caller!, webhookIdOf(request));
-      return { tenant: `users of ${botId}`, isAuthenticated: true };
+      const { botId } = await this.chatCallers.verify(chatCallerOf(caller!, actor), webhookIdOf(request));
+      return actor === 'chat-user' ? { tenant: `users of ${botId}`, isAuthenticated: true } : unauthenticated;
     } catch (error) {
       // The chat service is unavailable, or of the previous release: it verifies the key when it receives the request.
       if (toApiError(error).code >= 500) return unauthenticated;
@@ -107,10 +108,18 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
   /** On chat routes, an unknown webhook id or user key is reported before any error in the request. */
   private async refusal({ operation, request }: Exchange, error: unknown): Promise<ApiError | undefined> {
     const { actor } = operation.access;
-    const isOfChat = actor === 'chat-user' || actor === 'chat-visitor';
-    if (!isOfChat || toApiError(error).code >= 500) return undefined;
-    const caller = actor === 'chat-user' ? request.caller! : { ...request.caller!, userKey: undefined };
+    if (!isOfChat(actor) || toApiError(error).code >= 500) return undefined;
+    const caller = chatCallerOf(request.caller!, actor);
     const refusal = await this.chatCallers.verifyAfresh(caller, webhookIdOf(request)).catch(toApiError);
     return refusal && refusal.code < 500 ? refusal : undefined;
   }
+}
+
+function isOfChat(actor: Actor): boolean {
+  return actor === 'chat-user' || actor === 'chat-visitor';
+}
+
+/** The key of a visitor is not verified: it may be that of a former user. */
+function chatCallerOf(caller: Caller, actor: Actor): Caller {
+  return actor === 'chat-user' ? caller : { ...caller, userKey: undefined };
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { KeyCounts } from '@parley/background/key-counts';
 import { withTimeout } from '@parley/background/with-timeout';
 import { ConfigError } from '@parley/config/config';
 import { ApiError, unavailable } from '@parley/contracts/errors';
@@ -22,8 +24,13 @@ import { closeCodes } from './tunnel';
 import { TunnelsService } from './tunnels.service';
 
 export const maxSockets = 100;
+export const maxSocketsEach = 20;
 const maxConnections = 500;
+/** Bounds the connections of one address that send no request. Trusted proxies are exempt. */
+export const maxConnectionsEach = 100;
 export const maxOpensPerMinute = 60;
+/** Retry-After for an address that holds its share. */
+const fullRetrySeconds = 10;
 /** Time for the headers of a request. */
 const headersMs = 10_000;
 /** Time at the stop for close frames to leave. */
@@ -35,6 +42,9 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly proxies: TrustedProxies;
   private readonly opens = new RateLimiterMemory({ points: maxOpensPerMinute, duration: 60 });
   private readonly sockets = new Set<WebSocket>();
+  /** Open sockets and handshakes by address. */
+  private readonly socketsOf = new KeyCounts();
+  private readonly connectionsOf = new KeyCounts();
   private opening = 0;
   private connections?: Connections;
   private isStopping = false;
@@ -67,6 +77,7 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
     const server = createServer({ headersTimeout: headersMs, requestTimeout: headersMs }, answer);
     server.maxConnections = maxConnections;
     this.connections = new Connections(server);
+    server.prependListener('connection', (socket: Socket) => this.limitConnections(socket));
     this.handshakes.on('wsClientError', ({ message }, socket) => {
       const error = new ApiError('InvalidPayload', `Invalid WebSocket handshake: ${message}.`);
       socket.end(rawErrorResponse(error, newErrorId()), () => socket.destroy());
@@ -85,12 +96,22 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
     await this.connections?.close(0);
   }
 
+  private limitConnections(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    if (this.proxies.isTrusted(address)) return;
+    const network = networkOf(address);
+    if (this.connectionsOf.count(network) >= maxConnectionsEach) return void socket.destroy();
+    this.connectionsOf.add(network, 1);
+    socket.once('close', () => this.connectionsOf.add(network, -1));
+  }
+
   private async open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', ignore);
     const id = request.url?.slice(1) ?? '';
     try {
-      await this.limitRate(request);
-      await this.takeSlot(() => this.connect(id, () => this.shakeHands(request, socket, head)));
+      const address = networkOf(this.proxies.senderOf(request));
+      await this.limitRate(address);
+      await this.takeSlot(address, () => this.connect(id, () => this.shakeHands(request, socket, head, address)));
     } catch (error) {
       const known = toApiError(error);
       this.platform.logger.info({ err: error, tunnel: redacted(id) }, 'a tunnel was refused');
@@ -98,9 +119,9 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  private async limitRate(request: IncomingMessage): Promise<void> {
+  private async limitRate(address: string): Promise<void> {
     try {
-      await this.opens.consume(networkOf(this.proxies.senderOf(request)));
+      await this.opens.consume(address);
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error;
       const seconds = Math.ceil(error.msBeforeNext / 1_000);
@@ -112,17 +133,25 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  private async takeSlot(work: () => Promise<void>): Promise<void> {
+  private async takeSlot(address: string, work: () => Promise<void>): Promise<void> {
     if (this.isStopping) throw unavailable('The process is stopping. Connect again.');
     if (this.sockets.size + this.opening >= maxSockets) {
       this.platform.metrics.countShed('tunnels', 'under way');
       throw unavailable(`This gateway has reached its limit of ${maxSockets} tunnels. Retry after 1 s.`);
     }
+    if (this.socketsOf.count(address) >= maxSocketsEach)
+      throw new ApiError(
+        'RateLimited',
+        `One address may hold ${maxSocketsEach} tunnels of this gateway. Close one, or retry after ${fullRetrySeconds} s.`,
+        { retryAfterSeconds: fullRetrySeconds },
+      );
     this.opening += 1;
+    this.socketsOf.add(address, 1);
     try {
       await work();
     } finally {
       this.opening -= 1;
+      this.socketsOf.add(address, -1);
     }
   }
 
@@ -141,14 +170,18 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Undefined when the client has disconnected. */
-  private shakeHands(request: IncomingMessage, socket: Duplex, head: Buffer): WebSocket | undefined {
+  private shakeHands(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): WebSocket | undefined {
     if (socket.destroyed || this.isStopping) return undefined;
     let connected: WebSocket | undefined;
     this.handshakes.handleUpgrade(request, socket, head, (webSocket) => {
       connected = webSocket;
       webSocket.on('error', ignore);
       this.sockets.add(webSocket);
-      webSocket.once('close', () => this.sockets.delete(webSocket));
+      this.socketsOf.add(address, 1);
+      webSocket.once('close', () => {
+        this.sockets.delete(webSocket);
+        this.socketsOf.add(address, -1);
+      });
     });
     return connected;
   }

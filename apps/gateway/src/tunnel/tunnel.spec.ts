@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { TunnelTail } from '@bpinternal/tunnel';
 import { systemCaller } from '@parley/contracts/caller';
 import {
@@ -20,7 +21,7 @@ import { WebSocket } from 'ws';
 import { GatewayConfig } from '../config';
 import { GatewayModule } from '../gateway.module';
 import { closeCodes } from './tunnel';
-import { maxOpensPerMinute, maxSockets } from './tunnel-server.service';
+import { maxConnectionsEach, maxOpensPerMinute, maxSockets, maxSocketsEach } from './tunnel-server.service';
 
 /** Needed because of TRUSTED_PROXIES. */
 const metricsToken = 'token-of-the-metrics';
@@ -321,13 +322,49 @@ describe('The tunnel port', () => {
   });
 
   it(`accepts ${maxOpensPerMinute} new sockets a minute of one address`, async () => {
-    const opened = await Promise.all(
-      Array.from({ length: maxOpensPerMinute + 1 }, () => dialFrom('192.0.2.4', `/${newId()}`)),
-    );
+    const opened: (WebSocket | number)[] = [];
+    while (opened.length <= maxOpensPerMinute) {
+      const socket = await dialFrom('192.0.2.4', `/${newId()}`);
+      opened.push(socket);
+      if (typeof socket === 'object') await ended(socket);
+    }
+
+    expect(opened.indexOf(429)).toBe(maxOpensPerMinute);
+    expect(typeof (await dialFrom('192.0.2.5', `/${newId()}`).then(closing))).toBe('object');
+  });
+
+  it(`holds ${maxSocketsEach} sockets of one address, and those of others beside them`, async () => {
+    const dialAgain = () => dialFrom('2001:db8::1', `/${newId()}`);
+    const opened = await Promise.all(Array.from({ length: maxSocketsEach + 1 }, dialAgain));
 
     expect(opened.filter((each) => each === 429)).toHaveLength(1);
-    expect(typeof (await dialFrom('192.0.2.5', `/${newId()}`).then(closing))).toBe('object');
+    expect(await dialFrom('2001:db8::2', `/${newId()}`)).toBe(429);
+    expect(typeof (await dialFrom('2001:db8:0:1::', `/${newId()}`).then(closing))).toBe('object');
+
+    const [first] = opened.filter((each) => typeof each === 'object');
+    await ended(first!);
+    opened.push(await waitFor(dialAgain, (socket) => typeof socket === 'object'));
     opened.forEach(closing);
+  });
+
+  it(`accepts ${maxConnectionsEach} connections of one address that is no proxy`, async () => {
+    const port = await freePort();
+    const direct = await startServiceOn(service.databaseUrl, gateway({ tunnelPort: port }));
+    const sockets = Array.from({ length: maxConnectionsEach + 1 }, () =>
+      connect(port, '127.0.0.1').on('error', () => {}),
+    );
+    const isAnswered = () =>
+      fetch(`http://127.0.0.1:${port}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+
+    await waitFor(() => sockets.filter(({ closed }) => closed).length === 1);
+    expect(await isAnswered()).toBe(false);
+
+    sockets.forEach((socket) => socket.destroy());
+    await waitFor(isAnswered);
+    await direct.stop();
   });
 
   it(`holds ${maxSockets} sockets`, async () => {
@@ -378,6 +415,11 @@ describe('The tunnel port', () => {
     await expect(fetch(`http://127.0.0.1:${port}/health`)).rejects.toThrow('fetch failed');
   });
 });
+
+async function ended(socket: WebSocket): Promise<void> {
+  socket.close();
+  await once(socket, 'close');
+}
 
 function closing<T extends WebSocket | number>(socket: T): T {
   if (typeof socket === 'object') socket.close();

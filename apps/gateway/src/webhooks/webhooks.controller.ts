@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { systemCaller } from '@parley/contracts/caller';
+import { type Caller, systemCaller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
+import { sharedWebhooks } from '@parley/contracts/hub/shared-webhooks';
 import { recordIn } from '@parley/contracts/is-record';
 import { type WebhookAnswer, webhooks } from '@parley/contracts/runtime/webhooks';
 import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
+import { toApiError } from '@parley/service/error-body';
 import { ConcurrencyLimiter, whenEnded } from '@parley/service/concurrency-limiter';
 import type { Platform } from '@parley/service/platform';
 import { logRequest } from '@parley/service/request-log';
@@ -15,13 +17,13 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { GatewayConfig } from '../config';
-import { limitBodyTime } from '../forwarding/body-parser';
+import { hasBody, limitBodyTime } from '../forwarding/body-parser';
 import { RateLimiter } from '../rate-limits/rate.limiter';
 import { interstitialHeaders, interstitialPage } from './interstitial-page';
 import { relayedHeaders } from './relayed-headers';
 import { WebhookBodyService } from './webhook-body.service';
 import { webhookRoute } from '../forwarding/webhook-route';
-import { webhookTarget } from './webhook-target';
+import { type SharedTarget, type WebhookTarget, webhookTarget } from './webhook-target';
 
 const base = '/webhooks';
 /** Headers of every response that say what a page may do. On a host of their own, integrations decide. */
@@ -90,9 +92,10 @@ export class WebhooksController implements OnModuleInit {
     const prove = target.isShared && isKnown ? undefined : await this.limits.countWebhook(key, request.ip, reply);
     limitBodyTime(request);
     const { path, query } = target;
+    const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
+    if (!isKnown && hasBody(request)) await this.require(caller, target);
     const sender = { tenant: `webhook ${key}`, isAuthenticated: isKnown };
     const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
-    const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
     const answered = () => {
       this.known.set(key, true);
@@ -107,6 +110,17 @@ export class WebhooksController implements OnModuleInit {
     const answer = await this.client.call(webhooks.receive, caller, { webhookId, request: received });
     answered();
     return isOauth ? relayOauth(reply, answer, isOwnHost) : relay(reply, answer, isOwnHost);
+  }
+
+  /** Throws ResourceNotFound for an unknown webhook, before its body is read. */
+  private async require(caller: Caller, target: WebhookTarget | SharedTarget): Promise<void> {
+    try {
+      if (target.isShared) await this.client.call(sharedWebhooks.require, caller, { path: target.path });
+      else await this.client.call(webhooks.require, caller, { webhookId: target.webhookId });
+    } catch (error) {
+      // The service is unavailable, or of the previous release: it refuses the request itself.
+      if (toApiError(error).code < 500) throw error;
+    }
   }
 }
 

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { mapEntries } from '@parley/contracts/entries';
-import type { FallbackAnswer, RoutedWebhook, SharedWebhook } from '@parley/contracts/hub/shared-webhooks';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import type {
+  FallbackAnswer,
+  RequireSharedWebhook,
+  RoutedWebhook,
+  SharedWebhook,
+} from '@parley/contracts/hub/shared-webhooks';
+import type { Empty } from '@parley/contracts/paging';
 import type { WebhookRequest } from '@parley/contracts/runtime/webhooks';
 import { decodedSegment } from '@parley/contracts/path-segment';
 import { SecretBox } from '@parley/secrets/secret-box';
@@ -16,6 +23,14 @@ export class SharedWebhooksService {
     private readonly scripts: VrlScriptsService,
     private readonly box: SecretBox,
   ) {}
+
+  /** Throws ResourceNotFound without an integration of the name, and for one without scripts: nothing would answer. */
+  async require({ path }: RequireSharedWebhook): Promise<Empty> {
+    const integration = await this.findIntegration(path);
+    if (!integration?.extract_script && !integration?.fallback_script)
+      throw new ApiError('ResourceNotFound', 'No integration of this name has a shared webhook.');
+    return {};
+  }
 
   async route({ path, request }: SharedWebhook): Promise<RoutedWebhook> {
     const integration = await this.findIntegration(path);
@@ -43,9 +58,12 @@ export class SharedWebhooksService {
     return this.integrations.findByName(second === undefined ? [first] : [first, `${first}/${second}`]);
   }
 
-  /** Undefined without a script, and for a script with a problem: no request fails because of a script. */
+  /**
+   * Undefined without a script, and for a script with an error: no request fails because of it. Throws a 503 for a script
+   * that hits its time limit, because the sender repeats the request then.
+   */
   private async run(
-    { workspace_id: workspaceId, secrets }: SharedIntegration,
+    { workspace_id: workspaceId, name, secrets }: SharedIntegration,
     script: string | null,
     { method, path, query, headers, body = '' }: WebhookRequest,
   ): Promise<unknown> {
@@ -53,7 +71,10 @@ export class SharedWebhooksService {
     const opened = mapEntries(secrets, (sealed) => this.box.open(sealed));
     const data = { method, path, query, headers, body, secrets: opened };
     const done = await this.scripts.execute(workspaceId, { script, data });
-    return done.problem === undefined ? done.result : undefined;
+    if (done.problem === undefined) return done.result;
+    if (done.isTimeout)
+      throw unavailable(`A script of the integration "${name}" hit its time limit. Send the request again.`);
+    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EgressClient } from '@parley/egress/egress.client';
-import { isLoopback } from '@parley/config/loopback';
+import { isLocalOnly } from '@parley/config/loopback';
 import { CallCountsModule } from '../call-counts/call-counts.module';
 import { RuntimeConfig } from '../config';
 import { BotClient } from './bot.client';
@@ -33,6 +33,8 @@ import { TunnelClient } from './tunnel.client';
 })
 export class InvocationsModule {}
 
-function allowsPrivate({ egressAllowPrivate, host }: RuntimeConfig): boolean {
-  return egressAllowPrivate === undefined ? isLoopback(host) : egressAllowPrivate === 'true';
+/** Others who reach the platform must not reach the private network of its host through it. */
+export function allowsPrivate(config: Pick<RuntimeConfig, 'egressAllowPrivate' | 'host' | 'trustedProxies'>): boolean {
+  const { egressAllowPrivate } = config;
+  return egressAllowPrivate === undefined ? isLocalOnly(config) : egressAllowPrivate === 'true';
 }

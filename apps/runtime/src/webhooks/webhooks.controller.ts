@@ -1,13 +1,18 @@
 import { Controller } from '@nestjs/common';
 import type { Caller } from '@parley/contracts/caller';
 import { runtime } from '@parley/contracts/runtime/runtime';
-import type { ReceiveSharedWebhook, ReceiveWebhook } from '@parley/contracts/runtime/webhooks';
+import type { ReceiveSharedWebhook, ReceiveWebhook, RequireWebhook } from '@parley/contracts/runtime/webhooks';
 import { Handles } from '@parley/transport/handles';
 import { WebhooksService } from './webhooks.service';
 
 @Controller()
 export class WebhooksController {
   constructor(private readonly service: WebhooksService) {}
+
+  @Handles(runtime.webhooks.require)
+  require(_caller: Caller, input: RequireWebhook) {
+    return this.service.require(input);
+  }
 
   @Handles(runtime.webhooks.receiveShared)
   receiveShared(caller: Caller, input: ReceiveSharedWebhook) {

@@ -4,11 +4,13 @@ import { KeyCounts } from '@parley/background/key-counts';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError, ifFound, notFound, unavailable } from '@parley/contracts/errors';
+import type { Empty } from '@parley/contracts/paging';
 import { registrations } from '@parley/contracts/admin/registrations';
 import { sharedWebhooks } from '@parley/contracts/hub/shared-webhooks';
 import {
   type ReceiveSharedWebhook,
   type ReceiveWebhook,
+  type RequireWebhook,
   type WebhookAnswer,
   type WebhookRequest,
   webhookTimeoutMs,
@@ -62,15 +64,18 @@ export class WebhooksService {
     metrics.watchUnderWay('webhooks', () => sumOf(this.underWay.values()));
   }
 
+  /** Throws ResourceNotFound for an unknown webhook or a disabled installation. */
+  async require({ webhookId }: RequireWebhook): Promise<Empty> {
+    await this.getTarget(webhookId);
+    return {};
+  }
+
   /**
    * One attempt: the sender repeats a request without a successful answer. Throws ResourceNotFound for an unknown
    * webhook or a disabled installation, RateLimited, OperationTimeout, and an error 502 or 503.
    */
   async receive(caller: Caller, { webhookId, request }: ReceiveWebhook): Promise<WebhookAnswer> {
-    const target = await this.targets.getByWebhookId(webhookId);
-    const { installation } = target;
-    if (!installation.isEnabled || installation.isChat) throw notFound('webhook', webhookId);
-    return this.receiveFor(caller, target, request);
+    return this.receiveFor(caller, await this.getTarget(webhookId), request);
   }
 
   /** Without an installation that it is for, the integration's fallback script answers. Throws as `receive`. */
@@ -81,6 +86,13 @@ export class WebhooksService {
     const { answer } = await this.client.call(sharedWebhooks.answer, caller, shared);
     if (answer) return answer;
     throw new ApiError('ResourceNotFound', 'No installation of the integration has an identifier for this request.');
+  }
+
+  private async getTarget(webhookId: string): Promise<InstalledTarget> {
+    const target = await this.targets.getByWebhookId(webhookId);
+    const { isEnabled, isChat } = target.installation;
+    if (!isEnabled || isChat) throw notFound('webhook', webhookId);
+    return target;
   }
 
   /** Records the request with its answer, unless the installation has too many: a flood would replace all others. */

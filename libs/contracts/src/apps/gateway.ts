@@ -4,6 +4,7 @@ import { callers } from '../chat/callers';
 import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
 import { botVisibility } from '../admin/bot-visibility';
+import { sharedWebhooks } from '../hub/shared-webhooks';
 import { logLines } from '../runtime/log-tails';
 import { webchats } from '../admin/webchats';
 import { webhooks } from '../runtime/webhooks';
@@ -20,8 +21,10 @@ export const gatewayApp: App = {
     signals.open,
     signals.catchUp,
     webchats.getOrigins,
+    sharedWebhooks.require,
     webhooks.receive,
     webhooks.receiveShared,
+    webhooks.require,
   ],
   answersByInstance: [tunnelRequest, tunnelHolder],
   asksInstances: [tunnelHolder],

@@ -2,6 +2,7 @@ import { IsString, MaxLength } from 'class-validator';
 import { service, token } from '../access';
 import { JsonObject, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
+import { Empty } from '../paging';
 import { WebhookAnswer, WebhookRequest } from '../runtime/webhooks';
 
 export class SharedWebhook {
@@ -11,6 +12,12 @@ export class SharedWebhook {
 
   @Nested(WebhookRequest)
   request!: WebhookRequest;
+}
+
+export class RequireSharedWebhook {
+  /** Begins with the name of the integration, without a slash before it. */
+  @IsString()
+  path!: string;
 }
 
 /** Result of the integration's scripts. */
@@ -38,6 +45,14 @@ export class FallbackAnswer {
 }
 
 export const sharedWebhooks = {
+  require: operation({
+    subject: 'hub.sharedWebhooks.require',
+    summary:
+      'Throws ResourceNotFound unless an integration of the name has scripts for its shared webhook. Called before the body is read.',
+    access: service,
+    input: RequireSharedWebhook,
+    output: Empty,
+  }),
   route: operation({
     subject: 'hub.sharedWebhooks.route',
     summary: 'Finds for which installation a request to the shared webhook of an integration is, by its script.',

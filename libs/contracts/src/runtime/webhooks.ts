@@ -2,6 +2,7 @@ import { IsInt, IsString } from 'class-validator';
 import { service } from '../access';
 import { MapOf, Nested, Optional } from '../fields';
 import { operation } from '../operation';
+import { Empty } from '../paging';
 
 /** Time limit of a webhook in milliseconds, so that the sender gets an answer before it gives up. */
 export const webhookTimeoutMs = 55_000;
@@ -39,6 +40,11 @@ export class ReceiveWebhook {
   request!: WebhookRequest;
 }
 
+export class RequireWebhook {
+  @IsString()
+  webhookId!: string;
+}
+
 export class WebhookAnswer {
   @IsInt()
   status!: number;
@@ -61,6 +67,13 @@ export class ReceiveSharedWebhook {
 }
 
 export const webhooks = {
+  require: operation({
+    subject: 'runtime.webhooks.require',
+    summary: 'Throws ResourceNotFound unless an enabled installation has the webhook. Called before the body is read.',
+    access: service,
+    input: RequireWebhook,
+    output: Empty,
+  }),
   receiveShared: operation({
     subject: 'runtime.webhooks.receiveShared',
     summary: 'Hands a request to the shared webhook of an integration to the installation that it is for.',
