@@ -39,6 +39,7 @@ import { RecurringFailures1796200000000 } from './migrations/1796200000000-recur
 import { Registrations1796400000000 } from './migrations/1796400000000-registrations';
 import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
 import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
+import { OperatorsModule } from './operators/operators.module';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
 import { FormerInstallationEntity } from './registrations/former-installation.entity';
 import { RegistrationsModule } from './registrations/registrations.module';
@@ -124,6 +125,7 @@ export class AdminModule {
         IntrospectionModule,
         MembersModule,
         BillingModule,
+        OperatorsModule,
         PreferencesModule,
         RegistrationsModule,
         RuntimeKeysModule,
