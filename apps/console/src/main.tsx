@@ -9,6 +9,9 @@ import { queryClient } from './app/query-client';
 import { createAppRouter } from './app/router';
 import { colors, styleNonce, theme } from './app/theme';
 
+// Dialogs lock the scrolling of the page with a style element, for which their package reads this name.
+Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
+
 const code = takeCode();
 const router = createAppRouter(code);
 

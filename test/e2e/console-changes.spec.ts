@@ -1,0 +1,250 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from '@botpress/client';
+import { clientOf } from '@parley/testing/api';
+import { type Account, newAccount } from '@parley/testing/public-api';
+import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
+import { waitFor } from '@parley/testing/wait-for';
+import { operatorToken } from '@parley/secrets/token';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+// Takes 60 s: a platform, the build of the console and a browser.
+
+const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
+const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
+const suite = executablePath || isRequired ? describe : describe.skip;
+if (!executablePath && !isRequired)
+  process.stderr.write('Skipped: changes by the console in a browser, because there is no chromium on the PATH.\n');
+
+const root = join(__dirname, '../..');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const schema = {
+  type: 'object',
+  properties: { room: { type: 'string' }, seats: { type: 'number' }, isOpen: { type: 'boolean' } },
+  required: ['room'],
+};
+
+suite('changes by the console in a browser', () => {
+  let platform: RunningPlatform;
+  let browser: Browser;
+  let page: Page;
+  let owner: Client;
+  let viewer: Account;
+  let stranger: Account;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(root, 'tools/build-console.mjs')], { stdio: 'ignore' });
+    [platform, browser] = await Promise.all([
+      startEmbedded(),
+      chromium.launch({ executablePath, args: ['--no-sandbox'] }),
+    ]);
+    owner = clientOf(platform);
+    const operator = operatorToken(platform.secretKey);
+    [viewer, stranger] = [await newAccount(platform.url, operator), await newAccount(platform.url, operator)];
+    await owner.createWorkspaceMember({ email: viewer.email, role: 'viewer' });
+    await owner.createIntegration({
+      name: 'harbour',
+      version: '1.0.0',
+      code: 'exports.handler = () => ({ status: 200 });',
+      configuration: { schema, identifier: { linkTemplateScript: '"https://harbour.example/" + (to_string(.webhookId) ?? "none")' } },
+    });
+    page = await signIn(platform.token);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await platform?.stop();
+  });
+
+  async function signIn(token: string): Promise<Page> {
+    const opened = await (await browser.newContext()).newPage();
+    opened.setDefaultTimeout(20_000);
+    opened.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    opened.on('pageerror', ({ message }) => problems.push(message));
+    await opened.goto(`${platform.url}/console`);
+    await opened.getByLabel('Personal access token').fill(token);
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    return opened;
+  }
+
+  const heading = (name: string, of = page) => of.getByRole('heading', { name, level: 1 }).waitFor();
+  const button = (name: string, of: Page = page) => of.getByRole('button', { name, exact: true });
+  const inDialog = () => page.getByRole('dialog');
+  const dialogClosed = () => inDialog().waitFor({ state: 'detached' });
+  const region = (name: string) => page.getByRole('region', { name, exact: true });
+
+  async function fill(values: Record<string, string>): Promise<void> {
+    for (const [label, value] of Object.entries(values)) await inDialog().getByLabel(label).fill(value);
+  }
+
+  async function confirm(name: string): Promise<void> {
+    await inDialog().getByRole('button', { name, exact: true }).click();
+    await dialogClosed();
+  }
+
+  async function seriousViolations(of = page): Promise<string[]> {
+    const { violations } = await of.evaluate<{ violations: { id: string; impact: string; nodes: unknown[] }[] }>(
+      `(() => { ${axe}; return axe.run(); })()`,
+    );
+    return violations
+      .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+      .map(({ id, nodes }) => `${id} ${JSON.stringify(nodes)}`);
+  }
+
+  const botOf = async (name: string) => {
+    const { bots } = await owner.listBots({});
+    const { id } = bots.find((bot) => bot.name === name)!;
+    return (await owner.getBot({ id })).bot;
+  };
+
+  describe('of bots', () => {
+    it('creates a bot', async () => {
+      await page.getByRole('link', { name: 'Bots', exact: true }).click();
+      await page.getByText('No bots yet').waitFor();
+      await button('Create a bot').click();
+      await fill({ Name: 'Pier', Description: 'Watches the pier.' });
+      expect(await seriousViolations()).toEqual([]);
+      await inDialog().getByRole('button', { name: 'Create' }).click();
+      await heading('Pier');
+
+      expect(await botOf('Pier')).toMatchObject({ description: 'Watches the pier.' });
+    });
+
+    it('changes name, description and tags', async () => {
+      await button('Edit the settings').click();
+      await fill({ Name: 'Pier bot', Tags: 'team=north\nwithout value' });
+      await inDialog().getByRole('button', { name: 'Save' }).click();
+      await inDialog().getByText('The tag "without value" has no value').waitFor();
+      await fill({ Tags: 'team=north\nshift=early' });
+      await confirm('Save');
+      await heading('Pier bot');
+      await button('Edit the settings').click();
+      await fill({ Tags: 'team=south' });
+      await confirm('Save');
+      await page.getByRole('cell', { name: 'south' }).waitFor();
+
+      expect((await botOf('Pier bot')).tags).toEqual({ team: 'south' });
+    });
+
+    it('sets a secret, of which it shows the name only, and deletes it', async () => {
+      await button('Set a secret').click();
+      await fill({ Name: 'API_KEY', Value: 'tide-is-high' });
+      await confirm('Set');
+      await region('Secrets').getByText('API_KEY').waitFor();
+      expect((await botOf('Pier bot')).secrets).toEqual(['API_KEY']);
+      expect(await page.content()).not.toContain('tide-is-high');
+
+      await button('Delete API_KEY').click();
+      await confirm('Delete the secret');
+      await page.getByText('No secrets').waitFor();
+      expect((await botOf('Pier bot')).secrets).toEqual([]);
+    });
+
+    it('shows a new API key once, and deletes it', async () => {
+      await button('Create an API key').click();
+      await fill({ Note: 'till' });
+      await confirm('Create');
+      const created = page.getByRole('alert', { name: 'The new API key' });
+      const token = (await created.locator('pre').textContent())!;
+      const { id } = await botOf('Pier bot');
+      const withKey = clientOf({ ...platform, token }, id);
+      await withKey.listConversations({});
+      expect(await seriousViolations()).toEqual([]);
+      await button('Done').click();
+      await created.waitFor({ state: 'detached' });
+      expect(await page.content()).not.toContain(token);
+
+      await button('Delete till').click();
+      await confirm('Delete the key');
+      await page.getByText('No API keys').waitFor();
+      await expect(withKey.listConversations({})).rejects.toMatchObject({ code: 401 });
+    });
+
+    it('rolls the code back to an earlier version', async () => {
+      const { id } = await botOf('Pier bot');
+      const codeOf = (status: number) => `exports.handler = () => ({ status: ${status}, body: '{}' });`;
+      await owner.updateBot({ id, code: codeOf(200) });
+      await page.reload();
+      await page.getByLabel('Personal access token').fill(platform.token);
+      await button('Sign in').click();
+      await button('Name the current code').click();
+      await fill({ Name: 'works' });
+      await confirm('Create the version');
+      await region('Versions').getByRole('cell', { name: 'works', exact: true }).waitFor();
+      await owner.updateBot({ id, code: codeOf(400) });
+      expect(await outcomeOfEvent(id)).toBe('failed');
+
+      await button('Deploy works').click();
+      await confirm('Deploy this version');
+
+      expect(await outcomeOfEvent(id)).toBe('processed');
+    });
+
+    it('installs an integration, configures it, registers it again, and removes it', async () => {
+      const installed = async () => (await botOf('Pier bot')).integrations;
+      await button('Install an integration').click();
+      await inDialog().getByRole('combobox', { name: 'Integration' }).click();
+      await page.getByRole('option', { name: 'harbour 1.0.0' }).click();
+      await inDialog().getByLabel('room').waitFor();
+      await fill({ Alias: 'north', room: 'Lighthouse', seats: '4' });
+      await inDialog().getByLabel('isOpen').check();
+      expect(await seriousViolations()).toEqual([]);
+      await confirm('Install');
+      const row = region('Integrations').getByRole('row', { name: /^north/ });
+      await row.getByText('registered').waitFor();
+      expect(Object.values(await installed())).toMatchObject([
+        {},
+        { name: 'harbour', configuration: { room: 'Lighthouse', seats: 4, isOpen: true } },
+      ]);
+
+      await button('Configure north').click();
+      await fill({ room: 'Cellar' });
+      await confirm('Save');
+      expect(Object.values(await installed())[1]!.configuration).toMatchObject({ room: 'Cellar', seats: 4 });
+
+      await button('Register again north').click();
+      await row.getByText('registered').waitFor();
+      await button('Show north').click();
+      const link = inDialog().getByRole('link', { name: 'Connect an account' });
+      expect(await link.getAttribute('href')).toContain('https://harbour.example/');
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+
+      await button('Disable north').click();
+      await row.getByText('no', { exact: true }).waitFor();
+      await button('Remove north').click();
+      await confirm('Remove the integration');
+      await row.waitFor({ state: 'detached' });
+      expect(Object.values(await installed())).toHaveLength(1);
+    });
+
+    it('deletes a bot after its name was typed', async () => {
+      await button('Delete the bot').click();
+      await inDialog().getByRole('button', { name: 'Delete the bot' }).click();
+      expect((await owner.listBots({})).bots).toHaveLength(1);
+      await fill({ 'Type "Pier bot" to confirm': 'Pier bot' });
+      await inDialog().getByRole('button', { name: 'Delete the bot' }).click();
+      await heading('Bots');
+      await page.getByText('No bots yet').waitFor();
+
+      expect((await owner.listBots({})).bots).toEqual([]);
+    });
+
+    async function outcomeOfEvent(botId: string): Promise<string> {
+      const ofBot = clientOf(platform, botId);
+      const { event } = await ofBot.createEvent({ type: 'tide', payload: {} });
+      const settled = await waitFor(
+        async () => (await ofBot.getEvent({ id: event.id })).event,
+        ({ status }) => status !== 'pending',
+      );
+      return settled.status;
+    }
+  });
+
+  it('reports no error', () => {
+    expect(problems).toEqual([]);
+  });
+});
