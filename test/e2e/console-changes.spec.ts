@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, newAccount } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
@@ -48,7 +49,10 @@ suite('changes by the console in a browser', () => {
       name: 'harbour',
       version: '1.0.0',
       code: 'exports.handler = () => ({ status: 200 });',
-      configuration: { schema, identifier: { linkTemplateScript: '"https://harbour.example/" + (to_string(.webhookId) ?? "none")' } },
+      configuration: {
+        schema,
+        identifier: { linkTemplateScript: '"https://harbour.example/" + (to_string(.webhookId) ?? "none")' },
+      },
     });
     page = await signIn(platform.token);
   });
@@ -242,6 +246,110 @@ suite('changes by the console in a browser', () => {
       );
       return settled.status;
     }
+  });
+
+  describe('of conversations, events and files', () => {
+    let server: LoopbackServer;
+    let isWorking = false;
+    let botId: string;
+
+    beforeAll(async () => {
+      server = await LoopbackServer.start((request, response) => {
+        const isEvent = request.headers['x-bp-operation'] === 'event_received';
+        json({ message: 'the tide is out' }, isEvent && !isWorking ? 400 : 200)(request, response);
+      });
+      const { bot } = await owner.createBot({
+        name: 'Quay',
+        url: server.url,
+        states: {
+          mood: { type: 'conversation', schema: { type: 'object', properties: { tone: { type: 'string' } } } },
+        },
+        conversation: { tags: { topic: {} } },
+        user: { tags: { deck: {} } },
+      });
+      botId = bot.id;
+      const client = clientOf(platform, botId);
+      const { user } = await client.createUser({ name: 'Ada', tags: { deck: 'upper' } });
+      const { conversation } = await client.createConversation({ channel: 'channel', tags: { topic: 'tides' } });
+      await client.createConversation({ channel: 'channel', tags: { topic: 'ferries' } });
+      await client.setState({
+        ...{ type: 'conversation', id: conversation.id, name: 'mood' },
+        payload: { tone: 'cheerful' },
+      });
+      await client.createMessage({
+        ...{ conversationId: conversation.id, userId: user.id, tags: {} },
+        ...{ type: 'text', payload: { text: 'When is high tide?' } },
+      });
+    });
+
+    afterAll(() => server?.close());
+
+    it('filters conversations by tag and day', async () => {
+      await page.goto(`${platform.url}/console/w/${platform.workspaceId}/bots/${botId}/conversations`);
+      await page.getByLabel('Personal access token').fill(platform.token);
+      await button('Sign in').click();
+      await heading('Conversations');
+      await page.getByText('topic: ferries').waitFor();
+      await page.getByLabel('Tag').fill('topic=tides');
+      await page.getByLabel('Tag').press('Enter');
+      await page.getByText('topic: ferries').waitFor({ state: 'detached' });
+      await page.getByText('topic: tides').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await page.getByLabel('Changed until').fill('2020-01-01');
+      await page.getByText('No conversation matches these filters').waitFor();
+      await page.getByLabel('Changed until').fill('');
+      await page.getByText('topic: tides').waitFor();
+    });
+
+    it('shows participants with tags, and a state', async () => {
+      await page.getByRole('table').getByRole('link').click();
+      await region('Participants').getByText('deck: upper').waitFor();
+      await button('Show the state mood').click();
+      await inDialog().getByText('cheerful').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+    });
+
+    it('shows why the bot did not answer a message, and sends its event again', async () => {
+      await button('Show events').click();
+      await page
+        .getByRole('row', { name: /message_created/ })
+        .getByText('failed')
+        .waitFor();
+      await page
+        .getByRole('row', { name: /message_created/ })
+        .getByRole('button', { name: 'Show' })
+        .click();
+      await inDialog().getByRole('cell', { name: 'HTTP 400' }).waitFor();
+      await inDialog().getByText('the tide is out').first().waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      isWorking = true;
+      await inDialog().getByRole('button', { name: 'Send again' }).click();
+
+      await inDialog().getByRole('cell', { name: 'HTTP 200' }).waitFor();
+      await inDialog().getByRole('table', { name: 'Event' }).getByText('processed').waitFor();
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+    });
+
+    it('indexes a file again that failed', async () => {
+      const { file } = await clientOf(platform, botId).uploadFile({
+        ...{ key: 'broken.pdf', content: 'This is no PDF.', contentType: 'application/pdf', index: true },
+      });
+      const current = async () => (await clientOf(platform, botId).getFile({ id: file.id })).file;
+      await page.getByRole('link', { name: 'Files' }).click();
+      await page.getByText('indexing failed').waitFor();
+      const failed = await current();
+      expect(await seriousViolations()).toEqual([]);
+
+      await button('Index again broken.pdf').click();
+
+      await waitFor(current, ({ updatedAt }) => updatedAt > failed.updatedAt);
+      await page.getByText('indexing failed').waitFor();
+    });
   });
 
   it('reports no error', () => {

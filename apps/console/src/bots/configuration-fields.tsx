@@ -37,11 +37,7 @@ export function ConfigurationFields({ workspaceId, integrationId, type: chosen =
               />
             )}
             <input type="hidden" name="configurationType" value={type ?? ''} />
-            <SchemaFields
-              key={type ?? ''}
-              schema={(schema ?? {})}
-              value={type === chosen ? value : {}}
-            />
+            <SchemaFields key={type ?? ''} schema={schema ?? {}} value={type === chosen ? value : {}} />
           </>
         );
       }}
@@ -56,5 +52,5 @@ export async function configurationIn(workspaceId: string, integrationId: string
   const { schema } =
     (configurationType === null ? undefined : integration.configurations[configurationType]) ??
     integration.configuration;
-  return { configurationType, configuration: valueIn((schema ?? {}), values) };
+  return { configurationType, configuration: valueIn(schema ?? {}, values) };
 }

@@ -69,13 +69,7 @@ function Edit({ params, bot }: Props) {
       submit={save}
     >
       <TextInput name="name" label="Name" defaultValue={bot.name} maxLength={200} autoComplete="off" required />
-      <Textarea
-        name="description"
-        label="Description"
-        defaultValue={bot.description}
-        maxLength={2000}
-        rows={2}
-      />
+      <Textarea name="description" label="Description" defaultValue={bot.description} maxLength={2000} rows={2} />
       <Textarea
         name="tags"
         label="Tags"
