@@ -2,12 +2,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
+import { newId } from '@parley/persistence/ids';
 import { clientOf } from '@parley/testing/api';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, newAccount } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
+import { createPlatformDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import { operatorToken } from '@parley/secrets/token';
+import { Client as Postgres } from 'pg';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
 // Takes 60 s: a platform, the build of the console and a browser.
@@ -32,18 +35,20 @@ suite('changes by the console in a browser', () => {
   let page: Page;
   let owner: Client;
   let viewer: Account;
-  let stranger: Account;
+  let server: LoopbackServer;
+  let database: { url: string; drop(): Promise<void> };
   const problems: string[] = [];
 
   beforeAll(async () => {
     execFileSync(process.execPath, [join(root, 'tools/build-console.mjs')], { stdio: 'ignore' });
+    database = await createPlatformDatabase();
     [platform, browser] = await Promise.all([
-      startEmbedded(),
+      startEmbedded({ env: { DATABASE_URL: database.url } }),
       chromium.launch({ executablePath, args: ['--no-sandbox'] }),
     ]);
     owner = clientOf(platform);
     const operator = operatorToken(platform.secretKey);
-    [viewer, stranger] = [await newAccount(platform.url, operator), await newAccount(platform.url, operator)];
+    viewer = await newAccount(platform.url, operator);
     await owner.createWorkspaceMember({ email: viewer.email, role: 'viewer' });
     await owner.createIntegration({
       name: 'harbour',
@@ -60,6 +65,8 @@ suite('changes by the console in a browser', () => {
   afterAll(async () => {
     await browser?.close();
     await platform?.stop();
+    await server?.close();
+    await database?.drop();
   });
 
   async function signIn(token: string): Promise<Page> {
@@ -67,6 +74,10 @@ suite('changes by the console in a browser', () => {
     opened.setDefaultTimeout(20_000);
     opened.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
     opened.on('pageerror', ({ message }) => problems.push(message));
+    opened.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(platform.url) && !url.startsWith('data:')) problems.push(`request to ${url}`);
+    });
     await opened.goto(`${platform.url}/console`);
     await opened.getByLabel('Personal access token').fill(token);
     await opened.getByRole('button', { name: 'Sign in' }).click();
@@ -98,6 +109,8 @@ suite('changes by the console in a browser', () => {
       .map(({ id, nodes }) => `${id} ${JSON.stringify(nodes)}`);
   }
 
+  const quayRequests = () =>
+    server.requests.filter(({ headers }) => headers['x-bp-operation'] === 'event_received').length;
   const botOf = async (name: string) => {
     const { bots } = await owner.listBots({});
     const { id } = bots.find((bot) => bot.name === name)!;
@@ -249,14 +262,13 @@ suite('changes by the console in a browser', () => {
   });
 
   describe('of conversations, events and files', () => {
-    let server: LoopbackServer;
     let isWorking = false;
     let botId: string;
 
     beforeAll(async () => {
       server = await LoopbackServer.start((request, response) => {
         const isEvent = request.headers['x-bp-operation'] === 'event_received';
-        json({ message: 'the tide is out' }, isEvent && !isWorking ? 400 : 200)(request, response);
+        return json({ message: 'the tide is out' }, isEvent && !isWorking ? 400 : 200)(request, response);
       });
       const { bot } = await owner.createBot({
         name: 'Quay',
@@ -281,8 +293,6 @@ suite('changes by the console in a browser', () => {
         ...{ type: 'text', payload: { text: 'When is high tide?' } },
       });
     });
-
-    afterAll(() => server?.close());
 
     it('filters conversations by tag and day', async () => {
       await page.goto(`${platform.url}/console/w/${platform.workspaceId}/bots/${botId}/conversations`);
@@ -352,7 +362,135 @@ suite('changes by the console in a browser', () => {
     });
   });
 
-  it('reports no error', () => {
+  describe("of the operator's queues", () => {
+    const sql = async (text: string, values: unknown[] = []) => {
+      const client = new Postgres({ connectionString: database.url });
+      await client.connect();
+      try {
+        return (await client.query<Record<string, unknown>>(text, values)).rows;
+      } finally {
+        await client.end();
+      }
+    };
+    const keysOfWork = async () => (await sql('SELECT key FROM files.work ORDER BY key')).map(({ key }) => key);
+
+    // No request makes work fail at once or puts an event among the dead letters.
+    beforeAll(async () => {
+      for (const key of ['file_lost', 'file_spoilt'])
+        await sql(
+          `INSERT INTO files.work (queue, key, tenant, payload, state, attempts, last_error)
+           VALUES ('files.cleanup', $1, 'bot_gone', $2, 'failed', 8, 'the disk was full')`,
+          [key, { botId: 'bot_gone', fileId: key }],
+        );
+      await sql(
+        `INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
+         VALUES ($1, 'files.eraseBot', $2, 'admin.botDeleted', $3, 5, 'the database was away')`,
+        [newId('dlq'), newId('evt'), { botId: 'bot_gone', workspaceId: 'wkspace_gone' }],
+      );
+    });
+
+    it('retries and discards failed work', async () => {
+      await page.getByRole('link', { name: 'Operator' }).click();
+      await heading('Operator');
+      await page.getByText('No work in this state').waitFor();
+      await page.getByRole('combobox', { name: 'Service' }).click();
+      await page.getByRole('option', { name: 'files' }).click();
+      await page.getByText('the disk was full').first().waitFor();
+      expect(await seriousViolations()).toEqual([]);
+      await button('Show file_lost').click();
+      await inDialog().getByRole('region', { name: 'Payload' }).getByText('bot_gone').waitFor();
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+
+      await button('Retry file_lost').click();
+      await waitFor(keysOfWork, (keys) => !keys.includes('file_lost'));
+      await button('Retry file_lost').waitFor({ state: 'detached' });
+      expect(await keysOfWork()).toEqual(['file_spoilt']);
+      await button('Discard file_spoilt').click();
+      await confirm('Discard the work');
+      await page.getByText('No work in this state').waitFor();
+      expect(await keysOfWork()).toEqual([]);
+    });
+
+    it('replays a dead letter', async () => {
+      await page.getByRole('tab', { name: 'Dead letters' }).click();
+      await page.getByText('the database was away').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await page
+        .getByRole('row', { name: /files.eraseBot/ })
+        .getByRole('button', { name: 'Replay' })
+        .click();
+
+      await page.getByText('No dead letters').waitFor();
+    });
+
+    it('shows the deliveries to a bot and the files that failed', async () => {
+      const quay = await botOf('Quay');
+      await page.getByRole('tab', { name: 'Deliveries' }).click();
+      await page.getByText('No bot is chosen').waitFor();
+      await page.getByLabel('Id of a bot').fill(quay.id);
+      await button('Show').click();
+      const row = page.getByRole('row', { name: /message_created/ });
+      await row.getByText('processed').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+      const before = quayRequests();
+      await row.getByRole('button', { name: /^Replay/ }).click();
+      await waitFor(
+        () => quayRequests(),
+        (after) => after > before,
+      );
+
+      await page.getByRole('tab', { name: 'Indexing' }).click();
+      await page.getByRole('cell', { name: 'broken.pdf', exact: true }).waitFor();
+      expect(await seriousViolations()).toEqual([]);
+    });
+
+    it('counts storage, indexes rows again, and says what the next model lacks', async () => {
+      await page.getByRole('tab', { name: 'Storage and search index' }).click();
+      await button('Count again').click();
+      await page.getByText(/bots counted, 0 counts corrected/).waitFor();
+      await button('Index the rows again').click();
+      await page.getByText('0 rows of 0 searchable tables wait to be indexed.').waitFor();
+      await button('Drop former models').click();
+      await confirm('Delete the vectors');
+      await page.getByText('There were no former models.').waitFor();
+      await button('Fill the index').click();
+      await page.getByText('No next embedding model is configured').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+    });
+  });
+
+  it('offers no change to a viewer, and no page of the operator', async () => {
+    const quay = await botOf('Quay');
+    const pageOfViewer = await signIn(viewer.token);
+    const goTo = async (path: string, name: string) => {
+      await pageOfViewer.goto(`${platform.url}/console/w/${platform.workspaceId}${path}`);
+      await pageOfViewer.getByLabel('Personal access token').fill(viewer.token);
+      await button('Sign in', pageOfViewer).click();
+      await heading(name, pageOfViewer);
+    };
+    const changes = /^(create|edit|delete|install|configure|remove|disable|register|deploy|set a|send|index|name the)/i;
+
+    for (const [path, name, shown] of [
+      ['/bots', 'Bots', 'Quay'],
+      [`/bots/${quay.id}`, 'Quay', 'No secrets'],
+      [`/bots/${quay.id}/files`, 'Files', 'broken.pdf'],
+    ] as const) {
+      await goTo(path, name);
+      await pageOfViewer.getByText(shown).first().waitFor();
+      await button(viewer.email, pageOfViewer).click();
+      await pageOfViewer.getByText('Role: viewer').waitFor();
+      await pageOfViewer.keyboard.press('Escape');
+      expect(await pageOfViewer.getByRole('button', { name: changes }).allTextContents()).toEqual([]);
+      expect(await pageOfViewer.getByRole('link', { name: 'Operator' }).count()).toBe(0);
+    }
+    await goTo('/operator', 'Operator');
+    await pageOfViewer.getByText('This page is for operators').waitFor();
+    expect(await seriousViolations(pageOfViewer)).toEqual([]);
+  });
+
+  it('reports no error and sends no request to another origin', () => {
     expect(problems).toEqual([]);
   });
 });

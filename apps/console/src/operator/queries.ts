@@ -1,0 +1,156 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { pathOf, queryOf, request } from '../api/request';
+import type { Delivery } from '../events/queries';
+
+export const maxListed = 100;
+const liveMs = 5_000;
+
+export const queueServices = ['chat', 'files', 'runtime', 'tables'] as const;
+export const workStates = ['failed', 'ready', 'waiting', 'queued', 'parked', 'running'] as const;
+
+export interface Work {
+  queue: string;
+  key: string;
+  tenant: string;
+  state: (typeof workStates)[number];
+  attempts: number;
+  lastError: string | null;
+  dueAt: string | null;
+  createdAt: string;
+  worker: string | null;
+  /** JSON text, of one piece of work that was asked for by its key. */
+  payload?: string;
+}
+
+export interface WorkFilters {
+  state?: string;
+  queue?: string;
+}
+
+export const workKey = (service: string) => ['operator', service, 'work'];
+
+export const workQuery = (service: string, filters: WorkFilters) =>
+  queryOptions({
+    queryKey: [...workKey(service), filters],
+    queryFn: async () => {
+      const path = `/operator/${service}/work${queryOf({ ...filters, limit: maxListed + 1 })}`;
+      return (await request<{ work: Work[] }>({ path })).work;
+    },
+    refetchInterval: liveMs,
+  });
+
+export const oneWorkQuery = (service: string, { queue, key }: Pick<Work, 'queue' | 'key'>) =>
+  queryOptions({
+    queryKey: [...workKey(service), queue, key],
+    queryFn: async () => {
+      const path = `/operator/${service}/work${queryOf({ queue, key })}`;
+      return (await request<{ work: Work[] }>({ path })).work[0] ?? null;
+    },
+  });
+
+export function retryWork(service: string, queue: string, key?: string): Promise<unknown> {
+  return request({ method: 'POST', path: `/operator/${service}/work/retry`, body: { queue, key } });
+}
+
+export function discardWork(service: string, { queue, key }: Pick<Work, 'queue' | 'key'>): Promise<unknown> {
+  return request({ method: 'DELETE', path: `/operator/${service}/work/${pathOf`${queue}/${key}`}` });
+}
+
+export const letterServices = ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'] as const;
+
+export interface DeadLetter {
+  id: string;
+  consumer: string;
+  subject: string;
+  reason: string;
+  attempts: number;
+  createdAt: string;
+}
+
+export const lettersKey = ['operator', 'dead-letters'];
+
+/** Dead letters of all services, newest first. */
+export const lettersQuery = queryOptions({
+  queryKey: lettersKey,
+  queryFn: async () => {
+    const lists = await Promise.all(
+      letterServices.map(async (service) => {
+        const path = `/operator/${service}/dead-letters${queryOf({ limit: maxListed })}`;
+        const { deadLetters } = await request<{ deadLetters: DeadLetter[] }>({ path });
+        return deadLetters.map((letter) => ({ ...letter, service }));
+      }),
+    );
+    return lists.flat().sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+  },
+  refetchInterval: liveMs,
+});
+
+export function replayLetters(service: string, id?: string): Promise<unknown> {
+  return request({ method: 'POST', path: `/operator/${service}/dead-letters/replay`, body: { id } });
+}
+
+export const deliveryStatuses = ['failed', 'ignored', 'parked', 'pending', 'processed'] as const;
+
+export const deliveriesKey = (botId: string) => ['operator', 'deliveries', botId];
+
+export const deliveriesQuery = (botId: string, status?: string) =>
+  infiniteQueryOptions({
+    queryKey: [...deliveriesKey(botId), status],
+    queryFn: ({ pageParam }) =>
+      request<{ deliveries: (Delivery & { eventId: string; type: string })[]; meta: { nextToken?: string } }>({
+        path: `${pathOf`/operator/runtime/bots/${botId}/deliveries`}${queryOf({ status, nextToken: pageParam })}`,
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ meta }) => meta.nextToken,
+    enabled: botId !== '',
+  });
+
+/** One event, or those with a status. */
+export function replayEvents(botId: string, which: { eventId: string } | { status: string }): Promise<unknown> {
+  return request({ method: 'POST', path: pathOf`/operator/chat/bots/${botId}/events/replay`, body: which });
+}
+
+export interface FailedFile {
+  fileId: string;
+  key: string;
+  botId: string;
+  reason: string;
+  failedAt: string;
+}
+
+export interface StuckFile {
+  fileId: string;
+  key: string;
+  botId: string;
+  stage: string;
+  percentage: number;
+  attempts: number;
+  lastError?: string;
+  ageSeconds: number;
+}
+
+export const indexingKey = ['operator', 'indexing'];
+
+export const failedFilesQuery = indexingQuery<FailedFile>('failed');
+export const stuckFilesQuery = indexingQuery<StuckFile>('stuck');
+
+function indexingQuery<T>(list: 'failed' | 'stuck') {
+  return infiniteQueryOptions({
+    queryKey: [...indexingKey, list],
+    queryFn: ({ pageParam }) =>
+      request<{ files: T[]; meta: { nextToken?: string } }>({
+        path: `/operator/files/${list}${queryOf({ nextToken: pageParam })}`,
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ meta }) => meta.nextToken,
+  });
+}
+
+/** Throws an error with the reason for which the file is not indexed again. */
+export async function retryFile(fileId: string): Promise<void> {
+  const { refused } = await request<{ refused: { reason: string }[] }>({
+    ...{ method: 'POST', path: '/operator/files/retry' },
+    body: { fileIds: [fileId] },
+  });
+  if (refused[0]) throw new Error(refused[0].reason);
+}
