@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
 import { newId } from '@parley/persistence/ids';
@@ -11,7 +11,7 @@ import { createPlatformDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import { operatorToken } from '@parley/secrets/token';
 import { Client as Postgres } from 'pg';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 // Takes 60 s: a platform, the build of the console and a browser.
 
@@ -38,6 +38,8 @@ suite('changes by the console in a browser', () => {
   let server: LoopbackServer;
   let database: { url: string; drop(): Promise<void> };
   const problems: string[] = [];
+  /** Paths of the files that the page needs to show the overview. */
+  const firstLoad = new Set<string>();
 
   beforeAll(async () => {
     execFileSync(process.execPath, [join(root, 'tools/build-console.mjs')], { stdio: 'ignore' });
@@ -59,7 +61,7 @@ suite('changes by the console in a browser', () => {
         identifier: { linkTemplateScript: '"https://harbour.example/" + (to_string(.webhookId) ?? "none")' },
       },
     });
-    page = await signIn(platform.token);
+    page = await signIn(platform.token, (url) => firstLoad.add(new URL(url).pathname));
   });
 
   afterAll(async () => {
@@ -69,8 +71,12 @@ suite('changes by the console in a browser', () => {
     await database?.drop();
   });
 
-  async function signIn(token: string): Promise<Page> {
-    const opened = await (await browser.newContext()).newPage();
+  async function signIn(
+    token: string,
+    onAsset?: (url: string) => void,
+    options: BrowserContextOptions = {},
+  ): Promise<Page> {
+    const opened = await (await browser.newContext(options)).newPage();
     opened.setDefaultTimeout(20_000);
     opened.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
     opened.on('pageerror', ({ message }) => problems.push(message));
@@ -78,10 +84,13 @@ suite('changes by the console in a browser', () => {
       const url = request.url();
       if (!url.startsWith(platform.url) && !url.startsWith('data:')) problems.push(`request to ${url}`);
     });
+    const noteAsset = (request: { url(): string }) => request.url().includes('/assets/') && onAsset?.(request.url());
+    opened.on('request', noteAsset);
     await opened.goto(`${platform.url}/console`);
     await opened.getByLabel('Personal access token').fill(token);
     await opened.getByRole('button', { name: 'Sign in' }).click();
     await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    opened.off('request', noteAsset);
     return opened;
   }
 
@@ -116,6 +125,16 @@ suite('changes by the console in a browser', () => {
     const { id } = bots.find((bot) => bot.name === name)!;
     return (await owner.getBot({ id })).bot;
   };
+
+  it('begin after a first load of at most 300 kB, compressed with gzip', () => {
+    const sizes = [...firstLoad].map((path) => {
+      const file = join(root, 'dist', path);
+      return statSync(existsSync(`${file}.gz`) ? `${file}.gz` : file).size;
+    });
+
+    expect(sizes.length).toBeGreaterThan(3);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
+  });
 
   describe('of bots', () => {
     it('creates a bot', async () => {
@@ -392,6 +411,9 @@ suite('changes by the console in a browser', () => {
     it('retries and discards failed work', async () => {
       await page.getByRole('link', { name: 'Operator' }).click();
       await heading('Operator');
+      await page.getByText('the disk was full').first().waitFor();
+      await page.getByRole('combobox', { name: 'Service' }).click();
+      await page.getByRole('option', { name: 'chat' }).click();
       await page.getByText('No work in this state').waitFor();
       await page.getByRole('combobox', { name: 'Service' }).click();
       await page.getByRole('option', { name: 'files' }).click();
@@ -488,6 +510,25 @@ suite('changes by the console in a browser', () => {
     await goTo('/operator', 'Operator');
     await pageOfViewer.getByText('This page is for operators').waitFor();
     expect(await seriousViolations(pageOfViewer)).toEqual([]);
+  });
+
+  it('can be read in the dark and on a phone', async () => {
+    const quay = await botOf('Quay');
+    const context = { colorScheme: 'dark', viewport: { width: 390, height: 800 } } as const;
+    const onPhone = await signIn(platform.token, undefined, context);
+    for (const [path, shown] of [
+      ['/bots', 'Quay'],
+      [`/bots/${quay.id}`, 'No API keys'],
+      [`/bots/${quay.id}/events`, 'message_created'],
+      ['/operator', 'No work in this state'],
+    ] as const) {
+      await onPhone.goto(`${platform.url}/console/w/${platform.workspaceId}${path}`);
+      await onPhone.getByLabel('Personal access token').fill(platform.token);
+      await button('Sign in', onPhone).click();
+      await onPhone.getByText(shown).first().waitFor();
+      expect(await seriousViolations(onPhone)).toEqual([]);
+      expect(await onPhone.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    }
   });
 
   it('reports no error and sends no request to another origin', () => {

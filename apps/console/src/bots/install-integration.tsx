@@ -61,7 +61,7 @@ function InstallFields({ workspaceId }: { workspaceId: string }) {
           <TextInput
             name="alias"
             label="Alias"
-            description="Name of this installation in the bot, without : and #"
+            description="Name of this installation in the bot, without : and #. An alias in use gets this version instead."
             value={alias}
             onChange={(event) => setAlias(event.currentTarget.value)}
             pattern="[^#:]+"

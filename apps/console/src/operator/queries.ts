@@ -5,10 +5,11 @@ import type { Delivery } from '../events/queries';
 export const maxListed = 100;
 const liveMs = 5_000;
 
-export const queueServices = ['chat', 'files', 'runtime', 'tables'] as const;
+export const queueServices = ['chat', 'files', 'runtime', 'tables'];
 export const workStates = ['failed', 'ready', 'waiting', 'queued', 'parked', 'running'] as const;
 
 export interface Work {
+  service: string;
   queue: string;
   key: string;
   tenant: string;
@@ -23,36 +24,47 @@ export interface Work {
 }
 
 export interface WorkFilters {
+  /** All services when absent. */
+  service?: string;
   state?: string;
   queue?: string;
 }
 
-export const workKey = (service: string) => ['operator', service, 'work'];
+type NamedWork = Pick<Work, 'service' | 'queue' | 'key'>;
 
-export const workQuery = (service: string, filters: WorkFilters) =>
+export const workKey = ['operator', 'work'];
+
+/** Oldest first. */
+export const workQuery = ({ service, ...filters }: WorkFilters) =>
   queryOptions({
-    queryKey: [...workKey(service), filters],
+    queryKey: [...workKey, service, filters],
     queryFn: async () => {
-      const path = `/operator/${service}/work${queryOf({ ...filters, limit: maxListed + 1 })}`;
-      return (await request<{ work: Work[] }>({ path })).work;
+      const services = service === undefined ? queueServices : [service];
+      const lists = await Promise.all(services.map((each) => listWork(each, { ...filters, limit: maxListed + 1 })));
+      return lists.flat().sort((one, other) => one.createdAt.localeCompare(other.createdAt));
     },
     refetchInterval: liveMs,
   });
 
-export const oneWorkQuery = (service: string, { queue, key }: Pick<Work, 'queue' | 'key'>) =>
+/** Null for work that has ended. */
+export const oneWorkQuery = ({ service, queue, key }: NamedWork) =>
   queryOptions({
-    queryKey: [...workKey(service), queue, key],
-    queryFn: async () => {
-      const path = `/operator/${service}/work${queryOf({ queue, key })}`;
-      return (await request<{ work: Work[] }>({ path })).work[0] ?? null;
-    },
+    queryKey: [...workKey, service, queue, key],
+    queryFn: async () => (await listWork(service, { queue, key }))[0] ?? null,
   });
 
-export function retryWork(service: string, queue: string, key?: string): Promise<unknown> {
+async function listWork(service: string, filters: Record<string, string | number | undefined>): Promise<Work[]> {
+  const path = `/operator/${service}/work${queryOf(filters)}`;
+  const { work } = await request<{ work: Omit<Work, 'service'>[] }>({ path });
+  return work.map((each) => ({ ...each, service }));
+}
+
+/** One piece of work, or all failed work of a queue. */
+export function retryWork({ service, queue, key }: Omit<NamedWork, 'key'> & { key?: string }): Promise<unknown> {
   return request({ method: 'POST', path: `/operator/${service}/work/retry`, body: { queue, key } });
 }
 
-export function discardWork(service: string, { queue, key }: Pick<Work, 'queue' | 'key'>): Promise<unknown> {
+export function discardWork({ service, queue, key }: NamedWork): Promise<unknown> {
   return request({ method: 'DELETE', path: `/operator/${service}/work/${pathOf`${queue}/${key}`}` });
 }
 

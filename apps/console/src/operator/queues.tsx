@@ -21,30 +21,37 @@ import {
   workStates,
 } from './queries';
 
-const columns = ['Queue', 'Key', 'State', 'Attempts', 'Due', 'Last error', 'Actions'];
-const allStates = 'any';
+const columns = ['Service', 'Queue', 'Key', 'State', 'Attempts', 'Due', 'Last error', 'Actions'];
+const all = 'any';
 const retriable = ['failed', 'waiting', 'parked'];
 
-/** Queues of a service, the oldest work first. */
+/** Queues of all services or of one, the oldest work first. */
 export function Queues() {
-  const [service, setService] = useState<string>('runtime');
+  const [service, setService] = useState(all);
   const [state, setState] = useState<string>('failed');
-  const [queue, setQueue] = useState('');
-  const query = useQuery(workQuery(service, { state: state === allStates ? undefined : state, queue: queue.trim() }));
+  const [text, setText] = useState('');
+  const queue = text.trim();
+  const query = useQuery(
+    workQuery({
+      service: service === all ? undefined : service,
+      state: state === all ? undefined : state,
+      queue: queue || undefined,
+    }),
+  );
   const [shown, setShown] = useState<Work>();
   return (
     <Stack>
       <Group align="end">
         <Select
           label="Service"
-          data={[...queueServices]}
+          data={[all, ...queueServices]}
           value={service}
           allowDeselect={false}
           onChange={(value) => value && setService(value)}
         />
         <Select
           label="State"
-          data={[allStates, ...workStates]}
+          data={[all, ...workStates]}
           value={state}
           allowDeselect={false}
           onChange={(value) => value && setState(value)}
@@ -52,21 +59,9 @@ export function Queues() {
         <TextInput
           label="Queue"
           placeholder="All queues"
-          value={queue}
-          onChange={(event) => setQueue(event.currentTarget.value)}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
         />
-        {queue.trim() !== '' && (
-          <ConfirmButton
-            label="Retry all failed"
-            button={{ size: 'sm', variant: 'default' }}
-            question={`Retry all failed work of ${queue.trim()}?`}
-            confirmLabel="Retry all"
-            changes={workKey(service)}
-            run={() => retryWork(service, queue.trim())}
-          >
-            All failed work of this queue starts at once, with new attempts.
-          </ConfirmButton>
-        )}
       </Group>
       <Loaded query={query}>
         {(work) =>
@@ -74,15 +69,11 @@ export function Queues() {
             <Empty title="No work in this state">Choose another service or state to see more.</Empty>
           ) : (
             <>
+              <FailedQueues work={work} />
               {work.length > maxListed && <Text size="sm">Only the oldest {maxListed} are shown.</Text>}
               <Rows label="Work" columns={columns}>
                 {work.slice(0, maxListed).map((each) => (
-                  <WorkRow
-                    key={`${each.queue} ${each.key}`}
-                    service={service}
-                    work={each}
-                    onShow={() => setShown(each)}
-                  />
+                  <WorkRow key={`${each.queue} ${each.key}`} work={each} onShow={() => setShown(each)} />
                 ))}
               </Rows>
             </>
@@ -90,17 +81,40 @@ export function Queues() {
         }
       </Loaded>
       <Detail title={shown?.queue} onClose={() => setShown(undefined)}>
-        {shown && <WorkDetail service={service} work={shown} />}
+        {shown && <WorkDetail work={shown} />}
       </Detail>
     </Stack>
   );
 }
 
-function WorkRow({ service, work, onShow }: { service: string; work: Work; onShow: () => void }) {
-  const { queue, key, state, attempts, dueAt, lastError } = work;
-  const changes = workKey(service);
+/** Retries all failed work of a queue at once. */
+function FailedQueues({ work }: { work: Work[] }) {
+  const failed = work.filter(({ state }) => state === 'failed');
+  const queues = new Map(failed.map(({ service, queue }) => [queue, service]));
+  return (
+    <Group gap="xs">
+      {[...queues].map(([queue, service]) => (
+        <ConfirmButton
+          key={queue}
+          label={`Retry all failed of ${queue}`}
+          button={{ variant: 'default' }}
+          question={`Retry all failed work of ${queue}?`}
+          confirmLabel="Retry all"
+          changes={workKey}
+          run={() => retryWork({ service, queue })}
+        >
+          All failed work of this queue starts at once, with new attempts.
+        </ConfirmButton>
+      ))}
+    </Group>
+  );
+}
+
+function WorkRow({ work, onShow }: { work: Work; onShow: () => void }) {
+  const { service, queue, key, state, attempts, dueAt, lastError } = work;
   return (
     <Table.Tr>
+      <Table.Td>{service}</Table.Td>
       <Table.Td>{queue}</Table.Td>
       <Table.Td>
         <Code>{key}</Code>
@@ -117,12 +131,7 @@ function WorkRow({ service, work, onShow }: { service: string; work: Work; onSho
             Show
           </Button>
           {retriable.includes(state) && (
-            <ActionButton
-              label="Retry"
-              aria-label={`Retry ${key}`}
-              changes={changes}
-              run={() => retryWork(service, queue, key)}
-            />
+            <ActionButton label="Retry" aria-label={`Retry ${key}`} changes={workKey} run={() => retryWork(work)} />
           )}
           {state !== 'running' && (
             <ConfirmButton
@@ -130,8 +139,8 @@ function WorkRow({ service, work, onShow }: { service: string; work: Work; onSho
               aria-label={`Discard ${key}`}
               question={`Discard ${key}?`}
               confirmLabel="Discard the work"
-              changes={changes}
-              run={() => discardWork(service, work)}
+              changes={workKey}
+              run={() => discardWork(work)}
             >
               The work is deleted from {queue}: its effect never happens. This cannot be undone.
             </ConfirmButton>
@@ -142,8 +151,8 @@ function WorkRow({ service, work, onShow }: { service: string; work: Work; onSho
   );
 }
 
-function WorkDetail({ service, work }: { service: string; work: Work }) {
-  const query = useQuery(oneWorkQuery(service, work));
+function WorkDetail({ work }: { work: Work }) {
+  const query = useQuery(oneWorkQuery(work));
   return (
     <Loaded query={query}>
       {(found) => {
