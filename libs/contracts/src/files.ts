@@ -450,7 +450,7 @@ export const files = {
   indexAgain: operation({
     subject: 'files.indexAgain',
     route: 'PUT /v1/files/{id}/indexing',
-    summary: 'Indexes a file again, from its stored content or passages.',
+    summary: 'Indexes a file again, from its stored content or passages, unless it is being indexed.',
     access: bot.write,
     isOwn: true,
     input: FileId,

@@ -51,11 +51,12 @@ export class IndexingWorkService {
     return { retried, refused };
   }
 
-  /** Throws ResourceNotFound for a file that is gone, RelationConflict for one that cannot be indexed now. */
+  /** Idempotent. Throws ResourceNotFound for a file that is gone, RelationConflict for one that cannot be indexed. */
   async indexAgain(fileId: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       const file = await this.files.findFileForUpdate(tx, fileId);
       if (!file) throw notFound('file', fileId);
+      if (file.status === 'indexing_pending') return;
       const reason = await this.retryFile(tx, file);
       if (reason !== undefined) throw new ApiError('RelationConflict', reason);
     });

@@ -230,6 +230,7 @@ describe('a retry', () => {
     const again = (of: BotFiles, id: string) => of.ask(operations.indexAgain, { id });
 
     await again(bot, file.id);
+    await again(bot, file.id);
 
     expect(await bot.settled(file.id)).toMatchObject({ status: 'indexing_completed' });
     await expect(again(newBot(), file.id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
