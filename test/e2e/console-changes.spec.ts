@@ -7,10 +7,9 @@ import { clientOf } from '@parley/testing/api';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, newAccount } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
-import { createPlatformDatabase } from '@parley/testing/test-database';
+import { createPlatformDatabase, queryDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import { operatorToken } from '@parley/secrets/token';
-import { Client as Postgres } from 'pg';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 // Takes 60 s: a platform, the build of the console and a browser.
@@ -382,15 +381,7 @@ suite('changes by the console in a browser', () => {
   });
 
   describe("of the operator's queues", () => {
-    const sql = async (text: string, values: unknown[] = []) => {
-      const client = new Postgres({ connectionString: database.url });
-      await client.connect();
-      try {
-        return (await client.query<Record<string, unknown>>(text, values)).rows;
-      } finally {
-        await client.end();
-      }
-    };
+    const sql = (text: string, values?: unknown[]) => queryDatabase<{ key: string }>(database, text, values);
     const keysOfWork = async () => (await sql('SELECT key FROM files.work ORDER BY key')).map(({ key }) => key);
 
     // No request makes work fail at once or puts an event among the dead letters.

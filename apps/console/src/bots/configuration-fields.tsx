@@ -1,7 +1,6 @@
 import { Select } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { type QueryClient, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { queryClient } from '../app/query-client';
 import { textIn } from '../parts/form-text';
 import { Loaded } from '../parts/loaded';
 import { SchemaFields, valueIn } from '../parts/schema-fields';
@@ -46,8 +45,12 @@ export function ConfigurationFields({ workspaceId, integrationId, type: chosen =
 }
 
 /** Configuration that was filled in. */
-export async function configurationIn(workspaceId: string, integrationId: string, values: FormData) {
-  const integration = await queryClient.ensureQueryData(integrationQuery(workspaceId, integrationId));
+export async function configurationIn(
+  queries: QueryClient,
+  { workspaceId, integrationId }: Pick<Props, 'workspaceId' | 'integrationId'>,
+  values: FormData,
+) {
+  const integration = await queries.ensureQueryData(integrationQuery(workspaceId, integrationId));
   const configurationType = textIn(values, 'configurationType') || null;
   const { schema } =
     (configurationType === null ? undefined : integration.configurations[configurationType]) ??

@@ -1,8 +1,7 @@
 import { Select, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { clientOf } from '../api/client';
-import { queryClient } from '../app/query-client';
 import { FormButton } from '../parts/change-buttons';
 import { textIn } from '../parts/form-text';
 import { Loaded } from '../parts/loaded';
@@ -11,15 +10,15 @@ import { ConfigurationFields, configurationIn } from './configuration-fields';
 
 /** Form that installs an integration under an alias, or another version under the alias of an installed one. */
 export function InstallIntegration({ params }: { params: BotParams }) {
+  const queries = useQueryClient();
   const install = async (values: FormData) => {
     const integrationId = textIn(values, 'integrationId');
     if (integrationId === '') throw new Error('Choose an integration.');
-    const installation = await configurationIn(params.workspaceId, integrationId, values);
+    const installation = await configurationIn(queries, { workspaceId: params.workspaceId, integrationId }, values);
     await clientOf(params).updateBot({
       id: params.botId,
       integrations: { [textIn(values, 'alias')]: { integrationId, enabled: true, ...installation } },
     });
-    await queryClient.invalidateQueries({ queryKey: botKey(params) });
   };
   return (
     <FormButton

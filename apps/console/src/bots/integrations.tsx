@@ -1,6 +1,6 @@
 import { Anchor, Button, Group, Table, Text } from '@mantine/core';
 import type { Bot } from '@botpress/client';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { clientOf } from '../api/client';
 import { pathOf, request } from '../api/request';
@@ -106,12 +106,13 @@ function ConnectionLink({ link, problem }: { link: string | null; problem: strin
 }
 
 function Changes({ params, alias, installation }: Props) {
+  const queries = useQueryClient();
   const { workspaceId, botId } = params;
   const { id: integrationId, enabled, configurationType, configuration } = installation;
   const change = (value: Parameters<ReturnType<typeof clientOf>['updateBot']>[0]['integrations']) =>
     clientOf(params).updateBot({ id: botId, integrations: value });
   const configure = async (values: FormData) =>
-    change({ [alias]: { integrationId, ...(await configurationIn(workspaceId, integrationId, values)) } });
+    change({ [alias]: { integrationId, ...(await configurationIn(queries, { workspaceId, integrationId }, values)) } });
   const changes = botKey(params);
   return (
     <>

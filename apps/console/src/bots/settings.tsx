@@ -1,11 +1,11 @@
 import { Code, Group, JsonInput, Textarea, TextInput } from '@mantine/core';
 import type { Bot } from '@botpress/client';
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { clientOf } from '../api/client';
 import { botsQuery } from '../api/queries';
 import { useCan } from '../api/role';
-import { queryClient } from '../app/query-client';
 import { ConfirmButton, FormButton } from '../parts/change-buttons';
 import { Facts } from '../parts/facts';
 import { textIn } from '../parts/form-text';
@@ -114,11 +114,12 @@ function Configure({ params, bot }: Props) {
 
 function Deletion({ params, bot }: Props) {
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const { workspaceId } = params;
   const remove = async () => {
     await clientOf(params).deleteBot({ id: bot.id });
     await navigate({ to: '/w/$workspaceId/bots', params: { workspaceId } });
-    queryClient.removeQueries({ queryKey: botKey(params) });
+    queries.removeQueries({ queryKey: botKey(params) });
   };
   return (
     <ConfirmButton

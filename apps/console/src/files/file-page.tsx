@@ -1,9 +1,8 @@
 import { Anchor, Group, Stack, Table, Title } from '@mantine/core';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { clientOf } from '../api/client';
 import { useCan } from '../api/role';
-import { queryClient } from '../app/query-client';
 import { ConfirmButton } from '../parts/change-buttons';
 import { safeUrl } from '../parts/safe-url';
 import { Empty } from '../parts/empty';
@@ -106,10 +105,11 @@ function Passages({ botId, file }: { botId: string; file: ShownFile }) {
 function Actions({ workspaceId, botId, file }: { workspaceId: string; botId: string; file: ShownFile }) {
   const canWrite = useCan(workspaceId, 'write');
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const remove = async () => {
     await clientOf({ botId }).deleteFile({ id: file.id });
     await navigate({ to: '/w/$workspaceId/bots/$botId/files', params: { workspaceId, botId } });
-    queryClient.removeQueries({ queryKey: [...filesKey(botId), file.id] });
+    queries.removeQueries({ queryKey: [...filesKey(botId), file.id] });
   };
   if (!canWrite) return null;
   return (
