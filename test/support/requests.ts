@@ -57,6 +57,10 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
     headers: { 'x-integration-alias': 'mine' },
     body: { identifier: newName() },
   }),
+  'admin.registrations.registerAgainByMember': async (tenant) => ({
+    path: { botId: await tenant.newBotWithIntegration(), alias: 'live' },
+    body: {},
+  }),
   'admin.registrations.registerAgain': async (tenant) => ({
     path: { botId: await tenant.newBotWithIntegration(), alias: 'live' },
     body: {},
@@ -114,6 +118,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'admin.members.getOwn': () => ({}),
   'admin.members.list': () => ({}),
   'admin.members.update': ({ has }) => ({ path: { id: has.memberId }, body: { role: 'developer' } }),
+  'admin.operatorAccess.get': () => ({}),
   'admin.personalAccessTokens.create': () => ({ body: { note: newName() } }),
   'admin.personalAccessTokens.delete': async ({ client, tag }) => ({
     path: { id: (await client.createPersonalAccessToken({ note: tag })).pat.id },
@@ -182,6 +187,10 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'chat.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'chat.deadLetters.list': () => ({}),
   'chat.deadLetters.replay': () => ({}),
+  'chat.deliveries.replayOfBot': async (tenant) => {
+    const { botId, id } = await tenant.newFailedEvent();
+    return { path: { id }, headers: { 'x-bot-id': botId }, body: {} };
+  },
   'chat.deliveries.replay': ({ has }) => ({ path: { botId: has.botId }, body: { status: 'failed' } }),
   'chat.work.discard': () => ({ path: { queue: 'chat.none', key: newName() } }),
   'chat.work.list': () => ({}),
@@ -293,6 +302,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'files.work.retry': () => ({ body: { queue: 'files.none' } }),
   'files.delete': async (tenant) => ({ path: { id: await tenant.newFile() } }),
   'files.get': ({ has }) => ({ path: { id: has.fileId } }),
+  'files.indexAgain': async (tenant) => ({ path: { id: await tenant.newUploadedFile('again') }, body: {} }),
   'files.indexing.listFailed': () => ({}),
   'files.indexing.listStuck': () => ({}),
   'files.indexing.retry': ({ has }) => ({ body: { fileIds: [has.fileId] } }),
@@ -404,6 +414,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'runtime.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'runtime.deadLetters.list': () => ({}),
   'runtime.deadLetters.replay': () => ({}),
+  'runtime.deliveries.listOfBot': () => ({}),
   'runtime.deliveries.list': ({ has }) => ({ path: { botId: has.botId } }),
   'runtime.pingBot': ({ has }) => ({ path: { botId: has.botId }, body: {} }),
   'runtime.issues.delete': async (tenant) => ({ path: { ...(await tenant.spareIssue()) } }),

@@ -297,6 +297,15 @@ export class Tenant {
     }
   }
 
+  /** Event that a bot of its own refused. */
+  async newFailedEvent(): Promise<{ botId: string; id: string }> {
+    const { id: botId } = await this.newIssue();
+    const ofBot = clientOf({ ...this.account, url: this.home.url }, botId);
+    const failed = () => ofBot.listEvents({ status: 'failed' }).then(({ events }) => events);
+    const [event] = await waitFor(failed, ({ length }) => length > 0);
+    return { botId, id: event!.id };
+  }
+
   async newChatUser(): Promise<{ id: string; key: string }> {
     const { user, key } = await this.chat.createUser({ id: `${this.tag}-${newName()}`, name: this.tag });
     return { id: user.id, key };

@@ -40,6 +40,7 @@ import { Registrations1796400000000 } from './migrations/1796400000000-registrat
 import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
 import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
 import { WebchatSettings1796600000000 } from './migrations/1796600000000-webchat-settings';
+import { OperatorsModule } from './operators/operators.module';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './preferences/preference.entity';
 import { FormerInstallationEntity } from './registrations/former-installation.entity';
 import { RegistrationsModule } from './registrations/registrations.module';
@@ -129,6 +130,7 @@ export class AdminModule {
         IntrospectionModule,
         MembersModule,
         BillingModule,
+        OperatorsModule,
         PreferencesModule,
         RegistrationsModule,
         RuntimeKeysModule,

@@ -4,6 +4,7 @@ import { tokenKind } from '@parley/secrets/token';
 import {
   eventRetentionDaysVariable,
   formerSecretKeysVariable,
+  operatorWorkspaceVariable,
   recurringMinSecondsVariable,
   secretKeyVariable,
   ServiceConfig,
@@ -16,6 +17,9 @@ export class AdminConfig extends ServiceConfig {
 
   @Env(formerSecretKeysVariable)
   formerSecretKeys?: string[];
+
+  @Env(operatorWorkspaceVariable)
+  operatorWorkspaceId?: string;
 
   @Env({
     env: 'PARLEY_BOOTSTRAP_TOKEN',

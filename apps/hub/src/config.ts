@@ -1,5 +1,10 @@
-import { Env, text } from '@parley/config/config';
-import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig } from '@parley/service/config';
+import { Env } from '@parley/config/config';
+import {
+  formerSecretKeysVariable,
+  operatorWorkspaceVariable,
+  secretKeyVariable,
+  ServiceConfig,
+} from '@parley/service/config';
 
 export class HubConfig extends ServiceConfig {
   @Env(secretKeyVariable)
@@ -8,12 +13,6 @@ export class HubConfig extends ServiceConfig {
   @Env(formerSecretKeysVariable)
   formerSecretKeys?: string[];
 
-  @Env({
-    env: 'HUB_OPERATOR_WORKSPACE_ID',
-    type: text('the id of a workspace, `wkspace_…`', /^wkspace_[0-9A-HJKMNP-TV-Z]{26}$/),
-    about: 'Workspace that may publish interfaces under the names of the built-in ones.',
-    optional: true,
-    defaultText: 'the workspace created at the very first start',
-  })
+  @Env(operatorWorkspaceVariable)
   operatorWorkspaceId?: string;
 }

@@ -341,6 +341,24 @@ describe('the registration of an integration', () => {
     expect(bot.calls()).toHaveLength(2);
   });
 
+  it('is repeated on demand of a member who may change the bot, and of nobody else', async () => {
+    const { id } = await sharedIntegration();
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id } });
+    const stranger = await api.newAccount();
+    const registerAs = (token: string) =>
+      api.send(`POST /v1/admin/bots/${bot.id}/integrations/probe/register`, {
+        headers: { authorization: `Bearer ${token}` },
+        json: {},
+      });
+
+    const [byStranger, byOwner] = [await registerAs(stranger.token), await registerAs(account.token)];
+
+    expect(byStranger.json).toMatchObject({ type: 'ResourceNotFound' });
+    expect(byOwner.json).toEqual({ status: 'registered', statusReason: null });
+    expect(bot.calls()).toHaveLength(2);
+  });
+
   it('is repeated on the schedule that the integration sets', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();

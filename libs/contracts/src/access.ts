@@ -42,6 +42,8 @@ const ranks: Record<Permission, readonly Role[]> = {
 
 export const anyone = access('anyone', 'read', []);
 export const operator = access('operator', 'own', ['operator']);
+/** Operator key, or a personal access token of an owner or administrator of the operator's workspace. */
+export const operators = access('operator', 'administer', ['operator', 'pat']);
 export const service = access('service', 'read', []);
 /** Token of an account or a bot, without a workspace or bot header; the service checks the permission. */
 export const token = access('token', 'belong', ['pat', 'bak']);
@@ -95,7 +97,16 @@ export function authorize(access: Access, caller: Caller): void {
   if (!access.credentials.includes(caller.credential)) {
     throw new ApiError('Forbidden', `${credentialNames[caller.credential]} may not call this operation.`);
   }
-  if (caller.role) requirePermission(caller.role, access.permission);
+  if (caller.role) return requirePermission(caller.role, access.permission);
+  if (access.actor === 'operator' && caller.credential !== 'operator') throw notAnOperator();
+}
+
+/** Error for an account that is not a member of the operator's workspace. */
+export function notAnOperator(): ApiError {
+  return new ApiError(
+    'Forbidden',
+    "Only owners and administrators of the operator's workspace may call this operation.",
+  );
 }
 
 export function requirePermission(role: Role, permission: Permission): void {

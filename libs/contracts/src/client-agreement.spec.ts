@@ -41,7 +41,7 @@ const clientNames = {
       transfer: 'transferBot',
     },
     botAllowlist: { get: 'getBotAllowlist', update: 'updateBotAllowlist' },
-    registrations: { configure: 'configureIntegration' },
+    registrations: { configure: 'configureIntegration', registerAgainByMember: null },
     botVersions: {
       create: 'createBotVersion',
       deploy: 'deployBotVersion',
@@ -61,6 +61,7 @@ const clientNames = {
     },
     consoleSessions: { create: null },
     installationLinks: { get: null },
+    operatorAccess: { get: null },
     introspection: { introspect: 'introspect' },
     members: {
       list: 'listWorkspaceMembers',
@@ -115,6 +116,7 @@ const clientNames = {
       update: 'updateConversation',
       delete: 'deleteConversation',
     },
+    deliveries: { replayOfBot: null },
     events: {
       create: 'createEvent',
       get: 'getEvent',
@@ -174,6 +176,7 @@ const clientNames = {
     listTagValues: 'listFileTagValues',
     setPassages: 'setFilePassages',
     listPassages: 'listFilePassages',
+    indexAgain: null,
     knowledgeBases: {
       create: 'createKnowledgeBase',
       delete: 'deleteKnowledgeBase',
@@ -234,6 +237,7 @@ const clientNames = {
   runtime: {
     actions: { call: 'callAction', listRuns: 'listActionRuns' },
     logs: { list: 'getBotLogs', listOfIntegration: 'getIntegrationLogs' },
+    deliveries: { listOfBot: null },
     webhookRecordings: { set: null, list: null, get: null, replay: null },
     issues: {
       list: 'listBotIssues',

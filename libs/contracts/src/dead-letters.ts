@@ -1,5 +1,5 @@
 import { IsInt, IsString } from 'class-validator';
-import { operator } from './access';
+import { operators } from './access';
 import { ListOf, Optional } from './fields';
 import { QueryInteger } from './query-fields';
 import { operation } from './operation';
@@ -54,7 +54,7 @@ export function deadLetterOperations(serviceName: string) {
       subject: `${serviceName}.deadLetters.list`,
       route: `GET /operator/${serviceName}/dead-letters`,
       summary: 'Lists the dead letters of the consumers of this service, newest first.',
-      access: operator,
+      access: operators,
       input: ListDeadLetters,
       output: DeadLetters,
     }),
@@ -62,7 +62,7 @@ export function deadLetterOperations(serviceName: string) {
       subject: `${serviceName}.deadLetters.replay`,
       route: `POST /operator/${serviceName}/dead-letters/replay`,
       summary: 'Replays dead letters: delivers them to their consumers again.',
-      access: operator,
+      access: operators,
       input: ReplayDeadLetters,
       output: Replayed,
     }),

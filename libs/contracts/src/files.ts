@@ -447,6 +447,15 @@ export const files = {
     input: ListFilePassages,
     output: Passages,
   }),
+  indexAgain: operation({
+    subject: 'files.indexAgain',
+    route: 'PUT /v1/files/{id}/indexing',
+    summary: 'Indexes a file again, from its stored content or passages, unless it is being indexed.',
+    access: bot.write,
+    isOwn: true,
+    input: FileId,
+    output: Empty,
+  }),
   countLeftovers: operation({
     subject: 'files.countLeftovers',
     route: 'GET /operator/files/bots/{botId}/leftovers',

@@ -1,5 +1,5 @@
 import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsIn, IsInt, IsString, Length } from 'class-validator';
-import { operator } from './access';
+import { operators } from './access';
 import { ListOf, Nested, Optional } from './fields';
 import { operation } from './operation';
 import { PageMeta, PageQuery } from './paging';
@@ -123,7 +123,7 @@ export const indexingWork = {
     subject: 'files.indexing.listStuck',
     route: 'GET /operator/files/stuck',
     summary: 'Lists files whose indexing is slow or has failed at least once, oldest first.',
-    access: operator,
+    access: operators,
     input: ListStuckFiles,
     output: StuckFiles,
   }),
@@ -131,7 +131,7 @@ export const indexingWork = {
     subject: 'files.indexing.listFailed',
     route: 'GET /operator/files/failed',
     summary: 'Lists the files with the status `indexing_failed` and the reason, newest first.',
-    access: operator,
+    access: operators,
     input: ListFailedFiles,
     output: FailedFiles,
   }),
@@ -139,7 +139,7 @@ export const indexingWork = {
     subject: 'files.indexing.retry',
     route: 'POST /operator/files/retry',
     summary: 'Indexes files again, from their stored content or passages.',
-    access: operator,
+    access: operators,
     input: RetryFiles,
     output: RetriedFiles,
     timeoutMs: 60_000,

@@ -1,5 +1,5 @@
 import { IsArray, IsBoolean, IsInt, IsString } from 'class-validator';
-import { operator } from './access';
+import { operators } from './access';
 import { Optional } from './fields';
 import { operation } from './operation';
 import { Empty } from './paging';
@@ -59,7 +59,7 @@ export const reindex = {
     subject: 'files.reindex.advance',
     route: 'POST /operator/files/reindex',
     summary: 'Adds vectors of the next embedding model to a batch of indexed contents, and returns the progress.',
-    access: operator,
+    access: operators,
     input: Empty,
     output: ReindexProgress,
     timeoutMs: 60_000,
@@ -68,7 +68,7 @@ export const reindex = {
     subject: 'files.reindex.dropFormer',
     route: 'POST /operator/files/reindex/drop-former',
     summary: 'Deletes the vectors of embedding models that are no longer configured.',
-    access: operator,
+    access: operators,
     input: DropFormerModels,
     output: DroppedModels,
     timeoutMs: 60_000,

@@ -1,5 +1,5 @@
 import { IsInt, IsString, MaxLength } from 'class-validator';
-import { operator } from './access';
+import { operators } from './access';
 import { ListOf, Nested, Optional } from './fields';
 import { operation } from './operation';
 
@@ -50,7 +50,7 @@ export const storageCounts = {
     subject: 'files.storage.reconcile',
     route: 'POST /operator/files/storage/reconcile',
     summary: 'Recounts the storage used by the files of a batch of bots, and corrects wrong counts.',
-    access: operator,
+    access: operators,
     input: ReconcileStorage,
     output: ReconciledStorage,
     timeoutMs: 60_000,

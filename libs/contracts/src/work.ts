@@ -1,5 +1,5 @@
 import { IsIn, IsInt, IsString } from 'class-validator';
-import { operator } from './access';
+import { operators } from './access';
 import { ListOf, Optional, OrNull } from './fields';
 import { PathParam, QueryChoice, QueryInteger, QueryString } from './query-fields';
 import { broadcast, operation } from './operation';
@@ -139,7 +139,7 @@ export function workOperations(serviceName: string) {
       subject: `${serviceName}.work.list`,
       route: `GET /operator/${serviceName}/work`,
       summary: 'Lists the background work of this service, oldest first.',
-      access: operator,
+      access: operators,
       input: ListWork,
       output: WorkList,
     }),
@@ -147,7 +147,7 @@ export function workOperations(serviceName: string) {
       subject: `${serviceName}.work.retry`,
       route: `POST /operator/${serviceName}/work/retry`,
       summary: 'Starts failed work again, or one piece of work that waits.',
-      access: operator,
+      access: operators,
       input: RetryWork,
       output: Retried,
     }),
@@ -155,7 +155,7 @@ export function workOperations(serviceName: string) {
       subject: `${serviceName}.work.discard`,
       route: `DELETE /operator/${serviceName}/work/{queue}/{key}`,
       summary: 'Deletes one piece of background work that is not running.',
-      access: operator,
+      access: operators,
       input: NamedWork,
       output: Discarded,
     }),

@@ -239,6 +239,15 @@ export const formerSecretKeysVariable: VariableOptions<string[]> = {
   optional: true,
 };
 
+export const operatorWorkspaceVariable: VariableOptions<string> = {
+  env: 'HUB_OPERATOR_WORKSPACE_ID',
+  type: text('the id of a workspace, `wkspace_…`', /^wkspace_[0-9A-HJKMNP-TV-Z]{26}$/),
+  about:
+    "Workspace of the platform's operator. It may publish interfaces under the names of the built-in ones, and its owners and administrators see the operator's pages of the console.",
+  optional: true,
+  defaultText: 'the workspace created at the very first start',
+};
+
 export const recurringMinSecondsVariable: VariableOptions<number> = {
   env: 'RECURRING_MIN_SECONDS',
   type: integer(1, 86_400),

@@ -81,16 +81,26 @@ async function createDatabase(template: string, options = ''): Promise<EmptyData
 }
 
 /** Empties all tables of these schemas, except that of the migrations. */
-export async function removeRows({ url }: Pick<EmptyDatabase, 'url'>, ...schemas: string[]): Promise<void> {
+export async function removeRows(database: Pick<EmptyDatabase, 'url'>, ...schemas: string[]): Promise<void> {
+  const [row] = await queryDatabase<{ tables: string | null }>(
+    database,
+    `SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') AS tables FROM pg_tables
+     WHERE schemaname = ANY ($1) AND tablename <> 'migration'`,
+    [schemas],
+  );
+  if (row?.tables) await queryDatabase(database, `TRUNCATE ${row.tables}`);
+}
+
+/** One statement on a connection of its own. */
+export async function queryDatabase<Row extends object>(
+  { url }: Pick<EmptyDatabase, 'url'>,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const { rows } = await client.query<{ tables: string }>(
-      `SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') AS tables FROM pg_tables
-       WHERE schemaname = ANY ($1) AND tablename <> 'migration'`,
-      [schemas],
-    );
-    if (rows[0]?.tables) await client.query(`TRUNCATE ${rows[0].tables}`);
+    return (await client.query<Row>(text, values)).rows;
   } finally {
     await client.end();
   }

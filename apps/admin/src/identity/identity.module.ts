@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { OperatorsModule } from '../operators/operators.module';
 import { IdentityController } from './identity.controller';
 import { IdentityRepository } from './identity.repository';
 import { IdentityService } from './identity.service';
 
 @Module({
+  imports: [OperatorsModule],
   controllers: [IdentityController],
   providers: [IdentityService, IdentityRepository],
   exports: [IdentityRepository],

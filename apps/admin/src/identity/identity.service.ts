@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { hasPermission } from '@parley/contracts/access';
+import { hasPermission, notAnOperator } from '@parley/contracts/access';
 import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
 import type { Caller, CallerQuotas } from '@parley/contracts/caller';
 import { users } from '@parley/contracts/chat/users';
@@ -9,6 +9,7 @@ import { ApiError, forbiddenHeader } from '@parley/contracts/errors';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../config';
+import { OperatorsService } from '../operators/operators.service';
 import { quotaOf } from '../usage/quota-amounts';
 import { resolveInstallation } from './resolve-installation';
 import { IdentityRepository, type TokenHolder } from './identity.repository';
@@ -22,6 +23,7 @@ export class IdentityService {
   constructor(
     private readonly identities: IdentityRepository,
     private readonly client: ParleyClient,
+    private readonly operators: OperatorsService,
     keys: SecretKeys,
     config: AdminConfig,
   ) {
@@ -34,6 +36,7 @@ export class IdentityService {
 
   async identify(requester: Caller, input: Identify): Promise<Identity> {
     if (input.kind === 'operator') return this.identifyOperator(input);
+    if (input.isForOperators) return this.identifyMemberOfOperators(input);
     const holder = await this.identities.findTokenHolder(input);
     if (!holder || holder.kind !== input.kind) throw unauthorized();
     const identity = identifiers[holder.kind](holder, input);
@@ -56,6 +59,15 @@ export class IdentityService {
     const isKnown = botId !== undefined && (await this.client.call(users.exists, requester, { botId, userId })).exists;
     if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);
     return { id: userId };
+  }
+
+  /** Throws Forbidden unless the account is a member of the operator's workspace, the only one that is looked at. */
+  private async identifyMemberOfOperators({ tokenHash, kind }: Identify): Promise<Identity> {
+    const workspaceId = await this.operators.findWorkspaceId();
+    const holder = await this.identities.findTokenHolder({ tokenHash, kind, workspaceId });
+    if (!holder || holder.kind !== 'pat' || kind !== 'pat') throw unauthorized();
+    if (workspaceId === undefined || !holder.role) throw notAnOperator();
+    return identifyAccount(holder, { tokenHash, kind, workspaceId });
   }
 
   private identifyOperator({ tokenHash }: Identify): Identity {

@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import type { BotCaller } from '@parley/contracts/access';
+import type { BotCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type {
   ConfigureIntegration,
@@ -34,6 +34,11 @@ export class RegistrationsController {
   @Handles(admin.registrations.configure)
   configure(caller: BotCaller, input: ConfigureIntegration) {
     return this.service.configure(caller, input);
+  }
+
+  @Handles(admin.registrations.registerAgainByMember)
+  registerAgainByMember(caller: WorkspaceCaller, input: InstalledAlias) {
+    return this.service.registerAgainByMember(caller, input);
   }
 
   @Handles(admin.registrations.registerAgain)

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { BotCaller } from '@parley/contracts/access';
+import type { BotCaller, WorkspaceCaller } from '@parley/contracts/access';
 import {
   type ConfigureIntegration,
   type InstalledAlias,
@@ -18,6 +18,8 @@ import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
+import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
+import { viewerOf } from '../bot-visibility/viewer';
 import { type RegistrationState, RegistrationsRepository } from './registrations.repository';
 
 const scheduledAtOnce = 100;
@@ -38,6 +40,7 @@ export class RegistrationsService {
 
   constructor(
     private readonly database: Database,
+    private readonly botVisibility: BotVisibilityRepository,
     private readonly registrations: RegistrationsRepository,
     private readonly outbox: Outbox,
     private readonly client: ParleyClient,
@@ -77,6 +80,12 @@ export class RegistrationsService {
     if ('scheduleRegisterCall' in input)
       await this.registrations.storeSchedule(bot.id, alias, input.scheduleRegisterCall ?? null);
     return {};
+  }
+
+  /** Throws ResourceNotFound for a bot that the caller does not see. */
+  async registerAgainByMember(caller: WorkspaceCaller, input: InstalledAlias): Promise<RegistrationReply> {
+    if (!(await this.botVisibility.isVisible(viewerOf(caller), input.botId))) throw notFound('bot', input.botId);
+    return this.registerAgain(caller, input);
   }
 
   async registerAgain(caller: Caller, { botId, alias }: InstalledAlias): Promise<RegistrationReply> {

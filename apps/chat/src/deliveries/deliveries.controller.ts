@@ -1,8 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
+import type { BotCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { chat } from '@parley/contracts/chat/chat';
-import type { GetPendingEvent, ReplayEvents } from '@parley/contracts/chat/deliveries';
+import type { GetPendingEvent, ReplayEvent, ReplayEvents } from '@parley/contracts/chat/deliveries';
 import { DeliveriesService } from './deliveries.service';
 
 @Controller()
@@ -12,6 +13,11 @@ export class DeliveriesController {
   @Handles(chat.deliveries.getPending)
   getPending(_caller: Caller, input: GetPendingEvent) {
     return this.service.getPending(input);
+  }
+
+  @Handles(chat.deliveries.replayOfBot)
+  replayOfBot({ bot }: BotCaller, { id }: ReplayEvent) {
+    return this.service.replay({ botId: bot.id, eventId: id });
   }
 
   @Handles(chat.deliveries.replay)

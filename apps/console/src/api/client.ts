@@ -9,7 +9,9 @@ export interface Scope {
 /** Public client with the token of the session. */
 export function clientOf({ workspaceId, botId }: Scope = {}): Client {
   const token = currentSession()?.token ?? '';
-  return new Client({ apiUrl: location.origin, token, workspaceId, botId });
+  // Integrations of a bot by alias, of which one integration may have several.
+  const headers = { 'x-multiple-integrations': 'true' };
+  return new Client({ apiUrl: location.origin, token, workspaceId, botId, headers });
 }
 
 /** Forgets the token, and revokes it if signing in created it. In this order, because pages would request with it. */

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { clientOf } from './client';
+import { request } from './request';
 
 const longMs = 60_000;
 
@@ -22,6 +23,13 @@ export const memberQuery = (workspaceId: string) =>
     queryFn: () => clientOf({ workspaceId }).getWorkspaceMember({}),
     staleTime: longMs,
   });
+
+/** Whether the signed-in person may see and change the background work of all workspaces. */
+export const operatorQuery = queryOptions({
+  queryKey: ['operator', 'access'],
+  queryFn: async () => (await request<{ isOperator: boolean }>({ path: '/v1/admin/operator-access' })).isOperator,
+  staleTime: longMs,
+});
 
 export const botsQuery = (workspaceId: string) =>
   queryOptions({

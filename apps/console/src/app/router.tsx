@@ -51,6 +51,13 @@ const botRoute = createRoute({
   component: lazyRouteComponent(() => import('../bots/bot-page'), 'BotPage'),
 });
 
+const operatorRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/operator',
+  validateSearch: textSearch,
+  component: lazyRouteComponent(() => import('../operator/operator-page'), 'OperatorPage'),
+});
+
 const conversationsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/bots/$botId/conversations',
@@ -154,6 +161,7 @@ const routeTree = rootRoute.addChildren([
     overviewRoute,
     botsRoute,
     botRoute,
+    operatorRoute,
     conversationsRoute,
     conversationRoute,
     eventsRoute,

@@ -15,7 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import { createLink, Outlet, useNavigate, useParams } from '@tanstack/react-router';
 import type { AnchorHTMLAttributes, ReactNode } from 'react';
 import { signOut } from '../api/client';
-import { accountQuery, botsQuery, memberQuery, workspacesQuery } from '../api/queries';
+import { accountQuery, botsQuery, memberQuery, operatorQuery, workspacesQuery } from '../api/queries';
 import { useCan } from '../api/role';
 import { keepSession, useSession } from '../api/session';
 import { queryClient } from './query-client';
@@ -28,6 +28,7 @@ const MenuLink = createLink((props: MenuLinkProps) => <NavLink {...props} />);
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const { workspaceId = '', botId } = useParams({ strict: false });
+  const { data: isOperator } = useQuery(operatorQuery);
   return (
     <AppShell
       header={{ height: 56 }}
@@ -60,6 +61,9 @@ export function Shell() {
             label="Bots"
             onClick={close}
           />
+          {isOperator && (
+            <MenuLink to="/w/$workspaceId/operator" params={{ workspaceId }} label="Operator" onClick={close} />
+          )}
         </Section>
         {botId !== undefined && <BotLinks workspaceId={workspaceId} botId={botId} onClick={close} />}
         <WorkspaceLinks workspaceId={workspaceId} onClick={close} />

@@ -3,25 +3,29 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { botsQuery } from '../api/queries';
+import { useCan } from '../api/role';
 import { Empty } from '../parts/empty';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
 import { PageLink } from '../parts/page-link';
 import { Rows } from '../parts/rows';
 import { Time } from '../parts/time';
+import { CreateBot } from './create-bot';
 
 export function BotsPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId/bots' });
   const [filter, setFilter] = useState('');
   const query = useQuery(botsQuery(workspaceId));
+  const canWrite = useCan(workspaceId, 'write');
   return (
-    <Page title="Bots">
+    <Page title="Bots" aside={canWrite && <CreateBot workspaceId={workspaceId} />}>
       <Loaded query={query}>
         {(bots) => {
           if (bots.length === 0)
             return (
               <Empty title="No bots yet">
-                Create one: <Code>npm run demo -- README.md</Code>, or deploy yours with <Code>bp deploy</Code>.
+                {canWrite ? 'Create one here, try' : 'Ask a developer for one, or try'}{' '}
+                <Code>npm run demo -- README.md</Code>, or deploy yours with <Code>bp deploy</Code>.
               </Empty>
             );
           const wanted = filter.toLowerCase();

@@ -1,5 +1,5 @@
-import { Badge, Box, Button, Center, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import type { Message } from '@botpress/client';
+import { Box, Button, Center, Code, Group, Paper, Stack, Table, Text } from '@mantine/core';
+import type { Message, User } from '@botpress/client';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,7 +8,11 @@ import { eventsQuery } from '../events/queries';
 import { Empty } from '../parts/empty';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
+import { Rows } from '../parts/rows';
+import { Section } from '../parts/section';
+import { Tags } from '../parts/tags';
 import { Time } from '../parts/time';
+import { States } from './states';
 import { MessageBody } from './message-body';
 import { conversationQuery, messagesQuery, participantsQuery } from './queries';
 
@@ -31,27 +35,11 @@ export function ConversationPage() {
           </Stack>
         )}
       </Loaded>
-      <Stack gap="xs" component="section">
-        <Title order={2} size="h4">
-          Participants
-        </Title>
-        <Loaded query={participants}>
-          {(users) => (
-            <Group gap="xs">
-              {users.map(({ id, name }) => (
-                <Badge key={id} variant="default" tt="none" title={id}>
-                  {name || id}
-                </Badge>
-              ))}
-              {users.length === 0 && <Text size="sm">Nobody</Text>}
-            </Group>
-          )}
-        </Loaded>
-      </Stack>
-      <Stack gap="xs" component="section">
-        <Title order={2} size="h4">
-          Transcript
-        </Title>
+      <Section title="Participants">
+        <Loaded query={participants}>{(users) => <Participants users={users} />}</Loaded>
+      </Section>
+      <States />
+      <Section title="Transcript">
         <Loaded query={messages}>
           {({ pages }) => {
             const shown = pages.flatMap((page) => page.messages).reverse();
@@ -74,8 +62,27 @@ export function ConversationPage() {
             );
           }}
         </Loaded>
-      </Stack>
+      </Section>
     </Page>
+  );
+}
+
+function Participants({ users }: { users: User[] }) {
+  if (users.length === 0) return <Text size="sm">Nobody</Text>;
+  return (
+    <Rows label="Participants" columns={['Name', 'Id', 'Tags']}>
+      {users.map(({ id, name, tags }) => (
+        <Table.Tr key={id}>
+          <Table.Td>{name || '–'}</Table.Td>
+          <Table.Td>
+            <Code>{id}</Code>
+          </Table.Td>
+          <Table.Td>
+            <Tags tags={tags} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Rows>
   );
 }
 
@@ -123,19 +130,5 @@ function MessageEvents({ botId, messageId }: { botId: string; messageId: string 
         );
       }}
     </Loaded>
-  );
-}
-
-function Tags({ tags }: { tags: Record<string, string> }) {
-  const entries = Object.entries(tags);
-  if (entries.length === 0) return null;
-  return (
-    <Group gap={4} mt={4}>
-      {entries.map(([name, value]) => (
-        <Badge key={name} variant="default" tt="none">
-          {name}: {value}
-        </Badge>
-      ))}
-    </Group>
   );
 }

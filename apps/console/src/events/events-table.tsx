@@ -1,11 +1,11 @@
-import { Button, Stack, Table, Text } from '@mantine/core';
+import { Button, Table } from '@mantine/core';
 import type { Event } from '@botpress/client';
 import { useState } from 'react';
 import { Detail } from '../parts/detail';
-import { Json } from '../parts/json';
 import { Rows } from '../parts/rows';
 import { Status } from '../parts/status';
 import { Time } from '../parts/time';
+import { EventDetail } from './event-detail';
 
 export function EventsTable({ events }: { events: Event[] }) {
   const [shown, setShown] = useState<Event>();
@@ -31,13 +31,7 @@ export function EventsTable({ events }: { events: Event[] }) {
         ))}
       </Rows>
       <Detail title={shown?.type} onClose={() => setShown(undefined)}>
-        {shown && (
-          <Stack gap="sm">
-            <Status value={shown.status} />
-            {shown.failureReason && <Text>{shown.failureReason}</Text>}
-            <Json label="Event" value={shown} />
-          </Stack>
-        )}
+        {shown && <EventDetail id={shown.id} />}
       </Detail>
     </>
   );

@@ -1,19 +1,20 @@
-import { Anchor, Button, Group, Stack, Table, Title } from '@mantine/core';
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Anchor, Group, Stack, Table, Title } from '@mantine/core';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { clientOf } from '../api/client';
 import { useCan } from '../api/role';
+import { ConfirmButton } from '../parts/change-buttons';
 import { safeUrl } from '../parts/safe-url';
 import { Empty } from '../parts/empty';
-import { Failure } from '../parts/failure';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
 import { More } from '../parts/rows';
 import { Time } from '../parts/time';
 import { bytesText } from './bytes-text';
 import { FileStatus } from './file-status';
+import { IndexAgain } from './index-again';
 import { Passage } from './passage';
-import { fileQuery, filesKey, passagesQuery, type ShownFile } from './queries';
+import { fileQuery, filesKey, isIndexed, passagesQuery, type ShownFile } from './queries';
 
 export function FilePage() {
   const { workspaceId, botId, fileId } = useParams({ from: '/w/$workspaceId/bots/$botId/files/$fileId' });
@@ -21,7 +22,7 @@ export function FilePage() {
   return (
     <Page
       title={query.data?.key ?? 'File'}
-      aside={query.data && <Deletion workspaceId={workspaceId} botId={botId} file={query.data} />}
+      aside={query.data && <Actions workspaceId={workspaceId} botId={botId} file={query.data} />}
     >
       <Loaded query={query}>
         {(file) => (
@@ -101,31 +102,28 @@ function Passages({ botId, file }: { botId: string; file: ShownFile }) {
   );
 }
 
-function Deletion({ workspaceId, botId, file }: { workspaceId: string; botId: string; file: ShownFile }) {
+function Actions({ workspaceId, botId, file }: { workspaceId: string; botId: string; file: ShownFile }) {
   const canWrite = useCan(workspaceId, 'write');
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const deletion = useMutation({
-    mutationFn: () => clientOf({ botId }).deleteFile({ id: file.id }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: filesKey(botId), exact: true });
-      await navigate({ to: '/w/$workspaceId/bots/$botId/files', params: { workspaceId, botId } });
-    },
-  });
+  const remove = async () => {
+    await clientOf({ botId }).deleteFile({ id: file.id });
+    await navigate({ to: '/w/$workspaceId/bots/$botId/files', params: { workspaceId, botId } });
+    queries.removeQueries({ queryKey: [...filesKey(botId), file.id] });
+  };
   if (!canWrite) return null;
   return (
     <Group>
-      {deletion.isError && <Failure error={deletion.error} />}
-      <Button
-        color="red"
-        variant="light"
-        loading={deletion.isPending}
-        onClick={() => {
-          if (window.confirm(`Delete the file "${file.key}" and its passages?`)) deletion.mutate();
-        }}
+      {isIndexed(file) && <IndexAgain botId={botId} file={file} />}
+      <ConfirmButton
+        label="Delete"
+        question={`Delete "${file.key}"?`}
+        confirmLabel="Delete the file"
+        changes={filesKey(botId)}
+        run={remove}
       >
-        Delete
-      </Button>
+        Its passages are deleted too, so search does not find them any more.
+      </ConfirmButton>
     </Group>
   );
 }

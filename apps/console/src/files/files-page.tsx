@@ -10,6 +10,7 @@ import { More, Rows } from '../parts/rows';
 import { Time } from '../parts/time';
 import { bytesText } from './bytes-text';
 import { FileStatus } from './file-status';
+import { IndexAgain } from './index-again';
 import { filesQuery } from './queries';
 import { Search } from './search';
 import { Uploads } from './uploads';
@@ -37,6 +38,7 @@ export function FilesPage() {
 }
 
 function FileList(bot: { workspaceId: string; botId: string }) {
+  const canWrite = useCan(bot.workspaceId, 'write');
   const query = useInfiniteQuery(filesQuery(bot.botId));
   return (
     <>
@@ -57,6 +59,7 @@ function FileList(bot: { workspaceId: string; botId: string }) {
                   <Table.Td>{bytesText(file.size)}</Table.Td>
                   <Table.Td>
                     <FileStatus file={file} />
+                    {canWrite && file.status === 'indexing_failed' && <IndexAgain botId={bot.botId} file={file} />}
                   </Table.Td>
                   <Table.Td>
                     <Time at={file.createdAt} />

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Client, File } from '@botpress/client';
 import { clientOf } from '../api/client';
+import { pathOf, request } from '../api/request';
 
 /** Fields that Parley adds to a file. */
 export type ShownFile = File & {
@@ -14,6 +15,15 @@ export const filesKey = (botId: string) => [botId, 'files'];
 
 function isIndexing({ status, index }: ShownFile): boolean {
   return index && unfinished.includes(status);
+}
+
+/** Whether the indexing of the file has ended, so that it can be repeated. */
+export function isIndexed({ status, index }: ShownFile): boolean {
+  return index && !unfinished.includes(status);
+}
+
+export function indexAgain(botId: string, id: string): Promise<unknown> {
+  return request({ botId, method: 'PUT', path: pathOf`/v1/files/${id}/indexing`, body: {} });
 }
 
 /** Files, the newest first. Asked for again every second while one of them is uploaded or indexed. */

@@ -29,7 +29,7 @@ const colors: Record<string, string> = {
 
 export function Status({ value }: { value: string }) {
   return (
-    <Badge variant="dot" color={colors[value] ?? 'gray'} tt="none">
+    <Badge variant="dot" color={colors[value] ?? 'gray'} tt="none" miw="max-content">
       {value.replaceAll('_', ' ')}
     </Badge>
   );

@@ -46,6 +46,11 @@ export class FilesController {
     return this.service.delete(caller, input);
   }
 
+  @Handles(files.indexAgain)
+  indexAgain(caller: BotCaller, input: FileId) {
+    return this.service.indexAgain(caller, input);
+  }
+
   @Handles(files.copy)
   copy(caller: BotCaller, input: CopyFile) {
     return this.copies.copy(caller, input);

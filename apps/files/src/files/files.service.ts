@@ -27,6 +27,7 @@ import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { lookup } from 'mime-types';
 import { ContentUrlsService } from '../content/content-urls.service';
+import { IndexingWorkService } from '../indexing-work/indexing-work.service';
 import { DeclarationsService } from './declarations.service';
 import { FileLookupService } from './file-lookup.service';
 import { storageTargetOf } from './storage-target';
@@ -44,6 +45,7 @@ export class FilesService {
     private readonly lookup: FileLookupService,
     private readonly declarations: DeclarationsService,
     private readonly urls: ContentUrlsService,
+    private readonly indexing: IndexingWorkService,
   ) {}
 
   async upsert(caller: BotCaller, input: UpsertFile): Promise<UpsertedFile> {
@@ -98,6 +100,13 @@ export class FilesService {
       if (!(await this.files.deleteFile(tx, scope, fileId))) throw notFound('file', id);
       await this.work.add(tx, cleanupQueue, cleanupsOf({ botId: scope.botId, fileId }));
     });
+    return {};
+  }
+
+  /** The active version stays searchable until the new one is complete. */
+  async indexAgain(caller: BotCaller, { id }: FileId) {
+    const file = await this.lookup.getOwn(fileScopeOf(caller), id);
+    await this.indexing.indexAgain(file.id);
     return {};
   }
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ContentModule } from '../content/content.module';
+import { IndexingWorkModule } from '../indexing-work/indexing-work.module';
 import { CopiesService } from './copies.service';
 import { DeclarationsService } from './declarations.service';
 import { DestinationsService } from './destinations.service';
@@ -8,7 +9,7 @@ import { FilesController } from './files.controller';
 import { FilesService } from './files.service';
 
 @Module({
-  imports: [ContentModule],
+  imports: [ContentModule, IndexingWorkModule],
   controllers: [FilesController],
   providers: [CopiesService, DeclarationsService, DestinationsService, FileLookupService, FilesService],
   exports: [FileLookupService],

@@ -8,6 +8,6 @@ import { IndexingWorkService } from './indexing-work.service';
 @Module({
   controllers: [IndexingWorkController],
   providers: [IndexingMetricsService, IndexingService, IndexingWorkRepository, IndexingWorkService],
-  exports: [IndexingService],
+  exports: [IndexingService, IndexingWorkService],
 })
 export class IndexingWorkModule {}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ApiError, notFound } from '@parley/contracts/errors';
 import type {
   FailedFiles,
   ListFailedFiles,
@@ -10,7 +11,7 @@ import type {
 } from '@parley/contracts/indexing-work';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newUlid } from '@parley/persistence/ids';
-import { isExpired } from '@parley/file-store/file.entity';
+import { type FileEntity, isExpired } from '@parley/file-store/file.entity';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
 import { IndexingService } from './indexing.service';
@@ -41,21 +42,34 @@ export class IndexingWorkService {
     const retried: string[] = [];
     const refused: RefusedFile[] = [];
     for (const fileId of fileIds) {
-      const reason = await this.database.transaction((tx) => this.retryOne(tx, fileId));
+      const reason = await this.database.transaction(async (tx) =>
+        this.retryFile(tx, await this.files.findFileForUpdate(tx, fileId)),
+      );
       if (reason) refused.push({ fileId, reason });
       else retried.push(fileId);
     }
     return { retried, refused };
   }
 
-  private async retryOne(tx: Transaction, fileId: string): Promise<string | undefined> {
-    const file = await this.files.findFileForUpdate(tx, fileId);
+  /** Idempotent. Throws ResourceNotFound for a file that is gone, RelationConflict for one that cannot be indexed. */
+  async indexAgain(fileId: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const file = await this.files.findFileForUpdate(tx, fileId);
+      if (!file) throw notFound('file', fileId);
+      if (file.status === 'indexing_pending') return;
+      const reason = await this.retryFile(tx, file);
+      if (reason !== undefined) throw new ApiError('RelationConflict', reason);
+    });
+  }
+
+  /** Returns the reason for which the file is not indexed again. */
+  private async retryFile(tx: Transaction, file: FileEntity | undefined): Promise<string | undefined> {
     if (!file || isExpired(file)) return 'File not found.';
     if (!file.index) return 'The file is not indexed: it was declared without index: true.';
     if (file.blob_version === null) return 'The file has no content yet.';
     if (file.status === 'indexing_pending') return 'The file is being indexed already.';
 
-    const version = { botId: file.bot_id, fileId, contentVersion: newUlid() };
+    const version = { botId: file.bot_id, fileId: file.id, contentVersion: newUlid() };
     if (file.are_passages_set) {
       const passages = await this.passages.listAllOfVersion(tx, {
         ...version,

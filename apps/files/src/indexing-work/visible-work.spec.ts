@@ -222,6 +222,24 @@ describe('a retry', () => {
     expect(await listFailed(bot.id)).toEqual([]);
   });
 
+  it('of its own bot indexes a failed file, and nothing of another bot or without content', async () => {
+    const bot = newBot();
+    const { file, accept } = await failing(bot, 'a.txt');
+    accept();
+    const empty = await bot.upsert({ key: 'empty', size: 1, ...index });
+    const again = (of: BotFiles, id: string) => of.ask(operations.indexAgain, { id });
+
+    await again(bot, file.id);
+    await again(bot, file.id);
+
+    expect(await bot.settled(file.id)).toMatchObject({ status: 'indexing_completed' });
+    await expect(again(newBot(), file.id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(again(bot, empty.id)).rejects.toMatchObject({
+      type: 'RelationConflict',
+      message: 'The file has no content yet.',
+    });
+  });
+
   it('indexes passages that were set, not the content that they replaced', async () => {
     const bot = newBot();
     const marker = newMarker();

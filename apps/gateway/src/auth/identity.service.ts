@@ -74,9 +74,10 @@ export class IdentityService implements OnModuleInit {
 }
 
 /** Cache key. Headers contain no line breaks, so different requests have different keys. */
-function cacheKeyOf({ tokenHash, kind, isWorkspaceImplied = false, ...context }: Identify): string {
+function cacheKeyOf(input: Identify): string {
+  const { tokenHash, kind, isWorkspaceImplied = false, isForOperators = false, ...context } = input;
   const { workspaceId = '', botId = '', integrationAlias = '', integrationId = '', userId = '' } = context;
-  return `${tokenHash}\n${kind}\n${isWorkspaceImplied}\n${workspaceId}\n${botId}\n${integrationAlias}\n${integrationId}\n${userId}`;
+  return `${tokenHash}\n${kind}\n${isWorkspaceImplied}\n${isForOperators}\n${workspaceId}\n${botId}\n${integrationAlias}\n${integrationId}\n${userId}`;
 }
 
 /** Caller with the user key from the header, which only the chat service can verify. */
@@ -92,7 +93,7 @@ export function bearerToken({ authorization }: IncomingHttpHeaders): string | un
 }
 
 /** Reads the token and the context headers that the operation uses, or that must match the bot of the key. */
-function readCredential(request: FastifyRequest, { actor }: Access): Identify {
+function readCredential(request: FastifyRequest, { actor, credentials }: Access): Identify {
   const token = bearerToken(request.headers);
   if (!token) throw new ApiError('Unauthorized', 'The Authorization header must be "Bearer <token>".');
   const kind = tokenKind(token);
@@ -102,6 +103,7 @@ function readCredential(request: FastifyRequest, { actor }: Access): Identify {
   const isKey = kind === 'bak' || kind === 'iak';
   if (actor === 'workspace' || actor === 'bot' || isKey) input.workspaceId = header(request, 'x-workspace-id');
   if (actor === 'workspace' && kind === 'pat' && !input.workspaceId) input.isWorkspaceImplied = true;
+  if (actor === 'operator' && kind === 'pat' && credentials.includes(kind)) input.isForOperators = true;
   if (actor === 'bot' || kind === 'bak') input.botId = header(request, 'x-bot-id');
   if (actor === 'bot') {
     input.integrationAlias = header(request, 'x-integration-alias') ?? header(request, 'x-integration-name');

@@ -74,6 +74,7 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/bots/{botId}/integrations/{alias}/webhook-requests',
     'GET /v1/admin/bots/{botId}/integrations/{alias}/webhook-requests/{requestId}',
     'GET /v1/tables/{table}/export',
+    'POST /v1/admin/bots/{botId}/integrations/{alias}/register',
     'POST /v1/admin/bots/{botId}/integrations/{alias}/webhook-requests/{requestId}/replay',
     'PUT /v1/admin/bots/{botId}/integrations/{alias}/webhook-recording',
     'POST /v1/admin/bots',

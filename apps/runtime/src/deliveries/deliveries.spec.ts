@@ -349,6 +349,45 @@ it('makes no attempt while chat is away', async () => {
   }
 });
 
+describe('a member of the workspace', () => {
+  const headersOf = ({ token }: Account, botId: string) => ({ authorization: `Bearer ${token}`, 'x-bot-id': botId });
+
+  it('sees the attempts of an event and replays it', async () => {
+    const answers = [json(runtimeError('out of order'), 400), json({})];
+    const bot = await newBot((request, response) => answers.shift()!(request, response));
+    const id = await bot.create();
+    expect((await bot.settled(id)).status).toBe('failed');
+    const headers = headersOf(account, bot.id);
+    const deliveries = async () =>
+      (await api.send(`GET /v1/chat/deliveries?eventId=${id}`, { headers })).json.deliveries;
+    const failed = await waitFor(deliveries, ([delivery]) => delivery?.status === 'failed');
+
+    expect((await api.send(`POST /v1/chat/events/${id}/replay`, { headers, json: {} })).json).toEqual({ replayed: 1 });
+
+    expect(failed).toMatchObject([{ attempts: [{ status: 400 }] }]);
+    expect(status(await bot.settled(id))).toEqual({ status: 'processed', failureReason: null });
+    await waitFor(deliveries, ([delivery]) => delivery?.attempts.length === 2);
+  });
+
+  it('neither sees nor replays the events of a bot of others', async () => {
+    const bot = await newBot();
+    const id = await bot.create();
+    await bot.settled(id);
+    const stranger = await api.newAccount();
+    const { bot: own } = await stranger.client.createBot({});
+
+    const [list, ofOthers, replay] = [
+      await api.send(`GET /v1/chat/deliveries?eventId=${id}`, { headers: headersOf(stranger, own.id) }),
+      await api.send('GET /v1/chat/deliveries', { headers: headersOf(stranger, bot.id) }),
+      await api.send(`POST /v1/chat/events/${id}/replay`, { headers: headersOf(stranger, own.id), json: {} }),
+    ];
+
+    expect(list.json).toEqual({ deliveries: [], meta: {} });
+    expect(ofOthers.json).toMatchObject({ type: 'Forbidden' });
+    expect(replay.json).toMatchObject({ type: 'ResourceNotFound' });
+  });
+});
+
 describe('the operator', () => {
   it('replays an event that failed', async () => {
     const answers = [json(runtimeError('out of order'), 400), json({})];

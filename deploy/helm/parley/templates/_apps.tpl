@@ -1,6 +1,6 @@
 {{/* Dependencies of each app. It gets the addresses and network access of these only. */}}
 {{- define "parley.apps" -}}
-admin: [nats, postgres, secretKey, account]
+admin: [nats, postgres, secretKey, account, operator]
 chat: [nats, postgres, secretKey, chatKey]
 files: [nats, postgres, secretKey, content, passages, nextPassages, blobs]
 files-worker: [nats, postgres, passages, nextPassages, blobs]

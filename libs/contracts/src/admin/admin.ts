@@ -10,6 +10,7 @@ import { botVisibility } from './bot-visibility';
 import { bots } from './bots';
 import { consoleLinks, consoleSessions } from './console';
 import { identity } from './identity';
+import { operatorAccess } from './operators';
 import { installationLinks } from './installation-links';
 import { installations } from './installations';
 import { integrationApiKeys } from './integration-keys';
@@ -46,6 +47,7 @@ export const admin = {
   integrationApiKeys,
   introspection,
   members,
+  operatorAccess,
   personalAccessTokens,
   shareableIds,
   quotas,

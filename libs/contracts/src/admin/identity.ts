@@ -25,6 +25,11 @@ export class Identify {
   @IsBoolean()
   isWorkspaceImplied?: boolean;
 
+  /** Requests the workspace of the platform's operator. An account that is not a member of it gets Forbidden. */
+  @Optional()
+  @IsBoolean()
+  isForOperators?: boolean;
+
   @Optional()
   @IsString()
   botId?: string;

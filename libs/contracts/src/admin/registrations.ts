@@ -1,5 +1,5 @@
 import { IsIn, IsInt, IsString, MaxLength } from 'class-validator';
-import { bot, operator, service } from '../access';
+import { bot, operator, service, workspace } from '../access';
 import { JsonObject, ListOf, Nullable, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
 import { Empty } from '../paging';
@@ -158,6 +158,16 @@ export const registrations = {
     access: bot.writeAlsoByIntegration,
     input: ConfigureIntegration,
     output: Empty,
+  }),
+  registerAgainByMember: operation({
+    subject: 'admin.registrations.registerAgainByMember',
+    route: 'POST /v1/admin/bots/{botId}/integrations/{alias}/register',
+    summary: 'Registers an installed integration of a bot of the workspace again, and returns its status.',
+    access: workspace.write,
+    isOwn: true,
+    input: InstalledAlias,
+    output: RegistrationReply,
+    timeoutMs: 30_000,
   }),
   registerAgain: operation({
     subject: 'admin.registrations.registerAgain',

@@ -1,5 +1,5 @@
 import { IsIn, IsInt, IsString } from 'class-validator';
-import { operator, service } from '../access';
+import { bot, operators, service } from '../access';
 import { ListOf, Nested, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
 import { PathParam } from '../query-fields';
@@ -85,6 +85,11 @@ export class ReplayEvents {
   status?: 'failed' | 'ignored';
 }
 
+export class ReplayEvent {
+  @PathParam()
+  id!: string;
+}
+
 export class ReplayedEvents {
   @IsInt()
   replayed!: number;
@@ -98,11 +103,20 @@ export const deliveries = {
     input: GetPendingEvent,
     output: PendingEventReply,
   }),
+  replayOfBot: operation({
+    subject: 'chat.deliveries.replayOfBot',
+    route: 'POST /v1/chat/events/{id}/replay',
+    summary: 'Delivers an event that is failed, ignored or processed to the bot again.',
+    access: bot.write,
+    isOwn: true,
+    input: ReplayEvent,
+    output: ReplayedEvents,
+  }),
   replay: operation({
     subject: 'chat.deliveries.replay',
     route: 'POST /operator/chat/bots/{botId}/events/replay',
     summary: 'Delivers events to the bot again.',
-    access: operator,
+    access: operators,
     input: ReplayEvents,
     output: ReplayedEvents,
   }),

@@ -1,5 +1,5 @@
 import { IsIn, IsInt, IsString } from 'class-validator';
-import { operator } from '../access';
+import { bot, operators } from '../access';
 import { ListOf, Nested, Nullable, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
 import { PageMeta, PageQuery } from '../paging';
@@ -87,16 +87,18 @@ export class DeliveryEntry {
   attempts!: DeliveryAttempt[];
 }
 
-export class ListDeliveries extends PageQuery {
-  @PathParam()
-  botId!: string;
-
+export class ListDeliveriesOfBot extends PageQuery {
   @QueryChoice(deliveryStatuses)
   status?: DeliveryStatus;
 
   /** Only the delivery of this event. */
   @QueryString()
   eventId?: string;
+}
+
+export class ListDeliveries extends ListDeliveriesOfBot {
+  @PathParam()
+  botId!: string;
 }
 
 export class Deliveries {
@@ -108,11 +110,20 @@ export class Deliveries {
 }
 
 export const deliveries = {
+  listOfBot: operation({
+    subject: 'runtime.deliveries.listOfBot',
+    route: 'GET /v1/chat/deliveries',
+    summary: 'Lists the deliveries of events to the bot with their attempts, newest first.',
+    access: bot.read,
+    isOwn: true,
+    input: ListDeliveriesOfBot,
+    output: Deliveries,
+  }),
   list: operation({
     subject: 'runtime.deliveries.list',
     route: 'GET /operator/runtime/bots/{botId}/deliveries',
     summary: 'Lists the deliveries of events to a bot, newest first.',
-    access: operator,
+    access: operators,
     input: ListDeliveries,
     output: Deliveries,
   }),

@@ -1,5 +1,5 @@
 import { IsInt, IsUUID, Length, Max, Min } from 'class-validator';
-import { operator } from '../access';
+import { operators } from '../access';
 import { Nested, Optional } from '../fields';
 import { operation } from '../operation';
 
@@ -48,7 +48,7 @@ export const reindexRows = operation({
   subject: 'tables.reindex',
   route: 'POST /operator/tables/reindex',
   summary: 'Queues a batch of rows of searchable tables for indexing, whether or not they are in the passage index.',
-  access: operator,
+  access: operators,
   input: ReindexRows,
   output: ReindexedRows,
   timeoutMs: 60_000,

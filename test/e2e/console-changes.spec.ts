@@ -1,0 +1,528 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from '@botpress/client';
+import { newId } from '@parley/persistence/ids';
+import { clientOf } from '@parley/testing/api';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
+import { type Account, newAccount } from '@parley/testing/public-api';
+import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
+import { createPlatformDatabase, queryDatabase } from '@parley/testing/test-database';
+import { waitFor } from '@parley/testing/wait-for';
+import { operatorToken } from '@parley/secrets/token';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+// Takes 60 s: a platform, the build of the console and a browser.
+
+const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
+const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
+const suite = executablePath || isRequired ? describe : describe.skip;
+if (!executablePath && !isRequired)
+  process.stderr.write('Skipped: changes by the console in a browser, because there is no chromium on the PATH.\n');
+
+const root = join(__dirname, '../..');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const schema = {
+  type: 'object',
+  properties: { room: { type: 'string' }, seats: { type: 'number' }, isOpen: { type: 'boolean' } },
+  required: ['room'],
+};
+
+suite('changes by the console in a browser', () => {
+  let platform: RunningPlatform;
+  let browser: Browser;
+  let page: Page;
+  let owner: Client;
+  let viewer: Account;
+  let server: LoopbackServer;
+  let database: { url: string; drop(): Promise<void> };
+  const problems: string[] = [];
+  /** Paths of the files that the page needs to show the overview. */
+  const firstLoad = new Set<string>();
+
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(root, 'tools/build-console.mjs')], { stdio: 'ignore' });
+    database = await createPlatformDatabase();
+    [platform, browser] = await Promise.all([
+      startEmbedded({ env: { DATABASE_URL: database.url } }),
+      chromium.launch({ executablePath, args: ['--no-sandbox'] }),
+    ]);
+    owner = clientOf(platform);
+    const operator = operatorToken(platform.secretKey);
+    viewer = await newAccount(platform.url, operator);
+    await owner.createWorkspaceMember({ email: viewer.email, role: 'viewer' });
+    await owner.createIntegration({
+      name: 'harbour',
+      version: '1.0.0',
+      code: 'exports.handler = () => ({ status: 200 });',
+      configuration: {
+        schema,
+        identifier: { linkTemplateScript: '"https://harbour.example/" + (to_string(.webhookId) ?? "none")' },
+      },
+    });
+    page = await signIn(platform.token, (url) => firstLoad.add(new URL(url).pathname));
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await platform?.stop();
+    await server?.close();
+    await database?.drop();
+  });
+
+  async function signIn(
+    token: string,
+    onAsset?: (url: string) => void,
+    options: BrowserContextOptions = {},
+  ): Promise<Page> {
+    const opened = await (await browser.newContext(options)).newPage();
+    opened.setDefaultTimeout(20_000);
+    opened.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    opened.on('pageerror', ({ message }) => problems.push(message));
+    opened.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(platform.url) && !url.startsWith('data:')) problems.push(`request to ${url}`);
+    });
+    const noteAsset = (request: { url(): string }) => request.url().includes('/assets/') && onAsset?.(request.url());
+    opened.on('request', noteAsset);
+    await opened.goto(`${platform.url}/console`);
+    await opened.getByLabel('Personal access token').fill(token);
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    opened.off('request', noteAsset);
+    return opened;
+  }
+
+  const heading = (name: string, of = page) => of.getByRole('heading', { name, level: 1 }).waitFor();
+  const button = (name: string, of: Page = page) => of.getByRole('button', { name, exact: true });
+  const inDialog = () => page.getByRole('dialog');
+  const dialogClosed = () => inDialog().waitFor({ state: 'detached' });
+  const region = (name: string) => page.getByRole('region', { name, exact: true });
+
+  async function fill(values: Record<string, string>): Promise<void> {
+    for (const [label, value] of Object.entries(values)) await inDialog().getByLabel(label).fill(value);
+  }
+
+  async function confirm(name: string): Promise<void> {
+    await inDialog().getByRole('button', { name, exact: true }).click();
+    await dialogClosed();
+  }
+
+  async function seriousViolations(of = page): Promise<string[]> {
+    const { violations } = await of.evaluate<{ violations: { id: string; impact: string; nodes: unknown[] }[] }>(
+      `(() => { ${axe}; return axe.run(); })()`,
+    );
+    return violations
+      .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+      .map(({ id, nodes }) => `${id} ${JSON.stringify(nodes)}`);
+  }
+
+  const quayRequests = () =>
+    server.requests.filter(({ headers }) => headers['x-bp-operation'] === 'event_received').length;
+  const botOf = async (name: string) => {
+    const { bots } = await owner.listBots({});
+    const { id } = bots.find((bot) => bot.name === name)!;
+    return (await owner.getBot({ id })).bot;
+  };
+
+  it('begin after a first load of at most 300 kB, compressed with gzip', () => {
+    const sizes = [...firstLoad].map((path) => {
+      const file = join(root, 'dist', path);
+      return statSync(existsSync(`${file}.gz`) ? `${file}.gz` : file).size;
+    });
+
+    expect(sizes.length).toBeGreaterThan(3);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
+  });
+
+  describe('of bots', () => {
+    it('creates a bot', async () => {
+      await page.getByRole('link', { name: 'Bots', exact: true }).click();
+      await page.getByText('No bots yet').waitFor();
+      await button('Create a bot').click();
+      await fill({ Name: 'Pier', Description: 'Watches the pier.' });
+      expect(await seriousViolations()).toEqual([]);
+      await inDialog().getByRole('button', { name: 'Create' }).click();
+      await heading('Pier');
+
+      expect(await botOf('Pier')).toMatchObject({ description: 'Watches the pier.' });
+    });
+
+    it('changes name, description and tags', async () => {
+      await button('Edit the settings').click();
+      await fill({ Name: 'Pier bot', Tags: 'team=north\nwithout value' });
+      await inDialog().getByRole('button', { name: 'Save' }).click();
+      await inDialog().getByText('The tag "without value" has no value').waitFor();
+      await fill({ Tags: 'team=north\nshift=early' });
+      await confirm('Save');
+      await heading('Pier bot');
+      await button('Edit the settings').click();
+      await fill({ Tags: 'team=south' });
+      await confirm('Save');
+      await page.getByRole('cell', { name: 'south' }).waitFor();
+
+      expect((await botOf('Pier bot')).tags).toEqual({ team: 'south' });
+    });
+
+    it('sets a secret, of which it shows the name only, and deletes it', async () => {
+      await button('Set a secret').click();
+      await fill({ Name: 'API_KEY', Value: 'tide-is-high' });
+      await confirm('Set');
+      await region('Secrets').getByText('API_KEY').waitFor();
+      expect((await botOf('Pier bot')).secrets).toEqual(['API_KEY']);
+      expect(await page.content()).not.toContain('tide-is-high');
+
+      await button('Delete API_KEY').click();
+      await confirm('Delete the secret');
+      await page.getByText('No secrets').waitFor();
+      expect((await botOf('Pier bot')).secrets).toEqual([]);
+    });
+
+    it('shows a new API key once, and deletes it', async () => {
+      await button('Create an API key').click();
+      await fill({ Note: 'till' });
+      await confirm('Create');
+      const created = page.getByRole('alert', { name: 'The new API key' });
+      const token = (await created.locator('pre').textContent())!;
+      const { id } = await botOf('Pier bot');
+      const withKey = clientOf({ ...platform, token }, id);
+      await withKey.listConversations({});
+      expect(await seriousViolations()).toEqual([]);
+      await button('Done').click();
+      await created.waitFor({ state: 'detached' });
+      expect(await page.content()).not.toContain(token);
+
+      await button('Delete till').click();
+      await confirm('Delete the key');
+      await page.getByText('No API keys').waitFor();
+      await expect(withKey.listConversations({})).rejects.toMatchObject({ code: 401 });
+    });
+
+    it('rolls the code back to an earlier version', async () => {
+      const { id } = await botOf('Pier bot');
+      const codeOf = (status: number) => `exports.handler = () => ({ status: ${status}, body: '{}' });`;
+      await owner.updateBot({ id, code: codeOf(200) });
+      await page.reload();
+      await page.getByLabel('Personal access token').fill(platform.token);
+      await button('Sign in').click();
+      await button('Name the current code').click();
+      await fill({ Name: 'works' });
+      await confirm('Create the version');
+      await region('Versions').getByRole('cell', { name: 'works', exact: true }).waitFor();
+      await owner.updateBot({ id, code: codeOf(400) });
+      expect(await outcomeOfEvent(id)).toBe('failed');
+
+      await button('Deploy works').click();
+      await confirm('Deploy this version');
+
+      expect(await outcomeOfEvent(id)).toBe('processed');
+    });
+
+    it('installs an integration, configures it, registers it again, and removes it', async () => {
+      const installed = async () => (await botOf('Pier bot')).integrations;
+      await button('Install an integration').click();
+      await inDialog().getByRole('combobox', { name: 'Integration' }).click();
+      await page.getByRole('option', { name: 'harbour 1.0.0' }).click();
+      await inDialog().getByLabel('room').waitFor();
+      await fill({ Alias: 'north', room: 'Lighthouse', seats: '4' });
+      await inDialog().getByLabel('isOpen').check();
+      expect(await seriousViolations()).toEqual([]);
+      await confirm('Install');
+      const row = region('Integrations').getByRole('row', { name: /^north/ });
+      await row.getByText('registered').waitFor();
+      expect(Object.values(await installed())).toMatchObject([
+        {},
+        { name: 'harbour', configuration: { room: 'Lighthouse', seats: 4, isOpen: true } },
+      ]);
+
+      await button('Configure north').click();
+      await fill({ room: 'Cellar' });
+      await confirm('Save');
+      expect(Object.values(await installed())[1]!.configuration).toMatchObject({ room: 'Cellar', seats: 4 });
+
+      await button('Register again north').click();
+      await row.getByText('registered').waitFor();
+      await button('Show north').click();
+      const link = inDialog().getByRole('link', { name: 'Connect an account' });
+      expect(await link.getAttribute('href')).toContain('https://harbour.example/');
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+
+      await button('Disable north').click();
+      await row.getByText('no', { exact: true }).waitFor();
+      await button('Remove north').click();
+      await confirm('Remove the integration');
+      await row.waitFor({ state: 'detached' });
+      expect(Object.values(await installed())).toHaveLength(1);
+    });
+
+    it('deletes a bot after its name was typed', async () => {
+      await button('Delete the bot').click();
+      await inDialog().getByRole('button', { name: 'Delete the bot' }).click();
+      expect((await owner.listBots({})).bots).toHaveLength(1);
+      await fill({ 'Type "Pier bot" to confirm': 'Pier bot' });
+      await inDialog().getByRole('button', { name: 'Delete the bot' }).click();
+      await heading('Bots');
+      await page.getByText('No bots yet').waitFor();
+
+      expect((await owner.listBots({})).bots).toEqual([]);
+    });
+
+    async function outcomeOfEvent(botId: string): Promise<string> {
+      const ofBot = clientOf(platform, botId);
+      const { event } = await ofBot.createEvent({ type: 'tide', payload: {} });
+      const settled = await waitFor(
+        async () => (await ofBot.getEvent({ id: event.id })).event,
+        ({ status }) => status !== 'pending',
+      );
+      return settled.status;
+    }
+  });
+
+  describe('of conversations, events and files', () => {
+    let isWorking = false;
+    let botId: string;
+
+    beforeAll(async () => {
+      server = await LoopbackServer.start((request, response) => {
+        const isEvent = request.headers['x-bp-operation'] === 'event_received';
+        return json({ message: 'the tide is out' }, isEvent && !isWorking ? 400 : 200)(request, response);
+      });
+      const { bot } = await owner.createBot({
+        name: 'Quay',
+        url: server.url,
+        states: {
+          mood: { type: 'conversation', schema: { type: 'object', properties: { tone: { type: 'string' } } } },
+        },
+        conversation: { tags: { topic: {} } },
+        user: { tags: { deck: {} } },
+      });
+      botId = bot.id;
+      const client = clientOf(platform, botId);
+      const { user } = await client.createUser({ name: 'Ada', tags: { deck: 'upper' } });
+      const { conversation } = await client.createConversation({ channel: 'channel', tags: { topic: 'tides' } });
+      await client.createConversation({ channel: 'channel', tags: { topic: 'ferries' } });
+      await client.setState({
+        ...{ type: 'conversation', id: conversation.id, name: 'mood' },
+        payload: { tone: 'cheerful' },
+      });
+      await client.createMessage({
+        ...{ conversationId: conversation.id, userId: user.id, tags: {} },
+        ...{ type: 'text', payload: { text: 'When is high tide?' } },
+      });
+    });
+
+    it('filters conversations by tag and day', async () => {
+      await page.goto(`${platform.url}/console/w/${platform.workspaceId}/bots/${botId}/conversations`);
+      await page.getByLabel('Personal access token').fill(platform.token);
+      await button('Sign in').click();
+      await heading('Conversations');
+      await page.getByText('topic: ferries').waitFor();
+      await page.getByLabel('Tag').fill('topic=tides');
+      await page.getByLabel('Tag').press('Enter');
+      await page.getByText('topic: ferries').waitFor({ state: 'detached' });
+      await page.getByText('topic: tides').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await page.getByLabel('Changed until').fill('2020-01-01');
+      await page.getByText('No conversation matches these filters').waitFor();
+      await page.getByLabel('Changed until').fill('');
+      await page.getByText('topic: tides').waitFor();
+    });
+
+    it('shows participants with tags, and a state', async () => {
+      await page.getByRole('table').getByRole('link').click();
+      await region('Participants').getByText('deck: upper').waitFor();
+      await button('Show the state mood').click();
+      await inDialog().getByText('cheerful').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+    });
+
+    it('shows why the bot did not answer a message, and sends its event again', async () => {
+      await button('Show events').click();
+      await page
+        .getByRole('row', { name: /message_created/ })
+        .getByText('failed')
+        .waitFor();
+      await page
+        .getByRole('row', { name: /message_created/ })
+        .getByRole('button', { name: 'Show' })
+        .click();
+      await inDialog().getByRole('cell', { name: 'HTTP 400' }).waitFor();
+      await inDialog().getByText('the tide is out').first().waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      isWorking = true;
+      await inDialog().getByRole('button', { name: 'Send again' }).click();
+
+      await inDialog().getByRole('cell', { name: 'HTTP 200' }).waitFor();
+      await inDialog().getByRole('table', { name: 'Event' }).getByText('processed').waitFor();
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+    });
+
+    it('indexes a file again that failed', async () => {
+      const { file } = await clientOf(platform, botId).uploadFile({
+        ...{ key: 'broken.pdf', content: 'This is no PDF.', contentType: 'application/pdf', index: true },
+      });
+      const current = async () => (await clientOf(platform, botId).getFile({ id: file.id })).file;
+      await page.getByRole('link', { name: 'Files' }).click();
+      await page.getByText('indexing failed').waitFor();
+      const failed = await current();
+      expect(await seriousViolations()).toEqual([]);
+
+      await button('Index again broken.pdf').click();
+
+      await waitFor(current, ({ updatedAt }) => updatedAt > failed.updatedAt);
+      await page.getByText('indexing failed').waitFor();
+    });
+  });
+
+  describe("of the operator's queues", () => {
+    const sql = (text: string, values?: unknown[]) => queryDatabase<{ key: string }>(database, text, values);
+    const keysOfWork = async () => (await sql('SELECT key FROM files.work ORDER BY key')).map(({ key }) => key);
+
+    // No request makes work fail at once or puts an event among the dead letters.
+    beforeAll(async () => {
+      for (const key of ['file_lost', 'file_spoilt'])
+        await sql(
+          `INSERT INTO files.work (queue, key, tenant, payload, state, attempts, last_error)
+           VALUES ('files.cleanup', $1, 'bot_gone', $2, 'failed', 8, 'the disk was full')`,
+          [key, { botId: 'bot_gone', fileId: key }],
+        );
+      await sql(
+        `INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
+         VALUES ($1, 'files.eraseBot', $2, 'admin.botDeleted', $3, 5, 'the database was away')`,
+        [newId('dlq'), newId('evt'), { botId: 'bot_gone', workspaceId: 'wkspace_gone' }],
+      );
+    });
+
+    it('retries and discards failed work', async () => {
+      await page.getByRole('link', { name: 'Operator' }).click();
+      await heading('Operator');
+      await page.getByText('the disk was full').first().waitFor();
+      await page.getByRole('combobox', { name: 'Service' }).click();
+      await page.getByRole('option', { name: 'chat' }).click();
+      await page.getByText('No work in this state').waitFor();
+      await page.getByRole('combobox', { name: 'Service' }).click();
+      await page.getByRole('option', { name: 'files' }).click();
+      await page.getByText('the disk was full').first().waitFor();
+      expect(await seriousViolations()).toEqual([]);
+      await button('Show file_lost').click();
+      await inDialog().getByRole('region', { name: 'Payload' }).getByText('bot_gone').waitFor();
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+
+      await button('Retry file_lost').click();
+      await waitFor(keysOfWork, (keys) => !keys.includes('file_lost'));
+      await button('Retry file_lost').waitFor({ state: 'detached' });
+      expect(await keysOfWork()).toEqual(['file_spoilt']);
+      await button('Discard file_spoilt').click();
+      await confirm('Discard the work');
+      await page.getByText('No work in this state').waitFor();
+      expect(await keysOfWork()).toEqual([]);
+    });
+
+    it('replays a dead letter', async () => {
+      await page.getByRole('tab', { name: 'Dead letters' }).click();
+      await page.getByText('the database was away').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await page
+        .getByRole('row', { name: /files.eraseBot/ })
+        .getByRole('button', { name: 'Replay' })
+        .click();
+
+      await page.getByText('No dead letters').waitFor();
+    });
+
+    it('shows the deliveries to a bot and the files that failed', async () => {
+      const quay = await botOf('Quay');
+      await page.getByRole('tab', { name: 'Deliveries' }).click();
+      await page.getByText('No bot is chosen').waitFor();
+      await page.getByLabel('Id of a bot').fill(quay.id);
+      await button('Show').click();
+      const row = page.getByRole('row', { name: /message_created/ });
+      await row.getByText('processed').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+      const before = quayRequests();
+      await row.getByRole('button', { name: /^Replay/ }).click();
+      await waitFor(
+        () => quayRequests(),
+        (after) => after > before,
+      );
+
+      await page.getByRole('tab', { name: 'Indexing' }).click();
+      await page.getByRole('cell', { name: 'broken.pdf', exact: true }).waitFor();
+      expect(await seriousViolations()).toEqual([]);
+    });
+
+    it('counts storage, indexes rows again, and says what the next model lacks', async () => {
+      await page.getByRole('tab', { name: 'Storage and search index' }).click();
+      await button('Count again').click();
+      await page.getByText(/bots counted, 0 counts corrected/).waitFor();
+      await button('Index the rows again').click();
+      await page.getByText('0 rows of 0 searchable tables wait to be indexed.').waitFor();
+      await button('Drop former models').click();
+      await confirm('Delete the vectors');
+      await page.getByText('There were no former models.').waitFor();
+      await button('Fill the index').click();
+      await page.getByText('No next embedding model is configured').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+    });
+  });
+
+  it('offers no change to a viewer, and no page of the operator', async () => {
+    const quay = await botOf('Quay');
+    const pageOfViewer = await signIn(viewer.token);
+    const goTo = async (path: string, name: string) => {
+      await pageOfViewer.goto(`${platform.url}/console/w/${platform.workspaceId}${path}`);
+      await pageOfViewer.getByLabel('Personal access token').fill(viewer.token);
+      await button('Sign in', pageOfViewer).click();
+      await heading(name, pageOfViewer);
+    };
+    const changes = /^(create|edit|delete|install|configure|remove|disable|register|deploy|set a|send|index|name the)/i;
+
+    for (const [path, name, shown] of [
+      ['/bots', 'Bots', 'Quay'],
+      [`/bots/${quay.id}`, 'Quay', 'No secrets'],
+      [`/bots/${quay.id}/files`, 'Files', 'broken.pdf'],
+    ] as const) {
+      await goTo(path, name);
+      await pageOfViewer.getByText(shown).first().waitFor();
+      await button(viewer.email, pageOfViewer).click();
+      await pageOfViewer.getByText('Role: viewer').waitFor();
+      await pageOfViewer.keyboard.press('Escape');
+      expect(await pageOfViewer.getByRole('button', { name: changes }).allTextContents()).toEqual([]);
+      expect(await pageOfViewer.getByRole('link', { name: 'Operator' }).count()).toBe(0);
+    }
+    await goTo('/operator', 'Operator');
+    await pageOfViewer.getByText('This page is for operators').waitFor();
+    expect(await seriousViolations(pageOfViewer)).toEqual([]);
+  });
+
+  it('can be read in the dark and on a phone', async () => {
+    const quay = await botOf('Quay');
+    const context = { colorScheme: 'dark', viewport: { width: 390, height: 800 } } as const;
+    const onPhone = await signIn(platform.token, undefined, context);
+    for (const [path, shown] of [
+      ['/bots', 'Quay'],
+      [`/bots/${quay.id}`, 'No API keys'],
+      [`/bots/${quay.id}/events`, 'message_created'],
+      ['/operator', 'No work in this state'],
+    ] as const) {
+      await onPhone.goto(`${platform.url}/console/w/${platform.workspaceId}${path}`);
+      await onPhone.getByLabel('Personal access token').fill(platform.token);
+      await button('Sign in', onPhone).click();
+      await onPhone.getByText(shown).first().waitFor();
+      expect(await seriousViolations(onPhone)).toEqual([]);
+      expect(await onPhone.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    }
+  });
+
+  it('reports no error and sends no request to another origin', () => {
+    expect(problems).toEqual([]);
+  });
+});
