@@ -10,13 +10,13 @@ import type { Browser, Page, Request } from 'playwright-core';
 import {
   asOperator,
   browserSuite,
-  buildConsole,
+  buildPages,
   heading as headingOf,
   openBrowser,
   openPage,
   seriousViolations as violationsOf,
   signIn,
-} from './console-browser';
+} from './browser';
 
 // Takes 30 s: a platform, the build of the console and a browser.
 
@@ -46,7 +46,7 @@ browserSuite('the console of a workspace in a browser', () => {
   const seriousViolations = () => violationsOf(page);
 
   beforeAll(async () => {
-    buildConsole();
+    buildPages();
     [platform, browser] = await Promise.all([startEmbedded(), openBrowser()]);
     ({
       bot: { id: botId },

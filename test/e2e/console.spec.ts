@@ -4,13 +4,13 @@ import { type RunningPlatform, startEmbedded } from '@parley/testing/running-pla
 import type { Browser, Page } from 'playwright-core';
 import {
   browserSuite,
-  buildConsole,
+  buildPages,
   heading as headingOf,
   openBrowser,
   openPage,
   seriousViolations as violationsOf,
   signIn,
-} from './console-browser';
+} from './browser';
 
 // Takes 25 s: a platform, the build of the console and a browser.
 
@@ -23,7 +23,7 @@ browserSuite('the console in a browser', () => {
   const seriousViolations = () => violationsOf(page);
 
   beforeAll(async () => {
-    buildConsole();
+    buildPages();
     [platform, browser] = await Promise.all([startEmbedded(), openBrowser()]);
     await createBotWithConversation(platform);
     page = await openPage(browser, platform, problems);

@@ -1,6 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -12,22 +10,16 @@ import { sendTo } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { browserSuite, buildPages, openBrowser, seriousViolations as violationsOf } from './browser';
 
 // Takes 25 s: two starts of a platform, the build of the widget and a browser.
 
-const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
-const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
-const suite = executablePath || isRequired ? describe : describe.skip;
-if (!executablePath && !isRequired)
-  process.stderr.write('Skipped: the suite of the web chat in a browser, because there is no chromium on the PATH.\n');
-
 const root = join(__dirname, '../..');
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const maxWidgetBytes = 60_000;
 const widget = "document.querySelector('parley-webchat')";
 
-suite('the web chat on a page of another origin', () => {
+browserSuite('the web chat on a page of another origin', () => {
   let folder: string;
   let database: EmptyDatabase;
   let env: Record<string, string>;
@@ -41,14 +33,11 @@ suite('the web chat on a page of another origin', () => {
   const problems: string[] = [];
 
   beforeAll(async () => {
-    execFileSync(process.execPath, [join(root, 'tools/build-pages.mjs')], { stdio: 'ignore' });
+    buildPages();
     folder = await mkdtemp(join(tmpdir(), 'parley-webchat-'));
     database = await createPlatformDatabase();
     env = { PORT: String(await freePort()), DATABASE_URL: database.url };
-    [platform, browser] = await Promise.all([
-      startEmbedded({ env, dataDir: folder }),
-      chromium.launch({ executablePath, args: ['--no-sandbox'] }),
-    ]);
+    [platform, browser] = await Promise.all([startEmbedded({ env, dataDir: folder }), openBrowser()]);
     const created = (await clientOf(platform).createBot({ name: 'Harbour bot' })).bot;
     bot = clientOf(platform, created.id);
     webhookId = Object.values(created.integrations)[0]!.webhookId;
@@ -126,13 +115,7 @@ suite('the web chat on a page of another origin', () => {
     await page.screenshot({ path: join(root, 'docs/screenshots/webchat.png') });
   }
 
-  async function seriousViolations(of = page): Promise<string[]> {
-    // The policy of the page forbids scripts that it does not name; a browser tool may run them.
-    const { violations } = await of.evaluate<{ violations: { id: string; impact: string }[] }>(
-      `(() => { ${axe}; return axe.run(); })()`,
-    );
-    return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id }) => id);
-  }
+  const seriousViolations = (of = page) => violationsOf(of);
 
   it('opens by keyboard, greets, and offers what to begin with; nobody is created before the first message', async () => {
     await page.getByRole('button', { name: 'Open the chat' }).press('Enter');

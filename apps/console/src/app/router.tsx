@@ -85,6 +85,12 @@ const workflowsRoute = createRoute({
   component: lazyRouteComponent(() => import('../workflows/workflows-page'), 'WorkflowsPage'),
 });
 
+const webchatRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/webchat',
+  component: lazyRouteComponent(() => import('../webchat/webchat-page'), 'WebchatPage'),
+});
+
 const logsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/bots/$botId/logs',
@@ -166,6 +172,7 @@ const routeTree = rootRoute.addChildren([
     conversationRoute,
     eventsRoute,
     workflowsRoute,
+    webchatRoute,
     logsRoute,
     issuesRoute,
     filesRoute,

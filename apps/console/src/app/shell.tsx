@@ -98,6 +98,7 @@ function BotLinks({ onClick, ...params }: { workspaceId: string; botId: string; 
       <MenuLink to="/w/$workspaceId/bots/$botId/tables" params={params} label="Tables" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/logs" params={params} label="Logs" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/issues" params={params} label="Issues" onClick={onClick} />
+      <MenuLink to="/w/$workspaceId/bots/$botId/webchat" params={params} label="Web chat" onClick={onClick} />
     </Section>
   );
 }

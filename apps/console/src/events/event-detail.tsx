@@ -71,7 +71,7 @@ function factsOf(event: Event, params: { workspaceId: string; botId: string }): 
 }
 
 function DeliveryOf({ event, botId }: { event: Event; botId: string }) {
-  const query = useQuery(deliveryQuery(botId, event.id, event.status === 'pending'));
+  const query = useQuery(deliveryQuery(botId, event.id, event.status));
   return (
     <>
       <Title order={3} size="h5">

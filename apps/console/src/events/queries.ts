@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { Client } from '@botpress/client';
 import { clientOf } from '../api/client';
 import { pathOf, queryOf, request } from '../api/request';
@@ -42,16 +42,20 @@ export interface Delivery {
   attempts: { at: string; durationMs: number; status: number | null; error: string | null }[];
 }
 
-/** Delivery of an event; null without one, because it is old or the bot cannot be called. */
-export const deliveryQuery = (botId: string, eventId: string, isPending: boolean) =>
+/**
+ * Delivery of an event; null without one, because it is old or the bot cannot be called. Asked for again when the status of
+ * the event changes: the last answer may be from before the bot's.
+ */
+export const deliveryQuery = (botId: string, eventId: string, eventStatus: string) =>
   queryOptions({
-    queryKey: [...eventsKey(botId), eventId, 'delivery'],
+    queryKey: [...eventsKey(botId), eventId, 'delivery', eventStatus],
+    placeholderData: keepPreviousData,
     queryFn: async () => {
       const path = `/v1/chat/deliveries${queryOf({ eventId })}`;
       const { deliveries } = await request<{ deliveries: Delivery[] }>({ botId, path });
       return deliveries[0] ?? null;
     },
-    refetchInterval: ({ state }) => (isPending || state.data?.status === 'pending' ? busyMs : false),
+    refetchInterval: ({ state }) => (eventStatus === 'pending' || state.data?.status === 'pending' ? busyMs : false),
   });
 
 export function sendAgain(botId: string, eventId: string): Promise<unknown> {

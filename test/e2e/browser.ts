@@ -5,7 +5,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import { type RunningPlatform } from '@parley/testing/running-platform';
 import { sendTo } from '@parley/testing/public-api';
 import { operatorToken } from '@parley/secrets/token';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
@@ -13,12 +13,12 @@ const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
 /** `describe` of a suite that needs a browser; skipped where there is none. */
 export const browserSuite = executablePath || isRequired ? describe : describe.skip;
 if (!executablePath && !isRequired)
-  process.stderr.write('Skipped: the suites of the console in a browser, because there is no chromium on the PATH.\n');
+  process.stderr.write('Skipped: the suites in a browser, because there is no chromium on the PATH.\n');
 
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Builds the console if its sources have changed. */
-export function buildConsole(): void {
+/** Builds the pages of the gateway whose sources have changed. */
+export function buildPages(): void {
   execFileSync(process.execPath, [join(__dirname, '../../tools/build-pages.mjs')], { stdio: 'ignore' });
 }
 
@@ -27,8 +27,13 @@ export function openBrowser(): Promise<Browser> {
 }
 
 /** Page of a browser that knows nobody. Errors of the page and requests to other origins are added to `problems`. */
-export async function openPage(browser: Browser, { url }: RunningPlatform, problems: string[]): Promise<Page> {
-  const page = await (await browser.newContext()).newPage();
+export async function openPage(
+  browser: Browser,
+  { url }: RunningPlatform,
+  problems: string[],
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const page = await (await browser.newContext(options)).newPage();
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
   page.on('pageerror', ({ message }) => problems.push(message));
   page.on('request', (request) => {
@@ -45,6 +50,12 @@ export async function asOperator<T>({ url, secretKey }: RunningPlatform, route: 
   return answer.json as T;
 }
 
+/** Signs in with a pasted token on any page of the console. */
+export async function pasteToken(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Personal access token').fill(token);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
 /** Opens a console link of the account, by default that of the first start. */
 export async function signIn(page: Page, platform: RunningPlatform, email?: string): Promise<void> {
   const { url } = await asOperator<{ url: string }>(platform, admin.consoleLinks.create.route!, { email });
@@ -56,9 +67,15 @@ export function heading(page: Page, name: string): Promise<void> {
   return page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 }
 
+interface Violation {
+  id: string;
+  impact: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
 export async function seriousViolations(page: Page): Promise<string[]> {
-  const { violations } = await page.evaluate<{ violations: { id: string; impact: string }[] }>(
-    `(() => { ${axe}; return axe.run(); })()`,
-  );
-  return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id }) => id);
+  const { violations } = await page.evaluate<{ violations: Violation[] }>(`(() => { ${axe}; return axe.run(); })()`);
+  return violations
+    .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }
