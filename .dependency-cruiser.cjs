@@ -135,7 +135,14 @@ module.exports = {
       'Images are built without development packages. The console is bundled at the build.',
       {
         path: '^(apps|libs)/',
-        pathNot: [spec, behaviour, '^apps/(console|webchat)/', '/test/', '^libs/testing/', '^apps/cli/src/(demo|chat)[.]ts'],
+        pathNot: [
+          spec,
+          behaviour,
+          '^apps/(console|webchat)/',
+          '/test/',
+          '^libs/testing/',
+          '^apps/cli/src/(demo|chat)[.]ts',
+        ],
       },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     ),
