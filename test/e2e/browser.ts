@@ -67,6 +67,12 @@ export function heading(page: Page, name: string): Promise<void> {
   return page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 }
 
+/** Picture of the documentation, written with UPDATE_SCREENSHOTS=1. */
+export async function takeScreenshot(page: Page, name: string): Promise<void> {
+  if (process.env['UPDATE_SCREENSHOTS'] !== '1') return;
+  await page.screenshot({ path: join(__dirname, `../../docs/screenshots/${name}.png`) });
+}
+
 interface Violation {
   id: string;
   impact: string;

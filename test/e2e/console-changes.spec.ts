@@ -16,6 +16,7 @@ import {
   openPage,
   pasteToken,
   seriousViolations as violationsOf,
+  takeScreenshot,
 } from './browser';
 
 // Takes 60 s: a platform, the build of the console and a browser.
@@ -132,6 +133,7 @@ browserSuite('changes by the console in a browser', () => {
       await page.getByLabel('Starting choices').fill('Hours | When do you open?');
       await region('Preview').getByRole('heading', { name: 'Ask the pier' }).waitFor();
       expect(await seriousViolations()).toEqual([]);
+      await takeScreenshot(page, 'console-webchat');
       await page.getByLabel('Allowed origins').fill('www.example.com');
       await button('Save').click();
       await page.getByText('allowedOrigins must be a list of origins').waitFor();
@@ -340,6 +342,7 @@ browserSuite('changes by the console in a browser', () => {
       await inDialog().getByRole('cell', { name: 'HTTP 400' }).waitFor();
       await inDialog().getByText('the tide is out').first().waitFor();
       expect(await seriousViolations()).toEqual([]);
+      await takeScreenshot(page, 'console-event');
 
       isWorking = true;
       await inDialog().getByRole('button', { name: 'Send again' }).click();
@@ -397,6 +400,7 @@ browserSuite('changes by the console in a browser', () => {
       await page.getByRole('option', { name: 'files' }).click();
       await page.getByText('the disk was full').first().waitFor();
       expect(await seriousViolations()).toEqual([]);
+      await takeScreenshot(page, 'console-operator');
       await button('Show file_lost').click();
       await inDialog().getByRole('region', { name: 'Payload' }).getByText('bot_gone').waitFor();
       await page.keyboard.press('Escape');

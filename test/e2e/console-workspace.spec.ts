@@ -16,6 +16,7 @@ import {
   openPage,
   seriousViolations as violationsOf,
   signIn,
+  takeScreenshot,
 } from './browser';
 
 // Takes 30 s: a platform, the build of the console and a browser.
@@ -194,6 +195,7 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(await seriousViolations()).toEqual([]);
       await page.getByRole('button', { name: 'Apply' }).click();
       await page.getByText('Rows: 2 of 3').waitFor();
+      await takeScreenshot(page, 'console-table');
       expect(await page.getByRole('gridcell', { name: 'Corvus' }).count()).toBe(0);
 
       await page.getByRole('button', { name: 'length', exact: true }).click();

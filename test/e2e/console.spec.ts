@@ -10,6 +10,7 @@ import {
   openPage,
   seriousViolations as violationsOf,
   signIn,
+  takeScreenshot,
 } from './browser';
 
 // Takes 25 s: a platform, the build of the console and a browser.
@@ -39,6 +40,7 @@ browserSuite('the console in a browser', () => {
 
     expect(page.url()).not.toContain('code=');
     expect(await seriousViolations()).toEqual([]);
+    await takeScreenshot(page, 'console-overview');
   });
 
   it('shows the bots, and a transcript in which nothing of a message runs', async () => {
@@ -57,6 +59,7 @@ browserSuite('the console in a browser', () => {
     expect(await transcript.locator('img').count()).toBe(0);
     expect(await transcript.locator('a[href^="javascript"]').count()).toBe(0);
     expect(await seriousViolations()).toEqual([]);
+    await takeScreenshot(page, 'console-conversation');
   });
 
   it('lists the events of the bot', async () => {
@@ -79,12 +82,14 @@ browserSuite('the console in a browser', () => {
 
     await page.getByRole('cell', { name: 'indexing completed' }).nth(2).waitFor();
     expect(await seriousViolations()).toEqual([]);
+    await takeScreenshot(page, 'console-files');
 
     await page.getByRole('tab', { name: 'Search' }).click();
     await page.getByLabel('Question or words').fill('When does the harbour master open?');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('Rank 1, score').waitFor();
     expect(await seriousViolations()).toEqual([]);
+    await takeScreenshot(page, 'console-search');
     await page.getByRole('link', { name: 'page-0.txt' }).first().click();
     await heading('page-0.txt');
     await page.getByText(texts[0]!).waitFor();

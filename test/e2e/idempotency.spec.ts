@@ -25,6 +25,8 @@ function send(operation: Operation, tenant: Tenant, request: Request, key: strin
 /** POST operations that create nothing, or are idempotent without a key. */
 const othersByPost = [
   'admin.registrations.configure',
+  // A second replay calls the bot again, as a person wishes.
+  'chat.deliveries.replayOfBot',
   'chat.endpoint.addParticipant',
   // Not authenticated: a replay would reveal the key of the user to anybody.
   'chat.endpoint.createUser',

@@ -11,11 +11,10 @@ import { type RunningPlatform, startEmbedded } from '@parley/testing/running-pla
 import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { browserSuite, buildPages, openBrowser, seriousViolations as violationsOf } from './browser';
+import { browserSuite, buildPages, openBrowser, seriousViolations as violationsOf, takeScreenshot } from './browser';
 
 // Takes 25 s: two starts of a platform, the build of the widget and a browser.
 
-const root = join(__dirname, '../..');
 const maxWidgetBytes = 60_000;
 const widget = "document.querySelector('parley-webchat')";
 
@@ -108,13 +107,6 @@ browserSuite('the web chat on a page of another origin', () => {
     await bot.callAction({ type: 'chat:publishMessageStream', input: { ...(await conversation()), signal } });
   }
 
-  /** The picture in the README, with UPDATE_SCREENSHOTS=1. */
-  async function takeScreenshot(): Promise<void> {
-    if (process.env['UPDATE_SCREENSHOTS'] !== '1') return;
-    await page.setViewportSize({ width: 900, height: 640 });
-    await page.screenshot({ path: join(root, 'docs/screenshots/webchat.png') });
-  }
-
   const seriousViolations = (of = page) => violationsOf(of);
 
   it('opens by keyboard, greets, and offers what to begin with; nobody is created before the first message', async () => {
@@ -143,7 +135,8 @@ browserSuite('the web chat on a page of another origin', () => {
     await answer('text', { text: 'At **seven**.', metadata: { streamId: 's' } });
     await transcript().locator('strong', { hasText: 'seven' }).waitFor();
     expect(await texts()).toEqual(['Ahoy!', 'Hours', 'At seven.']);
-    await takeScreenshot();
+    await page.setViewportSize({ width: 900, height: 640 });
+    await takeScreenshot(page, 'webchat');
   });
 
   it('shows every type of message; HTML is text, and no address runs a script', async () => {

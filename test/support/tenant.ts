@@ -280,26 +280,31 @@ export class Tenant {
 
   /** Issue of a new bot, whose server refuses an event. */
   async newIssue(): Promise<{ id: string; issueId: string }> {
+    const { server, ...issue } = await this.newRefusingBot();
+    await server.close();
+    return issue;
+  }
+
+  /** Bot whose server, which stays open until the end of the process, has refused an event. */
+  private async newRefusingBot(): Promise<{ server: LoopbackServer; id: string; issueId: string }> {
     const isRegistration = ({ headers }: LoopbackRequest) => headers['x-bp-operation'] === 'register';
     const server = await LoopbackServer.start((request, response) =>
       json({ message: this.tag }, isRegistration(request) ? 200 : 400)(request, response),
     );
-    try {
-      const { id } = (await this.client.createBot({ name: this.tag, url: server.url })).bot;
-      await clientOf({ ...this.account, url: this.home.url }, id).createEvent({ type: 'refused', payload: {} });
-      const issues = () => this.client.listBotIssues({ id }).then((reply) => reply.issues);
-      const [issue] = await waitFor(issues, ({ length }) => length > 0);
-      // A registration that fails would be repeated later, and leave another issue.
-      await waitFor(() => server.requests.some(isRegistration));
-      return { id, issueId: issue!.id };
-    } finally {
-      await server.close();
-    }
+    server.unref();
+    const { id } = (await this.client.createBot({ name: this.tag, url: server.url })).bot;
+    await clientOf({ ...this.account, url: this.home.url }, id).createEvent({ type: 'refused', payload: {} });
+    const issues = () => this.client.listBotIssues({ id }).then((reply) => reply.issues);
+    const [issue] = await waitFor(issues, ({ length }) => length > 0);
+    // A registration that fails would be repeated later, and leave another issue.
+    await waitFor(() => server.requests.some(isRegistration));
+    return { server, id, issueId: issue!.id };
   }
 
   /** Event that a bot of its own refused. */
   async newFailedEvent(): Promise<{ botId: string; id: string }> {
-    const { id: botId } = await this.newIssue();
+    // A server that was away would be called again later, in the middle of another test.
+    const { id: botId } = await this.newRefusingBot();
     const ofBot = clientOf({ ...this.account, url: this.home.url }, botId);
     const failed = () => ofBot.listEvents({ status: 'failed' }).then(({ events }) => events);
     const [event] = await waitFor(failed, ({ length }) => length > 0);

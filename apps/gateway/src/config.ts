@@ -1,4 +1,4 @@
-import { Env, integer } from '@parley/config/config';
+import { Env, integer, url } from '@parley/config/config';
 import { ProcessConfig, tunnelUrlVariable, webhookUrlVariable } from '@parley/service/config';
 
 export class GatewayConfig extends ProcessConfig {
@@ -56,6 +56,24 @@ export class GatewayConfig extends ProcessConfig {
     defaultText: '`3100` in embedded mode if `PORT` is 3000, otherwise `0`',
   })
   tunnelPort?: number;
+
+  @Env({
+    env: 'CONTENT_URL',
+    type: url('http', 'https'),
+    about: 'Address of the content of files, to which the page of the console sends uploads.',
+    optional: true,
+    defaultText: '`PUBLIC_URL`',
+  })
+  contentUrl?: string;
+
+  @Env({
+    env: 'CHAT_URL',
+    type: url('http', 'https'),
+    about: 'Base URL of the chat API, which the preview of the web chat in the console calls.',
+    optional: true,
+    defaultText: '`PUBLIC_URL/chat`',
+  })
+  chatUrl?: string;
 
   /** Folder of the built console, which tests choose. Default: `dist/console`. */
   consoleDir?: string;

@@ -1316,6 +1316,21 @@ describe('recorded webhook requests', () => {
       );
   });
 
+  it('leave an audit record when recording is switched', async () => {
+    const bot = await installed({ status: 200 });
+    await bot.record();
+    await bot.record(false);
+
+    const ofBot = await waitFor(
+      async () => {
+        const { records } = await account.client.getAuditRecords({ id: account.workspaceId });
+        return records.filter(({ resourceId, resourceName }) => resourceId === bot.id && resourceName === 'probe');
+      },
+      ({ length }) => length === 2,
+    );
+    expect(ofBot.map(({ value }) => value)).toEqual(['{"enabled":false}', '{"enabled":true}']);
+  });
+
   it('are hidden from other workspaces and from viewers, and unknown for the chat', async () => {
     const bot = await installed();
     const [stranger, viewer] = [await api.newAccount(), await api.newAccount()];

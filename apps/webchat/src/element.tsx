@@ -3,7 +3,8 @@ import { Chat, type ChatState } from './chat';
 import { ChatError } from './chat-api';
 import { loadSettings, type Settings } from './settings';
 import { styleSheet } from './styles';
-import { type Texts, textsFor } from './texts/texts';
+import type { Texts } from './texts/names';
+import { textsFor } from './texts/texts';
 import { App, type Mode } from './ui/app';
 import { VisitorMemory } from './visitor';
 

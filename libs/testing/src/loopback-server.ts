@@ -50,6 +50,11 @@ export class LoopbackServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
+  /** Lets the process end while this server is open. */
+  unref(): void {
+    this.server.unref();
+  }
+
   async close(): Promise<void> {
     this.server.closeAllConnections();
     this.server.close();

@@ -25,9 +25,12 @@ console.error = () => undefined;
 
 let engine: Execute | undefined;
 
-export default function runScript({ script, data, isDataWanted }: VrlScript): VrlResult {
+/** Without a script, only loads the engine. */
+export default function runScript(wanted: VrlScript | undefined): VrlResult | undefined {
+  engine ??= loadEngine();
+  if (!wanted) return undefined;
+  const { script, data, isDataWanted } = wanted;
   try {
-    engine ??= loadEngine();
     const { result, event } = engine(script, data);
     const bytes = Buffer.byteLength(JSON.stringify([result, isDataWanted ? event : null]));
     if (bytes > maxResultBytes) return { problem: `The result has more than ${maxResultBytes} bytes.` };

@@ -17,8 +17,8 @@ export interface VrlScript {
 export type VrlResult =
   { result: unknown; data?: Record<string, unknown>; problem?: undefined } | { problem: string; isTimeout?: true };
 
-/** The engine takes 200 ms to load, and scripts of integrations about 1 ms. */
-const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaitingEach: 100 };
+/** The engine takes 200 ms to load, which does not count for the script, and scripts of integrations about 1 ms. */
+const limits = { startMs: 10_000, timeoutMs: 2_000, waitMs: 5_000, maxWaitingEach: 100 };
 
 /**
  * Runs scripts of integrations on a worker thread, bounded in time and memory: neither can block the event loop. Scripts
@@ -47,8 +47,20 @@ export class VrlRunner {
     await this.pool.destroy();
   }
 
+  /** Loads the engine where that is not done. */
+  private async start(): Promise<void> {
+    const timeout = AbortSignal.timeout(limits.startMs);
+    try {
+      await this.pool.run(undefined, { signal: timeout });
+    } catch (error) {
+      if (!timeout.aborted) throw error;
+      throw unavailable('The engine of scripts does not start. Try again in a moment.', error);
+    }
+  }
+
   /** A thread that exceeds the time limit is ended, and the next script gets a new one. */
   private async execute(script: VrlScript): Promise<VrlResult> {
+    await this.start();
     const timeout = AbortSignal.timeout(limits.timeoutMs);
     try {
       return (await this.pool.run(script, { signal: timeout })) as VrlResult;

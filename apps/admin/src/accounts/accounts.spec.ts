@@ -83,18 +83,19 @@ describe('an operator', () => {
     },
   );
 
-  it('is the only caller of its operations: personal tokens and bot keys are Forbidden', async () => {
+  it('is the only caller of operations about accounts, and of others beside the accounts of its workspace', async () => {
     const account = await api.newAccount();
     const { bot } = await account.client.createBot({});
     const { value } = await account.client.createBotApiKey({ botId: bot.id });
+    const aboutAccounts = ['POST /operator/accounts', 'POST /operator/tokens'];
+    const aboutWork = ['GET /operator/admin/dead-letters', 'POST /operator/admin/dead-letters/replay'];
 
-    for (const token of [account.token, value, api.settings.bootstrapToken]) {
-      for (const line of [
-        'POST /operator/accounts',
-        'POST /operator/tokens',
-        'GET /operator/admin/dead-letters',
-        'POST /operator/admin/dead-letters/replay',
-      ]) {
+    for (const [token, lines] of [
+      [account.token, [...aboutAccounts, ...aboutWork]],
+      [value, [...aboutAccounts, ...aboutWork]],
+      [api.settings.bootstrapToken, aboutAccounts],
+    ] as const) {
+      for (const line of lines) {
         expect(await ask(line, line.startsWith('GET') ? undefined : { email: 'x@example.com' }, token)).toMatchObject({
           status: 403,
           json: { type: 'Forbidden' },

@@ -15,14 +15,18 @@ const bundled = join(__dirname, '../../../../console');
 const noncePlaceholder = 'PARLEY_NONCE';
 const nonceBytes = 16;
 
-/** Content security policy: own origin only, no inline script. The component library adds style elements, by nonce. */
-function policyOf(nonce: string): string {
+/**
+ * Content security policy: no inline script, and requests to the platform only. The component library adds style elements,
+ * by nonce.
+ * @param others origins of the platform besides that of the page
+ */
+function policyOf(nonce: string, others: string[]): string {
   return [
     "default-src 'self'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
-    "connect-src 'self'",
+    ["connect-src 'self'", ...others].join(' '),
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",
@@ -52,11 +56,13 @@ const notBuilt = `<!doctype html>
 @UseGuards(RateLimitGuard)
 export class ConsoleController {
   private readonly folder: string;
+  private readonly others: string[];
   private files = new Map<string, StaticFile>();
   private listedAt?: number;
 
-  constructor({ consoleDir }: GatewayConfig) {
+  constructor({ consoleDir, contentUrl, chatUrl }: GatewayConfig) {
     this.folder = consoleDir ?? bundled;
+    this.others = [contentUrl, chatUrl].flatMap((url) => (url ? [new URL(url).origin] : []));
   }
 
   @Get()
@@ -91,7 +97,7 @@ export class ConsoleController {
       .code(isBuilt ? 200 : 503)
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-cache')
-      .header('content-security-policy', policyOf(nonce))
+      .header('content-security-policy', policyOf(nonce, this.others))
       .header('cross-origin-opener-policy', 'same-origin');
     if (!isBuilt) return notBuilt;
     return (await readFile(join(this.folder, 'index.html'), 'utf8')).replaceAll(noncePlaceholder, nonce);

@@ -15,7 +15,11 @@ let service: RunningService;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-console-'));
   consoleDir = join(folder, 'console');
-  const config = Object.assign(new GatewayConfig(), { consoleDir });
+  const config = Object.assign(new GatewayConfig(), {
+    consoleDir,
+    contentUrl: 'https://files.example.com',
+    chatUrl: 'https://chat.example.com/chat',
+  });
   service = await startService((_databaseUrl, platform) => GatewayModule.register(config, platform));
 });
 
@@ -61,7 +65,7 @@ describe('the built console', () => {
         "default-src 'self'",
         "script-src 'self'",
         `style-src 'self' 'nonce-${nonce}'`,
-        "connect-src 'self'",
+        "connect-src 'self' https://files.example.com https://chat.example.com",
         "object-src 'none'",
         "base-uri 'none'",
         "form-action 'self'",

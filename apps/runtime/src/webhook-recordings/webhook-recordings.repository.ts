@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { maxRecordedRequests, recordedDays } from '@parley/contracts/runtime/webhook-recordings';
-import { Database } from '@parley/persistence/database';
+import { Database, type Sql } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
 import { RecordedRequestEntity, type RequestSummaryRow } from './recorded-request.entity';
 import { WebhookRecordingEntity } from './webhook-recording.entity';
@@ -12,8 +12,8 @@ export class WebhookRecordingsRepository {
   constructor(private readonly database: Database) {}
 
   /** An existing recording of the webhook stays as it is. */
-  async insertRecording({ id, webhook_id, bot_id, key }: WebhookRecordingEntity): Promise<void> {
-    await this.database.query(
+  async insertRecording(sql: Sql, { id, webhook_id, bot_id, key }: WebhookRecordingEntity): Promise<void> {
+    await sql.query(
       `INSERT INTO webhook_recording (id, webhook_id, bot_id, key) VALUES ($1, $2, $3, $4)
        ON CONFLICT (webhook_id) DO NOTHING`,
       [id, webhook_id, bot_id, key],
@@ -43,8 +43,8 @@ export class WebhookRecordingsRepository {
   }
 
   /** Deletes its requests too. */
-  async deleteOfWebhook(botId: string, webhookId: string): Promise<void> {
-    await this.database.manager.delete(WebhookRecordingEntity, { bot_id: botId, webhook_id: webhookId });
+  async deleteOfWebhook(botId: string, webhookId: string, sql: Sql = this.database): Promise<void> {
+    await sql.manager.delete(WebhookRecordingEntity, { bot_id: botId, webhook_id: webhookId });
   }
 
   async deleteOfBot(botId: string): Promise<void> {

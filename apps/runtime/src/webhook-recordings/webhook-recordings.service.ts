@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
+import { administrativeChange, auditEntryOf } from '@parley/contracts/admin/audit';
 import { botVisibility } from '@parley/contracts/admin/bot-visibility';
 import type { InstalledAlias } from '@parley/contracts/admin/registrations';
 import { targets } from '@parley/contracts/admin/targets';
@@ -13,6 +14,9 @@ import type {
   SetWebhookRecording,
   WebhookRecording,
 } from '@parley/contracts/runtime/webhook-recordings';
+import { runtime } from '@parley/contracts/runtime/runtime';
+import { Outbox } from '@parley/events/outbox';
+import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -27,24 +31,29 @@ const cleanMs = 60 * 60_000;
 @Injectable()
 export class WebhookRecordingsService {
   constructor(
+    private readonly database: Database,
     private readonly client: ParleyClient,
+    private readonly outbox: Outbox,
     private readonly recordings: WebhookRecordingsRepository,
     private readonly box: SecretBox,
   ) {}
 
   async set(caller: WorkspaceCaller, input: SetWebhookRecording): Promise<WebhookRecording> {
     await this.requireBot(caller, input);
-    return this.setOfAnyBot(caller, input);
+    const { botId, alias, enabled } = input;
+    const webhookId = await this.webhookIdOf(caller, input);
+    await this.database.transaction(async (tx) => {
+      await this.store(tx, input, webhookId);
+      const operation = runtime.webhookRecordings.set;
+      const change = { operation, id: botId, name: alias, value: JSON.stringify({ enabled }) };
+      await this.outbox.add(tx, administrativeChange, auditEntryOf(caller, change));
+    });
+    return { enabled };
   }
 
-  async setOfAnyBot(caller: Caller, { enabled, ...installed }: SetWebhookRecording): Promise<WebhookRecording> {
-    const { botId } = installed;
-    const webhookId = await this.webhookIdOf(caller, installed);
-    if (enabled) {
-      const key = newRecordingKey(this.box);
-      await this.recordings.insertRecording({ id: newId('recording'), webhook_id: webhookId, bot_id: botId, key });
-    } else await this.recordings.deleteOfWebhook(botId, webhookId);
-    return { enabled };
+  async setOfAnyBot(caller: Caller, input: SetWebhookRecording): Promise<WebhookRecording> {
+    await this.store(this.database, input, await this.webhookIdOf(caller, input));
+    return { enabled: input.enabled };
   }
 
   async list(caller: WorkspaceCaller, input: InstalledAlias): Promise<RecordedRequests> {
@@ -67,6 +76,12 @@ export class WebhookRecordingsService {
 
   async getOfAnyBot(caller: Caller, input: RecordedRequestId): Promise<RecordedRequestReply> {
     return { request: await this.getRequest(input, await this.webhookIdOf(caller, input)) };
+  }
+
+  private async store(sql: Sql, { botId, enabled }: SetWebhookRecording, webhookId: string): Promise<void> {
+    if (!enabled) return this.recordings.deleteOfWebhook(botId, webhookId, sql);
+    const key = newRecordingKey(this.box);
+    await this.recordings.insertRecording(sql, { id: newId('recording'), webhook_id: webhookId, bot_id: botId, key });
   }
 
   /** Throws ResourceNotFound unless the request of this webhook is kept. */

@@ -1,4 +1,4 @@
-import type { Texts } from './texts';
+import type { Texts } from './names';
 
 export const de: Texts = {
   open: 'Chat öffnen',

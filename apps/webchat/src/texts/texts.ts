@@ -2,9 +2,7 @@ import { de } from './de';
 import { en } from './en';
 import { es } from './es';
 import { fr } from './fr';
-
-/** Texts of the widget. `{…}` is replaced by a value. */
-export type Texts = Record<keyof typeof en, string>;
+import type { Texts } from './names';
 
 const languages: Record<string, Texts> = { en, de, fr, es };
 

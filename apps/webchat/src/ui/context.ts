@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Texts } from '../texts/texts';
+import type { Texts } from '../texts/names';
 
 export interface WidgetContext {
   texts: Texts;

@@ -77,7 +77,7 @@ tables: [nats, postgres, passages, files]
 {{- $plain = merge $plain (dict "PARLEY_BOOTSTRAP_EMAIL" $values.bootstrapEmail "PUBLIC_URL" $values.publicUrl "CHAT_URL" $values.chatUrl "WEBHOOK_URL" $values.webhookUrl) }}
 {{- end }}
 {{- if has "tunnel" .needs }}
-{{- $_ := set $plain "WEBHOOK_URL" $values.webhookUrl }}
+{{- $plain = merge $plain (dict "WEBHOOK_URL" $values.webhookUrl "CONTENT_URL" (include "parley.contentUrl" .root) "CHAT_URL" $values.chatUrl) }}
 {{- end }}
 {{- if and (has "tunnel" .needs) $values.tunnel.enabled }}
 {{- $plain = merge $plain (dict "TUNNEL_PORT" 3100 "TUNNEL_URL" $values.tunnel.url) }}

@@ -1,7 +1,7 @@
 import { IsIn, IsISO8601, IsString, MaxLength } from 'class-validator';
-import { account } from '../access';
+import { account, type WorkspaceCaller } from '../access';
 import { ListOf, Nested, Nullable, Optional } from '../fields';
-import { consumer, event, operation } from '../operation';
+import { consumer, event, type Operation, operation } from '../operation';
 import { PageMeta, PageQuery } from '../paging';
 import { PathParam } from '../query-fields';
 
@@ -73,7 +73,32 @@ export class AuditEntry {
   recordedAt!: string;
 }
 
-/** Published by the hub. The admin service records its own changes within their transaction. */
+export interface ReportedChange {
+  operation: Operation;
+  /** Id and name of what was changed. */
+  id: string;
+  name: string;
+  value?: string;
+}
+
+/** Entry of a change outside of admin. */
+export function auditEntryOf(caller: WorkspaceCaller, { operation, id, name, value }: ReportedChange): AuditEntry {
+  return {
+    requestId: caller.requestId,
+    workspaceId: caller.workspace.id,
+    accountId: caller.account?.id,
+    email: caller.account?.email,
+    address: caller.address,
+    action: 'UNKNOWN',
+    operation: operation.subject,
+    resourceId: id,
+    resourceName: name,
+    value: value ?? null,
+    recordedAt: new Date().toISOString(),
+  };
+}
+
+/** Published by hub and runtime. The admin service records its own changes within their transaction. */
 export const administrativeChange = event({ subject: 'hub.administrativeChange', data: AuditEntry });
 
 export const recordChange = consumer({ name: 'admin.recordChange', event: administrativeChange });

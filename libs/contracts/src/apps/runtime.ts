@@ -1,3 +1,4 @@
+import { administrativeChange } from '../admin/audit';
 import { eraseBotInRuntime } from '../admin/bots';
 import { botVisibility } from '../admin/bot-visibility';
 import { eraseRecordings } from '../admin/installations';
@@ -42,7 +43,7 @@ export const runtimeApp: App = {
     outgoingMessages.get,
   ],
   asksInstances: [invokeCode, loadCode, tunnelHolder, tunnelRequest],
-  announces: [eventsSettled, usageChanged],
+  announces: [administrativeChange, eventsSettled, usageChanged],
   consumes: [
     deliverEvents,
     deliverMessages,
