@@ -70,6 +70,7 @@ export function heading(page: Page, name: string): Promise<void> {
 /** Picture of the documentation, written with UPDATE_SCREENSHOTS=1. */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
   if (process.env['UPDATE_SCREENSHOTS'] !== '1') return;
+  await page.evaluate('scrollTo(0, 0)');
   await page.screenshot({ path: join(__dirname, `../../docs/screenshots/${name}.png`) });
 }
 
