@@ -74,13 +74,20 @@ export async function takeScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(__dirname, `../../docs/screenshots/${name}.png`) });
 }
 
+const atRest = `Promise.all(document.getAnimations()
+  .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+  .map(({ finished }) => finished.catch(() => undefined)))
+  .then(() => undefined)`;
+
 interface Violation {
   id: string;
   impact: string;
   nodes: { html: string; failureSummary: string }[];
 }
 
+/** Waits until nothing moves any more: a dialog that appears has other colors for a moment. */
 export async function seriousViolations(page: Page): Promise<string[]> {
+  await page.evaluate(atRest);
   const { violations } = await page.evaluate<{ violations: Violation[] }>(`(() => { ${axe}; return axe.run(); })()`);
   return violations
     .filter(({ impact }) => ['serious', 'critical'].includes(impact))

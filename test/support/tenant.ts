@@ -285,11 +285,15 @@ export class Tenant {
     return issue;
   }
 
-  /** Bot whose server, which stays open until the end of the process, has refused an event. */
+  /**
+   * Bot whose server has refused an event, and accepts it the next time: another issue would be written in the middle of
+   * another test. The server stays open until the end of the process.
+   */
   private async newRefusingBot(): Promise<{ server: LoopbackServer; id: string; issueId: string }> {
+    let isRefusing = true;
     const isRegistration = ({ headers }: LoopbackRequest) => headers['x-bp-operation'] === 'register';
     const server = await LoopbackServer.start((request, response) =>
-      json({ message: this.tag }, isRegistration(request) ? 200 : 400)(request, response),
+      json({ message: this.tag }, isRegistration(request) || !isRefusing ? 200 : 400)(request, response),
     );
     server.unref();
     const { id } = (await this.client.createBot({ name: this.tag, url: server.url })).bot;
@@ -298,12 +302,12 @@ export class Tenant {
     const [issue] = await waitFor(issues, ({ length }) => length > 0);
     // A registration that fails would be repeated later, and leave another issue.
     await waitFor(() => server.requests.some(isRegistration));
+    isRefusing = false;
     return { server, id, issueId: issue!.id };
   }
 
   /** Event that a bot of its own refused. */
   async newFailedEvent(): Promise<{ botId: string; id: string }> {
-    // A server that was away would be called again later, in the middle of another test.
     const { id: botId } = await this.newRefusingBot();
     const ofBot = clientOf({ ...this.account, url: this.home.url }, botId);
     const failed = () => ofBot.listEvents({ status: 'failed' }).then(({ events }) => events);
