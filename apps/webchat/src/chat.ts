@@ -34,7 +34,7 @@ export interface ChatState {
 }
 
 export interface ChatListeners {
-  changed: (state: ChatState) => void;
+  changed: () => void;
   messageArrived: (message: Message) => void;
   eventArrived: (payload: Record<string, unknown>) => void;
 }
@@ -346,7 +346,7 @@ export class Chat {
 
   private change(change: Partial<ChatState>): void {
     this.state = { ...this.state, ...change };
-    this.listeners.changed(this.state);
+    this.listeners.changed();
   }
 }
 

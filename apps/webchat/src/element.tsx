@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { Chat, type ChatState } from './chat';
+import { Chat } from './chat';
 import { ChatError } from './chat-api';
 import { loadSettings, type Settings } from './settings';
 import { styleSheet } from './styles';
@@ -24,7 +24,6 @@ class ParleyWebchat extends HTMLElement {
   private readonly root = this.attachShadow({ mode: 'open' });
   private settings?: Settings;
   private chat?: Chat;
-  private state?: ChatState;
   private problem?: string;
   private changedTexts?: Partial<Texts>;
   /** Aborts what belongs to an earlier bot or user of this element. */
@@ -122,11 +121,7 @@ class ParleyWebchat extends HTMLElement {
       if (signal.aborted) return;
       const memory = new VisitorMemory(webhookId, this.getAttribute('user-key') ?? undefined);
       const chat = new Chat(settings.chatUrl, memory, {
-        changed: (state) => {
-          if (signal.aborted) return;
-          this.state = state;
-          this.draw();
-        },
+        changed: () => signal.aborted || this.draw(),
         messageArrived: (message) => this.tell('parley-message', message),
         eventArrived: (payload) => this.tell('parley-event', payload),
       });
@@ -151,7 +146,6 @@ class ParleyWebchat extends HTMLElement {
     this.loading = undefined;
     this.settings = undefined;
     this.chat = undefined;
-    this.state = undefined;
   }
 
   /** Attributes of the page win over the stored settings. */
@@ -181,7 +175,6 @@ class ParleyWebchat extends HTMLElement {
         language={this.languages[0] ?? 'en'}
         settings={settings}
         chat={this.chat}
-        state={this.state}
         problem={this.problem}
         onToggle={(isOpen) => this.toggle(isOpen)}
         onRetry={() => void this.load()}

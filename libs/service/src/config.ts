@@ -280,6 +280,11 @@ export const webhookUrlVariable: VariableOptions<string> = {
   defaultText: '`PUBLIC_URL/webhooks`',
 };
 
+/** Base URL of the chat API, without a slash at the end. */
+export function chatBaseOf({ chatUrl, publicUrl }: { chatUrl?: string; publicUrl: string }): string {
+  return chatUrl ?? `${publicUrl}/chat`;
+}
+
 /** Base URL of webhooks, without a slash at the end. */
 export function webhookBaseOf({ webhookUrl, publicUrl }: { webhookUrl?: string; publicUrl: string }): string {
   return webhookUrl ?? `${publicUrl}/webhooks`;

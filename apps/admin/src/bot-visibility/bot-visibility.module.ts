@@ -6,6 +6,6 @@ import { BotVisibilityService } from './bot-visibility.service';
 @Module({
   controllers: [BotVisibilityController],
   providers: [BotVisibilityRepository, BotVisibilityService],
-  exports: [BotVisibilityRepository],
+  exports: [BotVisibilityRepository, BotVisibilityService],
 })
 export class BotVisibilityModule {}

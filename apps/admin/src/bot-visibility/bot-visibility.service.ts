@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { WorkspaceCaller } from '@parley/contracts/access';
 import type { RequireVisibleBot } from '@parley/contracts/admin/bot-visibility';
 import type { Caller } from '@parley/contracts/caller';
 import { notFound } from '@parley/contracts/errors';
@@ -11,8 +12,13 @@ export class BotVisibilityService {
 
   /** For services that hold data of bots: the caller is the one that the gateway has identified. */
   async require({ workspace, ...caller }: Caller, { botId }: RequireVisibleBot): Promise<object> {
-    const isVisible = workspace && (await this.bots.isVisible(viewerOf({ ...caller, workspace }), botId));
-    if (!isVisible) throw notFound('bot', botId);
+    if (!workspace) throw notFound('bot', botId);
+    await this.requireVisible({ ...caller, workspace }, botId);
     return {};
+  }
+
+  /** Throws ResourceNotFound for a bot that the caller does not see. */
+  async requireVisible(caller: WorkspaceCaller, botId: string): Promise<void> {
+    if (!(await this.bots.isVisible(viewerOf(caller), botId))) throw notFound('bot', botId);
   }
 }

@@ -8,7 +8,7 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
-import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
+import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
 import { viewerOf } from '../bot-visibility/viewer';
 import { RolesRepository } from '../roles/roles.repository';
 import { QuotasService } from '../usage/quotas.service';
@@ -19,7 +19,7 @@ export class BotTransferService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
-    private readonly botVisibility: BotVisibilityRepository,
+    private readonly botVisibility: BotVisibilityService,
     private readonly roles: RolesRepository,
     private readonly quotas: QuotasService,
     private readonly audit: AuditRepository,
@@ -36,7 +36,7 @@ export class BotTransferService {
         'targetWorkspaceId: the bot is in this workspace already. Name another workspace.',
       );
     }
-    if (!(await this.botVisibility.isVisible(viewerOf(caller), id))) throw notFound('bot', id);
+    await this.botVisibility.requireVisible(caller, id);
     await this.database.transaction(async (tx) => {
       const role = await this.roles.findRole(tx, caller.account?.id, targetWorkspaceId);
       if (!role) {

@@ -16,7 +16,7 @@ import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { AuditRepository } from '../audit/audit.repository';
-import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
+import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
 import { AdminConfig } from '../config';
 import { toBotVersion } from './bot-version.entity';
 import { BotVersionsRepository } from './bot-versions.repository';
@@ -34,7 +34,7 @@ export class BotVersionsService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
-    private readonly botVisibility: BotVisibilityRepository,
+    private readonly botVisibility: BotVisibilityService,
     private readonly versions: BotVersionsRepository,
     private readonly audit: AuditRepository,
     private readonly targetChanges: TargetChangesService,
@@ -108,7 +108,7 @@ export class BotVersionsService {
   }
 
   private async requireBot(caller: WorkspaceCaller, id: string): Promise<void> {
-    if (!(await this.botVisibility.isVisible(viewerOf(caller), id))) throw notFound('bot', id);
+    await this.botVisibility.requireVisible(caller, id);
   }
 }
 

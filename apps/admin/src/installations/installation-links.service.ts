@@ -7,8 +7,7 @@ import { notFound } from '@parley/contracts/errors';
 import { linkScripts } from '@parley/contracts/hub/link-scripts';
 import { webhookBaseOf } from '@parley/service/config';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
-import { viewerOf } from '../bot-visibility/viewer';
+import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
 import { AdminConfig } from '../config';
 import { InstallationsRepository } from './installations.repository';
 import { ShareableIdsRepository } from './shareable-ids.repository';
@@ -17,7 +16,7 @@ import { ShareableIdsRepository } from './shareable-ids.repository';
 @Injectable()
 export class InstallationLinksService {
   constructor(
-    private readonly botVisibility: BotVisibilityRepository,
+    private readonly botVisibility: BotVisibilityService,
     private readonly installations: InstallationsRepository,
     private readonly shareableIds: ShareableIdsRepository,
     private readonly client: ParleyClient,
@@ -25,7 +24,7 @@ export class InstallationLinksService {
   ) {}
 
   async get(caller: WorkspaceCaller, input: InstalledAlias): Promise<InstallationLink> {
-    if (!(await this.botVisibility.isVisible(viewerOf(caller), input.botId))) throw notFound('bot', input.botId);
+    await this.botVisibility.requireVisible(caller, input.botId);
     return this.getOfAnyBot(caller, input);
   }
 

@@ -3,7 +3,7 @@ import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
 import type { BotIntegration } from '@parley/contracts/admin/bot-integrations';
 import type { BotPlugin } from '@parley/contracts/admin/bot-plugins';
 import { SecretBox } from '@parley/secrets/secret-box';
-import { webhookBaseOf } from '@parley/service/config';
+import { chatBaseOf, webhookBaseOf } from '@parley/service/config';
 import { AdminConfig } from '../config';
 import { builtInChat } from './built-in-chat';
 import {
@@ -34,9 +34,8 @@ export class InstallationViewsService {
   }
 
   private showIntegration(caller: WorkspaceCaller, row: InstallationRow): BotIntegration {
-    const { publicUrl, chatUrl } = this.config;
     const isChat = row.integration_id === builtInChat.id;
-    const base = isChat ? (chatUrl ?? `${publicUrl}/chat`) : webhookBaseOf(this.config);
+    const base = isChat ? chatBaseOf(this.config) : webhookBaseOf(this.config);
     return toBotIntegration(row, this.showConfiguration(caller, row), `${base}/${row.webhook_id}`);
   }
 

@@ -6,8 +6,7 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
-import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
-import { viewerOf } from '../bot-visibility/viewer';
+import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
 import { ShareableIdsRepository } from './shareable-ids.repository';
 
 const lifetimeHours = 24;
@@ -17,7 +16,7 @@ const lifetimeHours = 24;
 export class ShareableIdsService {
   constructor(
     private readonly database: Database,
-    private readonly botVisibility: BotVisibilityRepository,
+    private readonly botVisibility: BotVisibilityService,
     private readonly shareableIds: ShareableIdsRepository,
     private readonly audit: AuditRepository,
   ) {}
@@ -51,7 +50,7 @@ export class ShareableIdsService {
   /** Throws ResourceNotFound for a missing installation, InvalidQuery when several match. */
   private async aliasOf(caller: WorkspaceCaller, input: InstallationPath): Promise<string> {
     const { botId, integrationId, integrationInstanceAlias: named } = input;
-    if (!(await this.botVisibility.isVisible(viewerOf(caller), botId))) throw notFound('bot', botId);
+    await this.botVisibility.requireVisible(caller, botId);
     const aliases = await this.shareableIds.listAliasesOfIntegration(botId, integrationId);
     const [alias, ...others] = aliases.filter((entry) => named === undefined || entry === named);
     if (alias === undefined) throw notInstalled(input);

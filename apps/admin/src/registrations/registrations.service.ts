@@ -18,8 +18,7 @@ import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
-import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
-import { viewerOf } from '../bot-visibility/viewer';
+import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
 import { type RegistrationState, RegistrationsRepository } from './registrations.repository';
 
 const scheduledAtOnce = 100;
@@ -40,7 +39,7 @@ export class RegistrationsService {
 
   constructor(
     private readonly database: Database,
-    private readonly botVisibility: BotVisibilityRepository,
+    private readonly botVisibility: BotVisibilityService,
     private readonly registrations: RegistrationsRepository,
     private readonly outbox: Outbox,
     private readonly client: ParleyClient,
@@ -84,7 +83,7 @@ export class RegistrationsService {
 
   /** Throws ResourceNotFound for a bot that the caller does not see. */
   async registerAgainByMember(caller: WorkspaceCaller, input: InstalledAlias): Promise<RegistrationReply> {
-    if (!(await this.botVisibility.isVisible(viewerOf(caller), input.botId))) throw notFound('bot', input.botId);
+    await this.botVisibility.requireVisible(caller, input.botId);
     return this.registerAgain(caller, input);
   }
 

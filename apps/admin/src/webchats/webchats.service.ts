@@ -14,9 +14,10 @@ import type {
   WebchatWorkspace,
 } from '@parley/contracts/admin/webchats';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import { chatBaseOf } from '@parley/service/config';
 import { Database } from '@parley/persistence/database';
 import { AuditRepository } from '../audit/audit.repository';
-import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
+import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
 import { viewerOf } from '../bot-visibility/viewer';
 import { AdminConfig } from '../config';
 import { snippetOf } from './webchat-snippets';
@@ -27,13 +28,13 @@ export class WebchatsService {
   constructor(
     private readonly database: Database,
     private readonly webchats: WebchatsRepository,
-    private readonly botVisibility: BotVisibilityRepository,
+    private readonly botVisibility: BotVisibilityService,
     private readonly audit: AuditRepository,
     private readonly config: AdminConfig,
   ) {}
 
   async getSnippet(caller: WorkspaceCaller, { id, type }: GetBotWebchat): Promise<WebchatSnippet> {
-    await this.requireVisible(caller, id);
+    await this.botVisibility.requireVisible(caller, id);
     const row = await this.webchats.findByBot(id);
     if (!row) {
       throw new ApiError('ResourceNotFound', 'This bot has no web chat: install the integration "chat" in it.');
@@ -45,7 +46,7 @@ export class WebchatsService {
   }
 
   async getSettings(caller: WorkspaceCaller, { botId }: WebchatBotId): Promise<WebchatSettings> {
-    await this.requireVisible(caller, botId);
+    await this.botVisibility.requireVisible(caller, botId);
     return this.webchats.findSettings(botId);
   }
 
@@ -68,7 +69,7 @@ export class WebchatsService {
   async show({ webhookId }: WebchatWebhookId): Promise<PublicWebchat> {
     const { name, settings } = await this.requireWebchat(webhookId);
     const { allowedOrigins: _allowedOrigins, ...appearance } = settings ?? {};
-    return { title: name, ...appearance, chatUrl: `${this.chatUrl}/${webhookId}` };
+    return { title: name, ...appearance, chatUrl: `${chatBaseOf(this.config)}/${webhookId}` };
   }
 
   async findNewest({ workspaceId }: WebchatWorkspace): Promise<WebchatAddress> {
@@ -80,25 +81,16 @@ export class WebchatsService {
     const { settings } = await this.requireWebchat(webhookId);
     const allowed = settings?.allowedOrigins ?? [];
     const own = new URL(this.config.publicUrl).origin;
-    return { pages: allowed.length > 0 ? [...allowed, own] : [], chat: new URL(this.chatUrl).origin };
+    return { pages: allowed.length > 0 ? [...allowed, own] : [], chat: new URL(chatBaseOf(this.config)).origin };
   }
 
   private pageOf(webhookId: string): string {
     return `${this.config.publicUrl}/webchat/${webhookId}`;
   }
 
-  private get chatUrl(): string {
-    const { publicUrl, chatUrl = `${publicUrl}/chat` } = this.config;
-    return chatUrl;
-  }
-
   private async requireWebchat(webhookId: string): Promise<WebchatRow> {
     const row = await this.webchats.findByWebhookId(webhookId);
     if (!row) throw notFound('web chat', webhookId);
     return row;
-  }
-
-  private async requireVisible(caller: WorkspaceCaller, botId: string): Promise<void> {
-    if (!(await this.botVisibility.isVisible(viewerOf(caller), botId))) throw notFound('bot', botId);
   }
 }

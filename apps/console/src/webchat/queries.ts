@@ -1,11 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { clientOf } from '../api/client';
 import { pathOf, request } from '../api/request';
-
-export interface BotParams {
-  workspaceId: string;
-  botId: string;
-}
+import { botKey, type BotParams } from '../bots/queries';
 
 export interface WebchatSettings {
   title?: string;
@@ -20,7 +16,7 @@ export interface WebchatSettings {
 
 const pathOfSettings = (botId: string) => pathOf`/v1/admin/bots/${botId}/webchat/settings`;
 
-export const webchatKey = ({ workspaceId, botId }: BotParams) => [workspaceId, 'bots', botId, 'webchat'];
+export const webchatKey = (params: BotParams) => [...botKey(params), 'webchat'];
 
 export const settingsQuery = (params: BotParams) =>
   queryOptions({

@@ -19,16 +19,10 @@ import { Failure } from '../parts/failure';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
 import { Section } from '../parts/section';
+import type { BotParams } from '../bots/queries';
 import { choicesIn, linesOf, valuesIn } from './choice-lines';
 import { Preview } from './preview';
-import {
-  type BotParams,
-  saveSettings,
-  settingsQuery,
-  snippetsQuery,
-  webchatKey,
-  type WebchatSettings,
-} from './queries';
+import { saveSettings, settingsQuery, snippetsQuery, webchatKey, type WebchatSettings } from './queries';
 
 const schemes = [
   { value: 'auto', label: 'As the system of the reader' },

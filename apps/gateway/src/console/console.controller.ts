@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
@@ -7,7 +6,7 @@ import { Public } from '@parley/service/public';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayConfig } from '../config';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
-import { acceptedCopy, builtAt, listStaticFiles, type StaticFile } from '../static-files/static-files';
+import { sendFile, StaticFolder } from '../static-files/static-files';
 
 const base = '/console';
 const bundled = join(__dirname, '../../../../console');
@@ -55,13 +54,11 @@ const notBuilt = `<!doctype html>
 @Public()
 @UseGuards(RateLimitGuard)
 export class ConsoleController {
-  private readonly folder: string;
+  private readonly folder: StaticFolder;
   private readonly others: string[];
-  private files = new Map<string, StaticFile>();
-  private listedAt?: number;
 
   constructor({ consoleDir, contentUrl, chatUrl }: GatewayConfig) {
-    this.folder = consoleDir ?? bundled;
+    this.folder = new StaticFolder(consoleDir ?? bundled);
     this.others = [contentUrl, chatUrl].flatMap((url) => (url ? [new URL(url).origin] : []));
   }
 
@@ -78,20 +75,14 @@ export class ConsoleController {
     const name = request.url.slice(base.length + 1).replace(/\?.*$/, '');
     const isAsset = name.startsWith('assets/');
     // A page that was opened before a build requests its own files first.
-    const file = this.files.get(name) ?? (isAsset ? this.listAgain().get(name) : undefined);
+    const file = this.folder.find(name) ?? (isAsset ? this.folder.findInNewest(name) : undefined);
     if (isAsset && !file) throw new ApiError('ResourceNotFound', `The console has no file "${name}". Reload the page.`);
     if (!file) return this.showPage(reply);
-    const { path, encoding } = acceptedCopy(file, request.headers['accept-encoding']);
-    void reply
-      .type(file.contentType)
-      .header('vary', 'accept-encoding')
-      .header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
-    if (encoding) void reply.header('content-encoding', encoding);
-    return readFile(path);
+    return sendFile(file, request, reply, isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
   }
 
   private async showPage(reply: FastifyReply): Promise<string> {
-    const isBuilt = builtAt(this.folder) !== undefined;
+    const { isBuilt } = this.folder;
     const nonce = randomBytes(nonceBytes).toString('base64');
     void reply
       .code(isBuilt ? 200 : 503)
@@ -100,16 +91,6 @@ export class ConsoleController {
       .header('content-security-policy', policyOf(nonce, this.others))
       .header('cross-origin-opener-policy', 'same-origin');
     if (!isBuilt) return notBuilt;
-    return (await readFile(join(this.folder, 'index.html'), 'utf8')).replaceAll(noncePlaceholder, nonce);
-  }
-
-  /** Lists the files when there is a build that was not listed before. */
-  private listAgain(): Map<string, StaticFile> {
-    const at = builtAt(this.folder);
-    if (at !== undefined && at !== this.listedAt) {
-      this.files = listStaticFiles(this.folder);
-      this.listedAt = at;
-    }
-    return this.files;
+    return (await this.folder.page()).replaceAll(noncePlaceholder, nonce);
   }
 }

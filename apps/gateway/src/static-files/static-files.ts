@@ -1,8 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** File of a built page. */
-export interface StaticFile {
+interface StaticFile {
   path: string;
   contentType: string;
   /** Content codings with a compressed copy beside the file, the smallest first. */
@@ -19,8 +21,61 @@ const contentTypes: Record<string, string> = {
   '.svg': 'image/svg+xml',
 };
 
+/** Folder of a built page, which a newer build may replace while it is served. */
+export class StaticFolder {
+  private files = new Map<string, StaticFile>();
+  private listedAt?: number;
+
+  constructor(private readonly folder: string) {}
+
+  /** False without a complete build, because the page is written last. */
+  get isBuilt(): boolean {
+    return this.builtAt() !== undefined;
+  }
+
+  page(): Promise<string> {
+    return readFile(this.pagePath, 'utf8');
+  }
+
+  /** File of the last build that was listed. */
+  find(name: string): StaticFile | undefined {
+    return this.files.get(name);
+  }
+
+  /** Lists the files first when there is a build that was not listed before. */
+  findInNewest(name: string): StaticFile | undefined {
+    const at = this.builtAt();
+    if (at !== undefined && at !== this.listedAt) {
+      this.files = listFiles(this.folder);
+      this.listedAt = at;
+    }
+    return this.find(name);
+  }
+
+  private builtAt(): number | undefined {
+    return statSync(this.pagePath, { throwIfNoEntry: false })?.mtimeMs;
+  }
+
+  private get pagePath(): string {
+    return join(this.folder, 'index.html');
+  }
+}
+
+/** Content of the file, in the smallest coding that the client accepts. Sets the headers of the response. */
+export function sendFile(
+  file: StaticFile,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  cacheControl: string,
+): Promise<Buffer> {
+  const { path, encoding } = acceptedCopy(file, headers['accept-encoding']);
+  void reply.type(file.contentType).header('vary', 'accept-encoding').header('cache-control', cacheControl);
+  if (encoding) void reply.header('content-encoding', encoding);
+  return readFile(path);
+}
+
 /** Files of the folder by their URL path. Requests can name these only, so no path leads out of the folder. */
-export function listStaticFiles(folder: string): Map<string, StaticFile> {
+function listFiles(folder: string): Map<string, StaticFile> {
   const names = new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => slashed(name)));
   const files = [...names].flatMap((name): [string, StaticFile][] => {
     const contentType = contentTypes[extname(name)];
@@ -31,13 +86,8 @@ export function listStaticFiles(folder: string): Map<string, StaticFile> {
   return new Map(files);
 }
 
-/** Time of the build in the folder; undefined without a complete one, because the page is written last. */
-export function builtAt(folder: string): number | undefined {
-  return statSync(join(folder, 'index.html'), { throwIfNoEntry: false })?.mtimeMs;
-}
-
 /** Path of the file or of its copy that the client accepts, and the content coding of the copy. */
-export function acceptedCopy({ path, encodings }: StaticFile, accepted = ''): { path: string; encoding?: Encoding } {
+function acceptedCopy({ path, encodings }: StaticFile, accepted = ''): { path: string; encoding?: Encoding } {
   const offered = accepted.split(',').map((offer) => offer.split(';')[0]!.trim());
   const encoding = encodings.find((candidate) => offered.includes(candidate));
   return encoding ? { path: `${path}${suffixes[encoding]}`, encoding } : { path };

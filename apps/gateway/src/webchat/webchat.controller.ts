@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Controller, Get, Param, Req, Res, UseGuards } from '@nestjs/common';
 import { type ApiError, unavailable } from '@parley/contracts/errors';
@@ -7,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TracedRequest } from '@parley/service/request-trace';
 import { GatewayConfig } from '../config';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
-import { acceptedCopy, builtAt, listStaticFiles, type StaticFile } from '../static-files/static-files';
+import { sendFile, StaticFolder } from '../static-files/static-files';
 import { WebchatOriginsService } from './webchat-origins.service';
 
 const bundled = join(__dirname, '../../../../webchat');
@@ -35,31 +34,23 @@ function policyOf(pages: readonly string[], chat: string): string {
 @Public()
 @UseGuards(RateLimitGuard)
 export class WebchatController {
-  private readonly folder: string;
-  private files = new Map<string, StaticFile>();
-  private listedAt?: number;
+  private readonly folder: StaticFolder;
 
   constructor(
     private readonly origins: WebchatOriginsService,
     { webchatDir }: GatewayConfig,
   ) {
-    this.folder = webchatDir ?? bundled;
+    this.folder = new StaticFolder(webchatDir ?? bundled);
   }
 
   @Get(['embed.js', 'page.css'])
   async file(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
     const name = request.url.replace(/^\/webchat\/|\?.*$/g, '');
-    const file = this.listAgain().get(name);
+    const file = this.folder.findInNewest(name);
     if (!file) throw notBuilt();
-    const { path, encoding } = acceptedCopy(file, request.headers['accept-encoding']);
-    void reply
-      .type(file.contentType)
-      .header('vary', 'accept-encoding')
-      .header('cache-control', cacheControl)
-      // The page that contains the widget may require it.
-      .header('cross-origin-resource-policy', 'cross-origin');
-    if (encoding) void reply.header('content-encoding', encoding);
-    return readFile(path);
+    // The page that contains the widget may require it.
+    void reply.header('cross-origin-resource-policy', 'cross-origin');
+    return sendFile(file, request, reply, cacheControl);
   }
 
   @Get(':webhookId')
@@ -68,23 +59,14 @@ export class WebchatController {
     @Req() request: TracedRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    if (builtAt(this.folder) === undefined) throw notBuilt();
+    if (!this.folder.isBuilt) throw notBuilt();
     const { pages, chat } = await this.origins.get(request, webhookId);
     void reply
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-cache')
       .header('content-security-policy', policyOf(pages, chat));
     // The form of the id, which the service of origins has checked, leaves no room for markup.
-    return (await readFile(join(this.folder, 'index.html'), 'utf8')).replaceAll(placeholder, webhookId);
-  }
-
-  private listAgain(): Map<string, StaticFile> {
-    const at = builtAt(this.folder);
-    if (at !== undefined && at !== this.listedAt) {
-      this.files = listStaticFiles(this.folder);
-      this.listedAt = at;
-    }
-    return this.files;
+    return (await this.folder.page()).replaceAll(placeholder, webhookId);
   }
 }
 

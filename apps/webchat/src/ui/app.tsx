@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Chat, ChatState } from '../chat';
+import type { Chat } from '../chat';
 import { safeUrl } from '../safe-url';
 import type { Settings } from '../settings';
 import type { Texts } from '../texts/names';
@@ -22,7 +22,6 @@ export interface AppProps {
   /** Absent until they are loaded. */
   settings?: Settings;
   chat?: Chat;
-  state?: ChatState;
   /** Why the settings could not be loaded. */
   problem?: string;
   onToggle: (isOpen: boolean) => void;
@@ -52,8 +51,9 @@ export function App(props: AppProps) {
   );
 }
 
-function Panel({ mode, takesFocus, texts, language, settings, chat, state, problem, onToggle, onRetry }: AppProps) {
+function Panel({ mode, takesFocus, texts, language, settings, chat, problem, onToggle, onRetry }: AppProps) {
   const [showsList, setShowsList] = useState(false);
+  const state = chat?.current;
   const isBubble = mode === 'bubble';
   useEffect(() => {
     if (showsList) void chat?.loadConversations();
@@ -106,19 +106,19 @@ function Panel({ mode, takesFocus, texts, language, settings, chat, state, probl
           {filled(texts.unavailable, { problem: state.problem })}
         </p>
       )}
-      {settings && chat && showsList && (
+      {settings && chat && state && showsList && (
         <ConversationList
-          conversations={state?.conversations ?? []}
-          current={state?.conversationId}
+          conversations={state.conversations}
+          current={state.conversationId}
           language={language}
           onOpen={openConversation}
           onNew={startAnew}
         />
       )}
-      {settings && chat && !showsList && (
+      {settings && chat && state && !showsList && (
         <>
           <Transcript
-            state={state ?? chat.current}
+            state={state}
             settings={settings}
             onEarlier={() => void chat.loadEarlier()}
             onSendAgain={(id) => void chat.sendAgain(id)}
