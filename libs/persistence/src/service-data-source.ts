@@ -12,6 +12,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner';
 import { CannotConnect, isUnsettled, toApiError, toUnknownOutcome } from './errors';
 import { PostgresNames } from './postgres-names';
+import { defaultMaxWaiting, defaultStatementTimeoutMs } from './service-limits';
 import type { ServiceSchema } from './service-schema';
 import { inStatementSpan, isRead } from './statement';
 
@@ -42,10 +43,6 @@ export const defaultOpenTimeoutMs = 30_000;
 /** A timer that fires this much late means that the whole process was suspended, not only busy. */
 const standstillMs = 250;
 const defaultLockTimeoutMs = 5_000;
-/** More than a service's concurrency limit, so that only background work can reach it. */
-export const defaultMaxWaiting = 2_000;
-/** Longest deadline of an operation. Longer work runs in batches. */
-export const defaultStatementTimeoutMs = 30_000;
 /**
  * Added to the statement timeout for the client's own timeout: an answer still missing then was dropped by the network.
  * TCP would notice after a quarter of an hour and keep the connection in use until then.

@@ -1,6 +1,6 @@
 import { choice, Env, fraction, integer, list, text, url, type VariableOptions } from '@parley/config/config';
 import { type NatsCredentials, seedForm, seedPattern } from '@parley/transport/nats-connection';
-import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/persistence/service-data-source';
+import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/persistence/service-limits';
 import type { LogLevel } from '@parley/logging/logger';
 
 type TracesSampler =
