@@ -40,8 +40,11 @@ export class PostgresTap {
    * transaction with all its statements from BEGIN to COMMIT.
    */
   unitsWith(text: string): Statement[][] {
-    const units = this.sessions.flatMap((session) => splitIntoUnits(session));
-    return units.filter((unit) => unit.some(({ values }) => values.some((value) => value?.includes(text))));
+    return this.units().filter((unit) => unit.some(({ values }) => values.some((value) => value?.includes(text))));
+  }
+
+  unitsLike(pattern: RegExp): Statement[][] {
+    return this.units().filter((unit) => unit.some(({ text }) => pattern.test(text)));
   }
 
   /** Number of recorded statements, including BEGIN and COMMIT. */
@@ -56,6 +59,10 @@ export class PostgresTap {
   async stop(): Promise<void> {
     this.server.close();
     await once(this.server, 'close');
+  }
+
+  private units(): Statement[][] {
+    return this.sessions.flatMap((session) => splitIntoUnits(session));
   }
 
   private relay(client: Socket): void {

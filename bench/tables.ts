@@ -61,6 +61,16 @@ function operationsOf({ options: { connections } }: Workbench, headers: Record<s
       connections,
     },
     {
+      name: 'list',
+      title: `POST /v1/tables/{table}/rows/find, the newest 20 of ${filledRows.toLocaleString('en-US')} rows`,
+      line: line('/rows/find'),
+      headers,
+      given: () => 'the same page each time',
+      body: () => ({ orderBy: 'id', orderDirection: 'desc', limit: 20 }),
+      statements: /FROM row\b/,
+      connections,
+    },
+    {
       name: 'upsert',
       title: `POST /v1/tables/{table}/rows/upsert, ${rowsInBlock} existing rows by key among ${filledRows.toLocaleString('en-US')}`,
       line: line('/rows/upsert'),
