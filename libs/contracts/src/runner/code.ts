@@ -36,10 +36,12 @@ export class CodePart {
   nextOffset?: number;
 }
 
-/** Part that begins at `offset`. Postgres counts code points, and not UTF-16 units. */
+/**
+ * Part that begins at `offset`. Offsets are those of Postgres, which counts code points. JavaScript counts at least as many
+ * characters, so that an empty part may follow the last one, but none is left out.
+ */
 export function codePart(text: string, offset: number): CodePart {
-  const length = text.length < maxCodePartLength ? text.length : Array.from(text).length;
-  return length < maxCodePartLength ? { text } : { text, nextOffset: offset + maxCodePartLength };
+  return text.length < maxCodePartLength ? { text } : { text, nextOffset: offset + maxCodePartLength };
 }
 
 export class GetCodeSecrets {
