@@ -53,8 +53,11 @@ export async function fillTable(databaseUrl: string, botId: string, name: string
   const database = await Database.open({ url: databaseUrl, schema: 'tables', migrations: [], poolSize: concurrency });
   try {
     const table = await new TableCache(new TablesRepository(database)).current(botId, name);
-    const keyed = (row: object) =>
-      Object.fromEntries(Object.entries(row).map(([column, value]) => [table.columns.get(column)!.key, value]));
+    const keyed = (row: object) => ({
+      json: JSON.stringify(
+        Object.fromEntries(Object.entries(row).map(([column, value]) => [table.columns.get(column)!.key, value])),
+      ),
+    });
     const rows = new RowsRepository();
     const blocks = Array.from({ length: rowCount / rowsInBlock }, (_, number) => blockName(number)).values();
     const worker = async () => {

@@ -19,7 +19,7 @@ const maxBytesAtOnce = 8_000_000;
 const maxReadAtOnce = 5_000;
 
 interface Batch {
-  rows: { location: string; data: Record<string, unknown> }[];
+  rows: { location: string; json: string }[];
   errors: string[];
   failedRows: number;
   read: number;
@@ -85,11 +85,7 @@ export class ImportJobService {
     const step = { position: job.position + batch.read, rows: 0, failedRows: batch.failedRows, errors: batch.errors };
     const isStored = await this.database.transaction(async (tx) => {
       if (batch.rows.length > 0) {
-        const inserted = await this.rows.insertRows(
-          tx,
-          table,
-          batch.rows.map(({ data }) => data),
-        );
+        const inserted = await this.rows.insertRows(tx, table, batch.rows);
         if (!inserted) return false;
         const refused = batch.rows.filter((_row, index) => inserted.ids[index] === undefined);
         step.rows = batch.rows.length - refused.length;
@@ -138,7 +134,7 @@ function emptyBatch(): Batch {
 
 function check(table: CachedTable, row: ReadRow, batch: Batch): void {
   const checked = isRead(row) ? table.validator.checkNew(row.row) : row.problem;
-  if (typeof checked !== 'string') batch.rows.push({ location: row.location, data: checked.data });
+  if (typeof checked !== 'string') batch.rows.push({ location: row.location, json: checked.json });
   else {
     batch.failedRows += 1;
     if (batch.errors.length < maxErrors) batch.errors.push(`${row.location}: ${checked.replace(/\.?$/, '.')}`);

@@ -6,9 +6,11 @@ import type { CheckedRow } from '../schema/row-validator';
 import type { CachedTable } from '../tables/table.cache';
 import { type Inserted, RowsRepository } from './rows.repository';
 
+type NewRow = Pick<CheckedRow, 'json' | 'sizeBytes'>;
+
 interface Request {
   table: CachedTable;
-  data: Record<string, unknown>[];
+  rows: NewRow[];
   sizeBytes: number;
   resolve: (inserted: Inserted | undefined) => void;
   reject: (error: unknown) => void;
@@ -38,13 +40,12 @@ export class InsertQueueService {
   ) {}
 
   /** Same contract as `RowsRepository.insertRows`. */
-  insert(table: CachedTable, rows: Pick<CheckedRow, 'data' | 'sizeBytes'>[]): Promise<Inserted | undefined> {
-    const data = rows.map((row) => row.data);
+  insert(table: CachedTable, rows: NewRow[]): Promise<Inserted | undefined> {
     const sizeBytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
     if (this.waitingBytes > 0 && this.waitingBytes + sizeBytes > maxWaitingBytes) return Promise.reject(tooMany());
     return new Promise((resolve, reject) => {
       const requests = this.waiting.get(table.number) ?? [];
-      requests.push({ table, data, sizeBytes, resolve, reject });
+      requests.push({ table, rows, sizeBytes, resolve, reject });
       this.waiting.set(table.number, requests);
       this.waitingBytes += sizeBytes;
       if ((this.running.get(table.number) ?? 0) < statementsAtOnce) void this.run(table.number);
@@ -61,13 +62,13 @@ export class InsertQueueService {
 
   private take(number: string): Request[] {
     const requests = this.waiting.get(number) ?? [];
-    let rows = 0;
+    let count = 0;
     let bytes = 0;
-    const end = requests.findIndex(({ table, data, sizeBytes }) => {
-      rows += data.length;
+    const end = requests.findIndex(({ table, rows, sizeBytes }) => {
+      count += rows.length;
       bytes += sizeBytes;
       const isOther = table.version !== requests[0]!.table.version;
-      return isOther || rows > maxRowsPerRequest || bytes > maxBytesTogether;
+      return isOther || count > maxRowsPerRequest || bytes > maxBytesTogether;
     });
     const batch = requests.splice(0, end === -1 ? requests.length : Math.max(1, end));
     if (requests.length === 0) this.waiting.delete(number);
@@ -77,10 +78,10 @@ export class InsertQueueService {
 
   private async store(batch: Request[]): Promise<void> {
     try {
-      const data = batch.flatMap((request) => request.data);
-      const inserted = await this.rows.insertRows(this.database, batch[0]!.table, data);
+      const rows = batch.flatMap((request) => request.rows);
+      const inserted = await this.rows.insertRows(this.database, batch[0]!.table, rows);
       let from = 0;
-      for (const { data: own, resolve } of batch) {
+      for (const { rows: own, resolve } of batch) {
         resolve(inserted && { ...inserted, ids: inserted.ids.slice(from, from + own.length) });
         from += own.length;
       }

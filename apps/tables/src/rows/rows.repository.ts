@@ -6,6 +6,7 @@ import { isOutOfRange } from '@parley/persistence/errors';
 import { toJsonb } from '@parley/persistence/storable';
 import { keyColumnOf } from '../schema/columns';
 import { dirtyFlagsOfNewRow, type WorkKind } from '../schema/dirty-flags';
+import type { CheckedRow } from '../schema/row-validator';
 import type { CachedTable } from '../tables/table.cache';
 import { queuedWork } from '../tables/table-queues';
 
@@ -41,7 +42,7 @@ const insertStatement = (work: WorkKind[]) => `
 @Injectable()
 export class RowsRepository {
   /** One statement. Undefined when the table has changed since it was read. */
-  async insertRows(sql: Sql, table: CachedTable, data: Record<string, unknown>[]): Promise<Inserted | undefined> {
+  async insertRows(sql: Sql, table: CachedTable, rows: Pick<CheckedRow, 'json'>[]): Promise<Inserted | undefined> {
     const { computed, stale, unindexed, work } = dirtyFlagsOfNewRow(table);
     const [done] = await sql
       .query<{ first_id: number; created_at: Date; count: number; ids: number[] | null }>(
@@ -49,8 +50,8 @@ export class RowsRepository {
         [
           table.number,
           table.version,
-          data.length,
-          toJsonb(data),
+          rows.length,
+          `[${rows.map(({ json }) => json).join(',')}]`,
           keyColumnOf(table)?.key ?? null,
           computed && toJsonb(computed),
           stale,
@@ -63,8 +64,8 @@ export class RowsRepository {
         throw noMoreIds(error);
       });
     if (!done) return undefined;
-    const stored = done.count < data.length ? new Set(done.ids) : undefined;
-    const ids = data.map((_row, index) => {
+    const stored = done.count < rows.length ? new Set(done.ids) : undefined;
+    const ids = rows.map((_row, index) => {
       const id = done.first_id + index;
       return !stored || stored.has(id) ? id : undefined;
     });

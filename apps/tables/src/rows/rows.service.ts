@@ -51,8 +51,7 @@ export class RowsService {
       const stored = await insert(() => this.queue.insert(table, fit));
       return stored && settle(stored);
     }
-    const data = fit.map((row) => row.data);
-    const insertOnce = (tx: Transaction) => insert(() => this.rows.insertRows(tx, table, data));
+    const insertOnce = (tx: Transaction) => insert(() => this.rows.insertRows(tx, table, fit));
     return this.idempotency.run<StoredRows | undefined>(caller, tables.rows.create, input, insertOnce, settle);
   }
 }

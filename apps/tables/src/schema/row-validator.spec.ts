@@ -10,6 +10,7 @@ function validatorOf(schema: Row, factor = 1): RowValidator {
 }
 
 const oneColumn = (column: unknown) => validatorOf({ type: 'object', properties: { a: column } });
+const json = expect.any(String) as string;
 const sizeBytes = expect.any(Number) as number;
 const fromJson = (text: string) => JSON.parse(text) as Row;
 
@@ -21,10 +22,11 @@ describe('a new row', () => {
 
     expect(validator.checkNew({ price: 3.5, name: 'cup', color: null })).toEqual({
       data: { '10.0': 'cup', '10.1': 3.5 },
-      sizeBytes,
+      json: '{"10.1":3.5,"10.0":"cup"}',
+      sizeBytes: 25,
       warnings: [],
     });
-    expect(validator.checkNew({})).toEqual({ data: {}, sizeBytes, warnings: [] });
+    expect(validator.checkNew({})).toEqual({ data: {}, json: '{}', sizeBytes: 2, warnings: [] });
   });
 
   it.each<[unknown, unknown]>([
@@ -46,7 +48,12 @@ describe('a new row', () => {
     [{ enum: ['a', 'b'] }, 'b'],
     [{ type: 'string', maxLength: 2 }, '🦜🦜'],
   ])('of a column %j accepts %j', (column, value) => {
-    expect(oneColumn(column).checkNew({ a: value })).toEqual({ data: { '10.0': value }, sizeBytes, warnings: [] });
+    expect(oneColumn(column).checkNew({ a: value })).toEqual({
+      data: { '10.0': value },
+      json,
+      sizeBytes,
+      warnings: [],
+    });
   });
 
   it.each<[unknown, unknown, string]>([
@@ -112,7 +119,7 @@ describe('a new row', () => {
       required: ['a', 'b'],
     });
 
-    expect(validator.checkNew({ a: 'x', b: null })).toEqual({ data: { '10.0': 'x' }, sizeBytes, warnings: [] });
+    expect(validator.checkNew({ a: 'x', b: null })).toEqual({ data: { '10.0': 'x' }, json, sizeBytes, warnings: [] });
     expect(validator.checkNew({ b: 'x' })).toBe('a is required');
     expect(validator.checkNew({ a: null, b: 'x' })).toBe('a may not be null');
     expect(validator.checkNew({ a: 'x' })).toBe('b is required');
@@ -127,6 +134,7 @@ describe('a new row', () => {
 
     expect(validator.checkNew({ a: 'x', colour: 1 })).toEqual({
       data: { '10.0': 'x' },
+      json,
       sizeBytes,
       warnings: ['colour is not a column of this table and was ignored'],
     });
@@ -146,6 +154,7 @@ describe('a new row', () => {
 
       expect(checked).toEqual({
         data: { '10.0': {} },
+        json,
         sizeBytes,
         warnings: [`${name} is not a column of this table and was ignored`],
       });
@@ -218,7 +227,7 @@ describe('a change of a row', () => {
   });
 
   it('has null for a removed value, and does not need the required columns', () => {
-    expect(validator.checkChange({ b: null })).toEqual({ data: { '10.1': null }, sizeBytes, warnings: [] });
+    expect(validator.checkChange({ b: null })).toEqual({ data: { '10.1': null }, json, sizeBytes, warnings: [] });
     expect(validator.checkChange({ a: null })).toBe('a may not be null');
     expect(validator.checkChange({ b: 'x' })).toBe('b must be number');
   });
@@ -226,17 +235,19 @@ describe('a change of a row', () => {
   it('drops system fields with a warning, and id without one', () => {
     expect(validator.checkChange({ id: 1, b: 2, createdAt: 'x' })).toEqual({
       data: { '10.1': 2 },
+      json,
       sizeBytes,
       warnings: ['createdAt is set by the platform and was ignored'],
     });
     expect(validator.checkChange({ id: 1, b: 2, computed: {}, stale: [], c: 1 })).toEqual({
       data: { '10.1': 2 },
+      json,
       sizeBytes,
       warnings: [
         'computed and stale are set by the platform and were ignored',
         'c is not a column of this table and was ignored',
       ],
     });
-    expect(validator.checkChange({ id: 1, b: 2 })).toEqual({ data: { '10.1': 2 }, sizeBytes, warnings: [] });
+    expect(validator.checkChange({ id: 1, b: 2 })).toEqual({ data: { '10.1': 2 }, json, sizeBytes, warnings: [] });
   });
 });

@@ -11,7 +11,9 @@ import type { ValueSchema } from './value-schema';
 /** Valid row: data by column key, in the stored form. */
 export interface CheckedRow {
   data: Record<string, unknown>;
-  /** Size of the data without nulls, as JSON. */
+  /** The data without nulls, as JSON that Postgres can store. */
+  json: string;
+  /** Size of `json`. */
   sizeBytes: number;
   warnings: string[];
 }
@@ -97,12 +99,13 @@ export class RowValidator {
         data[column.key] = stored;
       }
     }
-    const sizeBytes = sizeOf(withoutNulls(data));
+    const json = JSON.stringify(withoutNulls(data));
+    const sizeBytes = Buffer.byteLength(json);
     // Size check before patterns, which take more time.
     const tooLarge = this.sizeProblem(sizeBytes);
     if (tooLarge !== undefined) return tooLarge;
     if (!this.validate(data)) return this.describe(this.validate.errors?.[0]);
-    return { data, sizeBytes, warnings: unknown.length === 0 ? [] : [leftOut(unknown)] };
+    return { data, json, sizeBytes, warnings: unknown.length === 0 ? [] : [leftOut(unknown)] };
   }
 
   private describe(error: ErrorObject | undefined): string {
