@@ -64,11 +64,11 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 /** Sends requests with a new token, and answers identify calls with these functions. */
-function askAs(...those: (() => Promise<Identity>)[]): () => Promise<TestResponse> {
+function askAs(...those: (() => Promise<Identity>)[]): (more?: Record<string, string>) => Promise<TestResponse> {
   answers = those;
   asked = 0;
   const headers = { authorization: `Bearer ${newToken('bak')}`, 'x-bot-id': 'bot-1' };
-  return () => sendTo(service.url, 'GET /v1/files/some', { headers });
+  return (more = {}) => sendTo(service.url, 'GET /v1/files/some', { headers: { ...headers, ...more } });
 }
 
 it('identifies a token once for concurrent requests', async () => {
@@ -80,6 +80,19 @@ it('identifies a token once for concurrent requests', async () => {
   expect(got.map(({ status }) => status)).toEqual([200, 200, 200]);
   expect(asked).toBe(1);
 });
+
+it.each(['x-workspace-id', 'x-bot-id', 'x-integration-alias', 'x-integration-id', 'x-user-id'])(
+  'identifies a token anew for another %s',
+  async (name) => {
+    const send = askAs(known, known);
+
+    await send();
+    await send({ [name]: 'another' });
+    await send({ [name]: 'another' });
+
+    expect(asked).toBe(2);
+  },
+);
 
 it('calls admin a second time when the first call gets no answer, as from a process that died', async () => {
   const send = askAs(never, known);
