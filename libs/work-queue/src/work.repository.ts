@@ -62,6 +62,8 @@ export interface QueueDepth {
 }
 
 export interface WorkFilter {
+  /** Prefix of its queues. */
+  service?: string;
   queue?: string;
   key?: string;
   states?: WorkState[];
@@ -348,12 +350,12 @@ export class WorkRepository {
   }
 
   /** Oldest first. */
-  listWork({ queue, key, states, limit }: WorkFilter): Promise<WorkEntity[]> {
+  listWork({ service, queue, key, states, limit }: WorkFilter): Promise<WorkEntity[]> {
     return this.database.query<WorkEntity>(
       `SELECT * FROM work WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR key = $2)
-         AND ($3::text[] IS NULL OR state = ANY ($3))
-       ORDER BY created_at, id LIMIT $4`,
-      [queue ?? null, key ?? null, states ?? null, limit],
+         AND ($3::text[] IS NULL OR state = ANY ($3)) AND ($4::text IS NULL OR starts_with(queue, $4 || '.'))
+       ORDER BY created_at, id LIMIT $5`,
+      [queue ?? null, key ?? null, states ?? null, service ?? null, limit],
     );
   }
 
