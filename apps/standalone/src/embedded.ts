@@ -29,6 +29,7 @@ import { Readiness } from '@parley/service/health.controller';
 import { createHybridApp } from '@parley/service/hybrid-app';
 import { Metrics } from '@parley/service/metrics';
 import { serveMetrics } from '@parley/service/metrics-server';
+import { measureWork } from '@parley/service/work-metrics';
 import type { Platform } from '@parley/service/platform';
 import { readAppConfigs } from './app-configs';
 import type { StandaloneConfig } from './config';
@@ -165,6 +166,7 @@ export class EmbeddedPlatform {
     const platform = (): Platform => ({
       driver: new InProcessDriver(hub, maxBodyBytes, this.appsLogger),
       events,
+      deliveries: events.deliveries,
       logger: this.appsLogger,
       metrics,
       migrateAtStart: true,
@@ -214,7 +216,11 @@ export class EmbeddedPlatform {
     });
     this.started.push(async () => void (await withTimeout(this.timeLeftMs, database.close())));
     await database.migrate();
-    return new PostgresEvents(new WorkRepository(database), this.appsLogger);
+    const deliveries = new WorkRepository(database);
+    measureWork(metrics, 'events', () => deliveries.measureDepth());
+    return new PostgresEvents(deliveries, this.appsLogger, {
+      onAttemptEnded: (consumer, end) => metrics.countAttempt('events', consumer, end),
+    });
   }
 
   private async open(module: DynamicModule): Promise<NestFastifyApplication> {

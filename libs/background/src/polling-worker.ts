@@ -2,7 +2,7 @@ import type { Logger } from '@parley/logging/logger';
 
 export interface PollingWorkerOptions {
   name: string;
-  /** Pause after a round that found nothing to do. */
+  /** Pause after a round that found nothing to do; Infinity to wait until woken. */
   intervalMs: number;
   logger: Logger;
 }
@@ -82,7 +82,7 @@ export class PollingWorker {
 
   private pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = setTimeout(resolve, Math.min(ms, maxTimerMs));
       this.wakeUp = () => {
         clearTimeout(timer);
         resolve();

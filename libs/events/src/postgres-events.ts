@@ -10,6 +10,7 @@ import { type NewWork, queue } from '@parley/work-queue/queue';
 import type { AttemptEnd } from '@parley/work-queue/queue-worker';
 import type { WorkRepository } from '@parley/work-queue/work.repository';
 import { WorkRunner } from '@parley/work-queue/work-runner';
+import type { ShownWork } from '@parley/work-queue/work.service';
 
 type Payload = Pick<EventMessage, 'subject' | 'data'>;
 
@@ -30,12 +31,17 @@ export class PostgresEvents implements EventStream {
   isOpen = false;
 
   constructor(
-    private readonly deliveries: WorkRepository,
+    private readonly work: WorkRepository,
     logger: Logger,
     private readonly options: PostgresEventsOptions = {},
   ) {
     const { onAttemptEnded } = options;
-    this.runner = new WorkRunner(deliveries, { worker: 'embedded', isOnlyWorker: true, logger, onAttemptEnded });
+    this.runner = new WorkRunner(work, { worker: 'embedded', isOnlyWorker: true, logger, onAttemptEnded });
+  }
+
+  /** Deliveries that wait or run, for the operators of the services that consume them. */
+  get deliveries(): ShownWork {
+    return { rows: this.work, wake: (consumer) => this.runner.wake(consumer) };
   }
 
   /** Ends the leases of the previous process and starts delivery. */
@@ -50,7 +56,7 @@ export class PostgresEvents implements EventStream {
     for (const { name, subject } of this.consumers) {
       const deliveries = events.filter((event) => !event.again && event.subject === subject);
       if (deliveries.length === 0) continue;
-      await this.deliveries.insertWork(queue(name), deliveries.map(toWork));
+      await this.work.insertWork(queue(name), deliveries.map(toWork));
       this.runner.wake(name);
     }
     for (const event of events) {
@@ -87,8 +93,8 @@ export class PostgresEvents implements EventStream {
 
   /** Event that is being given up is delivered once more. One that waits is delivered at once. */
   private async replay(event: EventMessage, consumer: string): Promise<void> {
-    await this.deliveries.insertWork(queue(consumer, { repeated: 'again' }), [toWork(event)]);
-    await this.deliveries.retryWork(consumer, event.id);
+    await this.work.insertWork(queue(consumer, { repeated: 'again' }), [toWork(event)]);
+    await this.work.retryWork(consumer, event.id);
     this.runner.wake(consumer);
   }
 }

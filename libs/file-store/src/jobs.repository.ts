@@ -266,9 +266,4 @@ export class JobsRepository {
   async deleteOldTurns(): Promise<void> {
     await this.database.query(`DELETE FROM indexing_turn WHERE taken_at < now() - interval '1 hour'`);
   }
-
-  async countJobs(): Promise<number> {
-    const [row] = await this.database.query<{ count: string }>('SELECT count(*) FROM indexing_job');
-    return Number(row?.count ?? 0);
-  }
 }

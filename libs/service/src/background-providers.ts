@@ -20,7 +20,15 @@ export function backgroundProviders(options: ServiceOptions, platform: Platform)
   return [
     { provide: WorkRepository, useFactory: (database: Database) => new WorkRepository(database), inject: [Database] },
     WorkQueue,
-    WorkService,
+    {
+      provide: WorkService,
+      useFactory: (rows: WorkRepository, work: WorkQueue, tasks: BackgroundTasks) => {
+        const own = options.workAdded ? [{ rows, wake: (queue: string) => work.wake(queue) }] : [];
+        const deliveries = platform.deliveries ? [platform.deliveries] : [];
+        return new WorkService(options.database.schema, [...own, ...deliveries], tasks);
+      },
+      inject: [WorkRepository, WorkQueue, BackgroundTasks],
+    },
     {
       provide: BackgroundTasks,
       useFactory: (
@@ -29,11 +37,17 @@ export function backgroundProviders(options: ServiceOptions, platform: Platform)
         repository: WorkRepository,
         work: WorkQueue,
         client: ParleyClient,
+        database: Database,
       ) => {
         const runner = options.workAdded && startableRunner(options, platform, repository, work, client);
-        return new BackgroundTasks(discovery, scanner, platform.logger, runner);
+        const tasks = new BackgroundTasks(discovery, scanner, platform.logger, database, runner);
+        measureWork(platform.metrics, options.database.schema, async () => [
+          ...(runner ? await repository.measureDepth() : []),
+          ...(await tasks.measureLate()),
+        ]);
+        return tasks;
       },
-      inject: [DiscoveryService, MetadataScanner, WorkRepository, WorkQueue, ParleyClient],
+      inject: [DiscoveryService, MetadataScanner, WorkRepository, WorkQueue, ParleyClient, Database],
     },
   ];
 }
@@ -45,12 +59,11 @@ function startableRunner(
   work: WorkQueue,
   client: ParleyClient,
 ): WorkRunner {
-  const countEnd = measureWork(metrics, schema, repository);
   const runner = new WorkRunner(repository, {
     worker: instance,
     isOnlyWorker: isOnlyProcess,
     logger,
-    onAttemptEnded: countEnd,
+    onAttemptEnded: (queue, end) => metrics.countAttempt(schema, queue, end),
   });
   const tell = collected((queues) => client.broadcast(workAdded!, { from: instance, queues }));
   work.onAdded((queue, dueAt) => {

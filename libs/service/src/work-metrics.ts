@@ -1,17 +1,12 @@
-import type { AttemptEnd } from '@parley/work-queue/queue-worker';
-import type { QueueDepth, WorkRepository } from '@parley/work-queue/work.repository';
+import type { QueueDepth } from '@parley/work-queue/work.repository';
 import type { Metrics } from './metrics';
 import { readOncePerScrape } from './read-once-per-scrape';
 
 const waiting = ['ready', 'waiting', 'queued', 'parked'];
 
-/** Gauges of the queues of one service, read on each scrape, and the counter of attempts by their end. */
-export function measureWork(
-  metrics: Metrics,
-  service: string,
-  work: WorkRepository,
-): (queue: string, end: AttemptEnd) => void {
-  const depth = readOncePerScrape(() => work.measureDepth());
+/** Gauges of the queues of one service, read on each scrape. */
+export function measureWork(metrics: Metrics, service: string, read: () => Promise<QueueDepth[]>): void {
+  const depth = readOncePerScrape(read);
   const perQueue = (name: string, help: string, states: string[], figure: (rows: QueueDepth[]) => number) =>
     metrics.gaugeOfQueues(name, help, service, async () => {
       const rows = (await depth()).filter(({ state }) => states.includes(state));
@@ -34,5 +29,4 @@ export function measureWork(
     ['ready'],
     oldest,
   );
-  return (queue, end) => metrics.countAttempt(service, queue, end);
 }

@@ -56,6 +56,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
   const platform = (): Platform => ({
     driver: new InProcessDriver(hub, 64_000_000, logger),
     events,
+    deliveries: events.deliveries,
     logger,
     // No caching: tests read metrics right after they change.
     metrics: new Metrics(0),

@@ -2,16 +2,34 @@ import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { PollingWorker } from '@parley/background/polling-worker';
 import type { Logger } from '@parley/logging/logger';
+import type { Sql } from '@parley/persistence/database';
+import {
+  type DueRows,
+  findDueRows,
+  type LateFilter,
+  listLateRows,
+  type LateRow,
+  measureLateRows,
+} from '@parley/persistence/due-rows';
 import type { WorkRunner } from './work-runner';
-import { findMarked, type Round } from './worker';
+import type { QueueDepth } from './work.repository';
+import { findMarked, type PeriodicTask, type Round } from './worker';
+
+const lookForDueRows = 'due rows';
 
 /** Varies a pause by up to a tenth, so that tasks and replicas do not run at once. */
 const jittered = (ms: number) => ms * (0.9 + Math.random() / 5);
 
-/** Starts and stops the methods with `@Worker` and `@Every` of one app. */
+const intervalOf = ({ everyMs }: PeriodicTask<unknown>, instance: object) =>
+  typeof everyMs === 'number' ? everyMs : everyMs(instance);
+
+/** Starts and stops the methods with `@Worker`, `@Every` and `@WhenDue` of one app. */
 @Injectable()
 export class BackgroundTasks {
   private readonly loops = new Map<string, PollingWorker>();
+  private readonly dueRows = new Map<string, DueRows>();
+  /** Tasks whose rows were due at the last look. */
+  private readonly due = new Set<string>();
   private readonly stopping = new AbortController();
 
   /** @param runner absent in services without the table `work` */
@@ -19,11 +37,12 @@ export class BackgroundTasks {
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
     private readonly logger: Logger,
+    private readonly sql: Sql,
     private readonly runner?: WorkRunner,
   ) {}
 
   async start(): Promise<void> {
-    const { workers, failures, rounds } = findMarked(this.discovery, this.scanner);
+    const { workers, failures, rounds, dueTasks } = findMarked(this.discovery, this.scanner);
     for (const { value, instance, method } of workers) {
       const onFailed = failures.find((failure) => failure.value.name === value.queue.name);
       this.requireRunner(value.queue.name).register(
@@ -33,19 +52,46 @@ export class BackgroundTasks {
         onFailed?.method as never,
       );
     }
-    for (const { value, instance, method } of rounds) {
-      const everyMs = typeof value.everyMs === 'number' ? value.everyMs : value.everyMs(instance);
-      this.schedule(value.name, jittered(everyMs), method as (round: Round) => Promise<boolean | void>);
+    for (const { value, instance, method } of rounds)
+      this.schedule(value.name, intervalOf(value, instance), method as (round: Round) => Promise<boolean | void>);
+    for (const { value, method } of dueTasks) {
+      this.schedule(value.name, Infinity, () => this.runIfDue(value.name, method as () => Promise<boolean | void>));
+      this.dueRows.set(value.name, value.rows);
+    }
+    if (dueTasks.length > 0) {
+      const everyMs = Math.min(...dueTasks.map(({ value, instance }) => intervalOf(value, instance)));
+      this.schedule(lookForDueRows, everyMs, (round) => this.findDue(round));
     }
     await this.runner?.start();
     for (const loop of this.loops.values()) loop.start();
   }
 
-  /** Starts the next round of a periodic task at once, or after this time at the latest. */
+  /** Starts the next round of a periodic task at once, or after this time at the latest: with `@WhenDue`, the next look. */
   wake(name: string, inMs = 0): void {
-    const loop = this.loops.get(name);
+    const loop = this.loops.get(this.dueRows.has(name) ? lookForDueRows : name);
     if (inMs > 0) loop?.wakeIn(inMs);
     else loop?.wake();
+  }
+
+  /** Figures of tasks with rows that are due, as of queues. */
+  async measureLate(): Promise<QueueDepth[]> {
+    if (this.dueRows.size === 0) return [];
+    const queues = [...this.dueRows.keys()];
+    const late = await measureLateRows(this.sql, [...this.dueRows.values()]);
+    return late.map((figures, index) => ({ queue: queues[index]!, state: 'ready', ...figures }));
+  }
+
+  /** Rows that are due and still there, of all tasks or one. */
+  async listLate({ queue, ...filter }: LateFilter & { queue?: string }): Promise<(LateRow & { queue: string })[]> {
+    const queues = [...this.dueRows.keys()].filter((name) => queue === undefined || name === queue);
+    if (queues.length === 0) return [];
+    const rows = queues.map((name) => this.dueRows.get(name)!);
+    const late = await listLateRows(this.sql, rows, filter);
+    return late.map((row) => ({ ...row, queue: queues[row.index]! }));
+  }
+
+  hasDueRows(name: string): boolean {
+    return this.dueRows.has(name);
   }
 
   /** Aborts all signals. Nothing more is claimed. */
@@ -68,8 +114,22 @@ export class BackgroundTasks {
       const more = await run({ signal, againIn: (ms) => loop.wakeIn(ms) });
       return more === true && !signal.aborted;
     };
-    const loop = new PollingWorker({ name, intervalMs: everyMs, logger: this.logger }, round);
+    const loop = new PollingWorker({ name, intervalMs: jittered(everyMs), logger: this.logger }, round);
     this.loops.set(name, loop);
+  }
+
+  private async findDue({ againIn }: Round): Promise<void> {
+    const names = [...this.dueRows.keys()];
+    const found = await findDueRows(this.sql, [...this.dueRows.values()]);
+    againIn(Math.min(...found.map(({ nextInMs }) => nextInMs)));
+    for (const name of names.filter((_, index) => found[index]!.isDue)) {
+      this.due.add(name);
+      this.loops.get(name)!.wake();
+    }
+  }
+
+  private async runIfDue(name: string, run: () => Promise<boolean | void>): Promise<void> {
+    if (this.due.delete(name) && (await run()) === true) this.wake(name);
   }
 
   private requireRunner(name: string): WorkRunner {

@@ -39,7 +39,6 @@ export interface WorkerContext {
 
 /** Claims repeat after a failure of the database; otherwise they wait to be woken. */
 const retryClaimMs = 1_000;
-const neverMs = 2 ** 31 - 1;
 const defaults = { leaseMs: 15_000, attempts: 10, timeoutMs: 600_000, perTenant: Infinity, heldTenants: () => [] };
 const crashed = 'Every process that worked on it ended.';
 
@@ -61,7 +60,7 @@ export class QueueWorker {
   ) {
     this.options = { ...defaults, ...options };
     const { logger } = context;
-    this.claiming = new PollingWorker({ name: queue.name, intervalMs: neverMs, logger }, () => this.claim());
+    this.claiming = new PollingWorker({ name: queue.name, intervalMs: Infinity, logger }, () => this.claim());
   }
 
   get attempts(): number {

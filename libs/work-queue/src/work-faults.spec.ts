@@ -1,4 +1,4 @@
-// 22 s: the database is away for 20 s while the other tests run.
+// 22 s: the database is away for 20 s, and a lease of 15 s ends, while the other tests run.
 import { Database } from '@parley/persistence/database';
 import { run } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
@@ -73,11 +73,13 @@ class Scene {
 
 let scene: Scene;
 let absence: Promise<void>;
+let frozenWorker: Promise<void>;
 
 beforeAll(() => {
-  absence = survivesAbsence();
-  // The last test reports it.
-  absence.catch(() => undefined);
+  absence = inScene(goOnAfterAbsence);
+  frozenWorker = inScene(ignoreLateResult);
+  // The last tests report them.
+  for (const slow of [absence, frozenWorker]) slow.catch(() => undefined);
 });
 
 beforeEach(async () => {
@@ -113,12 +115,12 @@ function expectCompleteAndInOrder(all: Effect[], orderingKeys: string[], count: 
 
 const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 
-async function survivesAbsence(): Promise<void> {
-  const away = await Scene.open();
+async function inScene(test: (own: Scene) => Promise<void>): Promise<void> {
+  const own = await Scene.open();
   try {
-    await goOnAfterAbsence(away);
+    await test(own);
   } finally {
-    await away.close();
+    await own.close();
   }
 }
 
@@ -138,6 +140,24 @@ async function goOnAfterAbsence(away: Scene): Promise<void> {
   expectCompleteAndInOrder(await away.untilDone(), keys, 15);
 }
 
+/** With the lease of the product. */
+async function ignoreLateResult(own: Scene): Promise<void> {
+  const lease = { LEASE_MS: '15000' };
+  await own.add(['a'], 2, { takesMs: 500 });
+  const frozen = await own.start('frozen', lease);
+  await waitFor(async () => (await own.effects()).length === 1);
+  process.kill(frozen.pid, 'SIGSTOP');
+  await own.start('heir', lease);
+  await waitFor(async () => (await own.effects()).some(({ kind }) => kind === 'done'));
+
+  process.kill(frozen.pid, 'SIGCONT');
+  const all = await own.untilDone();
+
+  expect(all.filter(({ kind }) => kind === 'done').map(({ key }) => key)).toEqual(['a-000', 'a-001']);
+  expect(all[0]).toMatchObject({ kind: 'started', worker: 'frozen' });
+  expect(all.find(({ kind }) => kind === 'done')).toMatchObject({ worker: 'heir' });
+}
+
 it('loses nothing and keeps the order while workers are killed and replaced', async () => {
   await scene.add(keys, 25, { takesMs: 5 });
   let workers = await Promise.all(['one', 'two'].map((name) => scene.start(name)));
@@ -153,22 +173,6 @@ it('loses nothing and keeps the order while workers are killed and replaced', as
   }
 
   expectCompleteAndInOrder(await scene.untilDone(), keys, 25);
-});
-
-it('ignores the late result of a worker that was frozen beyond its lease', async () => {
-  await scene.add(['a'], 2, { takesMs: 200 });
-  const frozen = await scene.start('frozen');
-  await waitFor(async () => (await scene.effects()).length === 1);
-  process.kill(frozen.pid, 'SIGSTOP');
-  await scene.start('heir');
-  await waitFor(async () => (await scene.effects()).some(({ kind }) => kind === 'done'));
-
-  process.kill(frozen.pid, 'SIGCONT');
-  const all = await scene.untilDone();
-
-  expect(all.filter(({ kind }) => kind === 'done').map(({ key }) => key)).toEqual(['a-000', 'a-001']);
-  expect(all[0]).toMatchObject({ kind: 'started', worker: 'frozen' });
-  expect(all.find(({ kind }) => kind === 'done')).toMatchObject({ worker: 'heir' });
 });
 
 it('does each step once on two replicas whose clocks differ by a minute', async () => {
@@ -200,5 +204,7 @@ it('gives up work that ends its process at every attempt, and goes on with the w
   const [failed] = await scene.rows.listWork({ limit: 10 });
   expect(failed).toMatchObject({ key: 'a-000', state: 'failed', last_error: 'Every process that worked on it ended.' });
 });
+
+it('ignores the late result of a worker that was frozen beyond its lease', () => frozenWorker);
 
 it('goes on when the database was away for 20 s', () => absence);

@@ -592,6 +592,31 @@ describe('failures', () => {
   });
 });
 
+describe('a clock of the database that went two hours ahead and back', () => {
+  const due = async () => {
+    const found = await listAll();
+    return Object.fromEntries(found.map(({ key, due_at }) => [key, due_at !== null && due_at.getTime() <= Date.now()]));
+  };
+
+  it('delays retries and leases of ended processes no further, and no work with a due time', async () => {
+    const dueAt = new Date(Date.now() + 3_600_000);
+    await work.addNow(plain, [of('leased'), of('live'), of('retried'), of('busy'), of('scheduled', { dueAt })]);
+    const limits = { worker: 'dead', leaseMs: 15_000, limit: 4, perTenant: 4, running: new Map() };
+    const claimed = await rows.claimWork(plain, limits);
+    const [retried, busy] = ['retried', 'busy'].map((name) => claimed.find(({ key }) => key === name)!);
+    await rows.postponeWork(retried!, { pauseMs: 60_000, error: 'no', counts: true });
+    await rows.postponeWork(busy!, { pauseMs: 7_200_000, error: 'busy', counts: true });
+    await database.query(`UPDATE work SET due_at = due_at + interval '2 hours' WHERE key IN ('leased', 'retried')`);
+
+    const moved = await rows.advanceTooFarAhead();
+
+    expect(moved).toBe(2);
+    expect(await due()).toEqual({ leased: true, retried: true, live: false, busy: false, scheduled: false });
+    const { ready } = await rows.releaseDueWork([plain.name], [10]);
+    expect(ready).toEqual([plain.name]);
+  });
+});
+
 describe('parked work', () => {
   it('is not claimed until it is woken by key', async () => {
     const attempts: number[] = [];

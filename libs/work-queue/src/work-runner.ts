@@ -125,6 +125,8 @@ export class WorkRunner {
   private async repair(): Promise<boolean> {
     const found = await this.work.promoteForgotten();
     if (found > 0) this.options.logger.warn({ found }, 'found queued work that waited for nothing');
+    const ahead = await this.work.advanceTooFarAhead();
+    if (ahead > 0) this.options.logger.warn({ ahead }, 'found work that was due too far ahead: the clock went back');
     return false;
   }
 }

@@ -36,7 +36,8 @@ const onConflict = (isRepeated: string) => `ON CONFLICT (queue, key) DO UPDATE S
             WHEN excluded.state = 'ready' THEN 'ready' ELSE 'waiting' END,
           CASE WHEN work.state <> 'running' THEN excluded.position END,
           CASE WHEN work.state = 'running' THEN work.due_at WHEN excluded.state <> 'ready' THEN coalesce(excluded.due_at, now()) END),
-      attempts = CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END
+      (attempts, last_error) = (SELECT CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END,
+          CASE WHEN work.state <> 'failed' THEN work.last_error END)
     WHERE (work.state IN ('running', 'failed') AND ${isRepeated})
       OR (work.state = 'waiting' AND work.attempts = 0 AND work.due_at > coalesce(excluded.due_at, now()))`;
 

@@ -62,6 +62,8 @@ export interface QueueDepth {
 }
 
 export interface WorkFilter {
+  /** Prefix of its queues. */
+  service?: string;
   queue?: string;
   key?: string;
   states?: WorkState[];
@@ -77,6 +79,8 @@ export interface Polled {
 
 const maxReleased = 1_000;
 const maxErrorLength = 2_000;
+/** Longer pauses are shortened, so that a later due time shows that the clock of the database went back. */
+const maxPauseMs = 600_000;
 /** Backoff in milliseconds by the number of processes that have ended, without the first one. */
 const crashPauses = Array.from({ length: 8 }, (_, index) => retryBackoffMs(index + 1));
 
@@ -199,7 +203,7 @@ export class WorkRepository {
       `UPDATE work SET state = 'waiting', lease = NULL, again = false, last_error = $4, attempts = attempts - $6,
          due_at = now() + $5::float8 * interval '1 millisecond'
        WHERE ${leased}`,
-      [queue, key, lease, toText(error).slice(0, maxErrorLength), pauseMs, counts ? 0 : 1],
+      [queue, key, lease, toText(error).slice(0, maxErrorLength), Math.min(pauseMs, maxPauseMs), counts ? 0 : 1],
     );
   }
 
@@ -338,6 +342,27 @@ export class WorkRepository {
     return rows.length;
   }
 
+  /**
+   * Clock skew: attempts and leases that are due later than any pause or lease lasts become due, because the clock of the
+   * database went ahead and back. Returns the number. Index work_due.
+   */
+  async advanceTooFarAhead(): Promise<number> {
+    const rows = await this.database.query(
+      `UPDATE work SET due_at = now() FROM (
+         ${lockNext({
+           table: 'work',
+           columns: 'queue, key',
+           where: `due_at > now() + $1::int * interval '1 millisecond'
+             AND (state = 'running' OR state = 'waiting' AND last_error IS NOT NULL)`,
+           orderBy: 'due_at',
+           limit: maxReleased,
+         })}) AS ahead
+       WHERE work.queue = ahead.queue AND work.key = ahead.key RETURNING 1`,
+      [maxPauseMs],
+    );
+    return rows.length;
+  }
+
   /** Index: none, for an operator and for metrics. */
   measureDepth(): Promise<QueueDepth[]> {
     return this.database.query<QueueDepth>(
@@ -348,12 +373,12 @@ export class WorkRepository {
   }
 
   /** Oldest first. */
-  listWork({ queue, key, states, limit }: WorkFilter): Promise<WorkEntity[]> {
+  listWork({ service, queue, key, states, limit }: WorkFilter): Promise<WorkEntity[]> {
     return this.database.query<WorkEntity>(
       `SELECT * FROM work WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR key = $2)
-         AND ($3::text[] IS NULL OR state = ANY ($3))
-       ORDER BY created_at, id LIMIT $4`,
-      [queue ?? null, key ?? null, states ?? null, limit],
+         AND ($3::text[] IS NULL OR state = ANY ($3)) AND ($4::text IS NULL OR starts_with(queue, $4 || '.'))
+       ORDER BY created_at, id LIMIT $5`,
+      [queue ?? null, key ?? null, states ?? null, service ?? null, limit],
     );
   }
 

@@ -1,9 +1,11 @@
 import { type DiscoveryService, type MetadataScanner } from '@nestjs/core';
+import type { DueRows } from '@parley/persistence/due-rows';
 import type { FailureHandler, Queue, WorkerOptions, WorkHandler } from './queue';
 
 const workers = Symbol('parley:workers');
 const failures = Symbol('parley:failed-work');
 const rounds = Symbol('parley:rounds');
+const dueTasks = Symbol('parley:due-tasks');
 
 type Method<T> = <M extends T>(
   target: object,
@@ -52,6 +54,18 @@ export function Every<Self = unknown>(task: PeriodicTask<Self>): Method<(round: 
   return mark(rounds, task);
 }
 
+export interface DueTask<Self> extends PeriodicTask<Self> {
+  rows: DueRows;
+}
+
+/**
+ * Periodic task that runs while rows are due. One statement looks for the rows of all such tasks of the service, and again
+ * when the next row becomes due. Return true after a change: the statement is repeated at once.
+ */
+export function WhenDue<Self = unknown>(task: DueTask<Self>): Method<() => Promise<boolean | void>> {
+  return mark(dueTasks, task);
+}
+
 function mark(key: symbol, value: unknown): Method<never> {
   return (_target, _property, descriptor) => {
     Reflect.defineMetadata(key, value, descriptor.value as object);
@@ -70,8 +84,9 @@ export function findMarked(discovery: DiscoveryService, scanner: MetadataScanner
     workers: [] as Found<{ queue: Queue; options: WorkerOptions | ((self: unknown) => WorkerOptions) }>[],
     failures: [] as Found<Queue>[],
     rounds: [] as Found<PeriodicTask<unknown>>[],
+    dueTasks: [] as Found<DueTask<unknown>>[],
   };
-  const keys = { workers, failures, rounds };
+  const keys = { workers, failures, rounds, dueTasks };
   const instances = [...discovery.getProviders(), ...discovery.getControllers()].map(
     ({ instance }) => instance as unknown,
   );

@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { InstallationStatus } from '@parley/contracts/admin/bot-integrations';
 import type { PendingRegistration, RegisterSchedule } from '@parley/contracts/admin/registrations';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import type { DueRows } from '@parley/persistence/due-rows';
 import { ApiError } from '@parley/contracts/errors';
 import { isUniqueViolation } from '@parley/persistence/errors';
+import { lockNext } from '@parley/persistence/lock-next';
 
 /** Lengths of the schedules as intervals of Postgres. */
 const intervals: Record<RegisterSchedule, string> = {
@@ -20,6 +22,8 @@ const intervals: Record<RegisterSchedule, string> = {
 const nextTimes = Object.entries(intervals)
   .map(([schedule, length]) => `WHEN '${schedule}' THEN now() + interval '${length}'`)
   .join(' ');
+const isScheduled = 'register_at IS NOT NULL AND enabled AND is_callable';
+const isTooFarAhead = `register_at > CASE register_schedule ${nextTimes} END`;
 /** Former installations whose integration could not be notified in this time are forgotten. */
 const maxFormerAge = '24 hours';
 
@@ -27,6 +31,15 @@ export interface RegistrationState {
   status: InstallationStatus;
   status_reason: string | null;
 }
+
+/** Installations that are too far ahead count as due. Index installation_register_at. */
+export const dueRegistrations: DueRows = {
+  table: 'installation',
+  key: 'alias',
+  time: 'register_at',
+  where: isScheduled,
+  orWhere: isTooFarAhead,
+};
 
 @Injectable()
 export class RegistrationsRepository {
@@ -113,8 +126,13 @@ export class RegistrationsRepository {
       `UPDATE installation SET status = 'registration_pending', registration_revision = registration_revision + 1,
          register_at = CASE register_schedule ${nextTimes} END
        WHERE (bot_id, alias) IN (
-         SELECT bot_id, alias FROM installation WHERE register_at <= now() AND enabled AND is_callable
-         ORDER BY register_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+         ${lockNext({
+           table: 'installation',
+           columns: 'bot_id, alias',
+           where: `${isScheduled} AND register_at <= now()`,
+           orderBy: 'register_at',
+           limit: '$1',
+         })})
        RETURNING bot_id`,
       [limit],
     );
@@ -128,7 +146,7 @@ export class RegistrationsRepository {
   async rescheduleTooFarAhead(): Promise<void> {
     await this.database.query(
       `UPDATE installation SET register_at = CASE register_schedule ${nextTimes} END
-       WHERE register_at IS NOT NULL AND register_at > CASE register_schedule ${nextTimes} END`,
+       WHERE register_at IS NOT NULL AND ${isTooFarAhead}`,
     );
   }
 

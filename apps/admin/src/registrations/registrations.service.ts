@@ -17,9 +17,9 @@ import { registrationRuns } from '@parley/contracts/runtime/registrations';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { Every } from '@parley/work-queue/worker';
+import { Every, WhenDue } from '@parley/work-queue/worker';
 import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
-import { type RegistrationState, RegistrationsRepository } from './registrations.repository';
+import { dueRegistrations, type RegistrationState, RegistrationsRepository } from './registrations.repository';
 
 const scheduledAtOnce = 100;
 const scheduleMs = 60_000;
@@ -99,7 +99,7 @@ export class RegistrationsService {
   }
 
   /** Safe to run in several processes. */
-  @Every({ name: 'admin.scheduledRegistrations', everyMs: scheduleMs })
+  @WhenDue({ name: 'admin.scheduledRegistrations', rows: dueRegistrations, everyMs: scheduleMs })
   async startScheduled(): Promise<boolean> {
     await this.registrations.rescheduleTooFarAhead();
     return this.database.transaction(async (tx) => {

@@ -8,7 +8,7 @@ import { lockNext } from '@parley/persistence/lock-next';
 import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { givenColumns, toEquality } from '../list-queries/conditions';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
-import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
+import type { DueRows } from '@parley/persistence/due-rows';
 import type { PendingRow } from '../pending-events/announcements';
 import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 import type { EventEntity } from './event.entity';
@@ -41,6 +41,9 @@ const findAbsences = `SELECT ${Object.entries(absences)
 /** A caller who may delete a scheduled message may cancel its event. */
 const isOwnMessage = `payload IS NULL AND EXISTS (
   SELECT FROM conversation WHERE bot_id = $1 AND id = event.conversation_id AND (integration_alias = $2) IS TRUE)`;
+
+/** Those of scheduled messages have no payload. Index event_due. */
+export const scheduledEvents: DueRows = { table: 'event', where: `status = 'scheduled' AND payload IS NOT NULL` };
 
 @Injectable()
 export class EventsRepository {
@@ -151,7 +154,7 @@ export class EventsRepository {
          ${lockNext({
            table: 'event',
            columns: 'bot_id, id',
-           where: `status = 'scheduled' AND due_at <= now() AND payload IS NOT NULL`,
+           where: `${scheduledEvents.where} AND due_at <= now()`,
            orderBy: 'due_at',
            limit: '$1',
          })}),
@@ -164,11 +167,6 @@ export class EventsRepository {
     );
     await this.pending.announceEvents(tx, rows);
     return rows.length;
-  }
-
-  /** Index event_due. */
-  findDueEvents(): Promise<DueRows> {
-    return findDueRows(this.database, { table: 'event', where: `status = 'scheduled' AND payload IS NOT NULL` });
   }
 }
 

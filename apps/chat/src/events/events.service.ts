@@ -6,13 +6,13 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
-import { Every, type Round } from '@parley/work-queue/worker';
+import { WhenDue } from '@parley/work-queue/worker';
 import { aliasOf, scopeOf, storedName } from '../bot-definitions/scope';
 import { ChatConfig } from '../config';
 import { dueTime } from '../due-times/due-time';
 import { type EventEntity, toEvent } from './event.entity';
 import { MessagePayloadsService } from './message-payloads.service';
-import { EventsRepository, type Reference, type References } from './events.repository';
+import { EventsRepository, type Reference, type References, scheduledEvents } from './events.repository';
 
 const nouns: Record<Reference, string> = {
   conversationId: 'conversation',
@@ -84,11 +84,8 @@ export class EventsService {
   }
 
   /** Makes scheduled events `pending` when they are due. Safe to run in several processes. */
-  @Every<EventsService>({ name: dueEvents, everyMs: ({ config }) => config.sweepIntervalMs })
-  async releaseDue(round: Round): Promise<boolean> {
-    const { isDue, nextInMs } = await this.events.findDueEvents();
-    round.againIn(nextInMs);
-    if (!isDue) return false;
+  @WhenDue<EventsService>({ name: dueEvents, rows: scheduledEvents, everyMs: ({ config }) => config.sweepIntervalMs })
+  async releaseDue(): Promise<boolean> {
     const released = await this.database.transaction((tx) => this.events.releaseDueEvents(tx, eventsAtOnce));
     return released === eventsAtOnce;
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
 import type { ScheduledMessageEntity } from './message.entity';
-import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
+import type { DueRows } from '@parley/persistence/due-rows';
 import type { PendingRow } from '../pending-events/announcements';
 import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 
@@ -12,6 +12,9 @@ import { PendingEventsRepository } from '../pending-events/pending-events.reposi
  * scheduled rows.
  */
 const isWaiting = `message_id IS NOT NULL AND (type = 'message_created' AND payload IS NULL AND status = 'scheduled') IS TRUE`;
+
+/** Index scheduled_message_due. */
+export const dueMessages: DueRows = { table: 'scheduled_message' };
 
 export interface DueMessage extends ScheduledMessageEntity {
   event_id: string;
@@ -109,10 +112,5 @@ export class ScheduledMessagesRepository {
       id,
     ]);
     return gone.length > 0;
-  }
-
-  /** Index scheduled_message_due. */
-  findDueMessages(): Promise<DueRows> {
-    return findDueRows(this.database, { table: 'scheduled_message' });
   }
 }

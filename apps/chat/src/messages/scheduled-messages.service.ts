@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
-import { Every, type Round } from '@parley/work-queue/worker';
+import { WhenDue } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
 import { MessageWriterService } from './message-writer.service';
 import type { MessageEntity, ScheduledMessageEntity } from './message.entity';
 import { type NewDraft, NewMessagesRepository, type ScheduledDraft } from './new-messages.repository';
-import { type Outcome, ScheduledMessagesRepository } from './scheduled-messages.repository';
+import { dueMessages, type Outcome, ScheduledMessagesRepository } from './scheduled-messages.repository';
 
 const writing = 'chat.scheduledMessages';
 const messagesAtOnce = 50;
@@ -34,16 +34,16 @@ export class ScheduledMessagesService {
     return this.database.transaction((tx) => this.scheduled.cancelScheduledMessage(tx, message));
   }
 
-  /** Writes messages when they are due. Safe to run in several processes. */
-  @Every<ScheduledMessagesService>({ name: writing, everyMs: ({ config }) => config.sweepIntervalMs })
-  async writeDue(round: Round): Promise<boolean> {
-    const { isDue, nextInMs } = await this.scheduled.findDueMessages();
-    round.againIn(nextInMs);
-    return isDue && this.writeSome();
-  }
-
-  /** False if none was due. Exactly once: the message and the status of its event change in one transaction. */
-  private writeSome(): Promise<boolean> {
+  /**
+   * Writes messages when they are due. Safe to run in several processes. Exactly once: the message and the status of its
+   * event change in one transaction.
+   */
+  @WhenDue<ScheduledMessagesService>({
+    name: writing,
+    rows: dueMessages,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
+  writeDue(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const due = await this.scheduled.claimDueMessages(tx, messagesAtOnce);
       if (due.length === 0) return false;

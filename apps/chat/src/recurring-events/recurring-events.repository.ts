@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
 import type { RecurringEventEntity } from './recurring-event.entity';
-import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
+import type { DueRows } from '@parley/persistence/due-rows';
 
 type Definition = Omit<RecurringEventEntity, 'failed_attempts' | 'settled_at'>;
 
@@ -12,6 +12,17 @@ type RescheduledEvent = Pick<RecurringEventEntity, 'bot_id' | 'name' | 'next_at'
 
 const computedAt = `next_at AT TIME ZONE 'UTC' - period_seconds * interval '1 second'`;
 const isTooFarAhead = `next_at IS NOT NULL AND ${computedAt} > now() AT TIME ZONE 'UTC'`;
+
+const isOfKeptBot = 'NOT EXISTS (SELECT FROM dropped_bot WHERE dropped_bot.bot_id = recurring_event.bot_id)';
+
+/** Events that are too far ahead count as due. Indexes recurring_event_due, recurring_event_computed. */
+export const dueRecurringEvents: DueRows = {
+  table: 'recurring_event',
+  key: 'name',
+  time: 'next_at',
+  where: isOfKeptBot,
+  orWhere: isTooFarAhead,
+};
 
 @Injectable()
 export class RecurringEventsRepository {
@@ -71,9 +82,9 @@ export class RecurringEventsRepository {
   async claimDueRecurringEvents(tx: Sql, limit: number): Promise<DueRecurringEvent[]> {
     return tx.query<DueRecurringEvent>(
       lockNext({
-        table: 'recurring_event due',
+        table: 'recurring_event',
         columns: 'bot_id, name, type, payload, cron, next_at, now()',
-        where: 'next_at <= now() AND NOT EXISTS (SELECT FROM dropped_bot WHERE dropped_bot.bot_id = due.bot_id)',
+        where: `next_at <= now() AND ${isOfKeptBot}`,
         orderBy: 'next_at',
         limit: '$1',
       }),
@@ -108,10 +119,5 @@ export class RecurringEventsRepository {
        WHERE recurring_event.bot_id = fresh.bot_id AND recurring_event.name = fresh.name`,
       [JSON.stringify(events)],
     );
-  }
-
-  /** Events that are too far ahead count as due. Indexes recurring_event_due, recurring_event_computed. */
-  findDueRecurringEvents(): Promise<DueRows> {
-    return findDueRows(this.database, { table: 'recurring_event', column: 'next_at', orWhere: isTooFarAhead });
   }
 }

@@ -5,11 +5,11 @@ import type { SettledStatus } from '@parley/contracts/runtime/deliveries';
 import { Outbox } from '@parley/events/outbox';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
-import { Every, type Round } from '@parley/work-queue/worker';
+import { WhenDue } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
 import { firstTime, nextTimeAfter } from './cron-time';
-import { RecurringEventsRepository } from './recurring-events.repository';
+import { dueRecurringEvents, RecurringEventsRepository } from './recurring-events.repository';
 
 const creating = 'chat.recurringEvents';
 const eventsAtOnce = 50;
@@ -51,13 +51,14 @@ export class RecurringEventsService {
 
   /**
    * Creates an event for each due recurring event. Several missed times result in one event. Safe to run in several
-   * processes. True after any change, so that the next round reads the new due times.
+   * processes. True after any change, so that the new due times are read.
    */
-  @Every<RecurringEventsService>({ name: creating, everyMs: ({ config }) => config.sweepIntervalMs })
-  async createDue(round: Round): Promise<boolean> {
-    const { isDue, nextInMs } = await this.recurring.findDueRecurringEvents();
-    round.againIn(nextInMs);
-    if (!isDue) return false;
+  @WhenDue<RecurringEventsService>({
+    name: creating,
+    rows: dueRecurringEvents,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
+  async createDue(): Promise<boolean> {
     const rescheduled = await this.rescheduleAfterClockSkew();
     return (await this.createDueEvents()) + rescheduled > 0;
   }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { Every, type Round } from '@parley/work-queue/worker';
+import { WhenDue } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
 import { EventsRepository } from '../events/events.repository';
 import { type StateEntity, toState } from './state.entity';
-import { type StateKey, StatesRepository } from './states.repository';
+import { expiredStates, type StateKey, StatesRepository } from './states.repository';
 
 const statesAtOnce = 100;
 
@@ -28,11 +28,12 @@ export class ExpiredStatesService {
     );
   }
 
-  @Every<ExpiredStatesService>({ name: 'chat.expiredStates', everyMs: ({ config }) => config.sweepIntervalMs })
-  async deleteExpired(round: Round): Promise<boolean> {
-    const { isDue, nextInMs } = await this.states.findExpiredStates();
-    round.againIn(nextInMs);
-    if (!isDue) return false;
+  @WhenDue<ExpiredStatesService>({
+    name: 'chat.expiredStates',
+    rows: expiredStates,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
+  deleteExpired(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const expired = await this.states.deleteExpiredStates(tx, statesAtOnce);
       await this.createEvents(tx, expired);

@@ -5,7 +5,7 @@ import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { lockNext } from '@parley/persistence/lock-next';
 import { isOf } from '../bot-definitions/scope';
-import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
+import type { DueRows } from '@parley/persistence/due-rows';
 import type { StateEntity } from './state.entity';
 
 /**
@@ -41,6 +41,9 @@ const ownerTables: Partial<Record<StateType, string>> = {
   user: '"user"',
   workflow: 'workflow',
 };
+
+/** Index state_expires. */
+export const expiredStates: DueRows = { table: 'state', key: `concat_ws('/', type, owner_id, name)`, time: 'expires_at' };
 
 @Injectable()
 export class StatesRepository {
@@ -125,11 +128,6 @@ export class StatesRepository {
       `DELETE FROM state WHERE ${hasKey} AND expires_at <= now() RETURNING *`,
       valuesOf(key),
     );
-  }
-
-  /** Index state_expires. */
-  findExpiredStates(): Promise<DueRows> {
-    return findDueRows(this.database, { table: 'state', column: 'expires_at' });
   }
 
   /** Deletes the states that expired first, skipping locked rows. Index state_expires. */

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { Every, type Round } from '@parley/work-queue/worker';
+import { WhenDue } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
 import { WorkflowContinuationsService } from './workflow-continuations.service';
 import { WorkflowEventsService } from './workflow-events.service';
 import type { WorkflowEntity } from './workflow.entity';
-import { WorkflowsRepository } from './workflows.repository';
+import { lateWorkflows, WorkflowsRepository } from './workflows.repository';
 
 const workflowsAtOnce = 20;
 
@@ -30,11 +30,12 @@ export class EndedWorkflowsService {
   }
 
   /** Ends workflows whose timeout has passed. Safe to run in several processes. */
-  @Every<EndedWorkflowsService>({ name: 'chat.workflowTimeouts', everyMs: ({ config }) => config.sweepIntervalMs })
-  async timeOut(round: Round): Promise<boolean> {
-    const { isDue, nextInMs } = await this.workflows.findLateWorkflows();
-    round.againIn(nextInMs);
-    if (!isDue) return false;
+  @WhenDue<EndedWorkflowsService>({
+    name: 'chat.workflowTimeouts',
+    rows: lateWorkflows,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
+  timeOut(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const late = await this.workflows.timeOutWorkflows(tx, workflowsAtOnce);
       // Lock order of conversations, to avoid deadlocks between processes.

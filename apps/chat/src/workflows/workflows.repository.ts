@@ -17,7 +17,7 @@ import { taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../bot-definitions/scope';
 import { ConversationEntity } from '../conversations/conversation.entity';
-import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
+import type { DueRows } from '@parley/persistence/due-rows';
 import type { WorkflowEntity } from './workflow.entity';
 
 /** `timeout_at` null: one day from now. */
@@ -46,6 +46,9 @@ export interface WorkflowFilter {
 
 const narrowing = 'Filter by a tag that few workflows have, or use fewer filters.';
 const isActive = `status IN ('${activeStatuses.join("', '")}')`;
+
+/** Index workflow_timeout. */
+export const lateWorkflows: DueRows = { table: 'workflow', time: 'timeout_at', where: isActive };
 
 @Injectable()
 export class WorkflowsRepository {
@@ -205,11 +208,6 @@ export class WorkflowsRepository {
        DELETE FROM workflow WHERE bot_id = $1 AND id = $2`,
       [bot_id, id],
     );
-  }
-
-  /** Index workflow_timeout. */
-  findLateWorkflows(): Promise<DueRows> {
-    return findDueRows(this.database, { table: 'workflow', column: 'timeout_at', where: isActive });
   }
 
   /** Ends workflows whose timeout has passed, skipping locked rows. Index workflow_timeout. */

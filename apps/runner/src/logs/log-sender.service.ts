@@ -1,5 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { PollingWorker } from '@parley/background/polling-worker';
 import { systemCaller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import type { InvokeCode } from '@parley/contracts/runner/runner';
@@ -22,18 +28,18 @@ const maxInRequest = 400_000;
  * beyond 8 MB they are dropped and counted.
  */
 @Injectable()
-export class LogSenderService implements BeforeApplicationShutdown {
+export class LogSenderService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(LogSenderService.name);
   private readonly countDropped: (by?: number) => void;
   private waiting: LogLine[] = [];
   private characters = 0;
-  private sending?: Promise<void>;
-  private isStopping = false;
+  private readonly sending: PollingWorker;
 
   constructor(
     private readonly client: ParleyClient,
-    @Inject(platformToken) { metrics }: Platform,
+    @Inject(platformToken) { logger, metrics }: Platform,
   ) {
+    this.sending = new PollingWorker({ name: 'runner.logs', intervalMs: Infinity, logger }, () => this.sendSome());
     this.countDropped = metrics.counter(
       'parley_runner_log_lines_dropped_total',
       'Lines of the code of bots that were not stored: too many, or the runtime did not take them.',
@@ -52,32 +58,42 @@ export class LogSenderService implements BeforeApplicationShutdown {
     );
   }
 
+  onApplicationBootstrap(): void {
+    this.sending.start();
+  }
+
+  /** Sends the last lines, without another attempt. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.isStopping = true;
-    await this.sending;
-    if (this.waiting.length > 0) await this.sendAll();
+    await this.sending.stop();
+    while (this.waiting.length > 0)
+      await this.send(this.next()).catch((error: unknown) => this.giveUp(this.waiting, error));
   }
 
   private add(line: LogLine): void {
     if (this.characters > maxWaiting) return this.countDropped();
     this.waiting.push(line);
     this.characters += line.message.length;
-    this.sending ??= sleep(collectMs)
-      .then(() => this.sendAll())
-      .finally(() => (this.sending = undefined));
+    if (this.waiting.length === 1) this.sending.wakeIn(collectMs);
   }
 
-  private async sendAll(): Promise<void> {
-    while (this.waiting.length > 0) {
-      const lines = this.next();
-      try {
-        await this.client.call(logs.write, systemCaller(newId('req')), { lines });
-        this.remove(lines);
-      } catch (error) {
-        if (this.isStopping || !isTemporary(error)) this.giveUp(this.isStopping ? this.waiting : lines, error);
-        else await sleep(retryMs);
+  private async sendSome(): Promise<boolean> {
+    const lines = this.next();
+    if (lines.length === 0) return false;
+    try {
+      await this.send(lines);
+    } catch (error) {
+      if (isTemporary(error)) {
+        this.sending.wakeIn(retryMs);
+        return false;
       }
+      this.giveUp(lines, error);
     }
+    return this.waiting.length > 0;
+  }
+
+  private async send(lines: LogLine[]): Promise<void> {
+    await this.client.call(logs.write, systemCaller(newId('req')), { lines });
+    this.remove(lines);
   }
 
   private next(): LogLine[] {

@@ -9,6 +9,10 @@ import { LogSenderService } from './log-sender.service';
 // Warnings about dropped lines are expected here.
 beforeAll(() => Logger.overrideLogger(false));
 
+const senders: LogSenderService[] = [];
+
+afterEach(() => Promise.all(senders.splice(0).map((sender) => sender.beforeApplicationShutdown())));
+
 /** Sender, and a runtime that answers with these errors first. */
 function setUp(...errors: Error[]) {
   const sent: string[][] = [];
@@ -26,6 +30,8 @@ function setUp(...errors: Error[]) {
         (dropped += by),
   };
   const sender = new LogSenderService({ call } as unknown as ParleyClient, { metrics } as unknown as Platform);
+  sender.onApplicationBootstrap();
+  senders.push(sender);
   const output = sender.outputOf({ owner: 'bot', ownerId: 'bot-1' });
   const print = (text: string) => output.take({ stream: 'stdout', text });
   return { sender, print, sent, dropped: () => dropped };

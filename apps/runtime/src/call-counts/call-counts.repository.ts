@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { type DueRows, findDueRows } from '@parley/persistence/due-rows';
+import type { DueRows } from '@parley/persistence/due-rows';
 import { lockNext } from '@parley/persistence/lock-next';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
@@ -21,6 +21,9 @@ const start = `(call_count.month || '-01')::timestamp`;
 /** `at` lies within the month, also in a report after its end. */
 const total = `call_count.bot_id, workspace_id, calls,
   greatest(${start}, least(now() AT TIME ZONE 'UTC', ${start} + interval '1 month' - interval '1 ms')) AT TIME ZONE 'UTC' AS at`;
+
+/** Index call_count_report. */
+export const dueReports: DueRows = { table: 'call_count', key: 'month', time: 'report_at' };
 
 @Injectable()
 export class CallCountsRepository {
@@ -44,11 +47,6 @@ export class CallCountsRepository {
          report_at = coalesce(call_count.report_at, greatest(now(), call_count.reported_at + interval '1 minute'))`,
       [toJsonb(counted)],
     );
-  }
-
-  /** Index call_count_report. */
-  findDueReports(): Promise<DueRows> {
-    return findDueRows(this.database, { table: 'call_count', column: 'report_at' });
   }
 
   /** Totals to report; they are not due again until the next call. Index call_count_report. */

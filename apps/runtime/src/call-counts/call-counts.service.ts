@@ -4,8 +4,8 @@ import { usageChanged } from '@parley/contracts/admin/usage';
 import { Outbox } from '@parley/events/outbox';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
-import { Every, type Round } from '@parley/work-queue/worker';
-import { CallCountsRepository, type CallTotal, type CountedCalls } from './call-counts.repository';
+import { Every, WhenDue } from '@parley/work-queue/worker';
+import { CallCountsRepository, type CallTotal, type CountedCalls, dueReports } from './call-counts.repository';
 
 const writing = 'runtime.callCounts';
 const reporting = 'runtime.callReports';
@@ -51,11 +51,8 @@ export class CallCountsService implements BeforeApplicationShutdown {
   }
 
   /** Reports totals to admin: those of one bot at most once a minute. */
-  @Every({ name: reporting, everyMs: idleMs })
-  async report(round: Round): Promise<boolean> {
-    const { isDue, nextInMs } = await this.counts.findDueReports();
-    round.againIn(nextInMs);
-    if (!isDue) return false;
+  @WhenDue({ name: reporting, rows: dueReports, everyMs: idleMs })
+  report(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const totals = await this.counts.takeDue(tx, maxTogether);
       await this.announce(tx, totals);

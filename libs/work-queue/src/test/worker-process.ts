@@ -7,13 +7,13 @@ import { type Step, steps } from './steps';
 
 /** Worker process of the fault tests: records the start and the end of each attempt. */
 async function main(): Promise<void> {
-  const { DATABASE_URL: url, WORKER: worker, CLOCK_AHEAD_MS: aheadMs = '0' } = process.env;
+  const { DATABASE_URL: url, WORKER: worker, CLOCK_AHEAD_MS: aheadMs = '0', LEASE_MS } = process.env;
   const now = Date.now;
   Date.now = () => now() + Number(aheadMs);
   const database = await openWorkDatabase(url!);
   const logger = createLogger('worker', 'silent');
   const runner = new WorkRunner(new WorkRepository(database), { worker: worker!, isOnlyWorker: false, logger });
-  runner.register<Step>(steps, { concurrency: 4, leaseMs: 600, attempts: 100 }, async (work) => {
+  runner.register<Step>(steps, { concurrency: 4, leaseMs: Number(LEASE_MS ?? 600), attempts: 100 }, async (work) => {
     const { key, payload } = work;
     await database.query(`INSERT INTO effect (key, kind, worker) VALUES ($1, 'started', $2)`, [key, worker]);
     await sleep(payload.takesMs);
