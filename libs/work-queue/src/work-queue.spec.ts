@@ -568,6 +568,24 @@ describe('failures', () => {
     ]);
   });
 
+  it('that another process has taken over are not renewed by the former one, which is told', async () => {
+    await rows.insertWork(plain, [of('a')]);
+    const claimAs = async (worker: string) => {
+      const limits = { worker, leaseMs: 60_000, limit: 1, perTenant: 1, running: new Map() };
+      const [claimed] = await rows.claimWork(plain, limits);
+      return { queue: plain.name, key: claimed!.key, lease: claimed!.lease };
+    };
+    const former = await claimAs('former');
+    await rows.endLeasesOf('former', [plain.name]);
+    await rows.releaseDueWork([plain.name]);
+    await claimAs('current');
+    const [before] = await listAll();
+
+    expect(await rows.renewLeases([{ ...former, leaseMs: 3_600_000 }])).toEqual([former]);
+
+    expect((await listAll())[0]!.due_at).toEqual(before!.due_at);
+  });
+
   it('of a process that dies count as attempts', async () => {
     await work.addNow(plain, [of('a')]);
     const limits = { worker: 'dead', leaseMs: 1, limit: 1, perTenant: 1, running: new Map() };
