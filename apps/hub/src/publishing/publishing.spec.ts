@@ -1,5 +1,6 @@
 import { checkName } from './publication-name';
 import { checkVersion, pickVersion } from './versions';
+import { visibilityAfter } from './visibility';
 
 describe('the name of a publication', () => {
   it.each([
@@ -56,5 +57,20 @@ describe('a requested version', () => {
 
   it('latest matches no version when all are pre-releases', () => {
     expect(pickVersion(['1.0.0-beta.1'], 'latest')).toBeUndefined();
+  });
+});
+
+describe('the visibility after a change', () => {
+  it.each([
+    ['private', {}, 'private'],
+    ['private', { public: true }, 'public'],
+    ['private', { public: false }, 'private'],
+    ['unlisted', { public: true }, 'public'],
+    ['unlisted', { public: false }, 'unlisted'],
+    ['public', {}, 'public'],
+    ['public', { public: false }, 'private'],
+    ['public', { visibility: 'unlisted', public: false }, 'unlisted'],
+  ] as const)('of %s by %j is %s', (before, change, after) => {
+    expect(visibilityAfter(before, change)).toBe(after);
   });
 });
