@@ -28,6 +28,7 @@ export class PostgresEvents implements EventStream {
   private readonly runner: WorkRunner;
 
   isOpen = false;
+  readonly canLose: boolean = false;
 
   constructor(
     private readonly deliveries: WorkRepository,
