@@ -1,9 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import type { DeliveryAttempt, ListDeliveries, SettledStatus } from '@parley/contracts/runtime/deliveries';
-import { Database, type Sql } from '@parley/persistence/database';
+import {
+  type DeliveryAttempt,
+  eventsSettled,
+  type ListDeliveries,
+  type SettledStatus,
+} from '@parley/contracts/runtime/deliveries';
+import { insertEventsOf, Outbox } from '@parley/events/outbox';
+import { Database } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
+import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
+import { currentTraceparent } from '@parley/tracing/tracing';
 import { deliveryQueue } from './delivery-queues';
 import type { DeliveryEntity } from './delivery.entity';
 
@@ -31,20 +39,33 @@ const joined = `(SELECT coalesce(jsonb_agg(attempt ORDER BY number), '[]') FROM 
     SELECT attempt, number FROM jsonb_array_elements(delivery.attempts || excluded.attempts)
       WITH ORDINALITY AS entry (attempt, number) ORDER BY number DESC LIMIT ${maxAttempts}) AS latest)`;
 
+const announced = insertEventsOf(eventsSettled, 'SELECT $2::text, $3::jsonb, $4::text');
+
 @Injectable()
 export class DeliveriesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly outbox: Outbox,
+  ) {}
 
-  async insertSettlements(tx: Sql, settlements: Settlement[]): Promise<void> {
-    await tx.query(
-      `INSERT INTO delivery (bot_id, event_id, type, replays, status, reason, attempts, created_at, settled_at)
-       SELECT bot_id, event_id, type, replays, status, reason, attempts, created_at, now()
-       FROM jsonb_populate_recordset(NULL::delivery, $1)
-       ON CONFLICT (bot_id, event_id) DO UPDATE SET replays = excluded.replays, status = excluded.status, reason = excluded.reason,
-         settled_at = excluded.settled_at, attempts = ${joined}`,
-      [toJsonb(settlements)],
+  /** Records the outcomes and announces them in one event, in one statement with its own commit. */
+  async insertSettlements(settlements: Settlement[]): Promise<void> {
+    const events = settlements.map(({ bot_id, event_id, replays, status, reason }) => ({
+      ...{ botId: bot_id, eventId: event_id, replays, status },
+      failureReason: reason,
+    }));
+    await this.database.query(
+      `WITH recorded AS (
+         INSERT INTO delivery (bot_id, event_id, type, replays, status, reason, attempts, created_at, settled_at)
+         SELECT bot_id, event_id, type, replays, status, reason, attempts, created_at, now()
+         FROM jsonb_populate_recordset(NULL::delivery, $1)
+         ON CONFLICT (bot_id, event_id) DO UPDATE SET replays = excluded.replays, status = excluded.status,
+           reason = excluded.reason, settled_at = excluded.settled_at, attempts = ${joined})
+       ${announced}`,
+      [toJsonb(settlements), newId('outbox'), toJsonb({ events }), currentTraceparent() ?? null],
       'insert_settlements',
     );
+    this.outbox.wake();
   }
 
   /** Records an attempt that did not settle the delivery. Returns the time of the first attempt since it was announced. */
