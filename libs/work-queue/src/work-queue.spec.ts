@@ -299,6 +299,23 @@ describe('costs', () => {
     for (const step of ['adding', 'claiming', 'finding'] as const) expect(many[step]).toBeLessThan(few[step] + 20);
   });
 
+  it('of the end of work are no claim when the claim before left nothing', async () => {
+    const done: string[] = [];
+    await start(ordered, async ({ key }) => void done.push(key), { perTenant: 2 });
+    await work.addNow(ordered, [of('first')]);
+    await untilEmpty();
+
+    const sent = await sentDuring(async () => {
+      for (const key of ['a', 'b', 'c']) {
+        await work.addNow(ordered, [of(key)]);
+        await untilEmpty();
+      }
+    });
+
+    expect(done).toEqual(['first', 'a', 'b', 'c']);
+    expect(sent.filter(({ text }) => text.startsWith('WITH candidate'))).toHaveLength(3);
+  });
+
   it('of work that waits, queues behind other work or is parked are none for claims', async () => {
     const hour = new Date(Date.now() + 3_600_000);
     await rows.insertWork(ordered, keys('later', 5_000, { dueAt: hour }));
@@ -451,6 +468,17 @@ describe('ordering keys', () => {
     await untilEmpty();
 
     expect({ most, count }).toEqual({ most: 1, count: 160 });
+  });
+
+  it('go on when a process ended between finishing work and promoting the next', async () => {
+    await work.addNow(ordered, keys('a', 2, { orderingKey: 'one' }));
+    await database.query(`DELETE FROM work WHERE key = 'a0'`);
+    const done: string[] = [];
+
+    await start(ordered, async ({ key }) => void done.push(key));
+    await untilEmpty();
+
+    expect(done).toEqual(['a1']);
   });
 });
 
@@ -728,13 +756,15 @@ describe('leases', () => {
 
   it('are given back when the stop begins during the claim', async () => {
     const { started, handle } = controlled();
-    const runner = await start(plain, handle);
     const claim = rows.claimWork.bind(rows);
+    let stop = () => {};
     const claims = jest.spyOn(rows, 'claimWork').mockImplementation(async (...given) => {
       const claimed = await claim(...given);
-      if (claimed.length > 0) runner.beginStop();
+      if (claimed.length > 0) stop();
       return claimed;
     });
+    const runner = await start(plain, handle);
+    stop = () => runner.beginStop();
 
     await work.addNow(plain, [of('a')]);
     await waitFor(() => claims.mock.calls.length > 0);

@@ -65,6 +65,7 @@ export class WorkRunner {
         leases: this.leases,
         stopping: this.stopping.signal,
         pollIn: (ms) => this.polling.wakeIn(ms),
+        repairSoon: () => this.repairing.wake(),
       },
     );
     this.workers.set(queue.name, worker);
@@ -124,7 +125,9 @@ export class WorkRunner {
 
   private async repair(): Promise<boolean> {
     const found = await this.work.promoteForgotten();
-    if (found > 0) this.options.logger.warn({ found }, 'found queued work that waited for nothing');
+    if (found === 0) return false;
+    this.options.logger.warn({ found }, 'found queued work that waited for nothing');
+    this.polling.wake();
     return false;
   }
 }
