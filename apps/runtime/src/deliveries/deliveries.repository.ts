@@ -12,7 +12,7 @@ import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { currentTraceparent } from '@parley/tracing/tracing';
-import { deliveryQueue } from './delivery-queues';
+import { type DeliveryPayload, deliveryQueue } from './delivery-queues';
 import type { DeliveryEntity } from './delivery.entity';
 
 const maxAttempts = 10;
@@ -33,6 +33,8 @@ export interface Settlement {
 export interface ListedDelivery extends Omit<DeliveryEntity, 'status'> {
   status: SettledStatus | 'pending' | 'parked';
 }
+
+export type WaitingDelivery = DeliveryPayload & Pick<Settlement, 'created_at'>;
 
 /** The latest attempts of both. */
 const joined = `(SELECT coalesce(jsonb_agg(attempt ORDER BY number), '[]') FROM (
@@ -147,6 +149,22 @@ export class DeliveriesRepository {
       values,
     );
     return newestFirst.page(rows, limit, boundTo);
+  }
+
+  /**
+   * Parked deliveries of the bot, and those that wait behind them, beyond the newest `limit`: at most `most`, the oldest
+   * first. Primary key.
+   */
+  async findWaitingBeyond(botId: string, limit: number, most: number): Promise<WaitingDelivery[]> {
+    const rows = await this.database.query<{ payload: DeliveryPayload; created_at: Date }>(
+      `SELECT payload, created_at FROM (
+         SELECT id, payload, created_at FROM work
+         WHERE queue = $2 AND key > $1 || '/' AND key < $1 || '0' AND state IN ('parked', 'queued')
+         ORDER BY id DESC OFFSET $3) AS older
+       ORDER BY id LIMIT $4`,
+      [botId, deliveryQueue.name, limit, most],
+    );
+    return rows.map(({ payload, created_at }) => ({ ...payload, created_at }));
   }
 
   /** Index delivery_settled. */

@@ -20,6 +20,8 @@ interface Body {
   event: { id: string; type: string; payload: { message?: { payload: { text: string } } } };
 }
 
+const deliveriesWaitingPerBot = 6;
+
 let api: PublicApi;
 let account: Account;
 
@@ -29,7 +31,7 @@ beforeAll(async () => {
     AdminModule,
     HubModule,
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
-    configured(RuntimeModule, RuntimeConfig),
+    configured(RuntimeModule, RuntimeConfig, { deliveriesWaitingPerBot }),
   );
   account = await api.newAccount();
 });
@@ -214,6 +216,38 @@ describe('a bot that cannot be called', () => {
     await account.client.updateBot({ id: bot.id, url: bot.server.url });
 
     expect((await bot.settled(id)).status).toBe('processed');
+  });
+
+  it('that cannot be called keeps its latest events; beyond the limit, the oldest are ignored', async () => {
+    const bot = await newBot(json({}), { url: 'http://169.254.169.254/latest' });
+    const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+    const ids: string[] = [];
+    for (let number = 0; number < 10; number += 1) {
+      // Two of them wait behind a parked one.
+      ids.push(await bot.create(number < 3 ? { conversationId: conversation.id } : {}));
+      await waitFor(
+        () => deliveriesOf(bot.id, `?eventId=${ids.at(-1)}`),
+        ({ length }) => length === 1,
+      );
+    }
+
+    const [ignored, kept] = [ids.slice(0, -deliveriesWaitingPerBot), ids.slice(-deliveriesWaitingPerBot)];
+    for (const id of ignored)
+      expect(status(await bot.settled(id))).toEqual({
+        status: 'ignored',
+        failureReason: 'More than 6 events waited for the bot, which could not be called: the oldest are ignored.',
+      });
+    await waitFor(
+      () => deliveriesOf(bot.id, '?status=parked'),
+      ({ length }) => length === kept.length,
+    );
+    await waitFor(
+      () => account.client.listBotIssues({ id: bot.id }),
+      ({ issues }) => issues.some(({ code }) => code === 'events_ignored'),
+    );
+    await account.client.updateBot({ id: bot.id, url: bot.server.url });
+    for (const id of kept) expect((await bot.settled(id)).status).toBe('processed');
+    expect(bot.events()).toHaveLength(kept.length);
   });
 });
 
