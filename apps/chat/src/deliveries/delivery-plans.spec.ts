@@ -39,7 +39,7 @@ beforeEach(() => {
 
 /** Runs each statement with EXPLAIN, with the plan for any values that a prepared statement keeps. Undoes its changes. */
 const explaining = {
-  query: (text: string, values: unknown[]) =>
+  query: (text: string, values: (string | number | null)[]) =>
     undone(test.database, async (tx) => {
       await tx.query(`SET LOCAL plan_cache_mode = force_generic_plan`);
       await tx.query(`PREPARE explained AS ${text}`);

@@ -1,3 +1,4 @@
+import dns from 'node:dns/promises';
 import type { Client } from '@botpress/client';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
@@ -216,6 +217,35 @@ describe('a bot that cannot be called', () => {
     await account.client.updateBot({ id: bot.id, url: bot.server.url });
 
     expect((await bot.settled(id)).status).toBe('processed');
+  });
+
+  it('whose name gets another address is not called at a forbidden one: DNS rebinding', async () => {
+    const bot = await newBot((_request, response) => {
+      response.setHeader('connection', 'close').end('{}');
+    });
+    let address = '127.0.0.1';
+    const lookup = jest
+      .spyOn(dns, 'lookup')
+      .mockImplementation((() => Promise.resolve([{ address, family: 4 }])) as never);
+    try {
+      await account.client.updateBot({
+        id: bot.id,
+        url: `http://rebinding.example.org:${new URL(bot.server.url).port}`,
+      });
+      expect((await bot.settled(await bot.create())).status).toBe('processed');
+      address = '169.254.169.254';
+
+      const id = await bot.create();
+
+      const [delivery] = await waitFor(
+        () => deliveriesOf(bot.id, `?eventId=${id}`),
+        ([found]) => found?.status === 'parked',
+      );
+      expect(delivery!.reason).toContain('169.254.169.254');
+      expect(bot.events()).toHaveLength(1);
+    } finally {
+      lookup.mockRestore();
+    }
   });
 
   it('that cannot be called keeps its latest events; beyond the limit, the oldest are ignored', async () => {
