@@ -277,26 +277,38 @@ describe('held tenants', () => {
 });
 
 describe('costs', () => {
-  /** Pages that adding and claiming read in a queue with this much ready work of 100 tenants. */
-  async function pagesWith(count: number): Promise<{ adding: number; claiming: number; finding: number }> {
+  /** Pages that each step reads in a queue with this much ready work of 100 tenants, each of its own ordering key. */
+  async function pagesWith(probed: typeof plain, count: number) {
     await database.query('TRUNCATE work');
-    const works = Array.from({ length: count }, (_, number) => of(`${number}`, { tenant: `tenant-${number % 100}` }));
-    await rows.insertWork(plain, works);
+    const ofNumber = (number: number) =>
+      of(`${number}`, {
+        tenant: `tenant-${number % 100}`,
+        orderingKey: probed.isOrdered ? `key-${number}` : undefined,
+      });
+    await rows.insertWork(
+      probed,
+      Array.from({ length: count }, (_, number) => ofNumber(number)),
+    );
     await database.query('VACUUM ANALYZE work');
     const limits = { worker: 'me', leaseMs: 60_000, limit: 4, perTenant: 2, running: new Map([['tenant-1', 2]]) };
     const pages = async (run: () => Promise<unknown>) => pagesOf(database, await sentDuring(run));
     return {
-      adding: await pages(() => rows.insertWork(plain, [of('new', { tenant: 'new' })])),
-      claiming: await pages(() => rows.claimWork(plain, limits)),
-      finding: await pages(() => rows.releaseDueWork([plain.name])),
+      adding: await pages(() => rows.insertWork(probed, [of('new', { tenant: 'new', orderingKey: 'new' })])),
+      claiming: await pages(() => rows.claimWork(probed, limits)),
+      ending: await pages(async () => rows.finishWork((await rows.claimWork(probed, limits))[0]!)),
+      finding: await pages(() => rows.releaseDueWork([probed.name])),
     };
   }
 
-  it('of adding, claiming and polling do not grow with the queue', async () => {
-    const few = await pagesWith(1_000);
-    const many = await pagesWith(20_000);
+  it.each([
+    ['a queue without order', plain, 20_000],
+    ['an ordered queue', ordered, 100_000],
+  ])('of adding, claiming, ending and polling do not grow with %s', async (_name, probed, count) => {
+    const few = await pagesWith(probed, 1_000);
+    const many = await pagesWith(probed, count);
 
-    for (const step of ['adding', 'claiming', 'finding'] as const) expect(many[step]).toBeLessThan(few[step] + 20);
+    for (const step of ['adding', 'claiming', 'ending', 'finding'] as const)
+      expect(many[step]).toBeLessThan(few[step] + 30);
   });
 
   it('of the end of work are no claim when the claim before left nothing', async () => {
