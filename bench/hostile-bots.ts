@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '@parley/testing/api';
+import { measureCpu } from './cpu';
 import { HttpConnection } from './http-connection';
 import { httpRequest } from './load';
 import type { Result } from './result';
@@ -104,14 +105,16 @@ export async function benchHostileBots(bench: Workbench): Promise<Result[]> {
     return { p50Ms: percentile(took, 0.5), p95Ms: percentile(took, 0.95), lost: dueAt.size - took.length };
   };
 
-  /** Events for hostile bots at a steady rate, until it is stopped. */
-  const disturb = async () => {
-    const bots = await newBots(hostilePaths.map((path) => `${hostile.url}${path}`));
+  /** Events for bots with these paths at a steady rate, until it is stopped. Then returns their number. */
+  const disturb = async (paths: string[]) => {
+    const bots = await newBots(paths.map((path) => `${hostile.url}${path}`));
+    let sent = 0;
     const stop = new AbortController();
     const sending = Promise.all(
       bots.map(async ({ client }) => {
         while (!stop.signal.aborted) {
           await client.createEvent({ type, payload: {} });
+          sent += 1;
           await sleep((1_000 * hostilePaths.length) / hostilePerSecond);
         }
       }),
@@ -119,11 +122,13 @@ export async function benchHostileBots(bench: Workbench): Promise<Result[]> {
     return async () => {
       stop.abort();
       await sending;
+      return sent;
     };
   };
 
   const alone: Measured[] = [];
   const beside: Measured[] = [];
+  const besideHarmless: Measured[] = [];
   const rounds = async (measured: Measured[]) => {
     for (let round = 0; round < options.rounds; round++) {
       session.checkpoint();
@@ -133,15 +138,29 @@ export async function benchHostileBots(bench: Workbench): Promise<Result[]> {
   await measure(1);
   await rounds(alone);
   // Not by turns: calls of bots that hang last a minute.
-  const end = await disturb();
+  const [sent, { us }] = await measureCpu({ hostile: [hostile.pid] }, async () => {
+    const end = await disturb(hostilePaths);
+    await sleep(settleMs);
+    await rounds(beside);
+    return end();
+  });
+  const msPerEvent = us['hostile'] === undefined ? 0 : us['hostile'] / sent / 1_000;
+  const end = await disturb(hostilePaths.map(() => `/busy?${msPerEvent.toFixed(1)}`));
   await sleep(settleMs);
-  await rounds(beside);
+  await rounds(besideHarmless);
   await end();
   connections.forEach((connection) => connection.close());
-  return [report(alone, beside, options.seconds)];
+  return [report({ alone, beside, besideHarmless, msPerEvent }, options.seconds)];
 }
 
-function report(alone: Measured[], beside: Measured[], seconds: number): Result {
+interface Figures {
+  alone: Measured[];
+  beside: Measured[];
+  besideHarmless: Measured[];
+  msPerEvent: number;
+}
+
+function report({ alone, beside, besideHarmless, msPerEvent }: Figures, seconds: number): Result {
   const row = (name: string, rounds: Measured[]) => ({
     name,
     figures: {
@@ -151,16 +170,29 @@ function report(alone: Measured[], beside: Measured[], seconds: number): Result 
     },
   });
   const p95 = (rounds: Measured[]) => rounds.map(({ p95Ms }) => p95Ms);
-  const ratio = pairedRatio(p95(beside), p95(alone));
+  const compare = (name: string, baseline: Measured[]) => {
+    const ratio = pairedRatio(p95(beside), p95(baseline));
+    return { name, value: ratio.median, spread: [ratio.lowest, ratio.highest] as [number, number] };
+  };
   return {
     title: `Embedded mode: from an event to the call of a bot with a url; ${healthyBots} bots, ${healthyPerSecond} events a second, ${alone.length} rounds of ${seconds} s`,
-    rows: [row('alone', alone), row('beside hostile bots', beside)],
-    aims: [{ name: 'p95 beside / alone', value: ratio.median, spread: [ratio.lowest, ratio.highest], below: 1.5 }],
+    rows: [
+      row('alone', alone),
+      row('beside hostile bots', beside),
+      row('beside harmless bots that cost as much', besideHarmless),
+    ],
+    aims: [
+      compare('p95 beside / alone', alone),
+      { ...compare('p95 beside hostile / beside harmless', besideHarmless), below: 1.5 },
+    ],
     notes: [
       `Hostile: ${hostilePerSecond} events a second for ${hostilePaths.length} bots, that answer with ${hostilePaths.join(' ')}.`,
-      'Measured from the time at which the event was due. The server of the hostile bots uses the same processors.',
+      'Measured from the time at which the event was due. The server of the hostile bots uses the same processors: therefore',
+      `the baseline has as many events for harmless bots, whose server works ${msPerEvent.toFixed(1)} ms for each, as that of the hostile ones.`,
     ],
-    errors: [...alone, ...beside].flatMap(({ lost }) => (lost > 0 ? [`${lost} events were not delivered.`] : [])),
-    rounds: { alone, 'beside hostile bots': beside },
+    errors: [...alone, ...beside, ...besideHarmless].flatMap(({ lost }) =>
+      lost > 0 ? [`${lost} events were not delivered.`] : [],
+    ),
+    rounds: { alone, 'beside hostile bots': beside, 'beside harmless bots': besideHarmless },
   };
 }

@@ -9,7 +9,7 @@ const mebibyte = 1024 * 1024;
 const hugeBytes = 1024 * mebibyte;
 const gzipMember = gzipSync(Buffer.alloc(16 * mebibyte, 'a'));
 
-const answers: Record<string, (response: ServerResponse) => unknown> = {
+const answers: Record<string, (response: ServerResponse, query: string) => unknown> = {
   /** JSON text of 1 GiB without content-length. */
   '/huge': (response) => send(response, repeated(Buffer.alloc(mebibyte, 'a'), hugeBytes / mebibyte)),
   /** Status line, then header lines until the caller closes the connection. */
@@ -41,6 +41,15 @@ const answers: Record<string, (response: ServerResponse) => unknown> = {
     everySecond(response.socket!, () => response.write('a'));
   },
   '/500': (response) => response.writeHead(500).end('{"error":"hostile"}'),
+  /** Harmless: answers after as much processor time as the query says, in milliseconds. */
+  '/busy': (response, query) => {
+    const start = process.cpuUsage();
+    for (let us = 0; us < 1_000 * Number(query);) {
+      const { user, system } = process.cpuUsage(start);
+      us = user + system;
+    }
+    response.writeHead(200).end('{}');
+  },
   '/reset': ({ socket }) => socket!.resetAndDestroy(),
   /** Resets a connection that carried an earlier request, of any path. */
   '/reset-reused': (response) => {
@@ -68,8 +77,9 @@ export class HostileBot {
       const path = request.url!;
       this.requests.push({ path, headers: request.headers, body });
       (used.has(request.socket) ? reused : used).add(request.socket);
-      const answer = answers[path];
-      if (answer) answer(response);
+      const [name, query = ''] = path.split('?') as [string, string?];
+      const answer = answers[name];
+      if (answer) answer(response, query);
       else response.writeHead(200).end('{}');
     });
   });

@@ -33,6 +33,13 @@ export class RuntimeConfig extends ServiceConfig {
   deliveriesPerBotPerSecond = 100;
 
   @Env({
+    env: 'DELIVERIES_WAITING_PER_BOT',
+    type: integer(1, 1_000_000),
+    about: 'Events that wait for a bot that cannot be called. Beyond it, the oldest are ignored.',
+  })
+  deliveriesWaitingPerBot = 10_000;
+
+  @Env({
     env: 'ACTIONS_PER_BOT',
     type: integer(1, 10_000),
     about:

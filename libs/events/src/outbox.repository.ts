@@ -1,4 +1,4 @@
-import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
+import type { EventMessage, StreamPosition } from '@parley/transport/event-stream';
 import type { Database, Sql, Transaction } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
 import { lockNext } from '@parley/persistence/lock-next';
@@ -24,28 +24,24 @@ export class OutboxRepository {
     return this.database.transaction(work);
   }
 
-  /** Locks the oldest unpublished rows that no other relay holds, until the transaction ends. Index outbox_unpublished. */
-  async lockUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
+  /**
+   * Marks the oldest unpublished rows that no other relay holds as published, and returns them in order of id. Publish
+   * them before the commit. Index outbox_unpublished.
+   */
+  async markUnpublished(tx: Sql, limit: number): Promise<EventMessage[]> {
+    const oldest = lockNext({
+      ...{ table: 'outbox', columns: 'id', where: 'published_at IS NULL', orderBy: 'id' },
+      limit: '$1',
+    });
     const rows = await tx.query<OutboxRow>(
-      lockNext({
-        table: 'outbox',
-        columns: 'id, subject, data, repeats, consumer, traceparent',
-        where: 'published_at IS NULL',
-        orderBy: 'id',
-        limit: '$1',
-      }),
+      `WITH marked AS (
+         UPDATE outbox SET published_at = now() WHERE id = ANY (ARRAY(${oldest}))
+         RETURNING id, subject, data, repeats, consumer, traceparent)
+       SELECT * FROM marked ORDER BY id`,
       [limit],
-      'lock_unpublished',
+      'mark_unpublished',
     );
     return rows.map(toEvent);
-  }
-
-  async markPublished(tx: Sql, events: EventMessage[]): Promise<void> {
-    await tx.query(
-      'UPDATE outbox SET published_at = now() WHERE id = ANY($1)',
-      [events.map(messageIdOf)],
-      'mark_published',
-    );
   }
 
   /** Marks all rows as unpublished. In order of id, so that no batch reads the rows of earlier ones again. Primary key. */
@@ -97,7 +93,7 @@ export class OutboxRepository {
     return row && { sequence: Number(row.sequence), messageId: row.messageId };
   }
 
-  /** Shared advisory lock until the transaction ends: no relay can declare the stream lost before this batch is marked. */
+  /** Shared advisory lock until the transaction ends: no relay can declare the stream lost before this batch is committed. */
   async lockStreamPositionShared(tx: Sql): Promise<StreamPosition | undefined> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(${positionLock})`, [], 'lock_stream_position_shared');
     return this.findStreamPosition(tx);

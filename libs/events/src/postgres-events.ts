@@ -29,6 +29,7 @@ export class PostgresEvents implements EventStream {
   private readonly runner: WorkRunner;
 
   isOpen = false;
+  readonly canLose: boolean = false;
 
   constructor(
     private readonly work: WorkRepository,

@@ -32,7 +32,7 @@ suite('Events between processes', () => {
       ['still knows', 120_000, 1],
       ['no longer knows', 100, 2],
     ])(
-      'take effect once when the relay is killed between publishing and marking, and the stream %s the message',
+      'take effect once when the relay is killed between publishing and its commit, and the stream %s the message',
       async (_what, windowMs, times) => {
         await setDuplicateWindow(processes.nats.url, windowMs);
         const known = await storedEventIds(processes.nats.url);

@@ -21,6 +21,7 @@ import {
 
 /** Embedded event stream with injected faults: slow answers, a failure after publishing, a lost disk. */
 class FragileEvents extends PostgresEvents {
+  override readonly canLose = true;
   readonly sent: EventMessage[] = [];
   stored: string[] = [];
   afterPublish: () => Promise<void> = () => Promise.resolve();

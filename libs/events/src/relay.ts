@@ -7,6 +7,9 @@ const batchSize = 200;
 /** Finds rows that no commit has announced, such as those of a process that died, and a stream that has lost events. */
 const defaultIntervalMs = 5_000;
 
+/** Rolls back the marks of a batch that was published to a stream that has lost events. */
+class StreamLost extends Error {}
+
 /** Outbox relay: publishes rows and marks them. Several relays may run at once; each locks different rows. */
 export class Relay {
   private readonly polling: PollingWorker;
@@ -68,20 +71,24 @@ export class Relay {
     return end !== 'done';
   }
 
-  /** A crash before marking publishes the batch again: consumers are idempotent. */
+  /** A crash before the commit publishes the batch again: consumers are idempotent. */
   private async publishBatch(): Promise<'more' | 'done' | 'lost'> {
     if (!this.events.isOpen) return 'done';
-    return this.outbox.transaction(async (tx) => {
-      const events = await this.outbox.lockUnpublished(tx, batchSize);
-      if (events.length === 0) return 'done';
-      const before = await this.outbox.lockStreamPositionShared(tx);
-      const last = await this.events.publish(events);
-      // Checked after publishing: a loss is detected whether it happened before these events or with them.
-      if (!(await this.isKept(before))) return 'lost';
-      await this.outbox.markPublished(tx, events);
-      if (last) await this.outbox.saveStreamPosition(tx, last);
-      return events.length === batchSize ? 'more' : 'done';
-    });
+    try {
+      return await this.outbox.transaction(async (tx) => {
+        const events = await this.outbox.markUnpublished(tx, batchSize);
+        if (events.length === 0) return 'done';
+        const before = this.events.canLose ? await this.outbox.lockStreamPositionShared(tx) : undefined;
+        const last = await this.events.publish(events);
+        // Checked after publishing: a loss is detected whether it happened before these events or with them.
+        if (!(await this.isKept(before))) throw new StreamLost();
+        if (last) await this.outbox.saveStreamPosition(tx, last);
+        return events.length === batchSize ? 'more' : 'done';
+      });
+    } catch (error) {
+      if (error instanceof StreamLost) return 'lost';
+      throw error;
+    }
   }
 
   private async isKept(position: StreamPosition | undefined): Promise<boolean> {

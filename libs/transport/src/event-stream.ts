@@ -45,6 +45,8 @@ export interface StreamPosition {
 export interface EventStream {
   /** False until every consumer is registered: publishing fails before that. */
   readonly isOpen: boolean;
+  /** False for a stream that is stored with the outbox. Positions are kept, and losses looked for, only where it is true. */
+  readonly canLose: boolean;
   /** Resolves to the position of the last stored event, or undefined when the stream cannot lose any. Idempotent. */
   publish(events: EventMessage[]): Promise<StreamPosition | undefined>;
   /** False when the message was lost or replaced before its retention ended: the stream has lost events. */

@@ -41,6 +41,7 @@ const defaultTiming: DeliveryTiming = { ackWaitMs, heartbeatMs, pullMs: 4_700 };
 /** Event stream over JetStream. Creates the stream and its consumers whenever they are found missing. */
 export class JetStreamEvents implements EventStream {
   readonly isOpen = true;
+  readonly canLose = true;
   private readonly client: JetStreamClient;
   private readonly stopping = new AbortController();
   private loops: PollingWorker[] = [];

@@ -74,6 +74,8 @@ class OtherRecorder {
 class QuietStream implements EventStream {
   readonly isOpen = true;
 
+  readonly canLose = false;
+
   readonly consumers: WorkingConsumer[] = [];
 
   async publish(): Promise<undefined> {}

@@ -34,6 +34,8 @@ export interface WorkerContext {
   stopping: AbortSignal;
   /** Requests a look for due work. */
   pollIn: (ms: number) => void;
+  /** Requests a look for queued work that waits for nothing. */
+  repairSoon: () => void;
   onAttemptEnded?: (queue: string, end: AttemptEnd) => void;
 }
 
@@ -50,6 +52,8 @@ export class QueueWorker {
   private readonly claiming: PollingWorker;
   /** False when the last claim saw less than it asked for, until something is added. */
   private mayHaveMore = true;
+  /** The last claim left work because of the limits of tenants: the end of other work is the next occasion. */
+  private mayHaveLeft = true;
 
   constructor(
     private readonly queue: Queue,
@@ -87,9 +91,13 @@ export class QueueWorker {
     const limit = concurrency - this.running.size;
     if (!this.mayHaveMore || limit === 0 || stopping.aborted) return false;
     this.mayHaveMore = false;
+    // Work that ends during the claim may be the occasion.
+    this.mayHaveLeft = true;
     const claimedAt = performance.now();
     try {
-      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf, held: heldTenants() };
+      const held = heldTenants();
+      const isLimited = held.length > 0 || [...this.runningOf.values()].some((count) => count >= perTenant);
+      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf, held };
       const claimed = await work.claimWork(this.queue, limits);
       // The stop began meanwhile: nothing would abort this work.
       if (stopping.aborted) {
@@ -97,8 +105,9 @@ export class QueueWorker {
         return false;
       }
       for (const each of claimed) this.startWork(each, claimedAt);
-      // Work that was seen and left waits for the end of other work, which claims again.
-      this.mayHaveMore ||= claimed.length > 0 && (claimed[0]!.seen ?? claimed.length) >= limit;
+      const seen = claimed[0]?.seen ?? claimed.length;
+      this.mayHaveLeft = isLimited || claimed.length === 0 || seen > claimed.length;
+      this.mayHaveMore ||= claimed.length > 0 && seen >= limit;
       return this.mayHaveMore;
     } catch (error) {
       this.mayHaveMore = true;
@@ -113,7 +122,7 @@ export class QueueWorker {
     const running = this.run(work, claimedAt).finally(() => {
       this.running.delete(running);
       this.runningOf.add(tenant, -1);
-      this.mayHaveMore ||= this.options.perTenant < Infinity;
+      this.mayHaveMore ||= this.mayHaveLeft && this.options.perTenant < Infinity;
       this.claiming.wake();
     });
     this.running.add(running);
@@ -121,7 +130,7 @@ export class QueueWorker {
 
   /** Never throws: work that cannot be settled is claimed again when its lease has ended. */
   private async run(work: LeasedWork, claimedAt: number): Promise<void> {
-    const { leases, logger, onAttemptEnded, pollIn } = this.context;
+    const { leases, logger, onAttemptEnded, pollIn, repairSoon } = this.context;
     const lease = leases.hold(work, this.options.leaseMs, claimedAt);
     let end: AttemptEnd = 'lost';
     try {
@@ -129,6 +138,7 @@ export class QueueWorker {
       onAttemptEnded?.(this.queue.name, end);
     } catch (error) {
       logger.warn({ err: error, queue: work.queue, key: work.key }, 'background work could not be settled');
+      repairSoon();
     } finally {
       leases.release(lease);
       if (end === 'lost') pollIn(0);

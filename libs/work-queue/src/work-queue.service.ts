@@ -36,6 +36,11 @@ export class WorkQueue {
     if ((await this.work.unparkWork(queue.name, waitsFor, limit)) > 0) this.announce(queue.name);
   }
 
+  /** Deletes work that does not run, because it was settled elsewhere. Then work behind it runs. */
+  async discard(queue: Queue, key: string): Promise<void> {
+    if (await this.work.discardWork(queue.name, key)) this.announce(queue.name);
+  }
+
   /** Whether one of the keys waits or runs. */
   has(queue: Queue, keys: string[]): Promise<boolean> {
     return this.work.hasWork(queue.name, keys);

@@ -277,26 +277,55 @@ describe('held tenants', () => {
 });
 
 describe('costs', () => {
-  /** Pages that adding and claiming read in a queue with this much ready work of 100 tenants. */
-  async function pagesWith(count: number): Promise<{ adding: number; claiming: number; finding: number }> {
+  /** Pages that each step reads in a queue with this much ready work of 100 tenants, each of its own ordering key. */
+  async function pagesWith(probed: typeof plain, count: number) {
     await database.query('TRUNCATE work');
-    const works = Array.from({ length: count }, (_, number) => of(`${number}`, { tenant: `tenant-${number % 100}` }));
-    await rows.insertWork(plain, works);
+    const ofNumber = (number: number) =>
+      of(`${number}`, {
+        tenant: `tenant-${number % 100}`,
+        orderingKey: probed.isOrdered ? `key-${number}` : undefined,
+      });
+    await rows.insertWork(
+      probed,
+      Array.from({ length: count }, (_, number) => ofNumber(number)),
+    );
     await database.query('VACUUM ANALYZE work');
     const limits = { worker: 'me', leaseMs: 60_000, limit: 4, perTenant: 2, running: new Map([['tenant-1', 2]]) };
     const pages = async (run: () => Promise<unknown>) => pagesOf(database, await sentDuring(run));
     return {
-      adding: await pages(() => rows.insertWork(plain, [of('new', { tenant: 'new' })])),
-      claiming: await pages(() => rows.claimWork(plain, limits)),
-      finding: await pages(() => rows.releaseDueWork([plain.name])),
+      adding: await pages(() => rows.insertWork(probed, [of('new', { tenant: 'new', orderingKey: 'new' })])),
+      claiming: await pages(() => rows.claimWork(probed, limits)),
+      ending: await pages(async () => rows.finishWork((await rows.claimWork(probed, limits))[0]!)),
+      finding: await pages(() => rows.releaseDueWork([probed.name])),
     };
   }
 
-  it('of adding, claiming and polling do not grow with the queue', async () => {
-    const few = await pagesWith(1_000);
-    const many = await pagesWith(20_000);
+  it.each([
+    ['a queue without order', plain, 20_000],
+    ['an ordered queue', ordered, 100_000],
+  ])('of adding, claiming, ending and polling do not grow with %s', async (_name, probed, count) => {
+    const few = await pagesWith(probed, 1_000);
+    const many = await pagesWith(probed, count);
 
-    for (const step of ['adding', 'claiming', 'finding'] as const) expect(many[step]).toBeLessThan(few[step] + 20);
+    for (const step of ['adding', 'claiming', 'ending', 'finding'] as const)
+      expect(many[step]).toBeLessThan(few[step] + 30);
+  });
+
+  it('of the end of work are no claim when the claim before left nothing', async () => {
+    const done: string[] = [];
+    await start(ordered, async ({ key }) => void done.push(key), { perTenant: 2 });
+    await work.addNow(ordered, [of('first')]);
+    await untilEmpty();
+
+    const sent = await sentDuring(async () => {
+      for (const key of ['a', 'b', 'c']) {
+        await work.addNow(ordered, [of(key)]);
+        await untilEmpty();
+      }
+    });
+
+    expect(done).toEqual(['first', 'a', 'b', 'c']);
+    expect(sent.filter(({ text }) => text.startsWith('WITH candidate'))).toHaveLength(3);
   });
 
   it('of work that waits, queues behind other work or is parked are none for claims', async () => {
@@ -451,6 +480,17 @@ describe('ordering keys', () => {
     await untilEmpty();
 
     expect({ most, count }).toEqual({ most: 1, count: 160 });
+  });
+
+  it('go on when a process ended between finishing work and promoting the next', async () => {
+    await work.addNow(ordered, keys('a', 2, { orderingKey: 'one' }));
+    await database.query(`DELETE FROM work WHERE key = 'a0'`);
+    const done: string[] = [];
+
+    await start(ordered, async ({ key }) => void done.push(key));
+    await untilEmpty();
+
+    expect(done).toEqual(['a1']);
   });
 });
 
@@ -771,13 +811,15 @@ describe('leases', () => {
 
   it('are given back when the stop begins during the claim', async () => {
     const { started, handle } = controlled();
-    const runner = await start(plain, handle);
     const claim = rows.claimWork.bind(rows);
+    let stop = () => {};
     const claims = jest.spyOn(rows, 'claimWork').mockImplementation(async (...given) => {
       const claimed = await claim(...given);
-      if (claimed.length > 0) runner.beginStop();
+      if (claimed.length > 0) stop();
       return claimed;
     });
+    const runner = await start(plain, handle);
+    stop = () => runner.beginStop();
 
     await work.addNow(plain, [of('a')]);
     await waitFor(() => claims.mock.calls.length > 0);

@@ -65,6 +65,7 @@ export class WorkRunner {
         leases: this.leases,
         stopping: this.stopping.signal,
         pollIn: (ms) => this.polling.wakeIn(ms),
+        repairSoon: () => this.repairing.wake(),
       },
     );
     this.workers.set(queue.name, worker);
@@ -127,6 +128,7 @@ export class WorkRunner {
     if (found > 0) this.options.logger.warn({ found }, 'found queued work that waited for nothing');
     const ahead = await this.work.advanceTooFarAhead();
     if (ahead > 0) this.options.logger.warn({ ahead }, 'found work that was due too far ahead: the clock went back');
+    if (found > 0) this.polling.wake();
     return false;
   }
 }

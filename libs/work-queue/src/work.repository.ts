@@ -178,14 +178,24 @@ export class WorkRepository {
     return rows.length > 0;
   }
 
-  /** Deletes the work, or makes it ready when it was added again. True when more work became ready. */
-  finishWork(work: LeasedWork): Promise<boolean> {
-    return this.inOrder(work, (sql) => this.finishIn(sql, work));
+  /**
+   * Deletes the work, or makes it ready when it was added again. Then makes the next of its ordering key ready, in a
+   * commit of its own: `promoteForgotten` finds it if the process ends in between. True when more work became ready.
+   */
+  async finishWork(work: LeasedWork): Promise<boolean> {
+    const { queue, key, lease, orderingKey } = work;
+    const gone = await this.database.query(
+      `DELETE FROM work WHERE ${leased} AND NOT again RETURNING 1`,
+      [queue, key, lease],
+      'finish_work',
+    );
+    if (gone.length === 0) return this.requeueWork(work);
+    return orderingKey !== null && promoteNext(this.database, queue, orderingKey);
   }
 
   /** The work is `ready` again, behind that of other tenants. Its attempts start anew. False when the lease is lost. */
-  async requeueWork({ queue, key, lease, tenant }: LeasedWork, sql: Sql = this.database): Promise<boolean> {
-    const rows = await sql.query(
+  async requeueWork({ queue, key, lease, tenant }: LeasedWork): Promise<boolean> {
+    const rows = await this.database.query(
       `UPDATE work SET ${ready}, position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
        WHERE ${leased} RETURNING 1`,
       [queue, key, lease, tenant],
@@ -328,7 +338,7 @@ export class WorkRepository {
 
   /**
    * Makes queued work ready that has nothing before it. Returns the number, which is 0 unless the same key was added
-   * twice at once. Index work_ordered.
+   * twice at once, or a process ended between finishing work and promoting the next. Index work_ordered.
    */
   async promoteForgotten(): Promise<number> {
     const rows = await this.database.query(
@@ -412,15 +422,6 @@ export class WorkRepository {
     await sql.query(`DELETE FROM work WHERE tenant = $1 AND state <> 'running'`, [tenant]);
   }
 
-  private async finishIn(sql: Sql, work: LeasedWork): Promise<boolean> {
-    const gone = await sql.query(
-      `DELETE FROM work WHERE ${leased} AND NOT again RETURNING 1`,
-      [work.queue, work.key, work.lease],
-      'finish_work',
-    );
-    return gone.length === 0 && this.requeueWork(work, sql);
-  }
-
   /** Ends the work, then makes the next of its ordering key ready. */
   private async inOrder(work: LeasedWork, end: (sql: Sql) => Promise<boolean>): Promise<boolean> {
     const { queue, orderingKey } = work;
@@ -433,8 +434,8 @@ export class WorkRepository {
   }
 }
 
-async function promoteNext(tx: Transaction, queue: string, orderingKey: string): Promise<boolean> {
-  const rows = await tx.query(
+async function promoteNext(sql: Sql, queue: string, orderingKey: string): Promise<boolean> {
+  const rows = await sql.query(
     makeReady(
       `SELECT queue, key FROM (SELECT queue, key, state FROM work
          WHERE queue = $1 AND ordering_key = $2 AND state <> 'failed' ORDER BY id LIMIT 1 FOR UPDATE) AS next

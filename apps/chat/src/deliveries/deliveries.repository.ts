@@ -16,6 +16,8 @@ import type { ProcessedEvent } from '../workflows/workflow-continuations.service
 /** The parts are null for an event with a payload of its own. */
 export interface FoundEvent {
   event: EventEntity;
+  /** Ids of events that come before this one and are still pending, oldest first. */
+  earlier: string[];
   message: MessageEntity | null;
   user: UserEntity | null;
   conversation: ConversationWithCount | null;
@@ -35,13 +37,56 @@ const orders = [
   { column: 'user_id', without: 'AND workflow_id IS NULL AND conversation_id IS NULL' },
 ] as const;
 
+/** No event comes before one without any of these, since nothing equals null. */
+const noOrder = { column: 'workflow_id', without: '' } as const;
+
 /** Event that was just settled, as `SettledRow`. */
 const settledColumns = `bot_id, id, type, status, failure_reason, workflow_id, recurring_name,
   greatest(created_at, due_at) AS pending_at, CASE WHEN type = 'workflow_update' THEN payload ->> 'type' END AS update_type`;
 
-const wholeConversation = `SELECT conversation.*, coalesce(clock.message_count, 0) AS message_count FROM conversation
-  LEFT JOIN conversation_clock clock ON clock.bot_id = $1 AND clock.conversation_id = $2
-  WHERE conversation.bot_id = $1 AND conversation.id = $2`;
+/**
+ * Common table expressions: the events that are pending and were not replayed since, locked in the order of their keys.
+ * @param more SQL of further columns
+ */
+const heldEvents = (more = '') => `settled AS MATERIALIZED (
+         SELECT DISTINCT ON (bot_id, id) bot_id, id, status, reason, replays
+         FROM jsonb_to_recordset($1) AS settled (bot_id text, id text, status text, reason text, replays int)
+         ORDER BY bot_id, id, replays DESC),
+       held AS MATERIALIZED (
+         SELECT found.*, settled.status, reason
+         FROM settled CROSS JOIN LATERAL (
+           SELECT bot_id, id${more} FROM event
+           WHERE event.bot_id = settled.bot_id AND event.id = settled.id AND event.status = 'pending'
+             AND event.replays = settled.replays
+           LIMIT 1 FOR NO KEY UPDATE) AS found)`;
+
+/** ANY rules out a hash of the table, which a plan made for a small table would keep. */
+const settleHeld = `UPDATE event SET status = held.status, failure_reason = held.reason FROM held
+         WHERE event.bot_id = ANY (ARRAY[held.bot_id]) AND event.id = ANY (ARRAY[held.id])`;
+
+function settledText(events: SettledEvent[]): string {
+  return toJsonb(
+    events.map(({ botId, eventId, status, failureReason, replays }) => ({
+      ...{ bot_id: botId, id: eventId, status, replays },
+      reason: failureReason,
+    })),
+  );
+}
+
+type JsonRow<Row> = Omit<Row, 'created_at' | 'updated_at'> & { created_at: string; updated_at: string };
+
+interface PartsRow {
+  message: JsonRow<MessageEntity> | null;
+  isWaiting: boolean;
+  user: JsonRow<UserEntity> | null;
+  conversation: JsonRow<ConversationWithCount> | null;
+  earlier: string[];
+}
+
+/** Row that arrived as JSON, with its times. */
+function dated<Row>(row: JsonRow<Row> | null): Row | null {
+  return row && ({ ...row, created_at: new Date(row.created_at), updated_at: new Date(row.updated_at) } as Row);
+}
 
 @Injectable()
 export class DeliveriesRepository {
@@ -52,9 +97,8 @@ export class DeliveriesRepository {
 
   /**
    * Pending event with the objects that its payload is composed of. Undefined as well if its message, user or
-   * conversation was deleted. Small statements: planning one that joins these partitioned tables takes longer than all
-   * of them. LIMIT makes a plan for all partitions as cheap as one for a given bot, so that it is kept. Indexes: the
-   * primary keys.
+   * conversation was deleted. Two statements: planning one that joins all of these tables takes longer than both. LIMIT
+   * makes a plan for all partitions as cheap as one for a given bot, so that it is kept. Indexes: the primary keys.
    */
   async findPendingEvent(botId: string, id: string): Promise<FoundEvent | undefined> {
     const [event] = await this.database.query<EventEntity>(
@@ -65,95 +109,75 @@ export class DeliveriesRepository {
     return event && this.withParts(event);
   }
 
-  /** Undefined if an object that the event refers to was deleted. */
+  /**
+   * Undefined if an object that the event refers to was deleted. Earlier events: those of its workflow, else its
+   * conversation, else its user, among the latest 20. Indexes: primary keys, and event_workflow, event_conversation or
+   * event_user. The subquery hides the bot from the planner: it would plan the statement anew each time, to leave out
+   * partitions before it runs.
+   */
   async withParts(event: EventEntity): Promise<FoundEvent | undefined> {
-    const { bot_id: botId, message_id, user_id, conversation_id } = event;
+    const { bot_id: botId, id, message_id, user_id, conversation_id } = event;
+    const { column, without } = orders.find(({ column }) => event[column] !== null) ?? noOrder;
+    const [row] = await this.database.query<PartsRow>(
+      `SELECT to_jsonb(message) AS message, waiting.id IS NOT NULL AS "isWaiting", to_jsonb(author) AS user,
+         to_jsonb(conversation) || jsonb_build_object('message_count', coalesce(message_count, 0)) AS conversation,
+         ARRAY(SELECT id FROM (
+           SELECT id, status FROM event WHERE bot_id = (SELECT $1::text) AND ${column} = $5 AND id < $6 ${without}
+           ORDER BY id DESC LIMIT ${maxEarlier}) AS latest
+         WHERE status = 'pending' ORDER BY id) AS earlier
+       FROM (SELECT) AS one
+       LEFT JOIN LATERAL (SELECT * FROM message WHERE bot_id = $1 AND id = $2 LIMIT 1) AS message ON true
+       LEFT JOIN scheduled_message waiting ON waiting.bot_id = $1 AND waiting.id = $2
+       LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = $3
+       LEFT JOIN conversation ON conversation.bot_id = $1 AND conversation.id = $4
+       LEFT JOIN conversation_clock clock ON clock.bot_id = $1 AND clock.conversation_id = $4`,
+      [botId, message_id, user_id, conversation_id, event[column], id],
+      `findPartsOfEvent_${column}`,
+    );
+    const { isWaiting, earlier } = row!;
+    const message = dated<MessageEntity>(row!.message);
+    const user = dated<UserEntity>(row!.user);
+    const conversation = dated<ConversationWithCount>(row!.conversation);
     const isComposed = event.payload === null;
-    const [message, waiting, user, conversation] = await Promise.all([
-      this.findByKey<MessageEntity>('message', botId, message_id),
-      isComposed ? null : this.findByKey('scheduled_message', botId, message_id),
-      this.findByKey<UserEntity>('"user"', botId, user_id),
-      this.findConversation(botId, conversation_id),
-    ]);
     // The bot itself may have no user yet.
     const isOfBot = user_id === botId && !isComposed;
-    if (message_id !== null && !message && !waiting) return undefined;
+    if (message_id !== null && !message && (isComposed || !isWaiting)) return undefined;
     if (user_id !== null && !user && !isOfBot) return undefined;
     if (conversation_id !== null && !conversation) return undefined;
     return isComposed
-      ? { event, message, user, conversation }
-      : { event, message: null, user: null, conversation: null };
-  }
-
-  private async findByKey<Row>(table: string, botId: string, id: string | null): Promise<Row | null> {
-    if (id === null) return null;
-    const [row] = await this.database.query<Row>(
-      `SELECT * FROM ${table} WHERE bot_id = $1 AND id = $2 LIMIT 1`,
-      [botId, id],
-      `findPartOfEvent_${table}`,
-    );
-    return row ?? null;
-  }
-
-  private async findConversation(botId: string, id: string | null): Promise<ConversationWithCount | null> {
-    if (id === null) return null;
-    const [row] = await this.database.query<ConversationWithCount>(
-      wholeConversation,
-      [botId, id],
-      'findConversationOfEvent',
-    );
-    return row ?? null;
+      ? { event, earlier, message, user, conversation }
+      : { event, earlier, message: null, user: null, conversation: null };
   }
 
   /**
-   * Ids of events that come before this one and are still pending, oldest first: of its workflow, else its conversation,
-   * else its user. Looks at the latest 20. Index event_workflow, event_conversation or event_user. The subquery hides the
-   * bot from the planner: it would plan the statement anew each time, to leave out partitions before it runs.
+   * Settles those that concern no workflow and no recurring event, in one statement with its own commit. Returns the
+   * others. Index: the primary key, and workflow_bound.
    */
-  async findEarlierPending(event: EventEntity): Promise<string[]> {
-    const order = orders.find(({ column }) => event[column] !== null);
-    if (!order) return [];
-    const rows = await this.database.query<{ id: string }>(
-      `SELECT id FROM (
-         SELECT id, status FROM event WHERE bot_id = (SELECT $1::text) AND ${order.column} = $2 AND id < $3 ${order.without}
-         ORDER BY id DESC LIMIT ${maxEarlier}) AS latest
-       WHERE status = 'pending' ORDER BY id`,
-      [event.bot_id, event[order.column], event.id],
-      `findEarlierOf_${order.column}`,
+  async settleWithoutEffects(events: SettledEvent[]): Promise<SettledEvent[]> {
+    if (events.length === 0) return [];
+    const others = await this.database.query<{ bot_id: string; id: string }>(
+      `WITH ${heldEvents(`, workflow_id IS NOT NULL OR recurring_name IS NOT NULL OR EXISTS (
+             SELECT FROM workflow
+             WHERE workflow.bot_id = event.bot_id AND workflow.event_id = event.id AND workflow.status = 'in_progress'
+           ) AS has_effects`)},
+       changed AS (${settleHeld} AND NOT held.has_effects)
+       SELECT bot_id, id FROM held WHERE has_effects`,
+      [settledText(events)],
+      'settleWithoutEffects',
     );
-    return rows.map(({ id }) => id);
+    const keys = new Set(others.map(({ bot_id, id }) => `${bot_id}/${id}`));
+    return events.filter(({ botId, eventId }) => keys.has(`${botId}/${eventId}`));
   }
 
   /**
    * Settles those that are pending and were not replayed since, and returns them, oldest first. Locked in the order of
-   * their keys. Index: the primary key; ANY rules out a hash of the table, which a plan made for a small table would keep.
+   * their keys. Index: the primary key.
    */
   async settlePendingEvents(tx: Sql, events: SettledEvent[]): Promise<SettledRow[]> {
-    if (events.length === 0) return [];
     return tx.query<SettledRow>(
-      `WITH settled AS MATERIALIZED (
-         SELECT DISTINCT ON (bot_id, id) bot_id, id, status, reason, replays
-         FROM jsonb_to_recordset($1) AS settled (bot_id text, id text, status text, reason text, replays int)
-         ORDER BY bot_id, id, replays DESC),
-       held AS MATERIALIZED (
-         SELECT found.bot_id, found.id, settled.status, reason
-         FROM settled CROSS JOIN LATERAL (
-           SELECT bot_id, id FROM event
-           WHERE event.bot_id = settled.bot_id AND event.id = settled.id AND event.status = 'pending'
-             AND event.replays = settled.replays
-           LIMIT 1 FOR NO KEY UPDATE) AS found),
-       changed AS (
-         UPDATE event SET status = held.status, failure_reason = held.reason FROM held
-         WHERE event.bot_id = ANY (ARRAY[held.bot_id]) AND event.id = ANY (ARRAY[held.id]) RETURNING event.*)
+      `WITH ${heldEvents()}, changed AS (${settleHeld} RETURNING event.*)
        SELECT ${settledColumns} FROM changed ORDER BY bot_id, id`,
-      [
-        toJsonb(
-          events.map(({ botId, eventId, status, failureReason, replays }) => ({
-            ...{ bot_id: botId, id: eventId, status, replays },
-            reason: failureReason,
-          })),
-        ),
-      ],
+      [settledText(events)],
       'settlePendingEvents',
     );
   }

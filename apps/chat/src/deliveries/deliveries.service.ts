@@ -29,8 +29,7 @@ export class DeliveriesService {
   async getPending({ botId, eventId }: GetPendingEvent): Promise<PendingEventReply> {
     const found = await this.deliveries.findPendingEvent(botId, eventId);
     if (!found) return {};
-    const { event } = found;
-    const earlier = await this.deliveries.findEarlierPending(event);
+    const { event, earlier } = found;
     return {
       event: toEvent({}, event, payloadOf(found)),
       replays: event.replays,
@@ -40,8 +39,10 @@ export class DeliveriesService {
 
   /** Exactly once: an event is settled, its workflow continued and its failure counted in one transaction. */
   async settle(events: SettledEvent[]): Promise<void> {
+    const others = await this.deliveries.settleWithoutEffects(events);
+    if (others.length === 0) return;
     await this.database.transaction(async (tx) => {
-      const settled = await this.deliveries.settlePendingEvents(tx, events);
+      const settled = await this.deliveries.settlePendingEvents(tx, others);
       const processed = settled.filter(({ status }) => status === 'processed');
       if (processed.length > 0) await this.continuations.continueAfter(tx, processed);
       await this.recurring.noteOutcomes(tx, settled);

@@ -1,6 +1,9 @@
 import type { Sql } from '@parley/persistence/database';
+import { undone } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { escapeLiteral } from 'pg';
 import { chatDatabase } from '../chat.module';
+import type { SettledEvent } from '@parley/contracts/runtime/deliveries';
 import type { EventEntity } from '../events/event.entity';
 import { WorkflowsRepository } from '../workflows/workflows.repository';
 import { DeliveriesRepository } from './deliveries.repository';
@@ -20,7 +23,7 @@ beforeAll(async () => {
      FROM generate_series(1, 20000) n`,
     `event (bot_id, id, type, user_id, message_id, status, created_at)
      SELECT 'bot_' || n % 20, 'evt_' || n, 'message_created', 'user_' || n, 'msg_' || n, 'pending', now()
-     FROM generate_series(1, 20000) n`,
+     FROM generate_series(1, 100000) n`,
     `workflow (bot_id, id, name, event_id, status, input, output, tags, timeout_at, created_at, updated_at)
      SELECT 'bot_' || n % 20, 'wrkflow_' || n, 'w', 'evt_' || n, CASE n % 2 WHEN 0 THEN 'in_progress' ELSE 'listening' END,
        '{}', ${common}, now(), ${at} FROM generate_series(1, 20000) n`,
@@ -34,15 +37,20 @@ beforeEach(() => {
   plans = [];
 });
 
-/** Runs each statement with EXPLAIN. */
+/** Runs each statement with EXPLAIN, with the plan for any values that a prepared statement keeps. Undoes its changes. */
 const explaining = {
-  query: async (text: string, values: unknown[]) => {
-    const rows = await test.database.transaction((tx) =>
-      tx.query<Record<string, string>>(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${text}`, values),
-    );
-    plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
-    return [];
-  },
+  query: (text: string, values: (string | number | null)[]) =>
+    undone(test.database, async (tx) => {
+      await tx.query(`SET LOCAL plan_cache_mode = force_generic_plan`);
+      await tx.query(`PREPARE explained AS ${text}`);
+      const given = values.map((value) => (value === null ? 'NULL' : escapeLiteral(String(value)))).join(', ');
+      const rows = await tx.query<Record<string, string>>(
+        `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE explained (${given})`,
+      );
+      await tx.query('DEALLOCATE explained');
+      plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+      return tx.query(text, values);
+    }),
 } as unknown as Sql;
 
 const pendingEvent = {
@@ -57,7 +65,18 @@ const workflows = () => new WorkflowsRepository(explaining as never, undefined a
 
 type Statement = [string, () => Promise<unknown>];
 
+const settled = (): SettledEvent[] =>
+  ids.map((n) => ({
+    botId: `bot_${n % 20}`,
+    eventId: `evt_${n}`,
+    status: 'processed',
+    replays: 0,
+    failureReason: null,
+  }));
+
 const lookups: Statement[] = [
+  ['events to settle', () => deliveries().settleWithoutEffects(settled())],
+  ['events with effects to settle', () => deliveries().settlePendingEvents(explaining, settled())],
   ['a pending event', () => deliveries().findPendingEvent('bot_2', 'evt_19982')],
   ['the parts of a pending event', () => deliveries().withParts(pendingEvent)],
   [

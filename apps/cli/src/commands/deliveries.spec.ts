@@ -23,6 +23,7 @@ const runtime = {
         deliveriesConcurrency: 10,
         deliveriesPerBot: 10,
         deliveriesPerBotPerSecond: 100,
+        deliveriesWaitingPerBot: 10_000,
         deliveryRetentionDays: 1,
         logRetentionDays: 1,
       },

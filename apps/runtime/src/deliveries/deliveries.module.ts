@@ -11,7 +11,9 @@ import { DeliveriesService } from './deliveries.service';
 import { DeliveryIssuesService } from './delivery-issues.service';
 import { DeliveriesWorker } from './deliveries.worker';
 import { DeliveryMetricsService } from './delivery-metrics.service';
+import { PendingEventsClient } from './pending-events.client';
 import { SettlementsService } from './settlements.service';
+import { WaitingDeliveriesWorker } from './waiting-deliveries.worker';
 import { WakeDeliveriesHandler } from './wake-deliveries.handler';
 
 @Module({
@@ -21,7 +23,9 @@ import { WakeDeliveriesHandler } from './wake-deliveries.handler';
     DeliveriesService,
     DeliveriesRepository,
     DeliveriesWorker,
+    PendingEventsClient,
     SettlementsService,
+    WaitingDeliveriesWorker,
     BotRateLimiter,
     CallPlacesLimiter,
     DeliveryIssuesService,

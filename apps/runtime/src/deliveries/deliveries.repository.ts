@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import type { DeliveryAttempt, ListDeliveries, SettledStatus } from '@parley/contracts/runtime/deliveries';
-import { Database, type Sql } from '@parley/persistence/database';
+import {
+  type DeliveryAttempt,
+  eventsSettled,
+  type ListDeliveries,
+  type SettledStatus,
+} from '@parley/contracts/runtime/deliveries';
+import { insertEventsOf, Outbox } from '@parley/events/outbox';
+import { Database } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
+import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { deliveryQueue } from './delivery-queues';
+import { currentTraceparent } from '@parley/tracing/tracing';
+import { type DeliveryPayload, deliveryQueue } from './delivery-queues';
 import type { DeliveryEntity } from './delivery.entity';
 
 const maxAttempts = 10;
@@ -26,25 +34,40 @@ export interface ListedDelivery extends Omit<DeliveryEntity, 'status'> {
   status: SettledStatus | 'pending' | 'parked';
 }
 
+export type WaitingDelivery = DeliveryPayload & Pick<Settlement, 'created_at'>;
+
 /** The latest attempts of both. */
 const joined = `(SELECT coalesce(jsonb_agg(attempt ORDER BY number), '[]') FROM (
     SELECT attempt, number FROM jsonb_array_elements(delivery.attempts || excluded.attempts)
       WITH ORDINALITY AS entry (attempt, number) ORDER BY number DESC LIMIT ${maxAttempts}) AS latest)`;
 
+const announced = insertEventsOf(eventsSettled, 'SELECT $2::text, $3::jsonb, $4::text');
+
 @Injectable()
 export class DeliveriesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly outbox: Outbox,
+  ) {}
 
-  async insertSettlements(tx: Sql, settlements: Settlement[]): Promise<void> {
-    await tx.query(
-      `INSERT INTO delivery (bot_id, event_id, type, replays, status, reason, attempts, created_at, settled_at)
-       SELECT bot_id, event_id, type, replays, status, reason, attempts, created_at, now()
-       FROM jsonb_populate_recordset(NULL::delivery, $1)
-       ON CONFLICT (bot_id, event_id) DO UPDATE SET replays = excluded.replays, status = excluded.status, reason = excluded.reason,
-         settled_at = excluded.settled_at, attempts = ${joined}`,
-      [toJsonb(settlements)],
+  /** Records the outcomes and announces them in one event, in one statement with its own commit. */
+  async insertSettlements(settlements: Settlement[]): Promise<void> {
+    const events = settlements.map(({ bot_id, event_id, replays, status, reason }) => ({
+      ...{ botId: bot_id, eventId: event_id, replays, status },
+      failureReason: reason,
+    }));
+    await this.database.query(
+      `WITH recorded AS (
+         INSERT INTO delivery (bot_id, event_id, type, replays, status, reason, attempts, created_at, settled_at)
+         SELECT bot_id, event_id, type, replays, status, reason, attempts, created_at, now()
+         FROM jsonb_populate_recordset(NULL::delivery, $1)
+         ON CONFLICT (bot_id, event_id) DO UPDATE SET replays = excluded.replays, status = excluded.status,
+           reason = excluded.reason, settled_at = excluded.settled_at, attempts = ${joined})
+       ${announced}`,
+      [toJsonb(settlements), newId('outbox'), toJsonb({ events }), currentTraceparent() ?? null],
       'insert_settlements',
     );
+    this.outbox.wake();
   }
 
   /** Records an attempt that did not settle the delivery. Returns the time of the first attempt since it was announced. */
@@ -126,6 +149,22 @@ export class DeliveriesRepository {
       values,
     );
     return newestFirst.page(rows, limit, boundTo);
+  }
+
+  /**
+   * Parked deliveries of the bot, and those that wait behind them, beyond the newest `limit`: at most `most`, the oldest
+   * first. Primary key.
+   */
+  async findWaitingBeyond(botId: string, limit: number, most: number): Promise<WaitingDelivery[]> {
+    const rows = await this.database.query<{ payload: DeliveryPayload; created_at: Date }>(
+      `SELECT payload, created_at FROM (
+         SELECT id, payload, created_at FROM work
+         WHERE queue = $2 AND key > $1 || '/' AND key < $1 || '0' AND state IN ('parked', 'queued')
+         ORDER BY id DESC OFFSET $3) AS older
+       ORDER BY id LIMIT $4`,
+      [botId, deliveryQueue.name, limit, most],
+    );
+    return rows.map(({ payload, created_at }) => ({ ...payload, created_at }));
   }
 
   /** Index delivery_settled. */

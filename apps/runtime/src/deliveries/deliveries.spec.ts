@@ -1,3 +1,4 @@
+import dns from 'node:dns/promises';
 import type { Client } from '@botpress/client';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
@@ -20,6 +21,8 @@ interface Body {
   event: { id: string; type: string; payload: { message?: { payload: { text: string } } } };
 }
 
+const deliveriesWaitingPerBot = 6;
+
 let api: PublicApi;
 let account: Account;
 
@@ -29,7 +32,7 @@ beforeAll(async () => {
     AdminModule,
     HubModule,
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
-    configured(RuntimeModule, RuntimeConfig),
+    configured(RuntimeModule, RuntimeConfig, { deliveriesWaitingPerBot }),
   );
   account = await api.newAccount();
 });
@@ -214,6 +217,67 @@ describe('a bot that cannot be called', () => {
     await account.client.updateBot({ id: bot.id, url: bot.server.url });
 
     expect((await bot.settled(id)).status).toBe('processed');
+  });
+
+  it('whose name gets another address is not called at a forbidden one: DNS rebinding', async () => {
+    const bot = await newBot((_request, response) => {
+      response.setHeader('connection', 'close').end('{}');
+    });
+    let address = '127.0.0.1';
+    const lookup = jest
+      .spyOn(dns, 'lookup')
+      .mockImplementation((() => Promise.resolve([{ address, family: 4 }])) as never);
+    try {
+      await account.client.updateBot({
+        id: bot.id,
+        url: `http://rebinding.example.org:${new URL(bot.server.url).port}`,
+      });
+      expect((await bot.settled(await bot.create())).status).toBe('processed');
+      address = '169.254.169.254';
+
+      const id = await bot.create();
+
+      const [delivery] = await waitFor(
+        () => deliveriesOf(bot.id, `?eventId=${id}`),
+        ([found]) => found?.status === 'parked',
+      );
+      expect(delivery!.reason).toContain('169.254.169.254');
+      expect(bot.events()).toHaveLength(1);
+    } finally {
+      lookup.mockRestore();
+    }
+  });
+
+  it('that cannot be called keeps its latest events; beyond the limit, the oldest are ignored', async () => {
+    const bot = await newBot(json({}), { url: 'http://169.254.169.254/latest' });
+    const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+    const ids: string[] = [];
+    for (let number = 0; number < 10; number += 1) {
+      // Two of them wait behind a parked one.
+      ids.push(await bot.create(number < 3 ? { conversationId: conversation.id } : {}));
+      await waitFor(
+        () => deliveriesOf(bot.id, `?eventId=${ids.at(-1)}`),
+        ({ length }) => length === 1,
+      );
+    }
+
+    const [ignored, kept] = [ids.slice(0, -deliveriesWaitingPerBot), ids.slice(-deliveriesWaitingPerBot)];
+    for (const id of ignored)
+      expect(status(await bot.settled(id))).toEqual({
+        status: 'ignored',
+        failureReason: 'More than 6 events waited for the bot, which could not be called: the oldest are ignored.',
+      });
+    await waitFor(
+      () => deliveriesOf(bot.id, '?status=parked'),
+      ({ length }) => length === kept.length,
+    );
+    await waitFor(
+      () => account.client.listBotIssues({ id: bot.id }),
+      ({ issues }) => issues.some(({ code }) => code === 'events_ignored'),
+    );
+    await account.client.updateBot({ id: bot.id, url: bot.server.url });
+    for (const id of kept) expect((await bot.settled(id)).status).toBe('processed');
+    expect(bot.events()).toHaveLength(kept.length);
   });
 });
 

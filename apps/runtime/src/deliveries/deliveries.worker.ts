@@ -1,12 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { BotTarget } from '@parley/contracts/admin/targets';
-import { systemCaller } from '@parley/contracts/caller';
-import { deliveries, type PendingEventReply } from '@parley/contracts/chat/deliveries';
 import type { Event } from '@parley/contracts/chat/events';
 import { ifFound } from '@parley/contracts/errors';
-import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
-import { ParleyClient } from '@parley/transport/parley-client';
 import { type FailedWork, GiveUp, Park, RetryAfter, RetryLater, type Work, Yield } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
@@ -23,7 +19,9 @@ import { BotRateLimiter } from './bot-rate.limiter';
 import { DeliveryIssuesService } from './delivery-issues.service';
 import { type CallOutcome, DeliveryMetricsService } from './delivery-metrics.service';
 import { changeOf, deliveryKey, type DeliveryPayload, deliveryQueue, freeRunner } from './delivery-queues';
+import { PendingEventsClient } from './pending-events.client';
 import { SettlementsService } from './settlements.service';
+import { WaitingDeliveriesWorker } from './waiting-deliveries.worker';
 
 const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
@@ -39,7 +37,8 @@ type Delivery = DeliveryPayload & Pick<Settlement, 'replays' | 'created_at'>;
 @Injectable()
 export class DeliveriesWorker {
   constructor(
-    private readonly client: ParleyClient,
+    private readonly pending: PendingEventsClient,
+    private readonly waiting: WaitingDeliveriesWorker,
     private readonly targets: BotTargetsCache,
     private readonly bots: BotClient,
     private readonly deliveries: DeliveriesRepository,
@@ -66,7 +65,7 @@ export class DeliveriesWorker {
     // The bot is deleted, and so are its events.
     if (!target) return;
     const [{ event, replays = 0, earlier }, settled] = await Promise.all([
-      whenThere(work, this.findEvent(work.payload)),
+      whenThere(work, this.pending.find(work.payload)),
       this.deliveries.findSettled(botId, eventId),
     ]);
     // Announced twice: it is settled here, but perhaps not at chat.
@@ -98,14 +97,10 @@ export class DeliveriesWorker {
   /** Work fails for good after its last attempt, and when every process that worked on it ended. */
   @OnFailed(deliveryQueue)
   async fail({ payload }: FailedWork<DeliveryPayload>, reason: string): Promise<void> {
-    const { event, replays = 0 } = await this.findEvent(payload);
+    const { event, replays = 0 } = await this.pending.find(payload);
     if (!event) return;
     this.issues.recordFailure(payload, reason);
     await this.settle({ ...payload, replays, created_at: new Date() }, { status: 'failed', reason, attempts: [] });
-  }
-
-  private findEvent({ botId, eventId }: DeliveryPayload): Promise<PendingEventReply> {
-    return this.client.call(deliveries.getPending, systemCaller(newId('req')), { botId, eventId });
   }
 
   /**
@@ -165,6 +160,7 @@ export class DeliveriesWorker {
     const { message, retryAfterMs } = cause;
     const endsAt = delivery.created_at.getTime() + maxParkedMs;
     if (Date.now() >= endsAt) return this.ignore(delivery, `The bot could not be called for 24 hours: ${message}`);
+    await this.waiting.note(delivery.botId);
     this.metrics.countDelivery('parked');
     const waitsFor = cause instanceof NoRunner ? freeRunner : changeOf(delivery.botId);
     throw new Park(message, waitsFor, new Date(Math.min(Date.now() + retryAfterMs, endsAt)));

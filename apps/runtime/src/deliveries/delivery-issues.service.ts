@@ -6,6 +6,7 @@ import type { DeliveryPayload } from './delivery-queues';
 const maxBots = 10_000;
 const delayPauseMs = 60_000;
 const overQuotaPauseMs = 60 * 60_000;
+const ignoredPauseMs = 60 * 60_000;
 
 /** Issues of deliveries. Recording does not wait for the database. */
 @Injectable()
@@ -15,6 +16,9 @@ export class DeliveryIssuesService {
 
   /** Bots whose used-up quota was recorded in the last hour. */
   private readonly overQuota = new LRUCache<string, true>({ max: maxBots, ttl: overQuotaPauseMs });
+
+  /** Bots whose ignored events were recorded in the last hour. */
+  private readonly ignored = new LRUCache<string, true>({ max: maxBots, ttl: ignoredPauseMs });
 
   constructor(private readonly issues: IssueRecordsService) {}
 
@@ -39,6 +43,20 @@ export class DeliveryIssuesService {
       category: 'limits',
       title: 'Events of the bot were delayed',
       description: `${reason} The others are delayed. A bot that answers itself sends events without end.`,
+      data: { eventType: { raw: type } },
+    });
+  }
+
+  /** At most once an hour for each bot. */
+  recordIgnored({ botId, type }: DeliveryPayload, reason: string): void {
+    if (this.ignored.has(botId)) return;
+    this.ignored.set(botId, true);
+    this.issues.record({
+      botId,
+      code: 'events_ignored',
+      category: 'limits',
+      title: 'Too many events waited for the bot',
+      description: reason,
       data: { eventType: { raw: type } },
     });
   }

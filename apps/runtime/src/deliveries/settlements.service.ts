@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { eventsSettled } from '@parley/contracts/runtime/deliveries';
-import { Outbox } from '@parley/events/outbox';
-import { Database } from '@parley/persistence/database';
 import { DeliveriesRepository, type Settlement } from './deliveries.repository';
 
-/** An event body has at most 256 kB. */
-const maxTogether = 200;
+/** An event body has at most 256 kB, and a reason 1.5 kB. */
+const maxTogether = 100;
 
 interface Waiting {
   settlement: Settlement;
@@ -14,7 +11,7 @@ interface Waiting {
 }
 
 /**
- * Outcomes of deliveries. Group commit: while one transaction runs, the next outcomes are collected, and announced in
+ * Outcomes of deliveries. Group commit: while one statement runs, the next outcomes are collected, and announced in
  * one event.
  */
 @Injectable()
@@ -22,11 +19,7 @@ export class SettlementsService {
   private waiting: Waiting[] = [];
   private isWriting = false;
 
-  constructor(
-    private readonly database: Database,
-    private readonly deliveries: DeliveriesRepository,
-    private readonly outbox: Outbox,
-  ) {}
+  constructor(private readonly deliveries: DeliveriesRepository) {}
 
   /** Records and announces the outcome. Resolves after the commit. */
   settle(settlement: Settlement): Promise<void> {
@@ -51,16 +44,6 @@ export class SettlementsService {
   private async write(batch: Settlement[]): Promise<void> {
     // One statement cannot change a row twice.
     const settlements = [...new Map(batch.map((each) => [`${each.bot_id}/${each.event_id}`, each])).values()];
-    const events = settlements.map(({ bot_id, event_id, replays, status, reason }) => ({
-      botId: bot_id,
-      eventId: event_id,
-      replays,
-      status,
-      failureReason: reason,
-    }));
-    await this.database.transaction(async (tx) => {
-      await this.deliveries.insertSettlements(tx, settlements);
-      await this.outbox.add(tx, eventsSettled, { events });
-    });
+    await this.deliveries.insertSettlements(settlements);
   }
 }

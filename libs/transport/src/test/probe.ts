@@ -83,7 +83,14 @@ const passErrors = {
 };
 
 const refuse = () => Promise.reject(new Error('A probe has no events.'));
-const noEvents = { isOpen: false, publish: refuse, keeps: refuse, consume: refuse, drain: () => Promise.resolve() };
+const noEvents = {
+  isOpen: false,
+  canLose: false,
+  publish: refuse,
+  keeps: refuse,
+  consume: refuse,
+  drain: () => Promise.resolve(),
+};
 
 export function countStatuses({ connection }: NatsLink): Record<string, number> {
   const counts: Record<string, number> = {};
