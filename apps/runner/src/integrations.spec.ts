@@ -1298,6 +1298,28 @@ describe('recorded webhook requests', () => {
     expect(replay).toMatchObject({ status: 400, json: { message: expect.stringContaining('was not kept') } });
   });
 
+  it('end after 7 days', async () => {
+    const bot = await installed({ status: 200 });
+    await bot.record();
+    await bot.send('/old', { method: 'POST', body: '{}' });
+    await bot.listed(1);
+    await bot.send('/new', { method: 'POST', body: '{}' });
+    const [newer, older] = (await bot.listed(2)).map(({ id }) => String(id));
+    const age = (id: string, interval: string) =>
+      api.sql('UPDATE runtime.recorded_request SET received_at = now() - $2::interval WHERE id = $1', [id, interval]);
+    await age(newer!, '6 days 23 hours');
+    await age(older!, '7 days 1 second');
+
+    expect((await bot.list()).map(({ id }) => id)).toEqual([newer]);
+    for (const line of [`GET /webhook-requests/${older}`, `POST /webhook-requests/${older}/replay`])
+      expect(await bot.ask(line, line.startsWith('POST') ? {} : undefined)).toMatchObject({ status: 404 });
+    api.apps[4]!.get(BackgroundTasks, { strict: false }).wake('runtime.recordingRetention');
+    await waitFor(
+      () => api.sql('SELECT FROM runtime.recorded_request WHERE id = $1', [older]),
+      ({ length }) => length === 0,
+    );
+  });
+
   it('are off at first, and erased when they are switched off, with the installation and with the bot', async () => {
     const recordings = (botId: string) => api.sql('SELECT FROM runtime.webhook_recording WHERE bot_id = $1', [botId]);
     const [never, ended, removed, deleted] = await Promise.all(Array.from({ length: 4 }, () => installed()));
