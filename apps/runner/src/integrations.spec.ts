@@ -19,6 +19,7 @@ import { RunnerConfig } from './config';
 import { RunnerModule } from './runner.module';
 
 const webhookHost = 'hooks.test';
+const webhooksPerInstallation = 4;
 
 let api: PublicApi;
 let account: Account;
@@ -44,7 +45,7 @@ beforeAll(async () => {
     configured(AdminModule, AdminConfig),
     HubModule,
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
-    configured(RuntimeModule, RuntimeConfig),
+    configured(RuntimeModule, RuntimeConfig, { webhooksPerInstallation }),
     configured(RunnerModule, RunnerConfig, {
       ...{ publicUrl: `http://127.0.0.1:${port}`, contentUrl: witness.url, processes: 8, memoryMb: 96 },
       isolation: 'process',
@@ -627,6 +628,21 @@ describe('a webhook', () => {
       () => post('{}'),
       ({ status }) => status === 404,
     );
+  });
+
+  it('that hangs ends with 504, and more at once than an installation may have get 429', async () => {
+    const code = `exports.handler = ({ headers }) =>
+      headers['x-bp-operation'] === 'webhook_received' ? new Promise(() => {}) : { status: 200 };`;
+    const bot = await installed({}, { code });
+    await limitTime(bot.integrationId);
+    const statuses = async (count: number) =>
+      (await Promise.all(Array.from({ length: count }, () => bot.send()))).map(({ status }) => status).sort();
+
+    expect(await statuses(webhooksPerInstallation + 2)).toEqual([
+      ...[429, 429],
+      ...Array<number>(webhooksPerInstallation).fill(504),
+    ]);
+    expect(await statuses(1)).toEqual([504]);
   });
 
   it('is unknown before the body is read: by its id, by the state of a round trip, without an integration or its scripts', async () => {
