@@ -1,11 +1,14 @@
+import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import fastify, { type FastifyReply } from 'fastify';
 import { type BareOperations, BareSql, openPool } from './bare-sql';
+import type { BareCall, BareAnswer } from './bare-child';
 import { postJson } from './keep-alive';
 
 // Baseline: the minimal server that writes a message and its event, calls the bot, writes the bot's answer and settles
-// the event. Fastify and `pg` in one process without a bus, a queue, credentials, checks and logs.
+// the event. Fastify and `pg` in one process without a bus, a queue, credentials, checks and logs. The code of a bot runs
+// in a forked process.
 
 interface Message {
   conversationId: string;
@@ -25,14 +28,45 @@ function show({ conversationId, payload }: Message, isBot: boolean): void {
     listener.write(`event: message\nid: 1\ndata: ${frame}\n\n`);
 }
 
-async function deliver({ conversationId, payload }: Message, eventId: string): Promise<void> {
-  const event = { id: eventId, type: 'message_created', conversationId, payload: { message: { payload } } };
-  const url = `${bot!.url}/?${new URLSearchParams({ api: ownUrl, key: 'none' }).toString()}`;
-  const status = await postJson(url, { event }, { 'x-bot-id': bot!.id });
+type Deliver = (event: object) => Promise<number>;
+
+function toUrl(id: string, botUrl: string): Deliver {
+  const url = `${botUrl}/?${new URLSearchParams({ api: ownUrl, key: 'none' }).toString()}`;
+  return (event) => postJson(url, { event }, { 'x-bot-id': id });
+}
+
+function toChild(id: string, bundle: string): Deliver {
+  const env = { BP_API_URL: ownUrl, BP_TOKEN: 'none' };
+  const child = fork('dist/bench/bare-child.js', [bundle], { env });
+  const waiting = new Map<number, (status: number) => void>();
+  child.on('message', ({ number, status }: BareAnswer) => {
+    waiting.get(number)!(status);
+    waiting.delete(number);
+  });
+  const headers = {
+    ...{ 'x-bot-id': id, 'x-bot-user-id': id, 'x-bp-operation': 'event_received', 'x-bp-type': 'message_created' },
+    'x-bp-configuration': Buffer.from(JSON.stringify({ payload: '{}' })).toString('base64'),
+  };
+  let sent = 0;
+  return (event) =>
+    new Promise((resolve) => {
+      const number = ++sent;
+      waiting.set(number, resolve);
+      child.send({ number, headers, body: JSON.stringify({ event }) } satisfies BareCall);
+    });
+}
+
+let deliverTo: Deliver;
+async function deliver({ conversationId, payload }: Message, id: string): Promise<void> {
+  const message = { id, type: 'text', payload, userId: 'user', conversationId, direction: 'incoming', tags: {} };
+  const [user, conversation] = [{ id: 'user' }, { id: conversationId }];
+  const content = { message, user, conversation, states: {} };
+  const event = { id, type: 'message_created', status: 'pending', conversationId, userId: 'user', payload: content };
+  const status = await deliverTo(event);
   await pool.query({
     name: 'settle',
     text: 'UPDATE event SET status = $3 WHERE bot_id = $1 AND id = $2',
-    values: [bot!.id, eventId, status === 200 ? 'processed' : 'failed'],
+    values: [bot!.id, id, status === 200 ? 'processed' : 'failed'],
   });
 }
 
@@ -63,5 +97,6 @@ app.get<{ Params: { id: string } }>('/conversations/:id/listen', ({ params: { id
 });
 void app.listen({ host: '127.0.0.1', port: 0 }).then((url) => {
   ownUrl = url;
+  deliverTo = 'url' in bot! ? toUrl(bot.id, bot.url) : toChild(bot!.id, bot!.bundle);
   process.stdout.write(`Listening at ${url}\n`);
 });

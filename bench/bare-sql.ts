@@ -19,8 +19,8 @@ export interface BareOptions<Operation extends string = 'read' | 'write'> {
 
 export interface BareOperations extends BareOptions<string> {
   schema: string;
-  /** Bot that the baseline of `bots` calls. */
-  bot?: { id: string; url: string };
+  /** Bot that the baselines of `bots` and `code` call: a server, or the path of a bundle. */
+  bot?: { id: string } & ({ url: string } | { bundle: string });
 }
 
 type ParameterValue = (ids: Map<string, string>) => string | null;

@@ -5,6 +5,9 @@ import { dirname } from 'node:path';
 import { optionsOrExit } from '../test/faults/command-line';
 import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
 import { benchBots } from './bots';
+import { benchCodeDistributed, benchCodeEmbedded } from './code';
+import { benchActionOfCode, benchColdCode, benchWebhooksOfCode } from './code-calls';
+import { benchIdleCode, benchWarmCode } from './code-processes';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchHostileBots } from './hostile-bots';
@@ -56,6 +59,9 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('chat') ? [benchChatEmbedded] : []),
       ...(has('listen') ? [benchListenEmbedded] : []),
       ...(has('bots') ? [benchBots, benchHostileBots] : []),
+      ...(has('code')
+        ? [benchCodeEmbedded, benchColdCode, benchActionOfCode, benchWebhooksOfCode, benchWarmCode, benchIdleCode]
+        : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),
@@ -71,6 +77,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('import') ? [benchTableImport] : []),
       ...(has('chat') ? [benchChatDistributed] : []),
       ...(has('listen') ? [benchListenDistributed] : []),
+      ...(has('code') ? [benchCodeDistributed] : []),
       ...(has('recovery') ? [benchRecovery] : []),
       ...(has('scale') ? [benchScale] : []),
       ...(has('fairness') ? [benchFairnessDistributed] : []),

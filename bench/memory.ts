@@ -8,11 +8,20 @@ export function residentMb(pid: number): number {
   return readMb(`/proc/${pid}/status`, 'VmRSS');
 }
 
+/** Memory of a process in MB, with its share of shared memory (Pss); NaN without /proc. */
+export function shareMb(pid: number): number {
+  return readMb(`/proc/${pid}/smaps_rollup`, 'Pss');
+}
+
 /** Memory of all Postgres processes in MB, with shared memory counted once; NaN without /proc. */
 export function postgresMb(pid: number): number {
-  const proportionalMb = (member: number) => readMb(`/proc/${member}/smaps_rollup`, 'Pss');
   // A connection's process may have ended since it was listed.
-  return childrenOf(pid).reduce((total, child) => total + (proportionalMb(child) || 0), proportionalMb(pid));
+  return childrenOf(pid).reduce((total, child) => total + (shareMb(child) || 0), shareMb(pid));
+}
+
+/** Process ids of children and their children. Empty without /proc. */
+export function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
 export async function peaks(read: () => number[], work: () => Promise<unknown>): Promise<number[]> {

@@ -16,6 +16,7 @@ export const parts = [
   'chat',
   'listen',
   'bots',
+  'code',
   'retrieval',
   'search',
   'recovery',

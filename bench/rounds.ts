@@ -91,6 +91,30 @@ export function compareSpeed(aim: Omit<Aim, 'value' | 'spread'>, rounds: Round[]
   ];
 }
 
+/** Aims in milliseconds, by the median of the rounds. */
+export function latencyAims(
+  name: string,
+  below: { p50Ms?: number; p95Ms?: number },
+  rounds: { p50Ms: number; p95Ms: number }[],
+): Aim[] {
+  const aim = (part: string, values: number[], limit?: number): Aim => ({
+    ...{ name: `${part} of ${name}`, value: median(values), unit: ' ms' },
+    ...{ spread: [Math.min(...values), Math.max(...values)], below: limit },
+  });
+  return [
+    aim(
+      'p50',
+      rounds.map(({ p50Ms }) => p50Ms),
+      below.p50Ms,
+    ),
+    aim(
+      'p95',
+      rounds.map(({ p95Ms }) => p95Ms),
+      below.p95Ms,
+    ),
+  ];
+}
+
 function ratioOf(speed: (round: Round) => number, rounds: Round[], baseline: Round[]): Pick<Aim, 'value' | 'spread'> {
   const { median, lowest, highest } = pairedRatio(rounds.map(speed), baseline.map(speed));
   return { value: median, spread: [lowest, highest] };

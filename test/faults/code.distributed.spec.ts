@@ -1,6 +1,6 @@
 // Takes more than 10 s: a fleet of its own, and a killed runner is missed after 7 s.
 import type { Client } from '@botpress/client';
-import type { Deliveries } from '@parley/contracts/runtime/deliveries';
+import type { Deliveries, DeliveryStatus } from '@parley/contracts/runtime/deliveries';
 import { operatorToken } from '@parley/secrets/token';
 import { clientOf } from '@parley/testing/api';
 import { hasNatsServer } from '@parley/testing/nats-server';
@@ -8,8 +8,12 @@ import { waitFor } from '@parley/testing/wait-for';
 import { Fleet } from './fleet';
 
 const webhooks = Number(process.env['WEBHOOKS'] ?? 500);
+const deployments = Number(process.env['DEPLOYMENTS'] ?? 20);
+const awayMs = Number(process.env['RUNNER_AWAY_MS'] ?? 0);
+/** Rows of deleted bots are looked for once more after 150 s. */
+const erasureMs = Number(process.env['ERASURE_MS'] ?? 0);
 
-jest.setTimeout(180_000 + webhooks * 300);
+jest.setTimeout(180_000 + webhooks * 300 + deployments * 2_000 + awayMs + erasureMs);
 const settledWithinMs = 90_000;
 /** Long enough for all webhooks on a busy machine. */
 const sentWithinMs = settledWithinMs + webhooks * 300;
@@ -65,13 +69,14 @@ const codeOf = (version: number) => `
       settledWithinMs,
     );
 
-  /** First page of the deliveries that wait for a runner. */
-  async function parkedOf(botId: string): Promise<Deliveries['deliveries']> {
-    const response = await fetch(`${fleet.url}/operator/runtime/bots/${botId}/deliveries?status=parked`, {
-      headers: { authorization: `Bearer ${operatorToken(fleet.secretKey)}` },
-    });
-    return ((await response.json()) as Deliveries).deliveries;
+  async function asOperator<T>(path: string): Promise<T> {
+    const headers = { authorization: `Bearer ${operatorToken(fleet.secretKey)}` };
+    return (await (await fetch(`${fleet.url}/operator/runtime/bots/${path}`, { headers })).json()) as T;
   }
+
+  /** First page. */
+  const deliveriesOf = async (botId: string, status: DeliveryStatus) =>
+    (await asOperator<Deliveries>(`${botId}/deliveries?status=${status}`)).deliveries;
 
   /** Processes of the code until now, by its log. */
   async function processesOf(botId: string): Promise<number[]> {
@@ -109,28 +114,51 @@ const codeOf = (version: number) => `
     await allProcessed(client, 5);
     const runners = fleet.replicas('runner');
     await Promise.all(runners.map((runner) => runner.end('SIGKILL')));
+    const endedAt = performance.now();
 
     await send(client, 50);
     await waitFor(
-      () => parkedOf(id),
+      () => deliveriesOf(id, 'parked'),
       (parked) => parked.length === 20,
     );
+    await waitFor(() => performance.now() - endedAt >= awayMs, Boolean, awayMs + settledWithinMs);
     expect(await statuses(client)).toMatchObject({ pending: 50 });
     await Promise.all(runners.map((runner) => runner.start()));
 
     expect(await allProcessed(client, 55)).toEqual({ processed: 55 });
   });
 
-  it('end well while the bot is deployed 20 times', async () => {
+  it(`end well while the bot is deployed ${deployments} times`, async () => {
     const { id, client } = await newBot();
     const sending = (async () => {
-      for (let round = 0; round < 20; round += 1) await send(client, 10);
+      for (let round = 0; round < deployments; round += 1) await send(client, 10);
     })();
 
-    for (let version = 1; version <= 20; version += 1) await clientOf(fleet).updateBot({ id, code: codeOf(version) });
+    for (let version = 1; version <= deployments; version += 1)
+      await clientOf(fleet).updateBot({ id, code: codeOf(version) });
     await sending;
 
-    expect(await allProcessed(client, 200)).toEqual({ processed: 200 });
+    expect(await allProcessed(client, 10 * deployments)).toEqual({ processed: 10 * deployments });
+  });
+
+  it('of a bot that is deleted under them end, and those of another bot go on', async () => {
+    const [gone, other] = [await newBot(), await newBot()];
+    await Promise.all([send(gone.client, 100), send(other.client, 100)]);
+    await handled(gone.client, 10);
+
+    await clientOf(fleet).deleteBot({ id: gone.id });
+
+    await expect(gone.client.listEvents({})).rejects.toMatchObject({ isApiError: true });
+    expect(await allProcessed(other.client, 100)).toEqual({ processed: 100 });
+    for (const status of ['pending', 'parked'] as const)
+      await waitFor(
+        () => deliveriesOf(gone.id, status),
+        ({ length }) => length === 0,
+        settledWithinMs,
+      );
+    if (erasureMs === 0) return;
+    const leftovers = () => asOperator<Record<string, number>>(`${gone.id}/leftovers`);
+    await waitFor(leftovers, (counts) => Object.values(counts).every((count) => count === 0), erasureMs);
   });
 
   it('of an integration have handled each webhook that was answered, although runners are killed under them', async () => {

@@ -19,6 +19,7 @@ import { RunnerConfig } from './config';
 import { RunnerModule } from './runner.module';
 
 const webhookHost = 'hooks.test';
+const webhooksPerInstallation = 4;
 
 let api: PublicApi;
 let account: Account;
@@ -44,7 +45,7 @@ beforeAll(async () => {
     configured(AdminModule, AdminConfig),
     HubModule,
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
-    configured(RuntimeModule, RuntimeConfig),
+    configured(RuntimeModule, RuntimeConfig, { webhooksPerInstallation }),
     configured(RunnerModule, RunnerConfig, {
       ...{ publicUrl: `http://127.0.0.1:${port}`, contentUrl: witness.url, processes: 8, memoryMb: 96 },
       isolation: 'process',
@@ -627,6 +628,21 @@ describe('a webhook', () => {
       () => post('{}'),
       ({ status }) => status === 404,
     );
+  });
+
+  it('that hangs ends with 504, and more at once than an installation may have get 429', async () => {
+    const code = `exports.handler = ({ headers }) =>
+      headers['x-bp-operation'] === 'webhook_received' ? new Promise(() => {}) : { status: 200 };`;
+    const bot = await installed({}, { code });
+    await limitTime(bot.integrationId);
+    const statuses = async (count: number) =>
+      (await Promise.all(Array.from({ length: count }, () => bot.send()))).map(({ status }) => status).sort();
+
+    expect(await statuses(webhooksPerInstallation + 2)).toEqual([
+      ...[429, 429],
+      ...Array<number>(webhooksPerInstallation).fill(504),
+    ]);
+    expect(await statuses(1)).toEqual([504]);
   });
 
   it('is unknown before the body is read: by its id, by the state of a round trip, without an integration or its scripts', async () => {
@@ -1296,6 +1312,28 @@ describe('recorded webhook requests', () => {
     expect(requests[0]).toMatchObject({ status: 400, bodyBytes: 256 * 1024 + 1, isComplete: false });
     const replay = await bot.ask(`POST /webhook-requests/${String(requests[0]!['id'])}/replay`, {});
     expect(replay).toMatchObject({ status: 400, json: { message: expect.stringContaining('was not kept') } });
+  });
+
+  it('end after 7 days', async () => {
+    const bot = await installed({ status: 200 });
+    await bot.record();
+    await bot.send('/old', { method: 'POST', body: '{}' });
+    await bot.listed(1);
+    await bot.send('/new', { method: 'POST', body: '{}' });
+    const [newer, older] = (await bot.listed(2)).map(({ id }) => String(id));
+    const age = (id: string, interval: string) =>
+      api.sql('UPDATE runtime.recorded_request SET received_at = now() - $2::interval WHERE id = $1', [id, interval]);
+    await age(newer!, '6 days 23 hours');
+    await age(older!, '7 days 1 second');
+
+    expect((await bot.list()).map(({ id }) => id)).toEqual([newer]);
+    for (const line of [`GET /webhook-requests/${older}`, `POST /webhook-requests/${older}/replay`])
+      expect(await bot.ask(line, line.startsWith('POST') ? {} : undefined)).toMatchObject({ status: 404 });
+    api.apps[4]!.get(BackgroundTasks, { strict: false }).wake('runtime.recordingRetention');
+    await waitFor(
+      () => api.sql('SELECT FROM runtime.recorded_request WHERE id = $1', [older]),
+      ({ length }) => length === 0,
+    );
   });
 
   it('are off at first, and erased when they are switched off, with the installation and with the bot', async () => {

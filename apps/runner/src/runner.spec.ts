@@ -1,3 +1,4 @@
+import os from 'node:os';
 import type { Client } from '@botpress/client';
 import { actionDepthHeader } from '@parley/contracts/runtime/actions';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
@@ -276,6 +277,26 @@ describe('code', () => {
     );
     expect(issues).toMatchObject([{ description: expect.stringContaining(reason) }]);
     expect(logs).toContainEqual(expect.objectContaining({ level: 'error', message: reason }));
+  });
+
+  it('waits while the runner has no room for a temporary folder, and other code runs', async () => {
+    const [warm, cold] = await Promise.all([newBot(telling(`'warm'`)), newBot(telling(`'cold'`))]);
+    const [{ pid }] = (await cold.told()).heard as [Heard];
+    await waitFor(() => !isAlive(pid));
+    await warm.told();
+    const folder = jest.spyOn(os, 'tmpdir').mockReturnValue('/dev/null');
+    const id = await cold.create();
+    const line = `GET /operator/runtime/bots/${cold.id}/deliveries?eventId=${id}`;
+    const [parked] = await waitFor(
+      async () => (await api.send(line, { headers: operator() })).json.deliveries,
+      ([delivery]) => delivery?.status === 'parked',
+    );
+    expect(parked).toMatchObject({ reason: expect.stringMatching(/no temporary folder: .*ENOTDIR/) });
+    expect((await warm.told()).heard).toMatchObject([{ text: 'warm' }]);
+
+    folder.mockRestore();
+
+    expect(await cold.settled(id)).toMatchObject({ status: 'processed' });
   });
 
   it('keeps no process when it is idle', async () => {

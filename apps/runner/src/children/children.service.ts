@@ -12,6 +12,7 @@ import type { AllowedOrigin } from '../host/frames';
 import { BundleOutput } from '../logs/bundle-output';
 import { LogSenderService } from '../logs/log-sender.service';
 import { BotChild, CodeFailed } from './bot-child';
+import type { Isolation } from './isolation';
 import { IsolationService } from './isolation.service';
 import { folderMb } from './temporary-folder';
 
@@ -204,7 +205,7 @@ export class ChildrenService implements OnApplicationShutdown {
     output: BundleOutput,
   ): Promise<BotChild> {
     const { memoryMb, publicUrl } = this.config;
-    const isolation = await this.isolation.isolate(place);
+    const isolation = await this.isolate(place);
     const child = new BotChild(
       {
         ...{ ...isolation.limits, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles, fileMb: folderMb },
@@ -231,6 +232,17 @@ export class ChildrenService implements OnApplicationShutdown {
     } catch (error) {
       child.kill();
       throw error;
+    }
+  }
+
+  /** Throws CodeFailed: another runner may have room. */
+  private async isolate(place: number): Promise<Isolation> {
+    try {
+      return await this.isolation.isolate(place);
+    } catch (error) {
+      const reason = `The runner has no temporary folder: ${(error as Error).message}`;
+      this.logger.error(reason);
+      throw new CodeFailed('busy', reason);
     }
   }
 

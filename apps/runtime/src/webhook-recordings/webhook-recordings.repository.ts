@@ -7,6 +7,8 @@ import { WebhookRecordingEntity } from './webhook-recording.entity';
 
 export type NewRequest = Omit<RecordedRequestEntity, 'recording_id' | 'received_at'> & { received_at: string };
 
+const isKept = `received_at > now() - make_interval(days => ${recordedDays})`;
+
 @Injectable()
 export class WebhookRecordingsRepository {
   constructor(private readonly database: Database) {}
@@ -81,14 +83,19 @@ export class WebhookRecordingsRepository {
   async listRequests(recordingId: string): Promise<RequestSummaryRow[]> {
     return this.database.query<RequestSummaryRow>(
       `SELECT id, received_at, method, status, body_bytes, head, body IS NOT NULL AS has_body FROM recorded_request
-       WHERE recording_id = $1 AND received_at > now() - make_interval(days => ${recordedDays})
+       WHERE recording_id = $1 AND ${isKept}
        ORDER BY id DESC LIMIT ${maxRecordedRequests}`,
       [recordingId],
     );
   }
 
-  findRequest(recordingId: string, id: string): Promise<RecordedRequestEntity | null> {
-    return this.database.manager.findOneBy(RecordedRequestEntity, { recording_id: recordingId, id });
+  /** Primary key. */
+  async findRequest(recordingId: string, id: string): Promise<RecordedRequestEntity | undefined> {
+    const [row] = await this.database.query<RecordedRequestEntity>(
+      `SELECT * FROM recorded_request WHERE recording_id = $1 AND id = $2 AND ${isKept}`,
+      [recordingId, id],
+    );
+    return row;
   }
 
   /** Index recorded_request_received. */
