@@ -16,7 +16,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-webchat-'));
   webchatDir = join(folder, 'webchat');
   api = await startPublicApi(
-    { register: (config, platform) => GatewayModule.register(Object.assign(config, { webchatDir }), platform) },
+    {
+      register: (config, platform) =>
+        GatewayModule.register(
+          Object.assign(config, { webchatDir, contentUrl: 'https://files.example.com' }),
+          platform,
+        ),
+    },
     AdminModule,
   );
   alice = await api.newAccount();
@@ -79,6 +85,9 @@ describe('the built widget', () => {
     const { status, headers, text } = await get(`/webchat/${webhookId}`);
 
     const policy = String(headers['content-security-policy']).split('; ');
+    expect(policy.find((rule) => rule.startsWith('connect-src'))).toMatch(
+      /^connect-src 'self' http\S+ https:\/\/files\.example\.com$/,
+    );
     expect(status).toBe(200);
     expect(text).toBe(`<parley-webchat webhook-id="${webhookId}"></parley-webchat>`);
     expect(policy).toEqual(
