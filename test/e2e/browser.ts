@@ -10,10 +10,10 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
 
+export const hasBrowser = executablePath !== '' || isRequired;
 /** `describe` of a suite that needs a browser; skipped where there is none. */
-export const browserSuite = executablePath || isRequired ? describe : describe.skip;
-if (!executablePath && !isRequired)
-  process.stderr.write('Skipped: the suites in a browser, because there is no chromium on the PATH.\n');
+export const browserSuite = hasBrowser ? describe : describe.skip;
+if (!hasBrowser) process.stderr.write('Skipped: the suites in a browser, because there is no chromium on the PATH.\n');
 
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 

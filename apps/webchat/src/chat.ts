@@ -55,8 +55,8 @@ const empty: Pick<ChatState, 'messages' | 'pending' | 'streams' | 'isTyping' | '
 const silenceMs = 65_000;
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
-/** Requests of one message before the visitor is asked. */
-const sendAttempts = 8;
+/** Requests of one message before the visitor is asked: they take about two minutes. */
+const sendAttempts = 20;
 const typingMs = 30_000;
 /** Pages read after a lost connection, before older messages wait for the visitor to ask for them. */
 const missedPages = 10;
