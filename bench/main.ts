@@ -3,8 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { optionsOrExit } from '../test/faults/command-line';
+import { hasChromium } from '@parley/testing/chromium';
 import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
 import { benchBots } from './bots';
+import { benchConsole } from './console';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchHostileBots } from './hostile-bots';
@@ -59,6 +61,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),
+      ...(has('console') && hasChromium ? [benchConsole] : []),
       ...(has('fairness') ? [benchFairnessEmbedded, benchIndexingFairness] : []),
     ],
     distributed: [
@@ -84,7 +87,12 @@ async function main(options: Options): Promise<boolean> {
   const { embedded, distributed } = plan(options);
   const hasNats = spawnSync('nats-server', ['--version']).status === 0;
   const isLeftOut = distributed.length > 0 && !hasNats;
-  const skipped = isLeftOut ? ['The distributed mode was skipped: nats-server is not on the PATH.'] : [];
+  const skipped = [
+    ...(isLeftOut ? ['The distributed mode was skipped: nats-server is not on the PATH.'] : []),
+    ...(options.only.includes('console') && !hasChromium
+      ? ['The part console was skipped: chromium is not on the PATH.']
+      : []),
+  ];
 
   const results: Result[] = [];
   const failures: string[] = [];

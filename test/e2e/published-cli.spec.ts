@@ -12,7 +12,8 @@ import { freePort } from '@parley/testing/free-port';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { NpmStart } from '@parley/testing/npm-start';
 import { waitFor } from '@parley/testing/wait-for';
-import { buildPages, hasBrowser, openBrowser } from './browser';
+import { buildPages, hasBrowser } from './browser';
+import { openBrowser } from '@parley/testing/chromium';
 
 const cli = dirname(createRequire(__filename).resolve('@botpress/cli/package.json'));
 const bin = join(cli, 'bin.js');

@@ -11,7 +11,8 @@ import { type RunningPlatform, startEmbedded } from '@parley/testing/running-pla
 import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { browserSuite, buildPages, openBrowser, seriousViolations as violationsOf, takeScreenshot } from './browser';
+import { browserSuite, buildPages, seriousViolations as violationsOf, takeScreenshot } from './browser';
+import { openBrowser } from '@parley/testing/chromium';
 
 // Takes 25 s: two starts of a platform, the build of the widget and a browser.
 
@@ -318,6 +319,7 @@ browserSuite('the web chat on a page of another origin', () => {
   it('has a page of its own, in the language of the reader and within the size of a widget', async () => {
     const context = await browser.newContext({ locale: 'de-DE', colorScheme: 'dark' });
     const full = await context.newPage();
+    full.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
     await full.goto(`${platform.url}/webchat/${webhookId}`);
     await full.getByRole('heading', { name: 'Harbour' }).waitFor();
     await full.getByLabel('Nachricht schreiben').waitFor();

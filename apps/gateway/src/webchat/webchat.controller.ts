@@ -48,7 +48,7 @@ export class WebchatController {
     this.content = contentUrl ? [new URL(contentUrl).origin] : [];
   }
 
-  @Get(['embed.js', 'page.css'])
+  @Get(['embed.js', 'page.css', 'licences.md'])
   async file(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
     const name = request.url.replace(/^\/webchat\/|\?.*$/g, '');
     const file = this.folder.findInNewest(name);

@@ -60,6 +60,7 @@ describe('the built widget', () => {
     await writeFile(join(webchatDir, 'embed.js'), script);
     await writeFile(join(webchatDir, 'embed.js.gz'), gzipSync(script));
     await writeFile(join(webchatDir, 'page.css'), 'body { margin: 0; }');
+    await writeFile(join(webchatDir, 'licences.md'), '# Licences');
     await writeFile(join(webchatDir, 'index.html'), '<parley-webchat webhook-id="PARLEY_WEBHOOK_ID"></parley-webchat>');
   });
 
@@ -76,6 +77,14 @@ describe('the built widget', () => {
       'content-encoding': 'gzip',
       'content-type': 'text/javascript; charset=utf-8',
       'cross-origin-resource-policy': 'cross-origin',
+    });
+  });
+
+  it('has the notices of its packages beside it', async () => {
+    expect(await get('/webchat/licences.md')).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'text/plain; charset=utf-8' },
+      text: '# Licences',
     });
   });
 
