@@ -3,11 +3,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { optionsOrExit } from '../test/faults/command-line';
+import { hasChromium } from '@parley/testing/chromium';
 import { benchBotDistributed, benchBotEmbedded, benchHub } from './administration';
 import { benchBots } from './bots';
 import { benchCodeDistributed, benchCodeEmbedded } from './code';
 import { benchActionOfCode, benchColdCode, benchWebhooksOfCode } from './code-calls';
 import { benchIdleCode, benchWarmCode } from './code-processes';
+import { benchConsole } from './console';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchHostileBots } from './hostile-bots';
@@ -65,6 +67,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),
+      ...(has('console') && hasChromium ? [benchConsole] : []),
       ...(has('fairness') ? [benchFairnessEmbedded, benchIndexingFairness] : []),
     ],
     distributed: [
@@ -91,7 +94,12 @@ async function main(options: Options): Promise<boolean> {
   const { embedded, distributed } = plan(options);
   const hasNats = spawnSync('nats-server', ['--version']).status === 0;
   const isLeftOut = distributed.length > 0 && !hasNats;
-  const skipped = isLeftOut ? ['The distributed mode was skipped: nats-server is not on the PATH.'] : [];
+  const skipped = [
+    ...(isLeftOut ? ['The distributed mode was skipped: nats-server is not on the PATH.'] : []),
+    ...(options.only.includes('console') && !hasChromium
+      ? ['The part console was skipped: chromium is not on the PATH.']
+      : []),
+  ];
 
   const results: Result[] = [];
   const failures: string[] = [];

@@ -23,6 +23,7 @@ export const parts = [
   'scale',
   'fairness',
   'queue',
+  'console',
 ] as const;
 export type Part = (typeof parts)[number];
 

@@ -7,7 +7,10 @@ export default defineConfig({
   build: {
     emptyOutDir: true,
     // One file, whose address is on pages of other people.
-    rolldownOptions: { input: 'src/element.tsx', output: { entryFileNames: 'embed.js' } },
+    rolldownOptions: {
+      input: 'src/element.tsx',
+      output: { entryFileNames: 'embed.js', postBanner: '/*! Licences: licences.md beside this file. */' },
+    },
     modulePreload: { polyfill: false },
     // Notices of the packages in the bundle.
     license: { fileName: 'licences.md' },

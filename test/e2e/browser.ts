@@ -1,29 +1,25 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { admin } from '@parley/contracts/admin/admin';
 import { type RunningPlatform } from '@parley/testing/running-platform';
 import { sendTo } from '@parley/testing/public-api';
 import { operatorToken } from '@parley/secrets/token';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { hasChromium } from '@parley/testing/chromium';
 
-const executablePath = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
 const isRequired = process.env['PARLEY_REQUIRE_CHROMIUM'] === '1';
 
+export const hasBrowser = hasChromium || isRequired;
 /** `describe` of a suite that needs a browser; skipped where there is none. */
-export const browserSuite = executablePath || isRequired ? describe : describe.skip;
-if (!executablePath && !isRequired)
-  process.stderr.write('Skipped: the suites in a browser, because there is no chromium on the PATH.\n');
+export const browserSuite = hasBrowser ? describe : describe.skip;
+if (!hasBrowser) process.stderr.write('Skipped: the suites in a browser, because there is no chromium on the PATH.\n');
 
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Builds the pages of the gateway whose sources have changed. */
 export function buildPages(): void {
   execFileSync(process.execPath, [join(__dirname, '../../tools/build-pages.mjs')], { stdio: 'ignore' });
-}
-
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
 /** Page of a browser that knows nobody. Errors of the page and requests to other origins are added to `problems`. */

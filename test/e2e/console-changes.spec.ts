@@ -12,12 +12,12 @@ import {
   browserSuite,
   buildPages,
   heading as headingOf,
-  openBrowser,
   openPage,
   pasteToken,
   seriousViolations as violationsOf,
   takeScreenshot,
 } from './browser';
+import { openBrowser } from '@parley/testing/chromium';
 
 // Takes 60 s: a platform, the build of the console and a browser.
 
@@ -205,6 +205,7 @@ browserSuite('changes by the console in a browser', () => {
       await confirm('Deploy this version');
 
       expect(await outcomeOfEvent(id)).toBe('processed');
+      await region('Versions').getByRole('cell', { name: 'works deployed', exact: true }).waitFor();
     });
 
     it('installs an integration, configures it, registers it again, and removes it', async () => {

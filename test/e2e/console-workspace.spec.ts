@@ -12,12 +12,12 @@ import {
   browserSuite,
   buildPages,
   heading as headingOf,
-  openBrowser,
   openPage,
   seriousViolations as violationsOf,
   signIn,
   takeScreenshot,
 } from './browser';
+import { openBrowser } from '@parley/testing/chromium';
 
 // Takes 30 s: a platform, the build of the console and a browser.
 

@@ -1,3 +1,4 @@
+import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { waitFor } from '@parley/testing/wait-for';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
@@ -6,12 +7,12 @@ import {
   browserSuite,
   buildPages,
   heading as headingOf,
-  openBrowser,
   openPage,
   seriousViolations as violationsOf,
   signIn,
   takeScreenshot,
 } from './browser';
+import { openBrowser } from '@parley/testing/chromium';
 
 // Takes 25 s: a platform, the build of the console and a browser.
 
@@ -19,6 +20,8 @@ browserSuite('the console in a browser', () => {
   let platform: RunningPlatform;
   let browser: Browser;
   let page: Page;
+  let botId: string;
+  let bot: Client;
   const problems: string[] = [];
   const heading = (name: string) => headingOf(page, name);
   const seriousViolations = () => violationsOf(page);
@@ -26,7 +29,8 @@ browserSuite('the console in a browser', () => {
   beforeAll(async () => {
     buildPages();
     [platform, browser] = await Promise.all([startEmbedded(), openBrowser()]);
-    await createBotWithConversation(platform);
+    botId = await createBotWithConversation(platform);
+    bot = clientOf(platform, botId);
     page = await openPage(browser, platform, problems);
   });
 
@@ -109,6 +113,44 @@ browserSuite('the console in a browser', () => {
     await page.getByText('Waiting for the next line of the bot').waitFor();
   });
 
+  it('only downloads uploaded files that contain scripts', async () => {
+    const other = await page.context().newPage();
+    for (const [key, content] of Object.entries(hostileFiles)) await bot.uploadFile({ key, content });
+    for (const name of Object.keys(hostileFiles)) {
+      await page.getByRole('link', { name: 'Files', exact: true }).click();
+      await page.getByRole('table').getByRole('link', { name }).click();
+      await heading(name);
+      const url = await page.getByRole('link', { name: 'Open' }).getAttribute('href');
+
+      await expect(other.goto(url!)).rejects.toThrow('Download is starting');
+    }
+    await other.close();
+  });
+
+  it('keeps its session from a script in the answer of a webhook, in the same tab', async () => {
+    const webhookUrl = await installHostileWebhook(platform, botId);
+    await page.getByRole('button', { name: 'admin@parley.local' }).click();
+    await page.getByRole('menuitemcheckbox', { name: 'Keep me signed in in this tab' }).click();
+    expect(await page.evaluate(`sessionStorage.getItem('parley.session')`)).toContain('bp_pat_');
+    const before = [page.url(), problems.length] as const;
+
+    await page.goto(webhookUrl);
+    const tried = await waitFor(
+      () => page.title(),
+      (title) => title.startsWith('{'),
+    );
+
+    expect(JSON.parse(tried)).toEqual({
+      origin: 'null',
+      session: 'SecurityError',
+      local: 'SecurityError',
+      account: 401,
+    });
+    problems.splice(before[1]);
+    await page.goto(before[0]);
+    await page.getByRole('button', { name: 'admin@parley.local' }).waitFor();
+  });
+
   it('signs out, which revokes the token', async () => {
     await page.getByRole('button', { name: 'admin@parley.local' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -126,7 +168,35 @@ browserSuite('the console in a browser', () => {
   });
 });
 
-async function createBotWithConversation(platform: RunningPlatform): Promise<void> {
+const script = "document.title = 'the script ran'";
+const hostileFiles = {
+  'page.html': `<script>${script}</script>`,
+  'picture.svg': `<svg xmlns="http://www.w3.org/2000/svg"><script>${script}</script></svg>`,
+};
+
+/** Tells in the title of the page what the script could reach. */
+const attack = `(async () => {
+  const tell = (attempt) => attempt.catch(({ name }) => name);
+  document.title = JSON.stringify({
+    origin: self.origin,
+    session: await tell((async () => sessionStorage.getItem('parley.session'))()),
+    local: await tell((async () => localStorage.length)()),
+    account: await tell(fetch('/v1/admin/account/me', { credentials: 'include' }).then(({ status }) => status)),
+  });
+})()`;
+
+/** Address of a webhook that answers with a page. */
+async function installHostileWebhook(platform: RunningPlatform, botId: string): Promise<string> {
+  const client = clientOf(platform);
+  const answer = { status: 200, headers: { 'content-type': 'text/html' }, body: `<script>${attack}</script>` };
+  const code = `exports.handler = async ({ headers }) =>
+    headers['x-bp-operation'] === 'webhook_received' ? ${JSON.stringify(answer)} : { status: 200 };`;
+  const { integration } = await client.createIntegration({ name: 'hostile', version: '1.0.0', code });
+  const { bot } = await client.updateBot({ id: botId, integrations: { [integration.id]: { enabled: true } } });
+  return Object.values(bot.integrations).find(({ name }) => name === 'hostile')!.webhookUrl;
+}
+
+async function createBotWithConversation(platform: RunningPlatform): Promise<string> {
   const { bot } = await clientOf(platform).createBot({ name: 'Harbour bot' });
   const client = clientOf(platform, bot.id);
   const { user } = await client.createUser({ tags: {}, name: 'Ada' });
@@ -136,4 +206,5 @@ async function createBotWithConversation(platform: RunningPlatform): Promise<voi
   const actions = [{ action: 'url', label: 'Evil', value: 'javascript:alert(1)' }];
   await client.createMessage({ ...message, type: 'card', payload: { title: 'Card', actions } });
   await client.createEvent({ type: 'greeted', payload: {} });
+  return bot.id;
 }

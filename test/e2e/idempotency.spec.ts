@@ -27,6 +27,8 @@ const othersByPost = [
   'admin.registrations.configure',
   // A second replay calls the bot again, as a person wishes.
   'chat.deliveries.replayOfBot',
+  // A repetition declares another file, which lapses without content.
+  'chat.chatFiles.create',
   'chat.endpoint.addParticipant',
   // Not authenticated: a replay would reveal the key of the user to anybody.
   'chat.endpoint.createUser',

@@ -12,6 +12,8 @@ import { freePort } from '@parley/testing/free-port';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { NpmStart } from '@parley/testing/npm-start';
 import { waitFor } from '@parley/testing/wait-for';
+import { buildPages, hasBrowser } from './browser';
+import { openBrowser } from '@parley/testing/chromium';
 
 const cli = dirname(createRequire(__filename).resolve('@botpress/cli/package.json'));
 const bin = join(cli, 'bin.js');
@@ -22,6 +24,7 @@ let credentials: Awaited<ReturnType<NpmStart['credentials']>>;
 let tunnelPort: number;
 
 beforeAll(async () => {
+  if (hasBrowser) buildPages();
   tunnelPort = await freePort();
   platform = await NpmStart.create({ TUNNEL_PORT: String(tunnelPort), RUNNER_ALLOW_PRIVATE: 'true' });
   await platform.start();
@@ -81,6 +84,25 @@ async function project(template: string, files: Record<string, string>): Promise
   await symlink(join(cli, '..', '..'), join(folder, 'node_modules'));
   for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
   return folder;
+}
+
+/** Visitor of a page of another origin that contains the snippet of a web chat. */
+async function talkOnPage(snippet: string, text: string, answer: string): Promise<void> {
+  const host = await LoopbackServer.start((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>${snippet}`);
+  });
+  const browser = await openBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(host.url);
+    await page.getByRole('button', { name: 'Open the chat' }).click();
+    await page.getByLabel('Write a message').fill(text);
+    await page.getByLabel('Write a message').press('Enter');
+    await page.getByRole('log').getByText(answer, { exact: true }).waitFor();
+  } finally {
+    await browser.close();
+    await host.close();
+  }
 }
 
 describe('the published command line client against npm start', () => {
@@ -218,6 +240,10 @@ describe('the published command line client against npm start', () => {
       );
     };
     await say('tea', 'first tea 1 blue');
+    if (hasBrowser) {
+      const { code } = await client.getBotWebchat({ id, type: 'preconfigured' });
+      await talkOnPage(code, 'coffee', 'first coffee 1 blue');
+    }
 
     await writeFile(join(folder, 'src/index.ts'), source('second'));
     const changed = await bpIn(folder, 'deploy', '--botId', id);

@@ -11,11 +11,14 @@ import { type RunningPlatform, startEmbedded } from '@parley/testing/running-pla
 import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { browserSuite, buildPages, openBrowser, seriousViolations as violationsOf, takeScreenshot } from './browser';
+import { browserSuite, buildPages, seriousViolations as violationsOf, takeScreenshot } from './browser';
+import { openBrowser } from '@parley/testing/chromium';
 
 // Takes 25 s: two starts of a platform, the build of the widget and a browser.
 
 const maxWidgetBytes = 60_000;
+/** PNG in Base64. */
+const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
 const widget = "document.querySelector('parley-webchat')";
 
 browserSuite('the web chat on a page of another origin', () => {
@@ -28,7 +31,7 @@ browserSuite('the web chat on a page of another origin', () => {
   let page: Page;
   let bot: Client;
   let webhookId: string;
-  let isAway = false;
+  let expectsFailures = false;
   const problems: string[] = [];
 
   beforeAll(async () => {
@@ -42,7 +45,12 @@ browserSuite('the web chat on a page of another origin', () => {
     webhookId = Object.values(created.integrations)[0]!.webhookId;
     await sendTo(platform.url, `PUT /v1/admin/bots/${created.id}/webchat/settings`, {
       headers: { authorization: `Bearer ${platform.token}`, 'x-workspace-id': platform.workspaceId },
-      json: { title: 'Harbour', greeting: 'Ahoy!', startingChoices: [{ label: 'Hours', value: 'When do you open?' }] },
+      json: {
+        title: 'Harbour',
+        greeting: 'Ahoy!',
+        startingChoices: [{ label: 'Hours', value: 'When do you open?' }],
+        allowsUploads: true,
+      },
     });
     host = await LoopbackServer.start((_request, response) => {
       // Scripts, requests and images of the platform only: no inline style.
@@ -69,8 +77,8 @@ browserSuite('the web chat on a page of another origin', () => {
     const opened = await context.newPage();
     if (viewport) await opened.setViewportSize(viewport);
     opened.on('console', (message) => {
-      // A browser reports each request that fails: to the server while it is away, and to media that do not exist.
-      const isExpected = isAway || /404|ERR_NAME_NOT_RESOLVED/.test(message.text());
+      // A browser reports each request that fails, such as those for media that do not exist.
+      const isExpected = expectsFailures || /404|ERR_NAME_NOT_RESOLVED/.test(message.text());
       if (message.type() === 'error' && !isExpected) problems.push(message.text());
     });
     opened.on('pageerror', ({ message }) => problems.push(message));
@@ -106,6 +114,16 @@ browserSuite('the web chat on a page of another origin', () => {
     const signal = { type: 'delta', streamId: 's', sequence, delta };
     await bot.callAction({ type: 'chat:publishMessageStream', input: { ...(await conversation()), signal } });
   }
+
+  /** Event of the browser that carries a picture. */
+  const bringPicture = (selector: string, event: string, type: string) =>
+    page.evaluate(`(() => {
+      const data = new DataTransfer();
+      const bytes = Uint8Array.from(atob('${onePixel}'), (sign) => sign.charCodeAt(0));
+      data.items.add(new File([bytes], 'pier.png', { type: 'image/png' }));
+      const options = { dataTransfer: data, clipboardData: data, bubbles: true, cancelable: true };
+      ${widget}.shadowRoot.querySelector('${selector}').dispatchEvent(new ${event}('${type}', options));
+    })()`);
 
   const seriousViolations = (of = page) => violationsOf(of);
 
@@ -177,6 +195,43 @@ browserSuite('the web chat on a page of another origin', () => {
     );
   });
 
+  it('sends files that are chosen by keyboard, dropped or pasted, and says why one is refused', async () => {
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Attach a file' }).press('Enter');
+    const files = [file('price list.pdf', 'application/pdf', 3), file('empty.bin', '', 0)];
+    expectsFailures = true;
+    await (await chooser).setFiles(files);
+
+    const link = transcript().getByRole('link', { name: 'price list.pdf' });
+    await link.waitFor();
+    await said('Sending empty.bin …');
+    await transcript().getByText('Not sent: size must not be less than 1').waitFor();
+    expect(await (await fetch((await link.getAttribute('href'))!)).text()).toBe('xxx');
+    expectsFailures = false;
+    expect(await seriousViolations()).toEqual([]);
+    await page.getByRole('button', { name: 'Discard' }).click();
+
+    await bringPicture('header', 'DragEvent', 'dragover');
+    await page.getByText('Drop files here to send them').waitFor();
+    await bringPicture('header', 'DragEvent', 'drop');
+    await bringPicture('textarea', 'ClipboardEvent', 'paste');
+    const { messages } = await waitFor(
+      async () => ({
+        messages: (await bot.listMessages({})).messages.filter(({ direction }) => direction === 'incoming'),
+      }),
+      (found) => found.messages[1]!.type === 'image',
+    );
+    expect(messages.slice(0, 3)).toMatchObject([
+      { type: 'image' },
+      { type: 'image' },
+      { type: 'file', payload: { title: 'price list.pdf' } },
+    ]);
+    await waitFor(
+      () => page.evaluate(`[...${widget}.shadowRoot.querySelectorAll('.own img')].at(-1).naturalWidth`),
+      (width) => width === 1,
+    );
+  });
+
   it('passes custom events to the page, and those of the page to the bot', async () => {
     await page.evaluate(
       `void ${widget}.addEventListener('parley-event', ({ detail }) => (document.title = JSON.stringify(detail)))`,
@@ -220,7 +275,7 @@ browserSuite('the web chat on a page of another origin', () => {
     await stream(0, 'Half an ans');
     await said('Half an ans');
 
-    isAway = true;
+    expectsFailures = true;
     await platform.stop();
     await page.getByText('The connection is lost').waitFor();
     await write('Written while the server is away');
@@ -238,7 +293,7 @@ browserSuite('the web chat on a page of another origin', () => {
       () => page.getByText('The connection is lost').count(),
       (count) => count === 0,
     );
-    isAway = false;
+    expectsFailures = false;
     const shown = await texts();
     expect(shown.filter((text) => text.includes('Half an ans'))).toEqual([]);
     expect(shown.filter((text) => text === 'Written while the server is away')).toHaveLength(1);
@@ -264,6 +319,7 @@ browserSuite('the web chat on a page of another origin', () => {
   it('has a page of its own, in the language of the reader and within the size of a widget', async () => {
     const context = await browser.newContext({ locale: 'de-DE', colorScheme: 'dark' });
     const full = await context.newPage();
+    full.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
     await full.goto(`${platform.url}/webchat/${webhookId}`);
     await full.getByRole('heading', { name: 'Harbour' }).waitFor();
     await full.getByLabel('Nachricht schreiben').waitFor();
@@ -285,6 +341,10 @@ browserSuite('the web chat on a page of another origin', () => {
     expect(problems).toEqual([]);
   });
 });
+
+function file(name: string, mimeType: string, bytes: number) {
+  return { name, mimeType, buffer: Buffer.alloc(bytes, 'x') };
+}
 
 function option(label: string) {
   return { label, value: `value of ${label}` };

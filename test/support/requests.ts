@@ -203,6 +203,11 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'chat.events.list': ({ has, tag }) => ({
     query: { type: tag, conversationId: has.conversationId, userId: has.userId, status: 'scheduled' },
   }),
+  'chat.chatFiles.create': async (tenant) => {
+    await tenant.allowUploads();
+    const { chatConversationId: conversationId } = tenant.has;
+    return { ...chatOf(tenant.has), body: { conversationId, name: `${newName()}.txt`, size: 1 } };
+  },
   'chat.endpoint.addParticipant': async (tenant) => ({
     ...chatOf(tenant.has, { conversationId: tenant.has.chatConversationId }),
     body: { userId: (await tenant.newChatUser()).id },

@@ -165,6 +165,15 @@ export class Tenant {
     );
   }
 
+  /** Lets visitors of the bot's web chat send files. */
+  async allowUploads(): Promise<void> {
+    const { token, workspaceId } = this.account;
+    await sendTo(this.home.url, `PUT /v1/admin/bots/${this.has.botId}/webchat/settings`, {
+      headers: { authorization: `Bearer ${token}`, 'x-workspace-id': workspaceId },
+      json: { allowsUploads: true },
+    });
+  }
+
   async newMember() {
     const { email } = await newAccount(this.home.url, this.home.operatorToken);
     return this.client.createWorkspaceMember({ email, role: 'viewer' });

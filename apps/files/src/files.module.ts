@@ -17,6 +17,7 @@ import { PassagesModule } from './passages/passages.module';
 import { ReindexModule } from './reindex/reindex.module';
 import { SearchModule } from './search/search.module';
 import { StorageModule } from './storage/storage.module';
+import { VisitorFilesModule } from './visitor-files/visitor-files.module';
 import { WorkersModule } from './workers/workers.module';
 
 export { filesDatabase };
@@ -48,6 +49,7 @@ export class FilesModule {
         SearchModule,
         StorageModule,
         StoredFilesModule,
+        VisitorFilesModule,
         WorkersModule,
       ],
       controllers: [deadLettersController(files.deadLetters), workController(files.work)],

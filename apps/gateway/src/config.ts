@@ -60,7 +60,7 @@ export class GatewayConfig extends ProcessConfig {
   @Env({
     env: 'CONTENT_URL',
     type: url('http', 'https'),
-    about: 'Address of the content of files, to which the page of the console sends uploads.',
+    about: 'Address of the content of files, to which the console and the web chat send uploads.',
     optional: true,
     defaultText: '`PUBLIC_URL`',
   })

@@ -16,6 +16,13 @@ export interface MessagePage {
   meta: { nextToken?: string };
 }
 
+/** File that was declared, before its content is uploaded. */
+export interface DeclaredFile {
+  url: string;
+  uploadUrl: string;
+  contentType: string;
+}
+
 export interface NumberedSignal {
   /** Undefined for the pings that keep the stream open. */
   signal?: Signal;
@@ -37,7 +44,7 @@ export class ChatError extends Error {
 
   /** Whether the same request may succeed later. */
   get isTemporary(): boolean {
-    return this.status === 0 || this.status === 429 || this.status >= 500;
+    return this.status === 0 || this.status >= 500 || (this.status === 429 && this.retryAfterMs > 0);
   }
 }
 
@@ -87,6 +94,10 @@ export class ChatApi {
     return this.send('POST', '/messages', { conversationId, payload, metadata }, { 'idempotency-key': id });
   }
 
+  createFile(conversationId: string, { name, size, type }: File): Promise<{ file: DeclaredFile }> {
+    return this.send('POST', '/files', { conversationId, name, size, contentType: type || undefined });
+  }
+
   async createEvent(conversationId: string, payload: Record<string, unknown>): Promise<void> {
     await this.send('POST', '/events', { conversationId, payload });
   }
@@ -114,15 +125,49 @@ export class ChatApi {
   }
 }
 
+/**
+ * Throws ChatError. `fetch` tells nothing about the progress of an upload.
+ * @param progressed called with the part that was sent, from 0 to 1
+ */
+export function upload(file: File, { uploadUrl, contentType }: DeclaredFile, progressed: (part: number) => void) {
+  return new Promise<void>((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('PUT', uploadUrl);
+    request.setRequestHeader('content-type', contentType);
+    request.upload.onprogress = ({ loaded, total }) => progressed(loaded / total);
+    request.onerror = () => reject(unreachable());
+    request.onload = () =>
+      request.status < 300 ? resolve() : reject(new ChatError(messageIn(request), request.status));
+    request.send(file);
+  });
+}
+
+function messageIn({ status, responseText }: XMLHttpRequest): string {
+  try {
+    return (JSON.parse(responseText) as { message: string }).message;
+  } catch {
+    // Another server answered, such as a proxy.
+    return unexplained(status);
+  }
+}
+
 /** Throws ChatError without a response, or for the response of an error. */
 export async function respond(url: string, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, credentials: 'omit' }).catch((error: unknown) => {
-    throw init?.signal?.aborted ? error : new ChatError('The server cannot be reached.', 0);
+    throw init?.signal?.aborted ? error : unreachable();
   });
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { message?: string };
   const retryAfter = Number(response.headers.get('retry-after') ?? 0);
-  throw new ChatError(body.message ?? `The server answered ${response.status}.`, response.status, retryAfter * 1000);
+  throw new ChatError(body.message ?? unexplained(response.status), response.status, retryAfter * 1000);
+}
+
+function unreachable(): ChatError {
+  return new ChatError('The server cannot be reached.', 0);
+}
+
+function unexplained(status: number): string {
+  return `The server answered ${status}.`;
 }
 
 async function* signalsOf(events: ReadableStream<{ id?: string; data: string }>): AsyncGenerator<NumberedSignal> {

@@ -1,11 +1,16 @@
 import type { Conversation, Message } from '@botpress/chat';
-import { ChatApi, ChatError, type MessagePage, type Payload, type Signal } from './chat-api';
+import { ChatApi, ChatError, type MessagePage, type Payload, type Signal, upload } from './chat-api';
+import { payloadOf } from './file-payload';
 import type { VisitorMemory } from './visitor';
 
 /** Message of the visitor that the server has not confirmed. */
 export interface PendingMessage {
   id: string;
-  payload: Payload;
+  /** Absent until the file is uploaded. */
+  payload?: Payload;
+  file?: File;
+  /** Part of the file that was uploaded, from 0 to 1. */
+  uploadedPart?: number;
   metadata: Record<string, unknown>;
   /** Why it was not sent; the visitor may send it again. */
   problem?: string;
@@ -50,8 +55,8 @@ const empty: Pick<ChatState, 'messages' | 'pending' | 'streams' | 'isTyping' | '
 const silenceMs = 65_000;
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
-/** Requests of one message before the visitor is asked. */
-const sendAttempts = 8;
+/** Requests of one message before the visitor is asked: they take about two minutes. */
+const sendAttempts = 20;
 const typingMs = 30_000;
 /** Pages read after a lost connection, before older messages wait for the visitor to ask for them. */
 const missedPages = 10;
@@ -140,11 +145,13 @@ export class Chat {
 
   /** @param label text that the visitor saw, where it differs from what is sent */
   async send(text: string, label?: string): Promise<void> {
-    const id = crypto.randomUUID();
-    const metadata = { clientMessageId: id, ...(label && label !== text ? { label } : {}) };
-    const message: PendingMessage = { id, payload: { type: 'text', text }, metadata };
-    this.change({ pending: [...this.state.pending, message], problem: undefined });
-    await this.deliver(message);
+    await this.deliver(this.prepare({ payload: { type: 'text', text } }, label && label !== text ? { label } : {}));
+  }
+
+  /** One after the other, so that the messages have the order of the files. */
+  async sendFiles(files: readonly File[]): Promise<void> {
+    const messages = files.map((file) => this.prepare({ file, uploadedPart: 0 }));
+    for (const message of messages) await this.deliver(message);
   }
 
   async sendAgain(id: string): Promise<void> {
@@ -152,24 +159,49 @@ export class Chat {
     if (message) await this.deliver(message);
   }
 
+  /** Forgets a message that was not sent. */
+  discard(id: string): void {
+    this.change({ pending: this.state.pending.filter((message) => message.id !== id) });
+  }
+
   /** Sends a custom event to the bot. Throws ChatError. */
   async sendEvent(payload: Record<string, unknown>): Promise<void> {
     await this.api.createEvent(await this.started(), payload);
   }
 
+  private prepare(content: Pick<PendingMessage, 'payload' | 'file' | 'uploadedPart'>, metadata = {}): PendingMessage {
+    const id = crypto.randomUUID();
+    const message = { ...content, id, metadata: { ...metadata, clientMessageId: id } };
+    this.change({ pending: [...this.state.pending, message], problem: undefined });
+    return message;
+  }
+
   private async deliver(message: PendingMessage): Promise<void> {
-    this.setProblem(message.id, undefined);
+    const { id, metadata } = message;
+    this.changePending(id, { problem: undefined });
     try {
       const conversationId = await this.started();
-      const { payload, metadata, id } = message;
+      const payload = message.payload ?? (await this.upload(conversationId, id, message.file!));
       const sent = await this.patiently(
         () => this.api.createMessage(conversationId, payload, metadata, id),
         sendAttempts,
       );
       this.add([sent.message]);
     } catch (error) {
-      this.setProblem(message.id, messageOf(error));
+      this.changePending(id, { problem: messageOf(error) });
     }
+  }
+
+  /** Throws ChatError. */
+  private async upload(conversationId: string, id: string, file: File): Promise<Payload> {
+    const { file: declared } = await this.patiently(() => this.api.createFile(conversationId, file), sendAttempts);
+    await this.patiently(
+      () => upload(file, declared, (uploadedPart) => this.changePending(id, { uploadedPart })),
+      sendAttempts,
+    );
+    const payload = payloadOf(file, declared.url);
+    this.changePending(id, { payload });
+    return payload;
   }
 
   /** Id of the conversation; the first call makes user and conversation where there are none. */
@@ -307,9 +339,9 @@ export class Chat {
     this.change({ messages: sorted, pending: this.state.pending.filter(({ id }) => !confirmed.has(id)) });
   }
 
-  private setProblem(id: string, problem: string | undefined): void {
+  private changePending(id: string, change: Partial<PendingMessage>): void {
     this.change({
-      pending: this.state.pending.map((message) => (message.id === id ? { ...message, problem } : message)),
+      pending: this.state.pending.map((message) => (message.id === id ? { ...message, ...change } : message)),
     });
   }
 

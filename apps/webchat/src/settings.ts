@@ -14,6 +14,7 @@ export interface Settings {
   colorScheme?: 'auto' | 'light' | 'dark';
   greeting?: string;
   startingChoices?: StartingChoice[];
+  allowsUploads?: boolean;
   chatUrl: string;
 }
 

@@ -34,7 +34,7 @@ button { cursor: pointer; }
 :focus-visible { outline: 3px solid var(--parley-primary); outline-offset: 2px; }
 .hidden { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .panel {
-  display: flex; flex-direction: column; inline-size: 100%; block-size: 100%; overflow: hidden;
+  position: relative; display: flex; flex-direction: column; inline-size: 100%; block-size: 100%; overflow: hidden;
   background: var(--parley-background);
 }
 .panel.inline { min-block-size: 320px; border: 1px solid var(--parley-border); border-radius: var(--parley-radius); }
@@ -48,7 +48,6 @@ button { cursor: pointer; }
   padding: 14px; border: 0; border-radius: 50%; background: var(--parley-primary); color: var(--parley-on-primary);
   box-shadow: 0 4px 16px rgb(0 0 0 / 25%);
 }
-.launcher svg { display: block; fill: none; stroke: currentcolor; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 header {
   display: flex; align-items: center; gap: 10px; padding: 12px 16px; background: var(--parley-primary);
   color: var(--parley-on-primary);
@@ -68,7 +67,7 @@ header :focus-visible { outline-color: currentcolor; }
   background: var(--parley-surface); overflow-wrap: anywhere; flex-shrink: 0;
 }
 .own { align-self: flex-end; background: var(--parley-primary); color: var(--parley-on-primary); }
-.pending { opacity: 0.75; }
+.pending { background: var(--parley-surface); color: var(--parley-text); border: 1px dashed var(--parley-primary); }
 .problem { margin: 4px 0 0; }
 .plain { white-space: pre-wrap; }
 .formatted > :first-child { margin-block-start: 0; }
@@ -91,6 +90,14 @@ select { max-inline-size: 100%; padding: 6px; border-radius: 8px; background: va
 .conversations { display: flex; flex-direction: column; gap: 8px; margin: 8px 0 0; padding: 0; list-style: none; }
 .primary { padding: 8px 14px; border: 0; border-radius: 8px; background: var(--parley-primary); color: var(--parley-on-primary); }
 .composer { display: flex; gap: 8px; padding: 12px 16px; border-block-start: 1px solid var(--parley-border); }
+.attach { padding: 6px; border: 0; border-radius: 8px; background: none; color: var(--parley-muted); }
+.attach svg, .launcher svg { display: block; fill: none; stroke: currentcolor; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
+.attach svg { inline-size: 22px; block-size: 22px; }
+.drop {
+  position: absolute; inset: 8px; z-index: 1; display: grid; place-items: center; margin: 0; text-align: center;
+  border: 2px dashed var(--parley-primary); border-radius: var(--parley-radius); background: var(--parley-background); pointer-events: none;
+}
+progress { display: block; inline-size: 100%; accent-color: currentcolor; }
 textarea {
   flex: 1; min-inline-size: 0; padding: 8px 10px; border: 1px solid var(--parley-border); border-radius: 8px; resize: none;
   background: var(--parley-background); field-sizing: content; max-block-size: 140px;

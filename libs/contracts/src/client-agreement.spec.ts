@@ -108,6 +108,7 @@ const clientNames = {
       captureObservation: 'captureObservation',
       getOfBot: 'getBotAnalytics',
     },
+    chatFiles: { create: null },
     conversations: {
       create: 'createConversation',
       get: 'getConversation',

@@ -8,7 +8,6 @@ import {
   IsISO8601,
   IsString,
   Length,
-  Matches,
   Max,
   MaxLength,
   Min,
@@ -17,6 +16,7 @@ import { bot, operator } from './access';
 import { deadLetterOperations } from './dead-letters';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from './fields';
 import { IndexingOptions } from './indexing-options';
+import { IsMediaType } from './media-type';
 import { IndexingProgress, indexingWork } from './indexing-work';
 import { knowledgeBases } from './knowledge-bases';
 import { consumer, event, operation } from './operation';
@@ -26,6 +26,7 @@ import { ListFilePassages, maxPassagesBytes, Passages, SetFilePassages } from '.
 import { HeaderText, PathParam, QueryBoolean, QueryChoice, QueryList, QueryTags, type TagQuery } from './query-fields';
 import { storageCounts } from './storage-counts';
 import { reindex } from './reindex';
+import { visitorFiles } from './visitor-files';
 import { workAdded, workOperations } from './work';
 
 export const fileStatuses = [
@@ -91,9 +92,7 @@ export class UpsertFile {
   @Optional()
   @IsString()
   @Length(1, 255)
-  @Matches(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *;[ -~]*)?$/, {
-    message: 'contentType must be a media type such as text/plain',
-  })
+  @IsMediaType()
   contentType?: string;
 
   /** In the future, at most 90 days from now. Seconds are ignored. */
@@ -464,6 +463,7 @@ export const files = {
     input: CountLeftovers,
     output: Leftovers,
   }),
+  visitorFiles,
   indexing: indexingWork,
   storage: storageCounts,
   reindex,

@@ -1,5 +1,5 @@
 import { webcrypto } from 'node:crypto';
-import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, monotonicFactory, ulid } from 'ulid';
 
 /** Random numbers are generated in bulk: a call for each id costs more than the rest of the id. */
 const drawn = new Uint32Array(1024);
@@ -17,6 +17,11 @@ export const newUlid: () => string = monotonicFactory(() => {
 /** `<prefix>_<ULID>`: sorts by creation time. 28 to 36 characters for prefixes of 1 to 9. */
 export function newId(prefix: string): string {
   return `${prefix}_${newUlid()}`;
+}
+
+/** Id of 80 random bits, for what everybody may read who knows its id: `newId` counts up within a millisecond. */
+export function newUnguessableId(prefix: string): string {
+  return `${prefix}_${ulid()}`;
 }
 
 /** Lower bound for ids with this prefix created at this time or later. */

@@ -77,6 +77,10 @@ export class BotVersionsRepository {
     return this.versions.find({ where: { bot_id: botId }, order: { position: 'DESC' } });
   }
 
+  async findDeployedId(botId: string): Promise<string | undefined> {
+    return (await this.versions.manager.findOneBy(BotEntity, { id: botId }))?.version_id ?? undefined;
+  }
+
   hasVersion(botId: string, id: string): Promise<boolean> {
     return this.versions.existsBy({ bot_id: botId, id });
   }

@@ -47,7 +47,11 @@ export class BotVersionsService {
 
   async list(caller: WorkspaceCaller, { id }: BotId): Promise<BotVersions> {
     await this.requireBot(caller, id);
-    return { versions: (await this.versions.listNewestOfBot(id)).map(toBotVersion) };
+    const [versions, deployedId] = await Promise.all([
+      this.versions.listNewestOfBot(id),
+      this.versions.findDeployedId(id),
+    ]);
+    return { versions: versions.map(toBotVersion), deployedId };
   }
 
   async get(caller: WorkspaceCaller, { id, versionId }: BotVersionId): Promise<BotVersionUrl> {

@@ -139,6 +139,7 @@ describe('versions of a bot', () => {
     const [newest, oldest] = await versions();
 
     await alice.client.deployBotVersion({ id, versionId: oldest!.id });
+    expect(await alice.client.listBotVersions({ id })).toMatchObject({ deployedId: oldest!.id });
 
     const { bot } = await alice.client.getBot({ id });
     expect(await code()).toBe('one');

@@ -41,6 +41,11 @@ export class WebchatsController {
     return this.service.findNewest(input);
   }
 
+  @Handles(admin.webchats.requireUploads)
+  requireUploads(_caller: Caller, input: WebchatWebhookId) {
+    return this.service.requireUploads(input);
+  }
+
   @Handles(admin.webchats.getOrigins)
   getOrigins(_caller: Caller, input: WebchatWebhookId) {
     return this.service.getOrigins(input);

@@ -5,6 +5,7 @@ import type {
   GetBotWebchat,
   PublicWebchat,
   UpdateWebchatSettings,
+  UploadQuota,
   WebchatAddress,
   WebchatBotId,
   WebchatOrigins,
@@ -20,6 +21,7 @@ import { AuditRepository } from '../audit/audit.repository';
 import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
 import { viewerOf } from '../bot-visibility/viewer';
 import { AdminConfig } from '../config';
+import { quotaOf } from '../usage/quota-amounts';
 import { snippetOf } from './webchat-snippets';
 import { type WebchatRow, WebchatsRepository } from './webchats.repository';
 
@@ -82,6 +84,17 @@ export class WebchatsService {
     const allowed = settings?.allowedOrigins ?? [];
     const own = new URL(this.config.publicUrl).origin;
     return { pages: allowed.length > 0 ? [...allowed, own] : [], chat: new URL(chatBaseOf(this.config)).origin };
+  }
+
+  async requireUploads({ webhookId }: WebchatWebhookId): Promise<UploadQuota> {
+    const { settings } = await this.requireWebchat(webhookId);
+    if (!settings?.allowsUploads) {
+      throw new ApiError(
+        'Forbidden',
+        'This bot accepts no files. A developer of the bot can allow them by allowsUploads in the settings of its web chat.',
+      );
+    }
+    return { storageQuota: quotaOf(this.config, 'storage_count') };
   }
 
   private pageOf(webhookId: string): string {

@@ -72,6 +72,19 @@ it('settings are replaced as a whole, shown to everybody without the origins, an
   expect(records[0]).toMatchObject({ operation: 'admin.webchats.updateSettings', resourceId: botId });
 });
 
+it('accepts no files of visitors by default, and tells the chat service the storage quota otherwise', async () => {
+  const requireUploads = () => api.call(admin.webchats.requireUploads, systemCaller('chat'), { webhookId });
+  await store({});
+  await expect(requireUploads()).rejects.toMatchObject({
+    type: 'Forbidden',
+    message: expect.stringContaining('This bot accepts no files.'),
+  });
+
+  await store({ allowsUploads: true });
+
+  expect(await requireUploads()).toEqual({ storageQuota: api.settings.quotaStorageBytes });
+});
+
 it.each([
   [{ title: '' }, 'title'],
   [{ primaryColor: 'red' }, 'primaryColor must be a color such as #1864ab'],

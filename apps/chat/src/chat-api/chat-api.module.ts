@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ChatActionsModule } from './chat-actions.module';
 import { ChatConversationsModule } from './chat-conversations.module';
 import { ChatEventsModule } from './chat-events.module';
+import { ChatFilesModule } from './chat-files.module';
 import { ChatMessagesModule } from './chat-messages.module';
 import { ChatParticipantsModule } from './chat-participants.module';
 import { ChatPrincipalsModule } from './chat-principals.module';
@@ -16,6 +17,7 @@ import { ChatUsersModule } from './chat-users.module';
     ChatParticipantsModule,
     ChatMessagesModule,
     ChatEventsModule,
+    ChatFilesModule,
     ChatActionsModule,
   ],
 })

@@ -1,3 +1,4 @@
+import type { Client } from '@botpress/client';
 import { queryOptions } from '@tanstack/react-query';
 import { clientOf } from '../api/client';
 import { pathOf, request } from '../api/request';
@@ -9,10 +10,13 @@ export interface BotParams {
 
 export const botKey = ({ workspaceId, botId }: BotParams) => [workspaceId, 'bots', botId];
 
+type Versions = Awaited<ReturnType<Client['listBotVersions']>> & { deployedId?: string };
+
 export const versionsQuery = ({ workspaceId, botId }: BotParams) =>
   queryOptions({
     queryKey: [...botKey({ workspaceId, botId }), 'versions'],
-    queryFn: async () => (await clientOf({ workspaceId }).listBotVersions({ id: botId })).versions,
+    // `deployedId` is an addition of Parley, which the public client passes on.
+    queryFn: (): Promise<Versions> => clientOf({ workspaceId }).listBotVersions({ id: botId }),
   });
 
 export const apiKeysQuery = ({ workspaceId, botId }: BotParams) =>

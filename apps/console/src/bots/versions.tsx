@@ -8,17 +8,18 @@ import { textIn } from '../parts/form-text';
 import { Loaded } from '../parts/loaded';
 import { Rows } from '../parts/rows';
 import { Section } from '../parts/section';
+import { Status } from '../parts/status';
 import { botKey, type BotParams, versionsQuery } from './queries';
 
 /** Versions of the code. Rolling back is deploying an earlier one. */
 export function Versions({ params }: { params: BotParams }) {
   const query = useQuery(versionsQuery(params));
   const canWrite = useCan(params.workspaceId, 'write');
-  const hasCode = (query.data?.length ?? 0) > 0;
+  const hasCode = (query.data?.versions.length ?? 0) > 0;
   return (
     <Section title="Versions" aside={canWrite && hasCode && <CreateVersion params={params} />}>
       <Loaded query={query}>
-        {(versions) =>
+        {({ versions, deployedId }) =>
           versions.length === 0 ? (
             <Empty title="No versions">
               <Code>bp deploy</Code> uploads code.
@@ -27,7 +28,9 @@ export function Versions({ params }: { params: BotParams }) {
             <Rows label="Versions" columns={['Name', 'Description', 'Id', ...(canWrite ? ['Actions'] : [])]}>
               {versions.map(({ id, name, description }) => (
                 <Table.Tr key={id}>
-                  <Table.Td>{name}</Table.Td>
+                  <Table.Td>
+                    {name} {id === deployedId && <Status value="deployed" />}
+                  </Table.Td>
                   <Table.Td>{description}</Table.Td>
                   <Table.Td>
                     <Code>{id}</Code>

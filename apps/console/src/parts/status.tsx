@@ -6,6 +6,7 @@ const colors: Record<string, string> = {
   upload_completed: 'teal',
   indexing_completed: 'teal',
   completed: 'teal',
+  deployed: 'teal',
   ready: 'teal',
   approved: 'teal',
   failed: 'red',

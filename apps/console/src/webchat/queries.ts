@@ -11,6 +11,7 @@ export interface WebchatSettings {
   colorScheme?: 'auto' | 'light' | 'dark';
   greeting?: string;
   startingChoices?: { label: string; value: string }[];
+  allowsUploads?: boolean;
   allowedOrigins?: string[];
 }
 

@@ -1,6 +1,7 @@
 import {
   Anchor,
   Button,
+  Checkbox,
   Code,
   ColorInput,
   Group,
@@ -123,6 +124,13 @@ function Editor({ params, stored, webhookId }: EditorProps) {
               onChange={(event) => setOrigins(event.currentTarget.value)}
               readOnly={!canWrite}
             />
+            <Checkbox
+              label="Visitors may send files"
+              description="Up to 10 MB each. Everybody who knows the address of such a file can read it."
+              checked={shown.allowsUploads ?? false}
+              onChange={(event) => setShown({ ...shown, allowsUploads: event.currentTarget.checked })}
+              disabled={!canWrite}
+            />
             {save.isError && <Failure error={save.error} />}
             {canWrite && (
               <Group>
@@ -153,6 +161,8 @@ function listsIn(choices: string, origins: string): Pick<WebchatSettings, 'start
 /** Settings without those that are empty, which get their defaults. */
 function present(settings: WebchatSettings): WebchatSettings {
   return Object.fromEntries(
-    Object.entries(settings as Record<string, string | unknown[]>).filter(([, { length }]) => length > 0),
+    Object.entries(settings as Record<string, string | boolean | unknown[]>).filter(
+      ([, value]) => value && (typeof value === 'boolean' || value.length > 0),
+    ),
   );
 }

@@ -1,4 +1,3 @@
-import { extname } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -25,9 +24,9 @@ import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
-import { lookup } from 'mime-types';
 import { ContentUrlsService } from '../content/content-urls.service';
 import { IndexingWorkService } from '../indexing-work/indexing-work.service';
+import { contentTypeOf } from './content-type';
 import { DeclarationsService } from './declarations.service';
 import { FileLookupService } from './file-lookup.service';
 import { storageTargetOf } from './storage-target';
@@ -134,13 +133,6 @@ export class FilesService {
     };
     return this.urls.upload(grant, row.upload_expires_at);
   }
-}
-
-/** From the extension alone: a key such as `html` has none. */
-function contentTypeOf(key: string): string {
-  const extension = extname(key);
-  if (extension.toLowerCase() === '.jsonl') return 'application/jsonl';
-  return lookup(extension) || 'application/octet-stream';
 }
 
 /** Tag names over 200 characters, stored before that limit existed, can only be removed. */

@@ -12,6 +12,6 @@ import { FilesService } from './files.service';
   imports: [ContentModule, IndexingWorkModule],
   controllers: [FilesController],
   providers: [CopiesService, DeclarationsService, DestinationsService, FileLookupService, FilesService],
-  exports: [FileLookupService],
+  exports: [DeclarationsService, FileLookupService],
 })
 export class StoredFilesModule {}

@@ -55,6 +55,12 @@ const forms: Record<string, Form> = {
     ['application/vnd.oasis.opendocument.text', 'text/plain; charset=utf-8'],
   ),
   [String(/^[\x21-\x7e]+$/)]: form('must be the name of an action', ['x'], ['a b', 'ä', 'a\n'], ['alias:name#!~']),
+  [String(/^[^/\\]{1,200}$/)]: form(
+    'must be 1 to 200 characters without / and \\',
+    ['x'],
+    ['', lettersTo(201), 'a/b', 'a\\b', 7],
+    [lettersTo(200), 'Größe 1.pdf'],
+  ),
   [String(/^\w{1,50}$/)]: form('must be 1 to 50 letters', ['x'], ['', lettersTo(51), 'a-b'], [lettersTo(50)]),
   // Ids given by chat clients.
   [String(/^[a-zA-Z0-9_\-\\/]{1,70}$/)]: form(

@@ -14,15 +14,18 @@ const bundled = join(__dirname, '../../../../webchat');
 const cacheControl = 'public, max-age=300';
 const placeholder = 'PARLEY_WEBHOOK_ID';
 
-/** Content security policy of the full page. Messages show media of any address. */
-function policyOf(pages: readonly string[], chat: string): string {
+/**
+ * Content security policy of the full page. Messages show media of any address.
+ * @param others origins of the platform that the page calls: of the chat endpoint, and of the content of files
+ */
+function policyOf(pages: readonly string[], others: readonly string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     'img-src https: http: data:',
     'media-src https: http:',
-    `connect-src 'self' ${chat}`,
+    `connect-src 'self' ${others.join(' ')}`,
     "base-uri 'none'",
     "form-action 'none'",
     `frame-ancestors ${pages.length > 0 ? pages.join(' ') : '*'}`,
@@ -35,15 +38,17 @@ function policyOf(pages: readonly string[], chat: string): string {
 @UseGuards(RateLimitGuard)
 export class WebchatController {
   private readonly folder: StaticFolder;
+  private readonly content: string[];
 
   constructor(
     private readonly origins: WebchatOriginsService,
-    { webchatDir }: GatewayConfig,
+    { webchatDir, contentUrl }: GatewayConfig,
   ) {
     this.folder = new StaticFolder(webchatDir ?? bundled);
+    this.content = contentUrl ? [new URL(contentUrl).origin] : [];
   }
 
-  @Get(['embed.js', 'page.css'])
+  @Get(['embed.js', 'page.css', 'licences.md'])
   async file(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
     const name = request.url.replace(/^\/webchat\/|\?.*$/g, '');
     const file = this.folder.findInNewest(name);
@@ -64,7 +69,7 @@ export class WebchatController {
     void reply
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-cache')
-      .header('content-security-policy', policyOf(pages, chat));
+      .header('content-security-policy', policyOf(pages, [chat, ...this.content]));
     // The form of the id, which the service of origins has checked, leaves no room for markup.
     return (await this.folder.page()).replaceAll(placeholder, webhookId);
   }

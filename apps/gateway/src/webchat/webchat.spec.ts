@@ -16,7 +16,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-webchat-'));
   webchatDir = join(folder, 'webchat');
   api = await startPublicApi(
-    { register: (config, platform) => GatewayModule.register(Object.assign(config, { webchatDir }), platform) },
+    {
+      register: (config, platform) =>
+        GatewayModule.register(
+          Object.assign(config, { webchatDir, contentUrl: 'https://files.example.com' }),
+          platform,
+        ),
+    },
     AdminModule,
   );
   alice = await api.newAccount();
@@ -54,6 +60,7 @@ describe('the built widget', () => {
     await writeFile(join(webchatDir, 'embed.js'), script);
     await writeFile(join(webchatDir, 'embed.js.gz'), gzipSync(script));
     await writeFile(join(webchatDir, 'page.css'), 'body { margin: 0; }');
+    await writeFile(join(webchatDir, 'licences.md'), '# Licences');
     await writeFile(join(webchatDir, 'index.html'), '<parley-webchat webhook-id="PARLEY_WEBHOOK_ID"></parley-webchat>');
   });
 
@@ -73,12 +80,23 @@ describe('the built widget', () => {
     });
   });
 
+  it('has the notices of its packages beside it', async () => {
+    expect(await get('/webchat/licences.md')).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'text/plain; charset=utf-8' },
+      text: '# Licences',
+    });
+  });
+
   it('has a page of its own without inline scripts and styles, which other pages may frame', async () => {
     const webhookId = await newWebchat({});
 
     const { status, headers, text } = await get(`/webchat/${webhookId}`);
 
     const policy = String(headers['content-security-policy']).split('; ');
+    expect(policy.find((rule) => rule.startsWith('connect-src'))).toMatch(
+      /^connect-src 'self' http\S+ https:\/\/files\.example\.com$/,
+    );
     expect(status).toBe(200);
     expect(text).toBe(`<parley-webchat webhook-id="${webhookId}"></parley-webchat>`);
     expect(policy).toEqual(

@@ -5,8 +5,9 @@ import type { Settings } from '../settings';
 import type { Texts } from '../texts/names';
 import { filled } from '../texts/texts';
 import { Composer } from './composer';
-import { Widget } from './context';
+import { useWidget, Widget } from './context';
 import { ConversationList } from './conversation-list';
+import { useDrop } from './drop';
 import { Transcript } from './transcript';
 
 /** `bubble`: button in a corner of the page that opens the chat. `inline`: fills the element. `page`: fills a page. */
@@ -29,10 +30,11 @@ export interface AppProps {
 }
 
 export function App(props: AppProps) {
-  const { mode, isOpen, texts, chat, onToggle } = props;
+  const { mode, isOpen, texts, settings, chat, onToggle } = props;
   const send = (text: string, label?: string) => void chat?.send(text, label);
+  const sendFiles = settings?.allowsUploads ? (files: FileList) => void chat?.sendFiles([...files]) : undefined;
   return (
-    <Widget.Provider value={{ texts, send }}>
+    <Widget.Provider value={{ texts, send, sendFiles }}>
       {(isOpen || mode !== 'bubble') && <Panel {...props} />}
       {mode === 'bubble' && (
         <button
@@ -53,6 +55,7 @@ export function App(props: AppProps) {
 
 function Panel({ mode, takesFocus, texts, language, settings, chat, problem, onToggle, onRetry }: AppProps) {
   const [showsList, setShowsList] = useState(false);
+  const { isOver, ...drop } = useDrop(useWidget().sendFiles);
   const state = chat?.current;
   const isBubble = mode === 'bubble';
   useEffect(() => {
@@ -75,7 +78,9 @@ function Panel({ mode, takesFocus, texts, language, settings, chat, problem, onT
       role={isBubble ? 'dialog' : 'region'}
       aria-label={settings?.title ?? texts.messages}
       onKeyDown={closeOnEscape}
+      {...drop}
     >
+      {isOver && <p class="drop">{texts.dropFiles}</p>}
       <header>
         {settings?.avatarUrl && <img class="avatar" src={safeUrl(settings.avatarUrl)} alt="" />}
         <div class="titles">
@@ -122,6 +127,7 @@ function Panel({ mode, takesFocus, texts, language, settings, chat, problem, onT
             settings={settings}
             onEarlier={() => void chat.loadEarlier()}
             onSendAgain={(id) => void chat.sendAgain(id)}
+            onDiscard={(id) => chat.discard(id)}
           />
           <Composer takesFocus={takesFocus} />
         </>

@@ -16,9 +16,10 @@ interface TranscriptProps {
   settings: Settings;
   onEarlier: () => void;
   onSendAgain: (id: string) => void;
+  onDiscard: (id: string) => void;
 }
 
-export function Transcript({ state, settings, onEarlier, onSendAgain }: TranscriptProps) {
+export function Transcript({ state, settings, onEarlier, onSendAgain, onDiscard }: TranscriptProps) {
   const { texts } = useWidget();
   const { messages, pending, streams, userId, isTyping, isLoading, hasEarlier } = state;
   const isEmpty = messages.length === 0 && pending.length === 0 && !isLoading;
@@ -41,14 +42,21 @@ export function Transcript({ state, settings, onEarlier, onSendAgain }: Transcri
           <MessageBody payload={shownPayload(message)} />
         </Row>
       ))}
-      {pending.map(({ id, payload, metadata, problem }) => (
+      {pending.map(({ id, payload, file, uploadedPart, metadata, problem }) => (
         <Row key={id} by={texts.you} isOwn isPending>
-          <MessageBody payload={shownPayload({ payload, metadata })} />
+          {payload ? (
+            <MessageBody payload={shownPayload({ payload, metadata })} />
+          ) : (
+            <Upload name={file!.name} part={uploadedPart} />
+          )}
           {problem && (
             <p class="problem" role="alert">
               {filled(texts.notSent, { problem })}{' '}
               <button type="button" class="link" onClick={() => onSendAgain(id)}>
                 {texts.sendAgain}
+              </button>{' '}
+              <button type="button" class="link" onClick={() => onDiscard(id)}>
+                {texts.discard}
               </button>
             </p>
           )}
@@ -63,6 +71,16 @@ export function Transcript({ state, settings, onEarlier, onSendAgain }: Transcri
       ))}
       {isTyping && streams.length === 0 && <p class="note typing">{texts.typing}</p>}
     </Scrolling>
+  );
+}
+
+function Upload({ name, part }: { name: string; part?: number }) {
+  const { texts } = useWidget();
+  return (
+    <div class="plain">
+      {filled(texts.uploading, { name })}
+      <progress value={part} aria-label={name} />
+    </div>
   );
 }
 

@@ -22,6 +22,11 @@ export class BotVersion {
 export class BotVersions {
   @ListOf(BotVersion)
   versions!: BotVersion[];
+
+  /** Version whose code runs. Absent without code. */
+  @Optional()
+  @IsString()
+  deployedId?: string;
 }
 
 export class CreateBotVersion extends BotId {

@@ -1,4 +1,15 @@
-import { ArrayMaxSize, IsArray, IsIn, IsString, IsUrl, Length, Matches, MaxLength } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsString,
+  IsUrl,
+  Length,
+  Matches,
+  MaxLength,
+} from 'class-validator';
 import { anyone, service, workspace } from '../access';
 import { ListOf, Optional, OrNull } from '../fields';
 import { operation } from '../operation';
@@ -84,6 +95,11 @@ export class WebchatAppearance {
   @Optional()
   @ListOf(StartingChoice, { maxItems: 10 })
   startingChoices?: StartingChoice[];
+
+  /** Whether visitors may send files. Default: no. */
+  @Optional()
+  @IsBoolean()
+  allowsUploads?: boolean;
 }
 
 export class WebchatSettings extends WebchatAppearance {
@@ -143,6 +159,12 @@ export class WebchatOrigins {
   chat!: string;
 }
 
+export class UploadQuota {
+  /** Quota storage_count of the workspace, in bytes. */
+  @IsInt()
+  storageQuota!: number;
+}
+
 export const webchats = {
   getSnippet: operation({
     subject: 'admin.webchats.getSnippet',
@@ -185,6 +207,13 @@ export const webchats = {
     access: service,
     input: WebchatWorkspace,
     output: WebchatAddress,
+  }),
+  requireUploads: operation({
+    subject: 'admin.webchats.requireUploads',
+    summary: 'Gets the quota for files of visitors. Forbidden unless the web chat accepts files.',
+    access: service,
+    input: WebchatWebhookId,
+    output: UploadQuota,
   }),
   getOrigins: operation({
     subject: 'admin.webchats.getOrigins',

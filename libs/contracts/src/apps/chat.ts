@@ -2,6 +2,7 @@ import { eraseBotInChat } from '../admin/bots';
 import { botVisibility } from '../admin/bot-visibility';
 import { keepRecurringEvents, botDefinitions } from '../admin/bot-definitions';
 import { noteCalledBot } from '../admin/targets';
+import { webchats } from '../admin/webchats';
 import { chat, chatWorkAdded } from '../chat/chat';
 import { eventsPending } from '../chat/deliveries';
 import { subjectErased } from '../chat/erased-subjects';
@@ -9,12 +10,19 @@ import { messagesOutgoing } from '../chat/outgoing-messages';
 import { recurringEventSettled } from '../chat/recurring-outcomes';
 import { signalChannel, signalsMissing } from '../chat/signals';
 import { settleEvents } from '../runtime/deliveries';
+import { visitorFiles } from '../visitor-files';
 import { type App, nothing } from './app';
 
 export const chatApp: App = {
   ...nothing,
   answers: chat,
-  asks: [botVisibility.require, botDefinitions.get, botDefinitions.findByWebhookId],
+  asks: [
+    botVisibility.require,
+    botDefinitions.get,
+    botDefinitions.findByWebhookId,
+    visitorFiles.declare,
+    webchats.requireUploads,
+  ],
   announces: [eventsPending, messagesOutgoing, recurringEventSettled, subjectErased],
   consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents],
   tells: [chatWorkAdded, signalChannel, signalsMissing],

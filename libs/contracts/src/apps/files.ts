@@ -2,12 +2,13 @@ import { eraseBotInFiles, moveBotInFiles } from '../admin/bots';
 import { identity } from '../admin/identity';
 import { usageChanged } from '../admin/usage';
 import { files, filesWorkAdded, fileUploaded, indexFile } from '../files';
+import { eraseVisitorFiles } from '../visitor-files';
 import { type App, nothing } from './app';
 
 /** Shared outbox: files and files-worker use one schema, and either publishes rows of the other. */
 const outbox = {
   announces: [fileUploaded, usageChanged],
-  repeats: [eraseBotInFiles, indexFile, moveBotInFiles],
+  repeats: [eraseBotInFiles, eraseVisitorFiles, indexFile, moveBotInFiles],
 };
 
 export const filesApp: App = {
@@ -15,7 +16,7 @@ export const filesApp: App = {
   ...outbox,
   answers: files,
   asks: [identity.roleInBot],
-  consumes: [eraseBotInFiles, moveBotInFiles],
+  consumes: [eraseBotInFiles, eraseVisitorFiles, moveBotInFiles],
   tells: [filesWorkAdded],
   hears: [filesWorkAdded],
 };

@@ -1,6 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { analytics } from './analytics';
 import { chatActions } from './chat-actions';
+import { chatFiles } from './chat-files';
 import { callers } from './callers';
 import { conversations, participants } from './conversations';
 import { deliveries } from './deliveries';
@@ -23,6 +24,7 @@ export const chat = {
   analytics,
   callers,
   chatActions,
+  chatFiles,
   conversations,
   countLeftovers,
   deadLetters: deadLetterOperations('chat'),
