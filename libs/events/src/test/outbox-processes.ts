@@ -103,7 +103,10 @@ export class OutboxProcesses {
     return this.count(botIds, `SELECT bot_id AS "botId" FROM noted.effect`);
   }
 
-  /** Blocks relays between publishing and their commit until this transaction ends. */
+  /**
+   * Blocks relays between publishing and their commit, where they save the position of the stream, until this transaction
+   * ends. A commit that waits would be done although its process was killed.
+   */
   closeGate(): Promise<OpenTransaction<unknown>> {
     return this.begin((tx) => tx.query('SELECT pg_advisory_xact_lock(1)'));
   }
@@ -111,7 +114,7 @@ export class OutboxProcesses {
   async countWaiting(): Promise<number> {
     const rows = await this.database.query(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-       AND wait_event = 'advisory' AND query = 'COMMIT'`,
+       AND wait_event = 'advisory' AND query LIKE 'INSERT INTO outbox_place%'`,
     );
     return rows.length;
   }
@@ -193,6 +196,5 @@ const watchers = `
 
   CREATE FUNCTION noted.gate() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS
     $$ BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END $$;
-  CREATE CONSTRAINT TRIGGER gate AFTER UPDATE ON admin.outbox DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION noted.gate();
+  CREATE TRIGGER gate BEFORE INSERT ON admin.outbox_place FOR EACH STATEMENT EXECUTE FUNCTION noted.gate();
 `;
