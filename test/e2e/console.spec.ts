@@ -1,4 +1,3 @@
-import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { waitFor } from '@parley/testing/wait-for';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
@@ -21,7 +20,6 @@ browserSuite('the console in a browser', () => {
   let browser: Browser;
   let page: Page;
   let botId: string;
-  let bot: Client;
   const problems: string[] = [];
   const heading = (name: string) => headingOf(page, name);
   const seriousViolations = () => violationsOf(page);
@@ -30,7 +28,6 @@ browserSuite('the console in a browser', () => {
     buildPages();
     [platform, browser] = await Promise.all([startEmbedded(), openBrowser()]);
     botId = await createBotWithConversation(platform);
-    bot = clientOf(platform, botId);
     page = await openPage(browser, platform, problems);
   });
 
@@ -115,8 +112,9 @@ browserSuite('the console in a browser', () => {
 
   it('only downloads uploaded files that contain scripts', async () => {
     const other = await page.context().newPage();
-    for (const [key, content] of Object.entries(hostileFiles)) await bot.uploadFile({ key, content });
-    for (const name of Object.keys(hostileFiles)) {
+    await page.getByRole('link', { name: 'Files', exact: true }).click();
+    await page.locator('input[type=file]').setInputFiles(hostileFiles);
+    for (const { name } of hostileFiles) {
       await page.getByRole('link', { name: 'Files', exact: true }).click();
       await page.getByRole('table').getByRole('link', { name }).click();
       await heading(name);
@@ -169,10 +167,13 @@ browserSuite('the console in a browser', () => {
 });
 
 const script = "document.title = 'the script ran'";
-const hostileFiles = {
-  'page.html': `<script>${script}</script>`,
-  'picture.svg': `<svg xmlns="http://www.w3.org/2000/svg"><script>${script}</script></svg>`,
-};
+const hostileFiles = [
+  { name: 'page.html', mimeType: 'text/html', buffer: Buffer.from(`<script>${script}</script>`) },
+  {
+    ...{ name: 'picture.svg', mimeType: 'image/svg+xml' },
+    buffer: Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg"><script>${script}</script></svg>`),
+  },
+];
 
 /** Tells in the title of the page what the script could reach. */
 const attack = `(async () => {

@@ -43,7 +43,11 @@ const ownerTables: Partial<Record<StateType, string>> = {
 };
 
 /** Index state_expires. */
-export const expiredStates: DueRows = { table: 'state', key: `concat_ws('/', type, owner_id, name)`, time: 'expires_at' };
+export const expiredStates: DueRows = {
+  table: 'state',
+  key: `concat_ws('/', type, owner_id, name)`,
+  time: 'expires_at',
+};
 
 @Injectable()
 export class StatesRepository {
