@@ -1,7 +1,6 @@
 import type { Sql } from '@parley/persistence/database';
 import { undone } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
-import { escapeLiteral } from 'pg';
 import { chatDatabase } from '../chat.module';
 import type { SettledEvent } from '@parley/contracts/runtime/deliveries';
 import type { EventEntity } from '../events/event.entity';
@@ -43,7 +42,9 @@ const explaining = {
     undone(test.database, async (tx) => {
       await tx.query(`SET LOCAL plan_cache_mode = force_generic_plan`);
       await tx.query(`PREPARE explained AS ${text}`);
-      const given = values.map((value) => (value === null ? 'NULL' : escapeLiteral(String(value)))).join(', ');
+      const given = values
+        .map((value) => (value === null ? 'NULL' : `'${String(value).replaceAll(`'`, `''`)}'`))
+        .join(', ');
       const rows = await tx.query<Record<string, string>>(
         `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE explained (${given})`,
       );
