@@ -1,23 +1,11 @@
 import { resolve } from 'node:path';
-import { build } from 'esbuild';
+import { bundleAsCli } from '@parley/testing/bot-bundle';
 
 const megabyte = 1_000_000;
 
 /** Code of a bot that answers each message: the published SDK, bundled as the CLI does, and filled up to 1 MB. */
 export async function bundleEcho(): Promise<string> {
-  const entry = `import bot from './echo'; export default bot; export const handler = bot.handler;`;
-  const { outputFiles } = await build({
-    stdin: { contents: entry, resolveDir: resolve('bench/code-bots') },
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'es2020',
-    keepNames: true,
-    minify: true,
-    logLevel: 'error',
-    write: false,
-  });
-  const code = outputFiles[0]!.text;
+  const code = await bundleAsCli('./echo', resolve('bench/code-bots'));
   return code + `\n/*${'.'.repeat(Math.max(0, megabyte - code.length))}*/`;
 }
 

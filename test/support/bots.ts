@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClientInputs } from '@botpress/client';
 import { freePort } from '@parley/testing/free-port';
-import { build } from 'esbuild';
+import { bundleAsCli } from '@parley/testing/bot-bundle';
 import type { Effect } from '../bots/effects';
 
 /** Generations of `@botpress/sdk`: 0.10.10 and 5.4.3. */
@@ -18,10 +18,6 @@ export const sdks: Sdk[] = ['0.10', '5'];
 const sources = join(__dirname, '../bots');
 const packages: Record<Sdk, string> = { '0.10': '@botpress/sdk', '5': 'botpress-sdk-5' };
 
-/** Entry that the CLI writes for a bot. */
-const entry = (module: string) =>
-  `import bot from '${module}'; export default bot; export const handler = bot.handler;`;
-
 /**
  * Path of the bot's code as the CLI bundles it: one CommonJS file with everything included. The temporary folder keeps the
  * bundles, by hash of the sources and the version of the SDK.
@@ -31,21 +27,11 @@ export async function bundleBot(name: BotName, sdk: Sdk): Promise<string> {
   const bundle = join(folder, `${name}-${sdk}-${await sourceHash(sdk)}.cjs`);
   if (await isFile(bundle)) return bundle;
 
-  const { outputFiles } = await build({
-    stdin: { contents: entry(`./sdk-${sdk}/${name}`), resolveDir: sources },
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'es2020',
-    keepNames: true,
-    minify: true,
-    logLevel: 'error',
-    write: false,
-  });
+  const code = await bundleAsCli(`./sdk-${sdk}/${name}`, sources);
   // Renamed into place, because other workers may read or write the same bundle.
   const draft = `${bundle}.${randomUUID()}`;
   await mkdir(folder, { recursive: true });
-  await writeFile(draft, outputFiles[0]!.contents);
+  await writeFile(draft, code);
   await rename(draft, bundle);
   return bundle;
 }
