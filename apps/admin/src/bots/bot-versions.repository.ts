@@ -78,7 +78,9 @@ export class BotVersionsRepository {
   }
 
   async findDeployedId(botId: string): Promise<string | undefined> {
-    return (await this.versions.manager.findOneBy(BotEntity, { id: botId }))?.version_id ?? undefined;
+    const bots = this.versions.manager.getRepository(BotEntity);
+    const bot = await bots.findOne({ select: { version_id: true }, where: { id: botId } });
+    return bot?.version_id ?? undefined;
   }
 
   hasVersion(botId: string, id: string): Promise<boolean> {
