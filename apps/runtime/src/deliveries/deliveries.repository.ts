@@ -34,7 +34,7 @@ export interface ListedDelivery extends Omit<DeliveryEntity, 'status'> {
   status: SettledStatus | 'pending' | 'parked';
 }
 
-export type WaitingDelivery = DeliveryPayload & Pick<Settlement, 'created_at'>;
+export type WaitingDelivery = DeliveryPayload & Pick<Settlement, 'created_at'> & { isTried: boolean };
 
 /** The latest attempts of both. */
 const joined = `(SELECT coalesce(jsonb_agg(attempt ORDER BY number), '[]') FROM (
@@ -152,19 +152,19 @@ export class DeliveriesRepository {
   }
 
   /**
-   * Parked deliveries of the bot, and those that wait behind them, beyond the newest `limit`: at most `most`, the oldest
-   * first. Primary key.
+   * Deliveries of the bot that are parked, wait behind others or are being tried, beyond the newest `limit`: at most
+   * `most`, the oldest first. Primary key.
    */
   async findWaitingBeyond(botId: string, limit: number, most: number): Promise<WaitingDelivery[]> {
-    const rows = await this.database.query<{ payload: DeliveryPayload; created_at: Date }>(
-      `SELECT payload, created_at FROM (
-         SELECT id, payload, created_at FROM work
-         WHERE queue = $2 AND key > $1 || '/' AND key < $1 || '0' AND state IN ('parked', 'queued')
+    const rows = await this.database.query<Omit<WaitingDelivery, keyof DeliveryPayload> & { payload: DeliveryPayload }>(
+      `SELECT payload, created_at, state = 'running' AS "isTried" FROM (
+         SELECT id, payload, created_at, state FROM work
+         WHERE queue = $2 AND key > $1 || '/' AND key < $1 || '0' AND state IN ('parked', 'queued', 'running')
          ORDER BY id DESC OFFSET $3) AS older
        ORDER BY id LIMIT $4`,
       [botId, deliveryQueue.name, limit, most],
     );
-    return rows.map(({ payload, created_at }) => ({ ...payload, created_at }));
+    return rows.map(({ payload, ...row }) => ({ ...payload, ...row }));
   }
 
   /** Index delivery_settled. */

@@ -281,6 +281,29 @@ describe('a bot that cannot be called', () => {
   });
 });
 
+describe('the limit of events that wait for a bot', () => {
+  it('counts a delivery that is tried, and looks again once it has ended', async () => {
+    const gate = newGate();
+    const bot = await newBot(gate.answer);
+    const tried = await bot.create();
+    await waitFor(() => bot.events().length === 1);
+    await account.client.updateBot({ id: bot.id, url: 'http://169.254.169.254/latest' });
+
+    for (let number = 0; number < deliveriesWaitingPerBot; number += 1) await bot.create();
+
+    const looksAgain = () =>
+      api.sql(
+        `SELECT 1 FROM runtime.work WHERE queue = 'runtime.waitingDeliveries' AND key = $1 AND last_error LIKE $2`,
+        [bot.id, '%are being tried%'],
+      );
+    await waitFor(looksAgain, ({ length }) => length === 1);
+    gate.open();
+    expect((await bot.settled(tried)).status).toBe('processed');
+    await waitFor(looksAgain, ({ length }) => length === 0);
+    expect(await deliveriesOf(bot.id, '?status=parked')).toHaveLength(deliveriesWaitingPerBot);
+  });
+});
+
 describe('the order', () => {
   it('of the events of a conversation is kept, one at a time, and other conversations do not wait', async () => {
     const running = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Outcome, queue, type Work } from '@parley/work-queue/queue';
+import { type Outcome, queue, RetryLater, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
 import { LRUCache } from 'lru-cache';
@@ -17,7 +17,7 @@ const limits = queue('runtime.waitingDeliveries', { repeated: 'again' });
 const maxBots = 10_000;
 /** Counting reads all waiting deliveries of the bot, so it is not done for each one. */
 const pauseMs = 3_000;
-/** Shorter than the pause, so that each delivery is parked before the count that its note caused. */
+/** Shorter than the pause: a delivery that comes right after a note is in the count that the note causes. */
 const notePauseMs = pauseMs / 2;
 const batchSize = 100;
 
@@ -55,12 +55,19 @@ export class WaitingDeliveriesWorker {
   async ignoreOldest({ key: botId }: Work<null>): Promise<Outcome> {
     const { deliveriesWaitingPerBot: limit } = this.config;
     const oldest = await this.deliveries.findWaitingBeyond(botId, limit, batchSize);
+    const waiting = oldest.filter(({ isTried }) => !isTried);
+    await this.ignoreAll(botId, waiting);
+    if (oldest.length === batchSize && waiting.length > 0) return 'more';
+    // A delivery that is tried is parked or ends a moment later.
+    if (waiting.length < oldest.length) throw new RetryLater('Deliveries beyond the limit are being tried.', pauseMs);
+  }
+
+  private async ignoreAll(botId: string, oldest: WaitingDelivery[]): Promise<void> {
     if (oldest.length === 0) return;
     await Promise.all(oldest.map((delivery) => this.ignore(delivery)));
     // The newest first: discarding the first of an ordering key would let the next one run.
-    for (const { eventId } of oldest.reverse()) await this.queue.discard(deliveryQueue, deliveryKey(botId, eventId));
+    for (const { eventId } of oldest.toReversed()) await this.queue.discard(deliveryQueue, deliveryKey(botId, eventId));
     this.issues.recordIgnored(oldest[0]!, this.reason);
-    return oldest.length === batchSize ? 'more' : undefined;
   }
 
   private async ignore({ botId, eventId, type, created_at }: WaitingDelivery): Promise<void> {
