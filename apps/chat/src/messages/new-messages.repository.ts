@@ -243,9 +243,14 @@ export class NewMessagesRepository {
   }
 
   /** Writes in the caller's transaction; undefined only for a draft whose obstacle remains. */
-  insertInTransaction(tx: Transaction, botId: string, messages: NewDraft[]): Promise<(WrittenMessage | undefined)[]> {
-    tx.afterCommit(() => this.outbox.wake());
-    return this.executeWithRetry(tx, insertStatement, botId, messages);
+  async insertInTransaction(
+    tx: Transaction,
+    botId: string,
+    messages: NewDraft[],
+  ): Promise<(WrittenMessage | undefined)[]> {
+    const written = await this.executeWithRetry(tx, insertStatement, botId, messages);
+    if (written.some((message) => message?.is_announced)) tx.afterCommit(() => this.outbox.wake());
+    return written;
   }
 
   /** Like `insertInTransaction`, with given creation times and without signals and events. */

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { eventsPending } from '@parley/contracts/chat/deliveries';
+import { insertEventsOf, Outbox } from '@parley/events/outbox';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
-import { lockNext } from '@parley/persistence/lock-next';
-import type { ScheduledMessageEntity } from './message.entity';
 import type { DueRows } from '@parley/persistence/due-rows';
-import type { PendingRow } from '../pending-events/announcements';
-import { PendingEventsRepository } from '../pending-events/pending-events.repository';
+import { newId } from '@parley/persistence/ids';
+import { lockNext } from '@parley/persistence/lock-next';
+import { currentTraceparent } from '@parley/tracing/tracing';
+import { isCalled } from '../pending-events/pending-events.repository';
+import type { ScheduledMessageEntity } from './message.entity';
 
 /**
  * Condition for the event of a scheduled message; a `message_created` event that a bot created itself has a payload.
@@ -27,6 +30,14 @@ export interface Outcome {
   reason?: string;
 }
 
+const announced = insertEventsOf(
+  eventsPending,
+  `SELECT $5::text, jsonb_build_object('botId', $1::text, 'events', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+     'id', id, 'type', type, 'conversationId', conversation_id, 'userId', user_id, 'workflowId', workflow_id))
+     ORDER BY ordinal)), $6::text
+   FROM finished WHERE status = 'pending' AND ${isCalled('$1')} HAVING count(*) > 0`,
+);
+
 /**
  * Scheduled messages. The lock on the event decides between writing and canceling. Lock order: canceling locks the
  * event, then the message; the worker locks the message first and skips locked events, so it never waits for one.
@@ -35,7 +46,7 @@ export interface Outcome {
 export class ScheduledMessagesRepository {
   constructor(
     private readonly database: Database,
-    private readonly pending: PendingEventsRepository,
+    private readonly outbox: Outbox,
   ) {}
 
   /**
@@ -74,9 +85,9 @@ export class ScheduledMessagesRepository {
     );
   }
 
-  /** Also announces the pending ones, in the order of the outcomes. */
+  /** At most 200 outcomes. Also announces the pending events in the order of the outcomes, if the bot is called. */
   async finishScheduledEvents(tx: Transaction, botId: string, outcomes: Outcome[]): Promise<void> {
-    const pending = await tx.query<PendingRow>(
+    const announcements = await tx.query(
       `WITH outcome AS (
          SELECT * FROM unnest($2::text[], $3::text[], $4::text[]) WITH ORDINALITY
            AS outcome (event_id, status, reason, ordinal)),
@@ -86,16 +97,17 @@ export class ScheduledMessagesRepository {
          UPDATE event SET status = outcome.status, failure_reason = outcome.reason FROM outcome
          WHERE bot_id = $1 AND id = event_id AND outcome.status <> 'gone'
          RETURNING event.*, ordinal)
-       SELECT bot_id, id, type, conversation_id, user_id, workflow_id FROM finished
-       WHERE status = 'pending' ORDER BY ordinal`,
+       ${announced} RETURNING 1`,
       [
         botId,
         outcomes.map(({ eventId }) => eventId),
         outcomes.map(({ status }) => status),
         outcomes.map(({ reason }) => reason ?? null),
+        newId('outbox'),
+        currentTraceparent() ?? null,
       ],
     );
-    await this.pending.announceEvents(tx, pending);
+    if (announcements.length > 0) tx.afterCommit(() => this.outbox.wake());
   }
 
   /** Also cancels the event. False if the message was written or canceled meanwhile. Index event_message. */
