@@ -16,7 +16,11 @@ app.put<{ Params: { name: string } }>('/:name', async ({ params, raw }) => {
   await pipeline(raw, createWriteStream(`${path}.new`, { flush: true }));
   await rename(`${path}.new`, path);
   const parent = await open(folder);
-  await parent.sync().finally(() => parent.close());
+  try {
+    await parent.sync();
+  } finally {
+    await parent.close();
+  }
   return {};
 });
 void app.listen({ host: '127.0.0.1', port: 0 }).then((url) => process.stdout.write(`Listening at ${url}\n`));

@@ -9,17 +9,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const env = { ...process.env, PATH: [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter) };
 
 const fixes = [
-  ['lint, mended', 'eslint', '--fix', '.'],
-  ['format, mended', 'prettier', '--write', '--log-level', 'warn', '.'],
+  ['lint, mended', 'oxlint', '--fix'],
+  ['format, mended', 'oxfmt'],
 ];
 
 // Longest first, so that no core is idle at the end.
 const checks = [
-  ['lint', 'eslint', '.'],
-  ['format', 'prettier', '--check', '--log-level', 'warn', '.'],
-  ['types', 'tsc', '--noEmit', '-p', 'tsconfig.json'],
-  ['types, console', 'tsc', '--noEmit', '-p', 'apps/console/tsconfig.json'],
-  ['types, webchat', 'tsc', '--noEmit', '-p', 'apps/webchat/tsconfig.json'],
+  ['lint and types', 'oxlint'],
+  ['format', 'oxfmt', '--check'],
   ['boundaries', 'depcruise', '--output-type', 'err-long', 'apps', 'libs', 'test', 'bench', 'deploy'],
   ['resources', 'depcruise', '--config', '.dependency-cruiser.resources.cjs', '--output-type', 'err-long', 'apps'],
   ['audit', 'node', 'tools/audit.mjs'],

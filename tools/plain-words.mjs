@@ -1,5 +1,5 @@
 /**
- * ESLint rule: comments and messages are plain technical English.
+ * Lint rule: comments and messages are plain technical English.
  *
  * Refuses sentences that use a free relative clause as a noun ("What is late is refused") or are fragments ("Of an event: …"),
  * and words that hide their meaning. Questions may begin with these words. CONTRIBUTING.md, "Words", has examples.

@@ -3,7 +3,12 @@ import { Client } from 'pg';
 
 /** Statement that a gate can block: sets a stage of a job or a status of a file, commits that, or writes vectors. */
 export type Step =
-  'parsed' | 'embedding' | 'vectors' | 'switching' | 'indexing_completed' | 'commit of indexing_completed';
+  | 'parsed'
+  | 'embedding'
+  | 'vectors'
+  | 'switching'
+  | 'indexing_completed'
+  | 'commit of indexing_completed';
 
 /** Each statement takes an advisory lock named after its file and step, which only a test holds exclusively. */
 const triggers = `

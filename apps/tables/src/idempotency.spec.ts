@@ -266,7 +266,8 @@ describe('a key', () => {
     ]);
 
     const both = [1, 2].map(() => send(key, `POST /v1/tables/${table}/rows`, { rows: [{ name: 'a' }] }));
-    const refused = await Promise.race(both).finally(() => api.sql('COMMIT'));
+    const refused = await Promise.race(both);
+    await api.sql('COMMIT');
 
     expect(refused).toEqual(refusal(409, 'ResourceLockedConflict', /Idempotency-Key is still being processed/));
     expect(refused.headers['retry-after']).toBe('1');

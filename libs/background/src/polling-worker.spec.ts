@@ -128,7 +128,7 @@ describe('A background loop', () => {
     const loop = loopOf(1, async () => {
       running += 1;
       most = Math.max(most, running);
-      // eslint-disable-next-line no-restricted-syntax -- on the clock that the test moves
+      // oxlint-disable-next-line parley/banned-in-tests -- on the clock that the test moves
       await new Promise((resolve) => setTimeout(resolve, 2));
       running -= 1;
       rounds += 1;

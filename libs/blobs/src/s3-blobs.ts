@@ -268,12 +268,17 @@ export class S3Blobs implements BlobStore {
     const send = (part: Part) =>
       new Promise<void>((resolve) => {
         const PartNumber = sent.length + 1;
-        const sending = this.sending
-          .run(() => {
-            resolve();
-            return this.sendPart({ ...target, UploadId, PartNumber }, part);
-          }, failed.signal)
-          .finally(() => part.discard());
+        const sendAndDiscard = async () => {
+          try {
+            return await this.sending.run(() => {
+              resolve();
+              return this.sendPart({ ...target, UploadId, PartNumber }, part);
+            }, failed.signal);
+          } finally {
+            await part.discard();
+          }
+        };
+        const sending = sendAndDiscard();
         sending.catch((error: unknown) => {
           failed.abort(error);
           resolve();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-// eslint-disable-next-line no-restricted-syntax -- for a server that answers byte by byte, without end
+// oxlint-disable-next-line parley/banned-in-tests -- for a server that answers byte by byte, without end
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { buffer, text } from 'node:stream/consumers';
 import { inspect } from 'node:util';

@@ -6,7 +6,15 @@ export type Permission = 'belong' | 'read' | 'write' | 'manage' | 'administer' |
 
 /** Principal that an operation runs for. `service` operations have no route: only other services call them. */
 export type Actor =
-  'anyone' | 'token' | 'account' | 'workspace' | 'bot' | 'chat-user' | 'chat-visitor' | 'operator' | 'service';
+  | 'anyone'
+  | 'token'
+  | 'account'
+  | 'workspace'
+  | 'bot'
+  | 'chat-user'
+  | 'chat-visitor'
+  | 'operator'
+  | 'service';
 
 /**
  * Access rule of an operation: the credentials that it accepts and the permission that it needs. An `account` operation

@@ -48,7 +48,7 @@ class PdfUnpacking {
 
   private wrapGlobals(): void {
     const { DecompressionStream: plainStream } = globalThis;
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this`
+    // oxlint-disable-next-line typescript/unbound-method -- called with its own `this`
     const { set } = Uint8Array.prototype;
     this.wrapDecompressionStream();
     this.wrapGrowingBuffers(set);

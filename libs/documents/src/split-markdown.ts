@@ -1,5 +1,6 @@
 export type MarkdownPiece =
-  { type: 'markdown' | 'code' | 'html' | 'text'; text: string } | { type: 'table'; header: string; rows: string[] };
+  | { type: 'markdown' | 'code' | 'html' | 'text'; text: string }
+  | { type: 'table'; header: string; rows: string[] };
 
 /** Longer lines (data, minified text) are kept as plain text. */
 const longestLine = 8_000;

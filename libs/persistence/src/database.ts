@@ -114,7 +114,11 @@ export class Database implements Sql {
         poolSize: 1,
         statementTimeoutMs: 0,
       });
-      await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
+      try {
+        await source.runMigrations({ transaction: 'each' });
+      } finally {
+        await source.destroy();
+      }
     } finally {
       await lock.end();
     }

@@ -8,8 +8,8 @@ import {
   type QueryRunner,
   TypeORMError,
 } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
-import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { CannotConnect, isUnsettled, toApiError, toUnknownOutcome } from './errors';
 import { PostgresNames } from './postgres-names';
 import { defaultMaxWaiting, defaultStatementTimeoutMs } from './service-limits';

@@ -24,5 +24,9 @@ export async function writeSecretFile(path: string, content: string): Promise<vo
   }
   await rename(draft, path);
   const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }

@@ -4,7 +4,10 @@ import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/persistenc
 import type { LogLevel } from '@parley/logging/logger';
 
 type TracesSampler =
-  'always_on' | 'always_off' | 'traceidratio' | `parentbased_${'always_on' | 'always_off' | 'traceidratio'}`;
+  | 'always_on'
+  | 'always_off'
+  | 'traceidratio'
+  | `parentbased_${'always_on' | 'always_off' | 'traceidratio'}`;
 
 export class ProcessConfig {
   @Env({ env: 'HOST', type: text('an address to listen on'), about: 'Address on which the HTTP server listens.' })

@@ -112,9 +112,12 @@ async function ensureTemplate(tables: MigrationClass[] | string, schema: string)
   const template = `${runPrefix()}template_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
   await makeTemplate(template, async (url) => {
     const database = await Database.open({ url, schema, migrations, poolSize: 2 });
-    const create =
-      typeof tables === 'string' ? database.query(`CREATE SCHEMA "${schema}"; ${tables}`) : database.migrate();
-    await create.finally(() => database.close());
+    try {
+      if (typeof tables === 'string') await database.query(`CREATE SCHEMA "${schema}"; ${tables}`);
+      else await database.migrate();
+    } finally {
+      await database.close();
+    }
   });
   return template;
 }

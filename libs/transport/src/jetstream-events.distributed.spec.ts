@@ -27,7 +27,11 @@ async function join(options = patient): Promise<{ events: JetStreamEvents; link:
 
 async function raw<T>(work: (connection: Awaited<ReturnType<typeof connect>>) => Promise<T>): Promise<T> {
   const connection = await connect({ servers: server.url });
-  return work(connection).finally(() => connection.close());
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
 }
 
 /** Consumer with a unique subject that records its deliveries. */

@@ -20,7 +20,7 @@ WebAssembly.Module = class extends Module {
   }
 };
 // A script that exhausts the memory makes the engine print its stack.
-// eslint-disable-next-line no-console
+// oxlint-disable-next-line no-console
 console.error = () => undefined;
 
 let engine: Execute | undefined;
@@ -48,7 +48,7 @@ export default function runScript(wanted: VrlScript | undefined): VrlResult | un
 function loadEngine(): Execute {
   const path = require.resolve('@bpinternal/verel');
   delete require.cache[path];
-  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  // oxlint-disable-next-line typescript/no-require-imports
   return (require(path) as { execute: Execute }).execute;
 }
 

@@ -15,7 +15,8 @@ export interface VrlScript {
  * the machine is less busy.
  */
 export type VrlResult =
-  { result: unknown; data?: Record<string, unknown>; problem?: undefined } | { problem: string; isTimeout?: true };
+  | { result: unknown; data?: Record<string, unknown>; problem?: undefined }
+  | { problem: string; isTimeout?: true };
 
 /** The engine takes 200 ms to load, which does not count for the script, and scripts of integrations about 1 ms. */
 const limits = { startMs: 10_000, timeoutMs: 2_000, waitMs: 5_000, maxWaitingEach: 100 };

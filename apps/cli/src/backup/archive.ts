@@ -249,5 +249,9 @@ async function exists(path: string): Promise<boolean> {
 
 async function flush(path: string): Promise<void> {
   const handle = await open(path);
-  await handle.sync().finally(() => handle.close());
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -167,5 +167,9 @@ async function takeAfter({ uid, gid, mode }: { uid: number; gid: number; mode: n
 
 async function flush(path: string): Promise<void> {
   const handle = await open(path);
-  await handle.sync().finally(() => handle.close());
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -39,7 +39,11 @@ async function newKey(): Promise<string> {
   const folder = await DataFolder.claim(dataFolder()).catch((error: unknown) => {
     throw error instanceof DataFolderInUse ? new CommandFailed(error.message) : error;
   });
-  await addKey(folder.path).finally(() => folder.release());
+  try {
+    await addKey(folder.path);
+  } finally {
+    await folder.release();
+  }
   return 'Created a new key and kept the former one. Start Parley, then run: npm run parley -- secrets rotate';
 }
 

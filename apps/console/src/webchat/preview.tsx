@@ -11,7 +11,7 @@ interface ElementProps {
 }
 
 declare module 'react' {
-  // eslint-disable-next-line @typescript-eslint/no-namespace -- the only way to declare an element
+  // oxlint-disable-next-line typescript/no-namespace -- the only way to declare an element
   namespace JSX {
     interface IntrinsicElements {
       'parley-webchat': ElementProps;

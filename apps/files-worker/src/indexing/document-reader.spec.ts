@@ -169,7 +169,7 @@ describe('in a container of 1 GiB', () => {
 
 it('fails with the error of the content stream', async () => {
   const { task } = document('Never comes.');
-  // eslint-disable-next-line require-yield
+  // oxlint-disable-next-line require-yield
   async function* broken(): AsyncGenerator<Uint8Array> {
     await Promise.resolve();
     throw new Error('the blob store is away');

@@ -30,7 +30,13 @@ export type AdviceRequest = {
  * class.
  */
 export type ChildMessage =
-  'started' | 'ended' | Batch | AdviceRequest | { unreadable: string } | { outOfMemory: true } | { failed: string };
+  | 'started'
+  | 'ended'
+  | Batch
+  | AdviceRequest
+  | { unreadable: string }
+  | { outOfMemory: true }
+  | { failed: string };
 
 export type ParentMessage = { read: ReadingTask } | 'more' | { reply: unknown };
 

@@ -232,9 +232,8 @@ it('returns the stored row when its columns cannot be computed now', async () =>
     'BEGIN RAISE EXCEPTION ''broken''; END'`);
   await api.sql(`CREATE TRIGGER broken BEFORE UPDATE ON tables.row FOR EACH ROW EXECUTE FUNCTION tables.broken()`);
 
-  const { rows } = await client
-    .createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true })
-    .finally(() => api.sql('DROP FUNCTION tables.broken CASCADE'));
+  const { rows } = await client.createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true });
+  await api.sql('DROP FUNCTION tables.broken CASCADE');
 
   expect(rows).toMatchObject([{ price: 2, total: null, stale: ['total'] }]);
   expect(await settled(table, 1)).toMatchObject({ total: 4 });

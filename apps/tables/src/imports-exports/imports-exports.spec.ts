@@ -643,7 +643,8 @@ describe('two processes', () => {
       60_000,
     );
     await api.sql('SELECT pg_advisory_unlock(1)');
-    const job = await copying.finally(() => other.stop());
+    const job = await copying;
+    await other.stop();
     await api.sql('DROP FUNCTION tables.hold CASCADE');
 
     expect([first?.worker, second?.worker].sort()).toEqual(['other', 'test']);

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { ChildData, endWithParent } from '../in-child';
 
 export type TestOrder =
-  'pid' | 'fill the heap' | 'fill buffers' | 'block' | 'exit' | 'environment' | { readBytes: number };
+  | 'pid'
+  | 'fill the heap'
+  | 'fill buffers'
+  | 'block'
+  | 'exit'
+  | 'environment'
+  | { readBytes: number };
 
 endWithParent();
 const data = new ChildData();

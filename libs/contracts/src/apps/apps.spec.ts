@@ -47,7 +47,7 @@ function contractOf(expression: string, { path, text }: { path: string; text: st
   const [first, ...rest] = expression.split('.');
   const imported = new RegExp(`import \\{[^}]*\\b${first}\\b[^}]*\\} from '@parley/contracts/([^']+)'`).exec(text);
   if (!imported) throw new Error(`${path}: ${expression} must be imported from the contracts to be known beforehand.`);
-  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  // oxlint-disable-next-line typescript/no-require-imports
   const contracts = require(`../${imported[1]}`) as Record<string, unknown>;
   return [first!, ...rest].reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], contracts) as Named;
 }

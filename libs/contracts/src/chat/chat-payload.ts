@@ -197,5 +197,5 @@ function typesOf({ oneOf }: JsonSchema): unknown[] {
 }
 
 function typeOf({ properties }: ObjectSchema): unknown {
-  return (properties?.['type'] as { enum: string[] }).enum[0];
+  return (properties!['type'] as { enum: string[] }).enum[0];
 }
