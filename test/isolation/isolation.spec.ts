@@ -57,12 +57,27 @@ interface Holdings {
  */
 async function holdings(): Promise<Holdings> {
   const rows = (await storedRows(api.sql)).filter((row) => !isRunOfAnother(row));
-  const mentioning = (marks: string[]) => rows.filter((row) => marks.some((mark) => row.includes(mark)));
-  const shared = new Set(idsIn(mentioning(mallory.names)));
-  const idsOf = (marks: string[]) => idsIn(mentioning(marks)).filter((id) => !shared.has(id));
+  const shared = new Set(idsIn(mentioning(rows, mallory.names)));
+  const idsOf = (marks: string[]) => idsIn(mentioning(rows, marks)).filter((id) => !shared.has(id));
   // Two steps: a row mentions its owner, or something that mentions its owner.
   const marks = [...new Set([...alice.names, ...idsOf([...alice.names, ...idsOf(alice.names)])])];
-  return { rows: mentioning(marks), marks };
+  return { rows: mentioning(rows, marks), marks };
+}
+
+/** By marks, whether a row has one of them: hardly any row changes from one operation to the next. */
+const knownMentions = new Map<string, Map<string, boolean>>();
+const maxKnown = 8;
+
+function mentioning(rows: string[], marks: string[]): string[] {
+  const key = marks.join();
+  const former = knownMentions.get(key);
+  const found = new Map(
+    rows.map((row) => [row, former?.get(row) ?? marks.some((mark) => row.includes(mark))] as const),
+  );
+  knownMentions.delete(key);
+  knownMentions.set(key, found);
+  if (knownMentions.size > maxKnown) knownMentions.delete([...knownMentions.keys()][0]!);
+  return rows.filter((row) => found.get(row));
 }
 
 /** A run of an action keeps the input of its caller, also ids of another tenant that gave no access. */
