@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { Chat } from './chat';
-import { ChatError } from './chat-api';
+import { loadClient } from './chat-api';
+import { ChatError } from './requests';
 import { loadSettings, type Settings } from './settings';
 import { styleSheet } from './styles';
 import type { Texts } from './texts/names';
@@ -117,6 +118,8 @@ class ParleyWebchat extends HTMLElement {
     const webhookId = this.getAttribute('webhook-id');
     try {
       if (!webhookId) throw new ChatError('The attribute webhook-id is missing.', 0);
+      // It loads meanwhile. Where that fails, whoever needs it tries again.
+      loadClient().catch(() => undefined);
       const settings = await loadSettings(this.getAttribute('base-url') ?? scriptOrigin, webhookId);
       if (signal.aborted) return;
       const memory = new VisitorMemory(webhookId, this.getAttribute('user-key') ?? undefined);
