@@ -228,7 +228,7 @@ export class Chat {
       sendAttempts,
     );
     this.memory.remember({ conversationId: conversation.id });
-    this.change({ conversationId: conversation.id });
+    this.change({ conversationId: conversation.id, conversations: [conversation, ...this.state.conversations] });
     // Listens before the first message is sent, so that a streamed answer is seen from its beginning.
     await new Promise<void>((settled) => void this.listen(conversation.id, settled));
     return conversation.id;
