@@ -330,7 +330,7 @@ browserSuite('the web chat on a page of another origin', () => {
 
   it('shows the chat before the public client is there, and loads it again after a failure', async () => {
     const late = await (await browser.newContext()).newPage();
-    let attempts = 0;
+    let [attempts, greetings] = [0, 0];
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
     await late.route('**/webchat/assets/*', async (route) => {
@@ -339,6 +339,7 @@ browserSuite('the web chat on a page of another origin', () => {
       await released;
       return route.continue();
     });
+    await late.route('**/hello/', (route) => ((greetings += 1) === 1 ? route.abort() : route.continue()));
     await late.goto(host.url);
     await late.getByRole('button', { name: 'Open the chat' }).click();
     await said('Ahoy!', late);
@@ -354,6 +355,7 @@ browserSuite('the web chat on a page of another origin', () => {
     release();
     await waitFor(received, (found) => found.includes('Written early'));
     expect(await texts(late)).toEqual(['Ahoy!', 'Written early']);
+    expect(greetings).toBe(2);
     await late.context().close();
   });
 

@@ -1,5 +1,5 @@
 import type { axios, Client, Message, SignalListener, Signals } from '@botpress/chat';
-import { ChatError, type DeclaredFile, declareFile, failed, unreachable } from './requests';
+import { ChatError, type DeclaredFile, declareFile, failed, unexplained, unreachable } from './requests';
 
 /** Signals of streamed messages, which the public client passes on as unknown ones. */
 interface StreamSignals {
@@ -150,5 +150,7 @@ function chatErrorOf(error: unknown, { isApiError, ChatClientError, ChatHTTPErro
     return new ChatError(error.message, error.code, error.type === 'RateLimited' ? rateLimitedMs : 0);
   }
   const cause = error instanceof ChatClientError ? error.cause() : undefined;
-  return cause instanceof ChatHTTPError && cause.status ? new ChatError(cause.message, cause.status) : unreachable();
+  return cause instanceof ChatHTTPError && cause.status
+    ? new ChatError(unexplained(cause.status), cause.status)
+    : unreachable();
 }

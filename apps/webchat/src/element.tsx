@@ -118,8 +118,6 @@ class ParleyWebchat extends HTMLElement {
     const webhookId = this.getAttribute('webhook-id');
     try {
       if (!webhookId) throw new ChatError('The attribute webhook-id is missing.', 0);
-      // It loads meanwhile. Where that fails, whoever needs it tries again.
-      loadClient().catch(() => undefined);
       const settings = await loadSettings(this.getAttribute('base-url') ?? scriptOrigin, webhookId);
       if (signal.aborted) return;
       const memory = new VisitorMemory(webhookId, this.getAttribute('user-key') ?? undefined);
@@ -132,6 +130,7 @@ class ParleyWebchat extends HTMLElement {
       this.settings = settings;
       this.chat = chat;
       this.problem = undefined;
+      prepareClient();
       if (this.mode === 'page') describePage(this.shownSettings!.title, this.languages[0]);
       await chat.resume();
       if (!signal.aborted) this.tell('parley-ready');
@@ -189,6 +188,11 @@ class ParleyWebchat extends HTMLElement {
   private tell(name: string, detail?: unknown): void {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
+}
+
+/** Loads the public client for the first message, after the next frame. Where it fails, whoever needs it tries again. */
+function prepareClient(): void {
+  requestAnimationFrame(() => setTimeout(() => loadClient().catch(() => undefined)));
 }
 
 function describePage(title: string, language = 'en'): void {

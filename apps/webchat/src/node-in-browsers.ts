@@ -11,8 +11,12 @@ export function inherits(child: Class, parent: Class): void {
   Object.setPrototypeOf(child.prototype, parent.prototype);
 }
 
+export function ok(value: unknown): void {
+  if (!value) throw new Error(`${String(value)} is not true`);
+}
+
 export function equal(actual: unknown, expected: unknown): void {
-  if (actual !== expected) throw new Error(`${String(actual)} is not ${String(expected)}`);
+  ok(actual === expected);
 }
 
 export const Buffer = { isBuffer: () => false };

@@ -83,6 +83,6 @@ export function failed({ status, headers }: Pick<Response, 'status' | 'headers'>
   return new ChatError(message ?? unexplained(status), status, Number(headers.get('retry-after') ?? 0) * 1000);
 }
 
-function unexplained(status: number): string {
+export function unexplained(status: number): string {
   return `The server answered ${status}.`;
 }
