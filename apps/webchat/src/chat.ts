@@ -43,6 +43,8 @@ export interface ChatState {
 
 export interface ChatListeners {
   changed: () => void;
+  /** @param id undefined before the first message of a conversation */
+  conversationChanged: (id: string | undefined) => void;
   messageArrived: (message: Message) => void;
   eventArrived: (payload: Record<string, unknown>) => void;
 }
@@ -388,8 +390,10 @@ export class Chat {
   }
 
   private change(change: Partial<ChatState>): void {
+    const { conversationId } = this.state;
     this.state = { ...this.state, ...change };
     this.listeners.changed();
+    if (this.state.conversationId !== conversationId) this.listeners.conversationChanged(this.state.conversationId);
   }
 }
 

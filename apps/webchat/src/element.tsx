@@ -123,6 +123,7 @@ class ParleyWebchat extends HTMLElement {
       const memory = new VisitorMemory(webhookId, this.getAttribute('user-key') ?? undefined);
       const chat = new Chat(settings.chatUrl, memory, {
         changed: () => signal.aborted || this.draw(),
+        conversationChanged: (id) => signal.aborted || this.tell('parley-conversation', { id }),
         messageArrived: (message) => this.tell('parley-message', message),
         eventArrived: (payload) => this.tell('parley-event', payload),
       });
