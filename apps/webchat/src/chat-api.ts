@@ -109,7 +109,14 @@ export class ChatApi {
     );
     const ready = opened();
     // A failure of `ready` is thrown below.
-    onSignal(listener, (signal) => void ready.then(() => received(signal)).catch(() => undefined));
+    onSignal(
+      listener,
+      (signal) =>
+        void ready.then(
+          () => received(signal),
+          () => undefined,
+        ),
+    );
     const ended = endOf(listener, stopping);
     try {
       await ready;
@@ -151,6 +158,6 @@ function chatErrorOf(error: unknown, { isApiError, ChatClientError, ChatHTTPErro
   }
   const cause = error instanceof ChatClientError ? error.cause() : undefined;
   return cause instanceof ChatHTTPError && cause.status
-    ? new ChatError(unexplained(cause.status), cause.status)
+    ? new ChatError(unexplained(cause.status), cause.status, rateLimitedMs)
     : unreachable();
 }
