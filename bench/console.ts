@@ -134,12 +134,15 @@ async function benchWebchat({ session, options }: Workbench, platform: RunningPl
   const { bot } = await clientOf(platform).createBot({ name: 'Harbour' });
   const { webhookId } = Object.values(bot.integrations)[0]!;
   const [painted, shown]: [number[], number[]] = [[], []];
+  const client = new Set<string>();
   for (let round = 0; round < options.rounds; round++) {
     session.checkpoint();
     const context = await browser.newContext();
     const page = await context.newPage();
+    const requested = page.waitForRequest('**/webchat/assets/*');
     await page.goto(`${platform.url}/webchat/${webhookId}`);
     await page.getByLabel('Write a message').waitFor();
+    client.add((await requested).url());
     shown.push(await page.evaluate<number>('performance.now()'));
     painted.push(await page.evaluate<number>(`performance.getEntriesByName('first-contentful-paint')[0].startTime`));
     await context.close();
@@ -150,6 +153,11 @@ async function benchWebchat({ session, options }: Workbench, platform: RunningPl
       values: [(await gzippedBytes(`${platform.url}/webchat/embed.js`)) / 1000],
       unit: ' kB',
       below: 60,
+    },
+    {
+      name: 'public client, gzip',
+      values: (await Promise.all([...client].map(gzippedBytes))).map((bytes) => bytes / 1000),
+      unit: ' kB',
     },
     { name: 'first paint', values: painted, unit: ' ms' },
     { name: 'ready for a message', values: shown, unit: ' ms' },

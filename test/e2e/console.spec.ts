@@ -63,6 +63,24 @@ browserSuite('the console in a browser', () => {
     await takeScreenshot(page, 'console-conversation');
   });
 
+  it('talks to the bot by the public client, and leads to the transcript', async () => {
+    await page.getByRole('link', { name: 'Talk to the bot' }).click();
+    await heading('Talk to the bot');
+    const client = page.waitForRequest('**/webchat/assets/*');
+    await page.getByLabel('Write a message').fill('When do you open?');
+    await page.getByLabel('Write a message').press('Enter');
+    const link = page.getByRole('link', { name: 'Transcript with events' });
+    const conversationId = (await link.getAttribute('href'))!.split('/').at(-1)!;
+    expect(new URL((await client).url()).origin).toBe(platform.url);
+    const message = { conversationId, userId: botId, tags: {}, type: 'text', payload: { text: 'At seven.' } };
+    await clientOf(platform, botId).createMessage(message);
+    await page.getByRole('log', { name: 'Messages' }).getByText('At seven.', { exact: true }).waitFor();
+    expect(await seriousViolations()).toEqual([]);
+
+    await link.click();
+    await page.getByRole('log', { name: 'Transcript' }).getByText('When do you open?').waitFor();
+  });
+
   it('lists the events of the bot', async () => {
     await page.getByRole('link', { name: 'Events' }).click();
     await heading('Events');

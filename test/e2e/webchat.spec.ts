@@ -10,13 +10,14 @@ import { sendTo } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
 import { createPlatformDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { browserSuite, buildPages, seriousViolations as violationsOf, takeScreenshot } from './browser';
 import { openBrowser } from '@parley/testing/chromium';
 
 // Takes 25 s: two starts of a platform, the build of the widget and a browser.
 
-const maxWidgetBytes = 60_000;
+/** Compressed. The public client is a module of its own, which no page waits for before its first paint. */
+const maxBytes = { widget: 60_000, client: 54_000 };
 /** PNG in Base64. */
 const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
 const widget = "document.querySelector('parley-webchat')";
@@ -33,6 +34,8 @@ browserSuite('the web chat on a page of another origin', () => {
   let webhookId: string;
   let expectsFailures = false;
   const problems: string[] = [];
+  /** Streams of signals that were opened while the server was away, or later, and are open. */
+  const streams = new Set<Request>();
 
   beforeAll(async () => {
     buildPages();
@@ -60,6 +63,8 @@ browserSuite('the web chat on a page of another origin', () => {
         <script type="module" src="${platform.url}/webchat/embed.js"></script>
         <parley-webchat webhook-id="${webhookId}"></parley-webchat></body></html>`);
     });
+    const context = await browser.newContext();
+    await context.addCookies([{ name: 'XSRF-TOKEN', value: 'secret of the page', url: host.url }]);
     page = await openPage();
   });
 
@@ -73,8 +78,7 @@ browserSuite('the web chat on a page of another origin', () => {
 
   /** Page of a new tab. The browser has one visitor. */
   async function openPage(viewport?: { width: number; height: number }): Promise<Page> {
-    const context = browser.contexts()[0] ?? (await browser.newContext());
-    const opened = await context.newPage();
+    const opened = await browser.contexts()[0]!.newPage();
     if (viewport) await opened.setViewportSize(viewport);
     opened.on('console', (message) => {
       // A browser reports each request that fails, such as those for media that do not exist.
@@ -82,6 +86,12 @@ browserSuite('the web chat on a page of another origin', () => {
       if (message.type() === 'error' && !isExpected) problems.push(message.text());
     });
     opened.on('pageerror', ({ message }) => problems.push(message));
+    opened.on('request', (request) => {
+      if ('x-xsrf-token' in request.headers()) problems.push(`${request.url()} got a secret of the page`);
+      if (request.url().endsWith('/listen')) streams.add(request);
+    });
+    opened.on('requestfinished', (request) => streams.delete(request));
+    opened.on('requestfailed', (request) => streams.delete(request));
     await opened.goto(host.url);
     return opened;
   }
@@ -276,6 +286,8 @@ browserSuite('the web chat on a page of another origin', () => {
     await said('Half an ans');
 
     expectsFailures = true;
+    // A browser does not report the end of a stream with its page.
+    streams.clear();
     await platform.stop();
     await page.getByText('The connection is lost').waitFor();
     await write('Written while the server is away');
@@ -316,6 +328,37 @@ browserSuite('the web chat on a page of another origin', () => {
     await said('The whole answer');
   });
 
+  it('shows the chat before the public client is there, and loads it again after a failure', async () => {
+    const late = await (await browser.newContext()).newPage();
+    let [attempts, greetings] = [0, 0];
+    let release!: () => void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await late.route('**/webchat/assets/*', async (route) => {
+      attempts += 1;
+      if (attempts === 1) return route.abort();
+      await released;
+      return route.continue();
+    });
+    await late.route('**/hello/', (route) => ((greetings += 1) === 1 ? route.abort() : route.continue()));
+    await late.goto(host.url);
+    await late.getByRole('button', { name: 'Open the chat' }).click();
+    await said('Ahoy!', late);
+    await write('Written early', late);
+    await said('Written early', late);
+    await waitFor(
+      () => attempts,
+      (count) => count === 2,
+    );
+    const received = async () => (await bot.listMessages({})).messages.map(({ payload }) => payload['text']);
+    expect(await received()).not.toContain('Written early');
+
+    release();
+    await waitFor(received, (found) => found.includes('Written early'));
+    expect(await texts(late)).toEqual(['Ahoy!', 'Written early']);
+    expect(greetings).toBe(2);
+    await late.context().close();
+  });
+
   it('has a page of its own, in the language of the reader and within the size of a widget', async () => {
     const context = await browser.newContext({ locale: 'de-DE', colorScheme: 'dark' });
     const full = await context.newPage();
@@ -326,8 +369,15 @@ browserSuite('the web chat on a page of another origin', () => {
 
     expect(await full.title()).toBe('Harbour');
     expect(await seriousViolations(full)).toEqual([]);
-    const widget = await fetch(`${platform.url}/webchat/embed.js`);
-    expect(gzipSync(await widget.text(), { level: 9 }).length).toBeLessThan(maxWidgetBytes);
+    const scripts = await waitFor(
+      () => full.evaluate<string[]>(`performance.getEntriesByType('resource').map(({ name }) => name)`),
+      (names) => names.some((name) => name.includes('/webchat/assets/')),
+    ).then((names) => names.filter((name) => name.endsWith('.js')));
+    const [widgetBytes, clientBytes, ...others] = await Promise.all(scripts.map(compressedBytes));
+    process.stdout.write(`Compressed: ${widgetBytes} bytes of widget, ${clientBytes} of the public client.\n`);
+    expect(widgetBytes).toBeLessThanOrEqual(maxBytes.widget);
+    expect(clientBytes).toBeLessThanOrEqual(maxBytes.client);
+    expect(others).toEqual([]);
     await context.close();
   });
 
@@ -337,13 +387,21 @@ browserSuite('the web chat on a page of another origin', () => {
     await page.getByText('This chat is not available: The web chat "none" was not found.').waitFor();
   });
 
-  it('reports no error', () => {
+  it('reports no error, and leaves no stream open', async () => {
     expect(problems).toEqual([]);
+    await waitFor(
+      () => streams.size,
+      (count) => count === 0,
+    );
   });
 });
 
 function file(name: string, mimeType: string, bytes: number) {
   return { name, mimeType, buffer: Buffer.alloc(bytes, 'x') };
+}
+
+async function compressedBytes(url: string): Promise<number> {
+  return gzipSync(await (await fetch(url)).text(), { level: 9 }).length;
 }
 
 function option(label: string) {

@@ -1,180 +1,163 @@
-import type { Conversation, Message, Signals, User } from '@botpress/chat';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type { axios, Client, Message, SignalListener, Signals } from '@botpress/chat';
+import { ChatError, type DeclaredFile, declareFile, failed, unexplained, unreachable } from './requests';
 
-/** Signals of streamed messages, which the types of the public client lack. */
+/** Signals of streamed messages, which the public client passes on as unknown ones. */
 interface StreamSignals {
   message_stream_delta: { streamId: string; userId: string; createdAt: string; sequence: number; delta: string };
   message_stream_complete: { streamId: string; message: Message };
   message_stream_abort: { streamId: string };
 }
 
-type AllSignals = Omit<Signals, 'participant_added' | 'participant_removed' | 'unknown'> & StreamSignals;
+const knownSignals = ['message_created', 'message_deleted', 'event_created'] as const;
+type AllSignals = Pick<Signals, (typeof knownSignals)[number]> & StreamSignals;
 export type Signal = { [K in keyof AllSignals]: { type: K; data: AllSignals[K] } }[keyof AllSignals];
 export type Payload = Message['payload'];
-export interface MessagePage {
-  messages: Message[];
-  meta: { nextToken?: string };
+
+export interface StreamListeners {
+  /** Signals wait until it is settled. When it throws, the stream is closed. */
+  opened: () => Promise<void>;
+  received: (signal: Signal) => void;
 }
 
-/** File that was declared, before its content is uploaded. */
-export interface DeclaredFile {
-  url: string;
-  uploadUrl: string;
-  contentType: string;
-}
+/** Address of the module of the public client, from that of the script. */
+declare const PARLEY_CLIENT: string;
 
-export interface NumberedSignal {
-  /** Undefined for the pings that keep the stream open. */
-  signal?: Signal;
-  /** Position of the signal, to continue a stream after it. */
-  id?: string;
-}
-
-export class ChatError extends Error {
-  override readonly name = 'ChatError';
-
-  /** @param status of the response; 0 when there was none */
-  constructor(
-    message: string,
-    readonly status: number,
-    readonly retryAfterMs = 0,
-  ) {
-    super(message);
-  }
-
-  /** Whether the same request may succeed later. */
-  get isTemporary(): boolean {
-    return this.status === 0 || this.status >= 500 || (this.status === 429 && this.retryAfterMs > 0);
+declare global {
+  /** Named by the types of the client, which would all be `any` without it. */
+  interface Buffer {
+    readonly existsInNodeOnly: never;
   }
 }
 
-/**
- * Client of the chat endpoint of one bot. Its types are those of `@botpress/chat`, whose program is fourteen times as
- * large as a widget may be.
- */
+type ChatPackage = typeof import('./public-client');
+interface UserKey {
+  'x-user-key': string;
+}
+
+/** The client does not pass on when a request may be repeated. */
+const rateLimitedMs = 1_000;
+let failures = 0;
+/** Single flight. */
+let loading: Promise<ChatPackage> | undefined;
+
+/** The public client, a module of its own beside the script. Throws ChatError. */
+export function loadClient(): Promise<ChatPackage> {
+  loading ??= importClient().then(adapted, () => {
+    failures += 1;
+    loading = undefined;
+    throw unreachable();
+  });
+  return loading;
+}
+
+function importClient(): Promise<ChatPackage> {
+  const url = new URL(PARLEY_CLIENT, import.meta.url);
+  // Browsers before 2026 import no address again that has failed once.
+  if (failures > 0) url.search = `attempt=${failures}`;
+  return import(/* @vite-ignore */ url.href) as Promise<ChatPackage>;
+}
+
+function adapted(chat: ChatPackage): ChatPackage {
+  const { defaults } = chat.axios.default;
+  // That cookie, and the header made of it, are a secret between the page and its own server.
+  defaults.xsrfCookieName = undefined;
+  defaults.transformRequest = [addIdempotencyKey, defaults.transformRequest!].flat();
+  return chat;
+}
+
+/** Idempotency: a message that is sent again is stored once. The client has no option for it. */
+function addIdempotencyKey(body: unknown, headers?: axios.AxiosRequestHeaders): unknown {
+  const id = (body as Partial<Message> | undefined)?.metadata?.['clientMessageId'] as string | undefined;
+  if (id) Object.assign(headers!, { 'idempotency-key': id });
+  return body;
+}
+
+/** Event of a stream that could not be opened. */
+interface StreamFailure extends Partial<Pick<Response, 'status' | 'headers'>> {
+  target: EventSource;
+}
+
+/** Chat endpoint of one bot, by the public client. */
 export class ChatApi {
+  private client?: Client;
+
   constructor(
     private readonly url: string,
-    private readonly userKey?: string,
+    public userKey?: string,
   ) {}
 
-  withKey(userKey: string): ChatApi {
-    return new ChatApi(this.url, userKey);
+  /** Throws ChatError. */
+  async call<T>(request: (client: Client, key: UserKey) => Promise<T>): Promise<T> {
+    const chat = await loadClient();
+    this.client ??= new chat.Client({ apiUrl: this.url });
+    try {
+      return await request(this.client, this.key);
+    } catch (error) {
+      throw error instanceof ChatError ? error : chatErrorOf(error, chat);
+    }
   }
 
-  createUser(): Promise<{ user: User; key: string }> {
-    return this.send('POST', '/users', {});
+  /** Throws ChatError. */
+  declareFile(conversationId: string, file: File): Promise<DeclaredFile> {
+    return declareFile(this.url, { ...this.key }, conversationId, file);
   }
 
-  getOrCreateUser(): Promise<{ user: User }> {
-    return this.send('POST', '/users/get-or-create', {});
+  /** Listens until the connection is lost or `stopping` is aborted. Throws ChatError when there is no connection. */
+  async listen(conversationId: string, { opened, received }: StreamListeners, stopping: AbortSignal): Promise<void> {
+    const listener = await this.call((client, key) =>
+      client.listenConversation({ id: conversationId, ...key }).catch(giveUp),
+    );
+    const ready = opened();
+    // A failure of `ready` is thrown below.
+    onSignal(
+      listener,
+      (signal) =>
+        void ready.then(
+          () => received(signal),
+          () => undefined,
+        ),
+    );
+    const ended = endOf(listener, stopping);
+    try {
+      await ready;
+      await ended;
+    } finally {
+      await listener.disconnect();
+    }
   }
 
-  createConversation(): Promise<{ conversation: Conversation }> {
-    return this.send('POST', '/conversations', {});
-  }
-
-  listConversations(): Promise<{ conversations: Conversation[] }> {
-    return this.send('GET', '/conversations');
-  }
-
-  /** Newest first. */
-  listMessages(conversationId: string, nextToken?: string): Promise<MessagePage> {
-    const query = nextToken ? `?nextToken=${encodeURIComponent(nextToken)}` : '';
-    return this.send('GET', `/conversations/${encodeURIComponent(conversationId)}/messages${query}`);
-  }
-
-  /** @param id of this message on the client: a repeated request with it sends the message once */
-  createMessage(
-    conversationId: string,
-    payload: Payload,
-    metadata: Record<string, unknown>,
-    id: string,
-  ): Promise<{ message: Message }> {
-    return this.send('POST', '/messages', { conversationId, payload, metadata }, { 'idempotency-key': id });
-  }
-
-  createFile(conversationId: string, { name, size, type }: File): Promise<{ file: DeclaredFile }> {
-    return this.send('POST', '/files', { conversationId, name, size, contentType: type || undefined });
-  }
-
-  async createEvent(conversationId: string, payload: Record<string, unknown>): Promise<void> {
-    await this.send('POST', '/events', { conversationId, payload });
-  }
-
-  /** Opens the stream before it resolves, so that a list requested afterwards misses nothing. Throws ChatError. */
-  async listen(conversationId: string, after: string | undefined, signal: AbortSignal) {
-    const path = `/conversations/${encodeURIComponent(conversationId)}/listen`;
-    const response = await this.request(path, { signal, headers: after ? { 'last-event-id': after } : {} });
-    const events = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-    return signalsOf(events);
-  }
-
-  private async send<T>(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<T> {
-    const response = await this.request(path, {
-      method,
-      headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
-      body: body && JSON.stringify(body),
-    });
-    return (await response.json()) as T;
-  }
-
-  private async request(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
-    const headers = { ...init.headers, ...(this.userKey ? { 'x-user-key': this.userKey } : {}) };
-    return respond(`${this.url}${path}`, { ...init, headers });
+  private get key(): UserKey {
+    return { 'x-user-key': this.userKey ?? '' };
   }
 }
 
-/**
- * Throws ChatError. `fetch` tells nothing about the progress of an upload.
- * @param progressed called with the part that was sent, from 0 to 1
- */
-export function upload(file: File, { uploadUrl, contentType }: DeclaredFile, progressed: (part: number) => void) {
-  return new Promise<void>((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('PUT', uploadUrl);
-    request.setRequestHeader('content-type', contentType);
-    request.upload.onprogress = ({ loaded, total }) => progressed(loaded / total);
-    request.onerror = () => reject(unreachable());
-    request.onload = () =>
-      request.status < 300 ? resolve() : reject(new ChatError(messageIn(request), request.status));
-    request.send(file);
+/** The client leaves a stream that failed to its event source, which would connect again by itself, and for ever. */
+function giveUp({ target, status, headers }: StreamFailure): never {
+  target.close();
+  throw status && headers ? failed({ status, headers }) : unreachable();
+}
+
+function onSignal(listener: SignalListener, received: (signal: Signal) => void): void {
+  for (const type of knownSignals) listener.on(type, (data) => received({ type, data } as Signal));
+  // A ping is no JSON.
+  listener.on('unknown', (data) => String(data).startsWith('{') && received(JSON.parse(String(data)) as Signal));
+}
+
+function endOf(listener: SignalListener, stopping: AbortSignal): Promise<void> {
+  return new Promise((ended) => {
+    listener.on('error', () => ended());
+    stopping.addEventListener('abort', () => ended());
+    if (stopping.aborted) ended();
   });
 }
 
-function messageIn({ status, responseText }: XMLHttpRequest): string {
-  try {
-    return (JSON.parse(responseText) as { message: string }).message;
-  } catch {
-    // Another server answered, such as a proxy.
-    return unexplained(status);
+function chatErrorOf(error: unknown, { isApiError, ChatClientError, ChatHTTPError }: ChatPackage): ChatError {
+  // Without an answer of the server, the client makes up an error of this type.
+  if (isApiError(error) && error.type !== 'Unknown') {
+    return new ChatError(error.message, error.code, error.type === 'RateLimited' ? rateLimitedMs : 0);
   }
-}
-
-/** Throws ChatError without a response, or for the response of an error. */
-export async function respond(url: string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, { ...init, credentials: 'omit' }).catch((error: unknown) => {
-    throw init?.signal?.aborted ? error : unreachable();
-  });
-  if (response.ok) return response;
-  const body = (await response.json().catch(() => ({}))) as { message?: string };
-  const retryAfter = Number(response.headers.get('retry-after') ?? 0);
-  throw new ChatError(body.message ?? unexplained(response.status), response.status, retryAfter * 1000);
-}
-
-function unreachable(): ChatError {
-  return new ChatError('The server cannot be reached.', 0);
-}
-
-function unexplained(status: number): string {
-  return `The server answered ${status}.`;
-}
-
-async function* signalsOf(events: ReadableStream<{ id?: string; data: string }>): AsyncGenerator<NumberedSignal> {
-  const reader = events.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value.data === 'ping' ? {} : { signal: JSON.parse(value.data) as Signal, id: value.id };
-  }
+  const cause = error instanceof ChatClientError ? error.cause() : undefined;
+  return cause instanceof ChatHTTPError && cause.status
+    ? new ChatError(unexplained(cause.status), cause.status, rateLimitedMs)
+    : unreachable();
 }

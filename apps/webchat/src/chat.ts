@@ -1,7 +1,10 @@
-import type { Conversation, Message } from '@botpress/chat';
-import { ChatApi, ChatError, type MessagePage, type Payload, type Signal, upload } from './chat-api';
+import type { ClientResponses, Conversation, Message } from '@botpress/chat';
+import { ChatApi, type Payload, type Signal } from './chat-api';
 import { payloadOf } from './file-payload';
+import { ChatError, upload } from './requests';
 import type { VisitorMemory } from './visitor';
+
+type MessagePage = ClientResponses['listMessages'];
 
 /** Message of the visitor that the server has not confirmed. */
 export interface PendingMessage {
@@ -40,6 +43,8 @@ export interface ChatState {
 
 export interface ChatListeners {
   changed: () => void;
+  /** @param id undefined before the first message of a conversation */
+  conversationChanged: (id: string | undefined) => void;
   messageArrived: (message: Message) => void;
   eventArrived: (payload: Record<string, unknown>) => void;
 }
@@ -51,8 +56,6 @@ const empty: Pick<ChatState, 'messages' | 'pending' | 'streams' | 'isTyping' | '
   isTyping: false,
   hasEarlier: false,
 };
-/** The server sends something at least every 30 s. */
-const silenceMs = 65_000;
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 /** Requests of one message before the visitor is asked: they take about two minutes. */
@@ -67,7 +70,7 @@ export class Chat {
   private earlierToken?: string;
   private listening = new AbortController();
   private typingTimer?: ReturnType<typeof setTimeout>;
-  private api: ChatApi;
+  private readonly api: ChatApi;
   /** Single flight of the first message's user and conversation. */
   private starting?: Promise<string>;
 
@@ -89,7 +92,7 @@ export class Chat {
     if (!userKey) return;
     this.change({ isLoading: true });
     try {
-      const { user } = await this.patiently(() => this.api.getOrCreateUser());
+      const { user } = await this.patiently(() => this.getUser());
       this.change({ userId: user.id });
       if (conversationId) await this.open(conversationId);
     } catch (error) {
@@ -123,7 +126,7 @@ export class Chat {
   async loadConversations(): Promise<void> {
     if (!this.state.userId) return;
     try {
-      const { conversations } = await this.api.listConversations();
+      const { conversations } = await this.api.call((client, key) => client.listConversations(key));
       this.change({ conversations });
     } catch (error) {
       this.meetProblem(error);
@@ -134,7 +137,7 @@ export class Chat {
     const { conversationId } = this.state;
     if (!conversationId || !this.earlierToken) return;
     try {
-      const { messages, meta } = await this.api.listMessages(conversationId, this.earlierToken);
+      const { messages, meta } = await this.listMessages(conversationId, this.earlierToken);
       this.earlierToken = meta.nextToken;
       this.add(messages);
       this.change({ hasEarlier: meta.nextToken !== undefined });
@@ -166,7 +169,8 @@ export class Chat {
 
   /** Sends a custom event to the bot. Throws ChatError. */
   async sendEvent(payload: Record<string, unknown>): Promise<void> {
-    await this.api.createEvent(await this.started(), payload);
+    const conversationId = await this.started();
+    await this.api.call((client, key) => client.createEvent({ conversationId, payload, ...key }));
   }
 
   private prepare(content: Pick<PendingMessage, 'payload' | 'file' | 'uploadedPart'>, metadata = {}): PendingMessage {
@@ -183,7 +187,7 @@ export class Chat {
       const conversationId = await this.started();
       const payload = message.payload ?? (await this.upload(conversationId, id, message.file!));
       const sent = await this.patiently(
-        () => this.api.createMessage(conversationId, payload, metadata, id),
+        () => this.api.call((client, key) => client.createMessage({ conversationId, payload, metadata, ...key })),
         sendAttempts,
       );
       this.add([sent.message]);
@@ -194,7 +198,7 @@ export class Chat {
 
   /** Throws ChatError. */
   private async upload(conversationId: string, id: string, file: File): Promise<Payload> {
-    const { file: declared } = await this.patiently(() => this.api.createFile(conversationId, file), sendAttempts);
+    const declared = await this.patiently(() => this.api.declareFile(conversationId, file), sendAttempts);
     await this.patiently(
       () => upload(file, declared, (uploadedPart) => this.changePending(id, { uploadedPart })),
       sendAttempts,
@@ -215,15 +219,18 @@ export class Chat {
     if (!this.state.userId) {
       const { userKey } = this.memory.current;
       const { user, key } = userKey
-        ? { ...(await this.patiently(() => this.api.getOrCreateUser(), sendAttempts)), key: userKey }
-        : await this.patiently(() => this.api.createUser(), sendAttempts);
-      this.api = this.api.withKey(key);
+        ? { ...(await this.patiently(() => this.getUser(), sendAttempts)), key: userKey }
+        : await this.patiently(() => this.api.call((client) => client.createUser({})), sendAttempts);
+      this.api.userKey = key;
       this.memory.remember({ userKey: key });
       this.change({ userId: user.id });
     }
-    const { conversation } = await this.patiently(() => this.api.createConversation(), sendAttempts);
+    const { conversation } = await this.patiently(
+      () => this.api.call((client, key) => client.createConversation(key)),
+      sendAttempts,
+    );
     this.memory.remember({ conversationId: conversation.id });
-    this.change({ conversationId: conversation.id });
+    this.change({ conversationId: conversation.id, conversations: [conversation, ...this.state.conversations] });
     // Listens before the first message is sent, so that a streamed answer is seen from its beginning.
     await new Promise<void>((settled) => void this.listen(conversation.id, settled));
     return conversation.id;
@@ -236,28 +243,24 @@ export class Chat {
    */
   private async listen(conversationId: string, settled: () => void): Promise<void> {
     const { signal } = this.listening;
-    let after: string | undefined;
-    for (let failures = 0; !signal.aborted;) {
-      const watchdog = new Watchdog(signal, silenceMs);
+    signal.addEventListener('abort', settled);
+    let failures = 0;
+    const opened = async () => {
+      await this.catchUp(conversationId, signal);
+      failures = 0;
+      if (!signal.aborted) this.change({ isOnline: true });
+      settled();
+    };
+    const received = (one: Signal) => signal.aborted || this.receive(one);
+    while (!signal.aborted) {
       try {
-        const signals = await this.api.listen(conversationId, after, watchdog.signal);
-        await this.catchUp(conversationId);
-        failures = 0;
-        this.change({ isOnline: true });
-        settled();
-        for await (const { signal: received, id } of signals) {
-          watchdog.feed();
-          after = id ?? after;
-          if (received) this.receive(received);
-        }
+        await this.api.listen(conversationId, { opened, received }, signal);
       } catch (error) {
         if (signal.aborted) break;
         if (error instanceof ChatError && !error.isTemporary) {
           this.meetProblem(error);
           break;
         }
-      } finally {
-        watchdog.stop();
       }
       if (signal.aborted) break;
       // The message of a stream has the part that nobody heard.
@@ -270,11 +273,12 @@ export class Chat {
   }
 
   /** Reads the newest messages, as far back as those that are there already. */
-  private async catchUp(conversationId: string): Promise<void> {
+  private async catchUp(conversationId: string, signal: AbortSignal): Promise<void> {
     const known = new Set(this.state.messages.map(({ id }) => id));
     let token: string | undefined;
     for (let page = 0; page < (known.size > 0 ? missedPages : 1); page += 1) {
-      const { messages, meta }: MessagePage = await this.api.listMessages(conversationId, token);
+      const { messages, meta }: MessagePage = await this.listMessages(conversationId, token);
+      if (signal.aborted) return;
       this.add(messages);
       token = meta.nextToken;
       if (!token || messages.some((message) => known.has(message.id))) break;
@@ -283,6 +287,15 @@ export class Chat {
       this.earlierToken = token;
       this.change({ hasEarlier: token !== undefined });
     }
+  }
+
+  private getUser(): Promise<ClientResponses['getOrCreateUser']> {
+    return this.api.call((client, key) => client.getOrCreateUser(key));
+  }
+
+  /** Newest first. */
+  private listMessages(conversationId: string, nextToken?: string): Promise<MessagePage> {
+    return this.api.call((client, key) => client.listMessages({ conversationId, nextToken, ...key }));
   }
 
   private receive({ type, data }: Signal): void {
@@ -377,33 +390,10 @@ export class Chat {
   }
 
   private change(change: Partial<ChatState>): void {
+    const { conversationId } = this.state;
     this.state = { ...this.state, ...change };
     this.listeners.changed();
-  }
-}
-
-/** Aborts when the other side is silent. */
-class Watchdog {
-  private readonly controller = new AbortController();
-  private timer?: ReturnType<typeof setTimeout>;
-  readonly signal: AbortSignal;
-
-  constructor(
-    stopping: AbortSignal,
-    private readonly timeoutMs: number,
-  ) {
-    this.signal = AbortSignal.any([stopping, this.controller.signal]);
-    this.feed();
-  }
-
-  feed(): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.controller.abort(), this.timeoutMs);
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-    this.controller.abort();
+    if (this.state.conversationId !== conversationId) this.listeners.conversationChanged(this.state.conversationId);
   }
 }
 

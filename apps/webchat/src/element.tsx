@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { Chat } from './chat';
-import { ChatError } from './chat-api';
+import { loadClient } from './chat-api';
+import { ChatError } from './requests';
 import { loadSettings, type Settings } from './settings';
 import { styleSheet } from './styles';
 import type { Texts } from './texts/names';
@@ -122,6 +123,7 @@ class ParleyWebchat extends HTMLElement {
       const memory = new VisitorMemory(webhookId, this.getAttribute('user-key') ?? undefined);
       const chat = new Chat(settings.chatUrl, memory, {
         changed: () => signal.aborted || this.draw(),
+        conversationChanged: (id) => signal.aborted || this.tell('parley-conversation', { id }),
         messageArrived: (message) => this.tell('parley-message', message),
         eventArrived: (payload) => this.tell('parley-event', payload),
       });
@@ -129,6 +131,7 @@ class ParleyWebchat extends HTMLElement {
       this.settings = settings;
       this.chat = chat;
       this.problem = undefined;
+      prepareClient();
       if (this.mode === 'page') describePage(this.shownSettings!.title, this.languages[0]);
       await chat.resume();
       if (!signal.aborted) this.tell('parley-ready');
@@ -186,6 +189,11 @@ class ParleyWebchat extends HTMLElement {
   private tell(name: string, detail?: unknown): void {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
+}
+
+/** Loads the public client for the first message, after the next frame. Where it fails, whoever needs it tries again. */
+function prepareClient(): void {
+  requestAnimationFrame(() => setTimeout(() => loadClient().catch(() => undefined)));
 }
 
 function describePage(title: string, language = 'en'): void {

@@ -1,4 +1,4 @@
-import { respond } from './chat-api';
+import { respond } from './requests';
 
 export interface StartingChoice {
   label: string;

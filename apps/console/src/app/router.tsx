@@ -91,6 +91,12 @@ const webchatRoute = createRoute({
   component: lazyRouteComponent(() => import('../webchat/webchat-page'), 'WebchatPage'),
 });
 
+const talkRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/talk',
+  component: lazyRouteComponent(() => import('../webchat/talk-page'), 'TalkPage'),
+});
+
 const logsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/bots/$botId/logs',
@@ -173,6 +179,7 @@ const routeTree = rootRoute.addChildren([
     eventsRoute,
     workflowsRoute,
     webchatRoute,
+    talkRoute,
     logsRoute,
     issuesRoute,
     filesRoute,

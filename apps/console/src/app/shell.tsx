@@ -99,6 +99,7 @@ function BotLinks({ onClick, ...params }: { workspaceId: string; botId: string; 
       <MenuLink to="/w/$workspaceId/bots/$botId/logs" params={params} label="Logs" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/issues" params={params} label="Issues" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/webchat" params={params} label="Web chat" onClick={onClick} />
+      <MenuLink to="/w/$workspaceId/bots/$botId/talk" params={params} label="Talk to the bot" onClick={onClick} />
     </Section>
   );
 }

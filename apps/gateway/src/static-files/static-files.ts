@@ -4,7 +4,7 @@ import { extname, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** File of a built page. */
-interface StaticFile {
+export interface StaticFile {
   path: string;
   contentType: string;
   /** Content codings with a compressed copy beside the file, the smallest first. */
@@ -40,6 +40,10 @@ export class StaticFolder {
   /** File of the last build that was listed. */
   find(name: string): StaticFile | undefined {
     return this.files.get(name);
+  }
+
+  findFirstIn(folder: string): StaticFile | undefined {
+    return [...this.files].find(([name]) => name.startsWith(`${folder}/`))?.[1];
   }
 
   /** Lists the files first when there is a build that was not listed before. */

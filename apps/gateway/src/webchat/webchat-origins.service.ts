@@ -46,5 +46,5 @@ export class WebchatOriginsService {
 
 /** Webhook id of the web chat that a page of any origin requests. */
 export function webchatOf({ url, headers }: FastifyRequest): string | undefined {
-  return headers.origin === undefined ? undefined : /^\/(?:chat|webchat)\/([^/?]+)\//.exec(url)?.[1];
+  return headers.origin === undefined ? undefined : /^\/(?:chat|webchat)\/(?!assets\/)([^/?]+)\//.exec(url)?.[1];
 }

@@ -6,12 +6,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TracedRequest } from '@parley/service/request-trace';
 import { GatewayConfig } from '../config';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
-import { sendFile, StaticFolder } from '../static-files/static-files';
+import { sendFile, type StaticFile, StaticFolder } from '../static-files/static-files';
 import { WebchatOriginsService } from './webchat-origins.service';
 
 const bundled = join(__dirname, '../../../../webchat');
 /** Addresses of the widget are on pages of other people, so they never change: browsers ask for a newer file again. */
-const cacheControl = 'public, max-age=300';
+const fixedAddress = 'public, max-age=300';
+/** The name contains a hash of the content. */
+const hashedAddress = 'public, max-age=31536000, immutable';
 const placeholder = 'PARLEY_WEBHOOK_ID';
 
 /**
@@ -48,14 +50,22 @@ export class WebchatController {
     this.content = contentUrl ? [new URL(contentUrl).origin] : [];
   }
 
-  @Get(['embed.js', 'page.css', 'licences.md'])
+  @Get(['embed.js', 'page.css', 'licences.md', 'client-licences.md'])
   async file(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
     const name = request.url.replace(/^\/webchat\/|\?.*$/g, '');
     const file = this.folder.findInNewest(name);
-    if (!file) throw notBuilt();
-    // The page that contains the widget may require it.
-    void reply.header('cross-origin-resource-policy', 'cross-origin');
-    return sendFile(file, request, reply, cacheControl);
+    return send(file, request, reply, fixedAddress);
+  }
+
+  /** Module of the public client. Widgets of an earlier build ask for its client, for which the newest one stands in. */
+  @Get('assets/:name')
+  async client(
+    @Param('name') name: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    const file = this.folder.findInNewest(`assets/${name}`);
+    return send(file ?? this.folder.findFirstIn('assets'), request, reply, file ? hashedAddress : 'no-cache');
   }
 
   @Get(':webhookId')
@@ -73,6 +83,13 @@ export class WebchatController {
     // The form of the id, which the service of origins has checked, leaves no room for markup.
     return (await this.folder.page()).replaceAll(placeholder, webhookId);
   }
+}
+
+function send(file: StaticFile | undefined, request: FastifyRequest, reply: FastifyReply, cacheControl: string) {
+  if (!file) throw notBuilt();
+  // The page that contains the widget may require it.
+  void reply.header('cross-origin-resource-policy', 'cross-origin');
+  return sendFile(file, request, reply, cacheControl);
 }
 
 function notBuilt(): ApiError {

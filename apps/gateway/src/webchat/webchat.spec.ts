@@ -45,7 +45,7 @@ const get = (path: string, headers: Record<string, string> = {}) => api.send(`GE
 it('answers 503 until the widget is built', async () => {
   const webhookId = await newWebchat({});
 
-  for (const path of ['/webchat/embed.js', `/webchat/${webhookId}`]) {
+  for (const path of ['/webchat/embed.js', '/webchat/assets/chat-abc.js', `/webchat/${webhookId}`]) {
     expect(await get(path)).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1' },
@@ -59,6 +59,8 @@ describe('the built widget', () => {
     await mkdir(webchatDir);
     await writeFile(join(webchatDir, 'embed.js'), script);
     await writeFile(join(webchatDir, 'embed.js.gz'), gzipSync(script));
+    await mkdir(join(webchatDir, 'assets'));
+    await writeFile(join(webchatDir, 'assets/chat-abc.js'), 'export const client = 1;');
     await writeFile(join(webchatDir, 'page.css'), 'body { margin: 0; }');
     await writeFile(join(webchatDir, 'licences.md'), '# Licences');
     await writeFile(join(webchatDir, 'index.html'), '<parley-webchat webhook-id="PARLEY_WEBHOOK_ID"></parley-webchat>');
@@ -77,6 +79,22 @@ describe('the built widget', () => {
       'content-encoding': 'gzip',
       'content-type': 'text/javascript; charset=utf-8',
       'cross-origin-resource-policy': 'cross-origin',
+    });
+  });
+
+  it.each([
+    ['chat-abc.js', 'public, max-age=31536000, immutable'],
+    ['chat-of-an-earlier-build.js?attempt=1', 'no-cache'],
+  ])('has the public client at assets/%s, for pages of every origin', async (name, cacheControl) => {
+    expect(await get(`/webchat/assets/${name}`, { origin: 'https://www.example.com' })).toMatchObject({
+      status: 200,
+      text: 'export const client = 1;',
+      headers: {
+        'access-control-allow-origin': 'https://www.example.com',
+        'cache-control': cacheControl,
+        'content-type': 'text/javascript; charset=utf-8',
+        'cross-origin-resource-policy': 'cross-origin',
+      },
     });
   });
 
