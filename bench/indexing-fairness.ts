@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { put } from '@parley/testing/bot-files';
+import { type RunningPlatform, startDistributed } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
 import { markdown } from './corpus';
 import type { Result } from './result';
 import { median } from './statistics';
-import { openBot, openEmbedded, type Workbench } from './workbench';
+import { newLogFile, openBot, openEmbedded, productEnv, type Workbench } from './workbench';
 
 type Bot = Awaited<ReturnType<typeof openBot>>;
 
@@ -19,13 +20,21 @@ const timeoutMs = 300_000;
 /** Time for the worker to start embedding the large texts. */
 const settleMs = 5_000;
 
+export async function benchIndexingFairnessEmbedded(bench: Workbench): Promise<Result[]> {
+  return benchIndexingFairness(bench, 'Embedded mode', await openEmbedded(bench));
+}
+
+export async function benchIndexingFairnessDistributed(bench: Workbench): Promise<Result[]> {
+  const platform = await startDistributed({ env: productEnv(bench), logFile: newLogFile(bench) });
+  return benchIndexingFairness(bench, 'Distributed mode', bench.session.keep(platform));
+}
+
 /**
  * Fairness of indexing: time until a small file is indexed, alone and while another bot indexes large texts, with the
  * bundled model.
  */
-export async function benchIndexingFairness(bench: Workbench): Promise<Result[]> {
+async function benchIndexingFairness(bench: Workbench, mode: string, platform: RunningPlatform): Promise<Result[]> {
   const { session, options } = bench;
-  const platform = await openEmbedded(bench);
   const [busy, other] = [await openBot(platform), await openBot(platform)];
   // Warm-up: loads the model.
   await indexSmall(other);
@@ -49,7 +58,7 @@ export async function benchIndexingFairness(bench: Workbench): Promise<Result[]>
   });
   return [
     {
-      title: `Embedded mode: a file of ${smallText.length} bytes is indexed, ${options.rounds} times`,
+      title: `${mode}: a file of ${smallText.length} bytes is indexed, ${options.rounds} times`,
       rows: [row('alone', alone), row(`beside ${largeFiles} texts of ${largeBytes / 1e6} MB of one other bot`, beside)],
       aims: [{ name: 'longest, beside it', value: Math.max(...secondsOf(beside)), unit: 's', below: ambitionSeconds }],
       notes: [],

@@ -14,7 +14,7 @@ import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchHostileBots } from './hostile-bots';
 import { benchIndexing, watchLoop } from './indexing';
-import { benchIndexingFairness } from './indexing-fairness';
+import { benchIndexingFairnessDistributed, benchIndexingFairnessEmbedded } from './indexing-fairness';
 import { benchListenDistributed, benchListenEmbedded } from './listen';
 import { benchIndexingMemory } from './memory-indexing';
 import { type Options, readOptions, usage } from './options';
@@ -68,7 +68,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('search') ? [benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),
       ...(has('console') && hasChromium ? [benchConsole] : []),
-      ...(has('fairness') ? [benchFairnessEmbedded, benchIndexingFairness] : []),
+      ...(has('fairness') ? [benchFairnessEmbedded, benchIndexingFairnessEmbedded] : []),
     ],
     distributed: [
       ...(has('read', 'write') ? [benchDistributed] : []),
@@ -83,7 +83,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('code') ? [benchCodeDistributed] : []),
       ...(has('recovery') ? [benchRecovery] : []),
       ...(has('scale') ? [benchScale] : []),
-      ...(has('fairness') ? [benchFairnessDistributed] : []),
+      ...(has('fairness') ? [benchFairnessDistributed, benchIndexingFairnessDistributed] : []),
     ],
   };
 }

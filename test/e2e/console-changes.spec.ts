@@ -375,6 +375,11 @@ browserSuite('changes by the console in a browser', () => {
     const sql = (text: string, values?: unknown[]) => queryDatabase<{ key: string }>(database, text, values);
     const keysOfWork = async () => (await sql('SELECT key FROM files.work ORDER BY key')).map(({ key }) => key);
 
+    const selectService = async (name: string) => {
+      await page.getByRole('combobox', { name: 'Service' }).click();
+      await page.getByRole('option', { name, exact: true }).click();
+    };
+
     // No request makes work fail at once or puts an event among the dead letters.
     beforeAll(async () => {
       for (const key of ['file_lost', 'file_spoilt'])
@@ -383,6 +388,10 @@ browserSuite('changes by the console in a browser', () => {
            VALUES ('files.cleanup', $1, 'bot_gone', $2, 'failed', 8, 'the disk was full')`,
           [key, { botId: 'bot_gone', fileId: key }],
         );
+      await sql(
+        `INSERT INTO events.work (queue, key, tenant, payload, state, attempts, last_error)
+         VALUES ('admin.recordChange', 'evt_failed', '', '{}', 'failed', 5, 'the event was unreadable')`,
+      );
       await sql(
         `INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
          VALUES ($1, 'files.eraseBot', $2, 'admin.botDeleted', $3, 5, 'the database was away')`,
@@ -394,11 +403,9 @@ browserSuite('changes by the console in a browser', () => {
       await page.getByRole('link', { name: 'Operator' }).click();
       await heading('Operator');
       await page.getByText('the disk was full').first().waitFor();
-      await page.getByRole('combobox', { name: 'Service' }).click();
-      await page.getByRole('option', { name: 'chat' }).click();
+      await selectService('chat');
       await page.getByText('No work in this state').waitFor();
-      await page.getByRole('combobox', { name: 'Service' }).click();
-      await page.getByRole('option', { name: 'files' }).click();
+      await selectService('files');
       await page.getByText('the disk was full').first().waitFor();
       expect(await seriousViolations()).toEqual([]);
       await takeScreenshot(page, 'console-operator');
@@ -415,6 +422,40 @@ browserSuite('changes by the console in a browser', () => {
       await confirm('Discard the work');
       await page.getByText('No work in this state').waitFor();
       expect(await keysOfWork()).toEqual([]);
+    });
+
+    it('shows deliveries of events to the services, and discards one', async () => {
+      await selectService('admin');
+      await page.getByText('the event was unreadable').waitFor();
+      await button('Discard evt_failed').click();
+      await confirm('Discard the work');
+
+      await page.getByText('No work in this state').waitFor();
+      expect(await sql(`SELECT key FROM events.work WHERE key = 'evt_failed'`)).toEqual([]);
+    });
+
+    it('shows rows that are due without a button that the service refuses', async () => {
+      const row = { queue: 'chat.scheduledMessages', key: 'msg_late', state: 'ready', isDueRow: true };
+      const work = [row, { ...row, key: 'bot_waiting', isDueRow: false }].map((each) => ({
+        ...{
+          tenant: 'bot_1',
+          attempts: 0,
+          lastError: null,
+          dueAt: null,
+          waitsFor: null,
+          worker: null,
+          orderingKey: null,
+        },
+        ...{ createdAt: new Date().toISOString(), ...each },
+      }));
+      await page.route('**/operator/chat/work?*', (route) => route.fulfill({ json: { work } }));
+      await selectService('chat');
+
+      await button('Show msg_late').waitFor();
+
+      expect(await button('Discard bot_waiting').count()).toBe(1);
+      expect(await button('Discard msg_late').count()).toBe(0);
+      await page.unroute('**/operator/chat/work?*');
     });
 
     it('replays a dead letter', async () => {

@@ -10,6 +10,7 @@ import { SealingModule } from '@parley/secrets/sealing.module';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import { workController } from '@parley/work-queue/work.controller';
 import { AccountEntity } from './accounts/account.entity';
 import { AccountsModule } from './accounts/accounts.module';
 import { AuditRecordEntity } from './audit/audit-record.entity';
@@ -139,7 +140,7 @@ export class AdminModule {
         WebchatsModule,
         WorkspacesModule,
       ],
-      controllers: [deadLettersController(admin.deadLetters)],
+      controllers: [deadLettersController(admin.deadLetters), workController(admin.work)],
     };
   }
 }

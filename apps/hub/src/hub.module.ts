@@ -10,6 +10,7 @@ import { ConfigModule } from '@parley/service/config.module';
 import { ServiceModule } from '@parley/service/service.module';
 import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
 import { SealingModule } from '@parley/secrets/sealing.module';
+import { workController } from '@parley/work-queue/work.controller';
 import { HubConfig } from './config';
 import { CounterClockEntity, IntegrationCounterEntity } from './counters/counter.entity';
 import { CountersModule } from './counters/counters.module';
@@ -88,7 +89,7 @@ export class HubModule {
         VrlScriptsModule,
         WorkspacesModule,
       ],
-      controllers: [deadLettersController(hub.deadLetters)],
+      controllers: [deadLettersController(hub.deadLetters), workController(hub.work)],
     };
   }
 }

@@ -122,6 +122,15 @@ describe('code', () => {
     expect(await bot.toldBy((text) => text === 'new')).toMatchObject({ calls: 1 });
   });
 
+  it('is refused with the beginning of a long error', async () => {
+    const creation = account.client.createBot({ code: `throw new Error('no license' + 'x'.repeat(1_000_000))` });
+
+    const { message } = (await creation.catch((error: unknown) => error)) as Error;
+
+    expect(message).toContain('no license');
+    expect(message.length).toBeLessThan(10_000);
+  });
+
   describe.each([
     ['cannot be loaded', `throw new Error('no license')`, 'no license'],
     ['has no handler', `exports.other = 1`, 'exports no handler'],

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { yieldToEventLoop } from './yield-to-event-loop';
 
 /** Characters hashed between two yields to the event loop: about 1 ms. */
 const partLength = 1_000_000;
@@ -10,7 +10,7 @@ export async function hashText(text: string): Promise<Buffer> {
   for (let from = 0; from < text.length;) {
     const end = boundary(text, from + partLength);
     hash.update(text.slice(from, end));
-    if (end < text.length) await setImmediate();
+    if (end < text.length) await yieldToEventLoop();
     from = end;
   }
   return hash.digest();

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsString } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
 import { operators } from './access';
 import { ListOf, Optional, OrNull } from './fields';
 import { PathParam, QueryChoice, QueryInteger, QueryString } from './query-fields';
@@ -69,6 +69,10 @@ export class WorkSummary {
   @OrNull()
   @IsString()
   orderingKey!: string | null;
+
+  /** Row of the domain that is due and still there: it is listed as `ready`, but cannot be retried or discarded. */
+  @IsBoolean()
+  isDueRow!: boolean;
 
   /** JSON text. Only if one key was asked for. */
   @Optional()

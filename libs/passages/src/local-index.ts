@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
 import type { Sql } from '@parley/persistence/database';
 import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
@@ -243,7 +243,7 @@ function pauses(): () => Promise<void> {
   let since = performance.now();
   return async () => {
     if (performance.now() - since <= holdEventLoopMs) return;
-    await setImmediate();
+    await yieldToEventLoop();
     since = performance.now();
   };
 }

@@ -18,6 +18,7 @@ import { recordSpans } from '@parley/tracing/test/recorded-spans';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { Consumes, Handles } from './handles';
 import { InProcessHub, InProcessDriver } from './in-process-driver';
+import { largeBodyBytes } from './message';
 import { Anything, caller, silent, startServer } from './test/probe';
 
 function ask(subject: string) {
@@ -96,7 +97,7 @@ class QuietStream implements EventStream {
 }
 
 async function boot(contract: Contract, controllers: Type[], providers: Provider[] = []) {
-  const driver = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
+  const driver = new InProcessDriver(new InProcessHub(), 2 * largeBodyBytes, silent);
   const events = new QuietStream();
   const handled: Handled[] = [];
   const deadLetters: unknown[][] = [];
@@ -230,6 +231,27 @@ describe('A message', () => {
       ['operation', 'probe.second', 'Forbidden'],
     ]);
     expect(handled.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+  });
+
+  it('with a large answer leaves a turn of the event loop to others before the answer is sent', async () => {
+    const order: string[] = [];
+    @Controller()
+    class LargeController {
+      @Handles(first)
+      async first(): Promise<Anything> {
+        return {
+          toJSON: () => {
+            setImmediate(() => order.push('other work'));
+            return { text: 'x'.repeat(largeBodyBytes) };
+          },
+        };
+      }
+    }
+    const { bus } = await boot({ first }, [LargeController]);
+
+    await bus.call(first, caller, {});
+
+    expect(order).toEqual(['other work']);
   });
 
   it('passes an event to its handler, and the error of the handler to the stream', async () => {

@@ -6,6 +6,7 @@ import {
   type Operation,
   operationsOf,
 } from '@parley/contracts/operation';
+import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
 import { ApiError } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import { continueTrace, currentTraceparent, isTracing } from '@parley/tracing/tracing';
@@ -193,6 +194,8 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
           : this.readBytes(head, body, handle));
         const reply = answerMessage(output);
         this.report('operation', subject, started, 'ok', requestFields(request));
+        // Serialising and sending a large answer block the event loop: others go in between.
+        if (reply.body.length > largeBodyBytes) await yieldToEventLoop();
         return reply;
       } catch (error) {
         this.report('operation', subject, started, outcomeOf(error), requestFields(request), error);

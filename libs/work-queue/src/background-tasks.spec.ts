@@ -212,7 +212,7 @@ describe('Background work of an app', () => {
       const shown = await running.call(contract.work.list, caller, { queue: reminders, key: 'late', state: 'ready' });
       const text = (await metrics.text()).toString();
 
-      expect(work).toMatchObject([{ queue: reminders, key: 'late', tenant: 'alice', state: 'ready' }]);
+      expect(work).toMatchObject([{ queue: reminders, key: 'late', tenant: 'alice', state: 'ready', isDueRow: true }]);
       expect(shown.work).toEqual(work);
       expect(text).toContain(`parley_work_waiting{service="probe",queue="${reminders}"} 1`);
       expect(text).toMatch(/parley_work_oldest_ready_seconds\{service="probe",queue="probe.reminders"\} 36/);

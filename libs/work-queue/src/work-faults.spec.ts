@@ -2,7 +2,7 @@
 import { Database } from '@parley/persistence/database';
 import { run } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
-import { effectTable, type Step, steps } from './test/steps';
+import { effectTable, gate, type Step, steps } from './test/steps';
 import { createWorkDatabase, workSchema } from './test/work-database';
 import { WorkRepository } from './work.repository';
 
@@ -38,14 +38,24 @@ class Scene {
     await this.drop();
   }
 
-  async start(worker: string, env: Record<string, string> = {}): Promise<Process> {
+  async start(worker: string, env?: Record<string, string>): Promise<Process> {
+    const process_ = this.spawn(worker, env);
+    await process_.said(/Working/);
+    return process_;
+  }
+
+  /** Starts a process that kills itself. */
+  async runToItsEnd(worker: string, env?: Record<string, string>): Promise<void> {
+    await this.spawn(worker, env).ended;
+  }
+
+  private spawn(worker: string, env: Record<string, string> = {}): Process {
     const process_ = run('dist/libs/work-queue/src/test/worker-process.js', {
       DATABASE_URL: this.url,
       WORKER: worker,
       ...env,
     });
     this.running.push(process_);
-    await process_.said(/Working/);
     return process_;
   }
 
@@ -64,6 +74,9 @@ class Scene {
   effects(): Promise<Effect[]> {
     return this.database.query<Effect>('SELECT key, kind, worker FROM effect ORDER BY id');
   }
+
+  readonly states = async (): Promise<Record<string, string>> =>
+    Object.fromEntries((await this.rows.listWork({ limit: 100 })).map(({ key, state }) => [key, state]));
 
   async untilDone(): Promise<Effect[]> {
     await waitFor(async () => (await this.rows.listWork({ limit: 1 })).length === 0, Boolean, 60_000);
@@ -158,6 +171,68 @@ async function ignoreLateResult(own: Scene): Promise<void> {
   expect(all.find(({ kind }) => kind === 'done')).toMatchObject({ worker: 'heir' });
 }
 
+describe('A process that is killed', () => {
+  const blockers = ['running', 'other-1', 'other-2', 'other-3'];
+
+  /** One piece of work in each state, whose key is the state; the process has no place left. */
+  async function workInEachState(): Promise<Process> {
+    const ended: [key: string, first: Step['first']][] = [
+      ['waiting', 'fails'],
+      ['parked', 'is parked'],
+      ['failed', 'gives up'],
+    ];
+    for (const [key, first] of ended) await addStep(key, key, { first });
+    const killed = await scene.start('killed');
+    await waitFor(scene.states, (states) => ended.every(([key]) => states[key] === key));
+    for (const key of blockers) await addStep(key, key, { hangsIn: 'killed' });
+    await addStep('queued', 'running', {});
+    await waitFor(async () => (await scene.effects()).length === blockers.length);
+    await addStep('ready', 'ready', {});
+    return killed;
+  }
+
+  const addStep = (key: string, orderingKey: string, step: Partial<Step>) =>
+    scene.rows.insertWork(steps, [{ key, tenant: orderingKey, orderingKey, payload: { takesMs: 1, ...step } }]);
+  const doneBy = async (key: string) =>
+    (await scene.effects())
+      .filter((effect) => effect.key === key && effect.kind === 'done')
+      .map(({ worker }) => worker);
+
+  it('loses no work, in whichever state it is', async () => {
+    const killed = await workInEachState();
+    const inEachState = ['failed', 'parked', 'queued', 'ready', 'running', 'waiting'];
+    expect(await scene.states()).toMatchObject(Object.fromEntries(inEachState.map((state) => [state, state])));
+    await kill(killed);
+
+    await scene.start('heir');
+
+    await waitFor(scene.states, (states) => Object.keys(states).length === 3);
+    expect(await scene.states()).toEqual({ failed: 'failed', parked: 'parked', waiting: 'waiting' });
+    await scene.database.query(`UPDATE work SET due_at = now() WHERE state = 'waiting'`);
+    await scene.rows.unparkWork(steps.name, gate);
+    await scene.rows.retryWork(steps.name, 'failed');
+    const all = await scene.untilDone();
+    for (const key of [...inEachState, ...blockers]) expect([key, await doneBy(key)]).toEqual([key, ['heir']]);
+    const done = all.filter(({ kind }) => kind === 'done').map(({ key }) => key);
+    expect(done.indexOf('running')).toBeLessThan(done.indexOf('queued'));
+  });
+
+  it.each([
+    ['after the effect of its work, before the work is finished', 'finish_work', ['killed', 'heir']],
+    ['before the next work of the same ordering key becomes ready', 'promote_next_work', ['killed']],
+  ])('%s loses neither it nor the next', async (_when, statement, workers) => {
+    await addStep('first', 'a', {});
+    await addStep('next', 'a', {});
+    await scene.runToItsEnd('killed', { KILL_AT: statement });
+
+    await scene.start('heir');
+    await scene.untilDone();
+
+    expect(await doneBy('first')).toEqual(workers);
+    expect(await doneBy('next')).toEqual(['heir']);
+  });
+});
+
 it('loses nothing and keeps the order while workers are killed and replaced', async () => {
   await scene.add(keys, 25, { takesMs: 5 });
   let workers = await Promise.all(['one', 'two'].map((name) => scene.start(name)));
@@ -195,8 +270,7 @@ it('gives up work that ends its process at every attempt, and goes on with the w
     { key: 'a-001', tenant: 'a', orderingKey: 'a', payload: { takesMs: 1 } },
   ]);
   await scene.database.query('UPDATE work SET attempts = 99');
-  const poisoned = await scene.start('poisoned');
-  await poisoned.ended;
+  await scene.runToItsEnd('poisoned');
 
   await scene.start('heir');
 

@@ -715,14 +715,14 @@ describe('parked work', () => {
 describe('leases', () => {
   it('are renewed while the handler works', async () => {
     const { started, handle, end } = controlled();
-    await start(plain, handle, { leaseMs: 150 });
+    await start(plain, handle, { leaseMs: 600 });
     await work.addNow(plain, [of('a')]);
     await untilStarted(started, 1);
     const [{ due_at: first }] = (await listAll()) as [WorkEntity];
 
     await waitFor(
       () => listAll(),
-      ([row]) => row!.due_at!.getTime() > first!.getTime() + 150,
+      ([row]) => row!.due_at!.getTime() > first!.getTime() + 600,
     );
 
     expect(started).toEqual(['a']);

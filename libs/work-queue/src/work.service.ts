@@ -99,6 +99,7 @@ function toLateWork({ queue, key, tenant, dueAt }: LateRow & { queue: string }):
       waitsFor: null,
       worker: null,
       orderingKey: null,
+      isDueRow: true,
     },
     dueAt: dueAt.toISOString(),
     createdAt: dueAt.toISOString(),
@@ -118,5 +119,6 @@ function toSummary(row: WorkEntity): WorkSummary {
     worker: row.worker,
     createdAt: row.created_at.toISOString(),
     orderingKey: row.ordering_key,
+    isDueRow: false,
   };
 }

@@ -1,13 +1,22 @@
 import { Argument, type Command, Option } from 'commander';
+import { admin } from '@parley/contracts/admin/admin';
 import { chat } from '@parley/contracts/chat/chat';
 import { files } from '@parley/contracts/files';
+import { hub } from '@parley/contracts/hub/hub';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import { tables } from '@parley/contracts/tables/tables';
 import { type WorkState, workStates } from '@parley/contracts/work';
 import { Operator } from '../operator';
 import { CommandFailed, type Output, printResult } from '../output';
 
-const operationsOf = { chat: chat.work, files: files.work, runtime: runtime.work, tables: tables.work };
+const operationsOf = {
+  admin: admin.work,
+  chat: chat.work,
+  files: files.work,
+  hub: hub.work,
+  runtime: runtime.work,
+  tables: tables.work,
+};
 type Service = keyof typeof operationsOf;
 
 const maxListed = 100;

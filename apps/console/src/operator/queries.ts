@@ -5,7 +5,7 @@ import type { Delivery } from '../events/queries';
 export const maxListed = 100;
 const liveMs = 5_000;
 
-export const queueServices = ['chat', 'files', 'runtime', 'tables'];
+export const services = ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'];
 export const workStates = ['failed', 'ready', 'waiting', 'queued', 'parked', 'running'] as const;
 
 export interface Work {
@@ -19,6 +19,8 @@ export interface Work {
   dueAt: string | null;
   createdAt: string;
   worker: string | null;
+  /** It can be listed only. */
+  isDueRow: boolean;
   /** JSON text, of one piece of work that was asked for by its key. */
   payload?: string;
 }
@@ -39,8 +41,8 @@ export const workQuery = ({ service, ...filters }: WorkFilters) =>
   queryOptions({
     queryKey: [...workKey, service, filters],
     queryFn: async () => {
-      const services = service === undefined ? queueServices : [service];
-      const lists = await Promise.all(services.map((each) => listWork(each, { ...filters, limit: maxListed + 1 })));
+      const asked = service === undefined ? services : [service];
+      const lists = await Promise.all(asked.map((each) => listWork(each, { ...filters, limit: maxListed + 1 })));
       return lists.flat().sort((one, other) => one.createdAt.localeCompare(other.createdAt));
     },
     refetchInterval: liveMs,
@@ -68,8 +70,6 @@ export function discardWork({ service, queue, key }: NamedWork): Promise<unknown
   return request({ method: 'DELETE', path: `/operator/${service}/work/${pathOf`${queue}/${key}`}` });
 }
 
-export const letterServices = ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'] as const;
-
 export interface DeadLetter {
   id: string;
   consumer: string;
@@ -86,7 +86,7 @@ export const lettersQuery = queryOptions({
   queryKey: lettersKey,
   queryFn: async () => {
     const lists = await Promise.all(
-      letterServices.map(async (service) => {
+      services.map(async (service) => {
         const path = `/operator/${service}/dead-letters${queryOf({ limit: maxListed })}`;
         const { deadLetters } = await request<{ deadLetters: DeadLetter[] }>({ path });
         return deadLetters.map((letter) => ({ ...letter, service }));

@@ -13,8 +13,8 @@ import {
   discardWork,
   maxListed,
   oneWorkQuery,
-  queueServices,
   retryWork,
+  services,
   type Work,
   workKey,
   workQuery,
@@ -44,7 +44,7 @@ export function Queues() {
       <Group align="end">
         <Select
           label="Service"
-          data={[all, ...queueServices]}
+          data={[all, ...services]}
           value={service}
           allowDeselect={false}
           onChange={(value) => value && setService(value)}
@@ -111,7 +111,7 @@ function FailedQueues({ work }: { work: Work[] }) {
 }
 
 function WorkRow({ work, onShow }: { work: Work; onShow: () => void }) {
-  const { service, queue, key, state, attempts, dueAt, lastError } = work;
+  const { service, queue, key, state, attempts, dueAt, lastError, isDueRow } = work;
   return (
     <Table.Tr>
       <Table.Td>{service}</Table.Td>
@@ -133,7 +133,7 @@ function WorkRow({ work, onShow }: { work: Work; onShow: () => void }) {
           {retriable.includes(state) && (
             <ActionButton label="Retry" aria-label={`Retry ${key}`} changes={workKey} run={() => retryWork(work)} />
           )}
-          {state !== 'running' && (
+          {state !== 'running' && !isDueRow && (
             <ConfirmButton
               label="Discard"
               aria-label={`Discard ${key}`}

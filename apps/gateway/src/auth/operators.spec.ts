@@ -11,8 +11,6 @@ const forAccounts = [
   ...['admin', 'chat', 'files', 'hub', 'runtime', 'tables'].flatMap((service) => [
     `GET /operator/${service}/dead-letters`,
     `POST /operator/${service}/dead-letters/replay`,
-  ]),
-  ...['chat', 'files', 'runtime', 'tables'].flatMap((service) => [
     `GET /operator/${service}/work`,
     `POST /operator/${service}/work/retry`,
     `DELETE /operator/${service}/work/{queue}/{key}`,

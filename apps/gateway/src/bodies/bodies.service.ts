@@ -119,13 +119,12 @@ function clientGone(): ApiError {
 
 /** A short body with many values becomes a LargeBody as well: a worker thread parses it. */
 function valueOf(chunks: Buffer[]): unknown {
-  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  const [first] = chunks;
+  const bytes = chunks.length === 1 ? first! : Buffer.concat(chunks);
   // Each value takes two bytes at least.
-  if (bytes.length > 2 * quickValues && countValues(bytes, quickValues) > quickValues) {
-    const body = new LargeBody();
-    body.add(bytes);
-    return body;
-  }
+  if (bytes.length > 2 * quickValues && countValues(bytes, quickValues) > quickValues)
+    // A received chunk shares its buffer with the HTTP parser.
+    return LargeBody.of(bytes === first ? Buffer.from(bytes) : bytes);
   return parseBody(bytes.toString());
 }
 

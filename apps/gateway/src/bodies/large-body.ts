@@ -14,6 +14,15 @@ export class LargeBody {
   private last?: Uint8Array;
   private used = 0;
 
+  /** @param bytes the whole body, in a buffer of its own, which becomes the first segment */
+  static of(bytes: Uint8Array): LargeBody {
+    const body = new LargeBody();
+    body.last = bytes;
+    body.used = bytes.length;
+    body.segments.push(bytes);
+    return body;
+  }
+
   /** Copies the chunk, so that nothing has to be concatenated at the end. */
   add(chunk: Uint8Array): void {
     for (let from = 0; from < chunk.length;) {

@@ -8,6 +8,8 @@ import type { CodeOutput } from '../logs/code-output';
 import { LineReader } from './line-reader';
 import { exceededLimit, type TemporaryFolder } from './temporary-folder';
 
+/** Characters of an error: the code chooses its text, which may have megabytes. */
+const maxMessageLength = 4_000;
 const loadTimeoutMs = 10_000;
 const maxHeaders = 100;
 const memoryCheckMs = 250;
@@ -32,7 +34,7 @@ export class CodeFailed extends Error {
     readonly failure: RunnerFailure,
     message: string,
   ) {
-    super(message);
+    super(message.slice(0, maxMessageLength));
   }
 }
 

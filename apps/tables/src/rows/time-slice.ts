@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
 
 const maxSliceMs = 5;
 
@@ -11,7 +11,7 @@ export class TimeSlice {
   }
 
   async yieldToEventLoop(): Promise<void> {
-    await setImmediate();
+    await yieldToEventLoop();
     this.end = performance.now() + maxSliceMs;
   }
 }

@@ -1,4 +1,5 @@
 import { deadLetterOperations } from '../dead-letters';
+import { workOperations } from '../work';
 import { sealedTextOperations } from '../sealed-texts';
 import { accounts } from './accounts';
 import { auditRecords } from './audit';
@@ -58,6 +59,7 @@ export const admin = {
   targets,
   usage,
   webchats,
+  work: workOperations('admin'),
   workspacePreferences,
   workspaces,
 };

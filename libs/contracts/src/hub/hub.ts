@@ -1,5 +1,6 @@
 import { deadLetterOperations } from '../dead-letters';
 import { sealedTextOperations } from '../sealed-texts';
+import { workOperations } from '../work';
 import { interfaces, publicInterfaces } from './interfaces';
 import { integrationCode, integrationTargets } from './integration-targets';
 import { integrations } from './integrations';
@@ -24,4 +25,5 @@ export const hub = {
   sharedWebhooks,
   vrlScripts,
   sealedTexts: sealedTextOperations('hub'),
+  work: workOperations('hub'),
 };
