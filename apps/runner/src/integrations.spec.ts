@@ -135,9 +135,9 @@ async function newIntegration(definition: Partial<Definition> = {}) {
 }
 
 /** After the registration, which starts the process of the code: on a busy machine that takes longer. */
-async function limitTime(id: string): Promise<void> {
+async function limitTime(id: string, maxExecutionTime = 1): Promise<void> {
   const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
-  const response = await api.send(`PUT /v1/admin/integrations/${id}`, { headers, json: { maxExecutionTime: 1 } });
+  const response = await api.send(`PUT /v1/admin/integrations/${id}`, { headers, json: { maxExecutionTime } });
   if (response.status !== 200) throw response.json;
 }
 
@@ -465,6 +465,24 @@ describe('an action of an integration', () => {
   });
 });
 
+it('repeats a call that waited behind one which blocked the process', async () => {
+  const { id } = await newIntegration({
+    actions: { block: { input: { schema: {} }, output: { schema: {} } } },
+    code: `exports.handler = ({ headers, body }) => {
+      if (headers['x-bp-operation'] === 'action_triggered' && JSON.parse(body).input.isEndless) for (;;);
+      return { status: 200, body: '{"output":{"is":"done"}}' };
+    };`,
+  });
+  const bot = await newBot();
+  await bot.update({ probe: { integrationId: id } });
+  await limitTime(id, 4);
+  const call = (isEndless: boolean) => bot.client.callAction({ type: 'probe:block', input: { isEndless } });
+
+  await expect(call(true)).rejects.toMatchObject({ type: 'OperationTimeout' });
+
+  expect(await call(false)).toMatchObject({ output: { is: 'done' } });
+});
+
 /** Status of a request whose body is never sent. */
 function statusBeforeBody(path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
@@ -535,7 +553,8 @@ describe('a webhook', () => {
 
   it('keeps the answer from acting on the origin of the platform', async () => {
     const headers = {
-      ...{ 'set-cookie': 'a=b', 'service-worker-allowed': '/', 'clear-site-data': '"*"', 'x-bp-secret': 's' },
+      ...{ 'Set-Cookie': 'a=b', 'service-worker-allowed': '/', 'clear-site-data': '"*"', 'X-BP-Secret': 's' },
+      ...{ 'alt-svc': 'h2="evil.example:443"', 'accept-ch': 'sec-ch-ua-arch' },
       ...{
         'access-control-allow-origin': '*',
         'content-security-policy': 'default-src *',
@@ -588,7 +607,7 @@ describe('a webhook', () => {
 
   it('shows why an OAuth round trip failed, escaped, and leaves own pages and redirects of the integration alone', async () => {
     const failing = await installed({ status: 400, body: { message: '<b>denied</b>' } });
-    const own = await installed({ status: 200, headers: { 'x-bp-disable-interstitial': 'true' }, body: 'mine' });
+    const own = await installed({ status: 200, headers: { 'X-BP-Disable-Interstitial': 'true' }, body: 'mine' });
     const redirecting = await installed({ status: 303, headers: { location: 'https://example.com/' } });
     const open = (bot: { webhookId: string }) =>
       fetch(`${api.url}/webhooks/oauth?state=${bot.webhookId}`, { redirect: 'manual' });

@@ -22,6 +22,7 @@ const maxLineLength = 6 * maxCodeBodyBytes;
 export interface CodeResponse {
   status: number;
   body: string;
+  /** Names in lower case. */
   headers?: Record<string, string>;
 }
 
@@ -36,10 +37,14 @@ export class CodeFailed extends Error {
   }
 }
 
+/** The process ended before it began the call, because another one blocked it: the call can be repeated safely. */
+export class CallNotBegun extends CodeFailed {}
+
 interface Waiting {
   resolve: (response: CodeResponse) => void;
   reject: (error: CodeFailed) => void;
   timer: NodeJS.Timeout;
+  hasBegun: boolean;
 }
 
 /**
@@ -50,7 +55,7 @@ export class BotChild extends LimitedProcess {
   private readonly waiting = new Map<string, Waiting>();
   private readonly orders: Writable;
   private onLoaded?: (error?: CodeFailed) => void;
-  private onPong?: () => void;
+  private pongTimer?: NodeJS.Timeout;
   private lastWords?: string;
   private folderTimer?: NodeJS.Timeout;
   /** True after a time-out: it takes no more invocations, and ends after those that run. */
@@ -105,18 +110,22 @@ export class BotChild extends LimitedProcess {
   }
 
   /**
-   * Calls the handler. Throws CodeFailed.
+   * Calls the handler. Throws CodeFailed, CallNotBegun in particular.
    * @param onStart gets the id of the invocation, which names its output
    */
-  invoke(frame: Omit<InvokeFrame, 'type' | 'id'>, onStart: (id: string) => void): Promise<CodeResponse> {
+  invoke(
+    frame: Omit<InvokeFrame, 'type' | 'id' | 'isConfirmed'>,
+    onStart: (id: string) => void,
+  ): Promise<CodeResponse> {
     const id = randomUUID();
     onStart(id);
     this.lastUsedAt = performance.now();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.timeOut(id, frame.timeoutMs), frame.timeoutMs);
-      this.waiting.set(id, { resolve, reject, timer });
+      const isConfirmed = this.underWay > 0;
+      this.waiting.set(id, { resolve, reject, timer, hasBegun: this.isAlive && !isConfirmed });
       if (!this.isAlive) return this.rejectAll(this.crash());
-      this.send({ type: 'invoke', id, ...frame });
+      this.send({ type: 'invoke', id, isConfirmed, ...frame });
     });
   }
 
@@ -148,8 +157,8 @@ export class BotChild extends LimitedProcess {
 
   /** A blocked event loop would hold up the other invocations until their own time limits. */
   private killIfBlocked(): void {
-    const timer = setTimeout(() => this.kill(), pongMs);
-    this.onPong = () => clearTimeout(timer);
+    if (this.pongTimer) return;
+    this.pongTimer = setTimeout(() => this.kill(), pongMs);
     this.send({ type: 'ping' });
   }
 
@@ -168,6 +177,8 @@ export class BotChild extends LimitedProcess {
       case 'not loadable':
         this.onOutput({ stream: 'stderr', text: `The code cannot be loaded: ${String(message)}\n` });
         return this.onLoaded?.(new CodeFailed('not loadable', `The code cannot be loaded: ${String(message)}`));
+      case 'begun':
+        return this.noteBegun(id);
       case 'answered':
         return this.settle(id)?.resolve({
           status: statusOf(reply['status']),
@@ -190,10 +201,17 @@ export class BotChild extends LimitedProcess {
           text: String(reply['text']),
         });
       case 'pong':
-        return this.onPong?.();
+        clearTimeout(this.pongTimer);
+        this.pongTimer = undefined;
+        return;
       default:
         return this.kill();
     }
+  }
+
+  private noteBegun(id: unknown): void {
+    const waiting = typeof id === 'string' ? this.waiting.get(id) : undefined;
+    if (waiting) waiting.hasBegun = true;
   }
 
   private settle(id: unknown): Waiting | undefined {
@@ -208,7 +226,8 @@ export class BotChild extends LimitedProcess {
 
   private rejectAll(error: CodeFailed): void {
     this.onLoaded?.(error.failure === 'crashed' ? new CodeFailed('not loadable', error.message) : error);
-    for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(error);
+    const notBegun = new CallNotBegun(error.failure, error.message);
+    for (const [id, { hasBegun }] of [...this.waiting]) this.settle(id)?.reject(hasBegun ? error : notBegun);
   }
 
   private crash(): CodeFailed {
@@ -243,7 +262,7 @@ function outOfMemory(): CodeFailed {
 function headersOf(given: unknown): Record<string, string> | undefined {
   if (!isRecord(given)) return undefined;
   const texts = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return Object.fromEntries(texts.slice(0, maxHeaders));
+  return Object.fromEntries(texts.slice(0, maxHeaders).map(([name, text]) => [name.toLowerCase(), text]));
 }
 
 /** Anything but an HTTP status is an error of the code. */
