@@ -1,4 +1,4 @@
-import { get, type IncomingMessage, request } from 'node:http';
+import { createServer, get, type IncomingMessage, request } from 'node:http';
 import type { Client } from '@botpress/client';
 import type { Platform } from '@parley/service/platform';
 import { freePort } from '@parley/testing/free-port';
@@ -313,6 +313,71 @@ describe('the registration of an integration', () => {
 
     const calls = await waitFor(bot.calls, (all) => all.length === 4);
     expect(calls.map(({ operation }) => operation)).toEqual(['register', 'unregister', 'register', 'unregister']);
+  });
+
+  it('is repeated after an error of the integration, until it succeeds', async () => {
+    const attempts = 'globalThis.attempts = (globalThis.attempts ?? 0) + 1';
+    const { id } = await newIntegration({
+      code: `exports.handler = () => ({ status: (${attempts}) > 1 ? 200 : 500, body: '{"message":"starting"}' })`,
+    });
+    const bot = await newBot();
+
+    const { probe } = await bot.update({ probe: { integrationId: id } });
+
+    expect(probe).toMatchObject({ status: 'registration_failed', statusReason: expect.stringContaining('starting') });
+    await waitFor(bot.get, ({ probe: later }) => later.status === 'registered', 20_000);
+  });
+
+  it('of an integration in development is repeated until its server listens', async () => {
+    const port = await freePort();
+    const { id } = await newIntegration({ url: `http://127.0.0.1:${port}/`, dev: true, code: undefined });
+    const bot = await newBot();
+    const updating = bot.update({ probe: { integrationId: id } });
+    await waitFor(bot.get, ({ probe }) => probe?.status === 'registration_pending');
+    const refused = () =>
+      api.sql('SELECT FROM runtime.work WHERE tenant = $1 AND last_error IS NOT NULL', [bot.id]).then((r) => r.length);
+    await waitFor(refused, (count) => count > 0);
+
+    const server = createServer((_request, response) => response.end()).listen(port, '127.0.0.1');
+
+    expect((await updating)['probe']).toMatchObject({ status: 'registered', statusReason: null });
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('can be ended although the integration refuses the end, and a disabled installation shows the reason', async () => {
+    const { id } = await sharedIntegration();
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id, configuration: { answers: { unregister: refusal } } } });
+    const former = () => api.sql('SELECT FROM admin.former_installation WHERE bot_id = $1', [bot.id]);
+
+    await bot.update({ probe: { enabled: false } });
+    const { probe } = await waitFor(bot.get, (all) => all.probe.status !== 'unregistration_pending');
+    expect(probe).toMatchObject({ status: 'unregistration_failed', statusReason: 'The token is wrong.' });
+    await bot.update({ probe: { enabled: true } });
+    await bot.update({ probe: null });
+
+    await waitFor(former, ({ length }) => length === 0);
+    expect(await bot.get()).not.toHaveProperty('probe');
+  });
+
+  it('is forgotten 24 hours after the end, if the integration could not be told', async () => {
+    const { id } = await sharedIntegration();
+    const bot = await newBot();
+    const answers = { unregister: { status: 500, body: { message: 'down' } } };
+    await bot.update({ probe: { integrationId: id, configuration: { answers } } });
+    await bot.update({ probe: null });
+    await waitFor(bot.calls, (all) => all.length === 2);
+    const former = () => api.sql('SELECT FROM admin.former_installation WHERE bot_id = $1', [bot.id]);
+    expect(await former()).toHaveLength(1);
+
+    await api.sql(
+      `UPDATE admin.former_installation SET created_at = now() - interval '24 hours 1 second' WHERE bot_id = $1`,
+      [bot.id],
+    );
+    api.apps[1]!.get(BackgroundTasks, { strict: false }).wake('admin.formerInstallations');
+
+    await waitFor(former, ({ length }) => length === 0);
   });
 
   it('comes after the end of the former installation when it is disabled and enabled again', async () => {
