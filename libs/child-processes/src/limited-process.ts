@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -23,6 +24,8 @@ export interface ProcessLimits {
   openFiles?: number;
   /** Limit of one written file, in MiB. */
   fileMb?: number;
+  /** Starts with the lowest priority instead of one below that of this process. */
+  isLast?: boolean;
 }
 
 /** Cause of an unexpected end: `memory` for any of the memory limits, otherwise `crash`. */
@@ -79,6 +82,7 @@ export class LimitedProcess {
       cwd,
       openFiles = 0,
       fileMb = 0,
+      isLast = false,
     }: ProcessLimits,
     stdio: StdioOptions,
   ) {
@@ -108,7 +112,8 @@ export class LimitedProcess {
       this.process.once('close', (code, signal) => end(signal ?? `exit code ${code}: ${this.errorOutput}`));
     });
     // Lower priority than the parent, which answers requests.
-    if (this.process.pid) setPriority(this.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
+    if (this.process.pid) setPriority(this.process.pid, isLast ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL);
   }
 
   get isAlive(): boolean {
@@ -123,6 +128,17 @@ export class LimitedProcess {
   /** Resident memory in bytes; 0 when the process has ended. */
   residentBytes(): Promise<number> {
     return this.nodePid && this.isAlive ? residentBytesOf(this.nodePid) : Promise.resolve(0);
+  }
+
+  /** Gives all threads the lowest priority for good: only privileged processes could raise it. */
+  protected yieldProcessor(): void {
+    for (const id of threadsOf(this.nodePid)) {
+      try {
+        setPriority(id, constants.priority.PRIORITY_LOW);
+      } catch {
+        // The thread has ended, or has a user id that this process has no rights over.
+      }
+    }
   }
 
   kill(): void {
@@ -149,6 +165,18 @@ export class LimitedProcess {
     if ((await this.residentBytes()) <= this.limitBytes) return;
     this.isOverLimit = true;
     this.kill();
+  }
+}
+
+/** Linux has a priority for each thread, other systems for the process. */
+function threadsOf(pid: number | undefined): number[] {
+  if (pid === undefined) return [];
+  if (process.platform !== 'linux') return [pid];
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    // The process has ended.
+    return [];
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
+import { runnableMsOf } from '@parley/child-processes/runnable-time';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
@@ -14,6 +15,8 @@ const memoryCheckMs = 250;
 const folderCheckMs = 250;
 /** Part of the time that checks of one folder may take. */
 const folderCheckShare = 0.1;
+/** Code that computes for this share of the time, at so many checks in a row, leaves the processor to other code. */
+const busy = { share: 0.9, checks: 3, checkMs: 1_000 };
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
 /** A body of JSON text within JSON text, at worst with every character escaped. */
@@ -58,6 +61,7 @@ export class BotChild extends LimitedProcess {
   private pongTimer?: NodeJS.Timeout;
   private lastWords?: string;
   private folderTimer?: NodeJS.Timeout;
+  private processorTimer?: NodeJS.Timeout;
   /** True after a time-out: it takes no more invocations, and ends after those that run. */
   isTainted = false;
   lastUsedAt = performance.now();
@@ -80,6 +84,7 @@ export class BotChild extends LimitedProcess {
     this.startMemoryCheck(memoryCheckMs);
     void this.ended.then(({ cause }) => {
       clearTimeout(this.folderTimer);
+      clearTimeout(this.processorTimer);
       const error = cause === 'memory' ? outOfMemory() : this.crash();
       if (cause === 'memory') this.onOutput({ stream: 'stderr', text: `${error.message}\n` });
       this.rejectAll(error);
@@ -107,6 +112,7 @@ export class BotChild extends LimitedProcess {
       this.send({ type: 'load', ...frame });
     });
     await this.pidRead;
+    void this.watchProcessor();
   }
 
   /**
@@ -140,6 +146,17 @@ export class BotChild extends LimitedProcess {
       this.folderTimer = setTimeout(() => void check(), pauseMs).unref();
     };
     void check();
+  }
+
+  /** Other code goes first once this code computes all the time: an endless loop, for example. */
+  private async watchProcessor(busyChecks = 0, formerMs = Infinity, formerTime = 0): Promise<void> {
+    const runnableMs = this.pid && (await runnableMsOf(this.pid));
+    if (!this.isAlive || runnableMs === undefined) return;
+    const now = performance.now();
+    const isBusy = runnableMs - formerMs > busy.share * (now - formerTime);
+    const checks = isBusy ? busyChecks + 1 : 0;
+    if (checks === busy.checks) return this.yieldProcessor();
+    this.processorTimer = setTimeout(() => void this.watchProcessor(checks, runnableMs, now), busy.checkMs).unref();
   }
 
   private endWith(problem: string): void {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
+import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
@@ -131,6 +132,22 @@ describe('resources', () => {
     expect(other).toMatchObject({ value: { status: 200 } });
     await child.ended;
   });
+
+  (process.platform === 'linux' ? it : it.skip)(
+    'leave the processor to other code first while it computes',
+    async () => {
+      const code = `exports.handler = ({ body }) => { if (body === 'compute') for (;;); return { status: 200 } }`;
+      const [{ child }, { child: other }] = [await start(code), await start(code)];
+      const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
+      const computing = call(child, 'compute', 120_000).catch((error: Error) => error);
+
+      await waitFor(() => getPriority(child.pid) === PRIORITY_LOW);
+
+      expect(getPriority(other.pid)).toBe(PRIORITY_BELOW_NORMAL);
+      child.kill();
+      await computing;
+    },
+  );
 
   it('let the other calls end although two hit the time limit together', async () => {
     const { child } = await start(
