@@ -233,6 +233,20 @@ describe('the registration of an integration', () => {
     ]);
   });
 
+  it('has the outcome of the latest configuration, although an earlier one registers meanwhile', async () => {
+    const { id } = await sharedIntegration();
+    const bot = await newBot();
+    const slow = { calls: { register: Array(50).fill(configureCall) } };
+    const first = bot.update({ probe: { integrationId: id, configuration: slow } });
+    await waitFor(() => witness.requests.some(({ headers }) => headers['x-bot-id'] === bot.id));
+
+    const { probe } = await bot.update({ probe: { configuration: { answers: { register: refusal } } } });
+
+    await first;
+    expect(probe).toMatchObject({ status: 'registration_failed', statusReason: 'The token is wrong.' });
+    expect(bot.calls().map(({ configuration }) => configuration)).toEqual([slow, { answers: { register: refusal } }]);
+  });
+
   it('shows the reason of a failure, and is repeated by the next update', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
@@ -575,7 +589,7 @@ describe('a webhook', () => {
   it('hands the request to the integration byte for byte, and returns its answer', async () => {
     const answer = { status: 201, headers: { 'X-Reply': 'yes', 'content-type': 'text/plain' }, body: 'thanks' };
     const bot = await installed(answer);
-    const body = '{"text": "grüße \u0041 \\u0041",  "n":1.0}';
+    const body = '\uFEFF{"text": "grüße \u0041 \\u0041",  "n":1.0}';
     const headers = { 'content-type': 'application/json', 'x-signature': 'abc' };
 
     const response = await bot.send('/events/a%20b?x=1&y=%C3%BC', { method: 'POST', headers, body });
@@ -864,6 +878,8 @@ describe('the shared webhook of an integration', () => {
     const answers = { webhook_received: { status: 200, headers, body: 'moved' } };
     const { probe } = await bot.update({ probe: { integrationId: id, configuration: { answers } } });
 
+    await fetch(`${api.url}/webhooks/${probe!.webhookId}`);
+    expect((await bot.get()).probe.identifier).toBeUndefined();
     const response = await fetch(`${api.url}/oauth/callback?state=${probe!.webhookId}`);
 
     expect([response.status, response.headers.get('x-bp-integration-identifier')]).toEqual([200, null]);
