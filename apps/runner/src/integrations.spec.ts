@@ -1,6 +1,7 @@
 import { createServer, get, type IncomingMessage, request } from 'node:http';
 import type { Client } from '@botpress/client';
 import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import { freePort } from '@parley/testing/free-port';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
@@ -166,6 +167,13 @@ function callsOf(botId: string): Call[] {
 }
 
 const messageOf = async (response: Response) => ((await response.json()) as { message: string }).message;
+
+/** Count of a metric of the runtime. */
+async function counted(metric: string, outcome: string): Promise<number> {
+  const { metrics } = api.apps[4]!.get<Platform>(platformToken, { strict: false });
+  const text = await metrics.registry.metrics();
+  return Number(new RegExp(`^${metric}\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+}
 
 const refusal = { status: 400, body: { id: 'err_1', code: 400, type: 'Runtime', message: 'The token is wrong.' } };
 
@@ -1044,6 +1052,26 @@ describe('a message of the bot', () => {
     const [first] = await waitFor(delivered, (all) => all.length > 0);
     expect(first!.body).toMatchObject({ payload: { text: 'of the bot' } });
   });
+});
+
+it('counts webhooks and messages by outcome', async () => {
+  const { id } = await sharedIntegration();
+  const bot = await newBot();
+  const answers = { message_created: refusal };
+  const { probe } = await bot.update({ probe: { integrationId: id, configuration: { answers } } });
+  const input = { channel: 'channel', integrationName: 'probe', tags: {} };
+  const { conversation } = await bot.client.createConversation(input);
+  const counts = async () => [
+    await counted('parley_webhooks_total', 'answered'),
+    await counted('parley_message_deliveries_total', 'failed'),
+  ];
+  const [webhooks, messages] = (await counts()) as [number, number];
+
+  await fetch(`${api.url}/webhooks/${probe!.webhookId}`, { method: 'POST' });
+  const message = { conversationId: conversation.id, userId: bot.id, type: 'text', payload: { text: 'hi' }, tags: {} };
+  await bot.client.createMessage(message);
+
+  await waitFor(counts, ([answered, failed]) => answered === webhooks + 1 && failed! > messages);
 });
 
 describe('a change that the bot makes', () => {
