@@ -42,8 +42,8 @@ const blocksPerMb = 2_048;
 
 /**
  * Shell prefix that sets limits which Node cannot set, then executes the program: no core dumps, limits of private memory
- * (`ulimit -d`), open files and written files, and first choice of the kernel's OOM killer. On a system that lacks one of
- * them, it is skipped.
+ * (`ulimit -d`), open files and written files, first choice of the kernel's OOM killer, and a lower priority. On a system that
+ * lacks one of them, it is skipped. A priority that is set from outside comes too late for what a wrapper has forked by then.
  */
 const launcher = [
   'ulimit -c 0',
@@ -51,7 +51,8 @@ const launcher = [
   '[ "$2" = 0 ] || ulimit -n "$2" 2>/dev/null',
   '[ "$3" = 0 ] || ulimit -f "$3" 2>/dev/null',
   'echo 1000 2>/dev/null >/proc/self/oom_score_adj',
-  'shift 3',
+  'niceness=$4; shift 4',
+  'command -v nice >/dev/null && exec nice -n "$niceness" "$@"',
   'exec "$@"',
 ].join('; ');
 
@@ -88,7 +89,10 @@ export class LimitedProcess {
   ) {
     this.limitBytes = residentMb * 2 ** 20;
     const kernelLimitKb = (residentMb + kernelLimitMarginMb) * 1024;
-    const limits = [kernelLimitKb, openFiles, fileMb * blocksPerMb].map(String);
+    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
+    // Added to that of this process, which answers requests.
+    const niceness = isLast ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL;
+    const limits = [kernelLimitKb, openFiles, fileMb * blocksPerMb, niceness].map(String);
     const node = [process.execPath, `--max-old-space-size=${heapMb}`, ...nodeOptions, program];
     this.process = spawn('/bin/sh', ['-c', launcher, 'sh', ...limits, ...wrapper, ...node], {
       env,
@@ -111,9 +115,6 @@ export class LimitedProcess {
       // Unlike `exit`, `close` comes after the output has been read.
       this.process.once('close', (code, signal) => end(signal ?? `exit code ${code}: ${this.errorOutput}`));
     });
-    // Lower priority than the parent, which answers requests.
-    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
-    if (this.process.pid) setPriority(this.process.pid, isLast ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL);
   }
 
   get isAlive(): boolean {
