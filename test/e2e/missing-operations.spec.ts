@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { allOperations } from '@parley/contracts/contracts';
 import { type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../apps/admin/src/admin.module';
@@ -28,6 +30,16 @@ it('returns 404 "not available in this version" for each operation of the public
   expect(answers).toEqual(
     missing.map((route) => ({ method: methods.get(route), status: 404, type: 'ResourceNotFound', isUnknown: true })),
   );
+});
+
+it('names each of them in docs/integrations.md, with the reason', async () => {
+  const page = await readFile(join(__dirname, '../../docs/integrations.md'), 'utf8');
+
+  const [, table = ''] = page.split('## Operations that are not served');
+  const cells = [...table.matchAll(/^\| (.*?) \| *\S/gm)].map(([, cell]) => cell!);
+  const names = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+
+  expect(names.sort()).toEqual(missing.map((route) => methods.get(route)).sort());
 });
 
 const unknownPath = /^Cannot [A-Z]+ \S+: this path is not available in this version\. See \/docs\.$/;

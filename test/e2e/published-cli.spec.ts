@@ -307,6 +307,11 @@ describe('the published command line client against npm start', () => {
       ]);
       for (const { bytes, headers } of service.requests) expect(headers['x-signature']).toBe(sign(bytes));
       expect(service.requests[0]).toMatchObject({ path: '/connect', body: { webhookUrl } });
+      const timeStart = new Date(Date.now() - 3_600_000).toISOString();
+      await waitFor(
+        () => clientOf(credentials, botId).getBotLogs({ id: botId!, timeStart }),
+        ({ logs }) => logs.some(({ message }) => message === 'A request with a wrong signature was refused.'),
+      );
       // Acknowledged by the integration with the id of the service.
       const alias = 'default/http';
       await waitFor(

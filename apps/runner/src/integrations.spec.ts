@@ -1,6 +1,7 @@
-import { get, type IncomingMessage, request } from 'node:http';
+import { createServer, get, type IncomingMessage, request } from 'node:http';
 import type { Client } from '@botpress/client';
 import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import { freePort } from '@parley/testing/free-port';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
@@ -135,9 +136,9 @@ async function newIntegration(definition: Partial<Definition> = {}) {
 }
 
 /** After the registration, which starts the process of the code: on a busy machine that takes longer. */
-async function limitTime(id: string): Promise<void> {
+async function limitTime(id: string, maxExecutionTime = 1): Promise<void> {
   const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
-  const response = await api.send(`PUT /v1/admin/integrations/${id}`, { headers, json: { maxExecutionTime: 1 } });
+  const response = await api.send(`PUT /v1/admin/integrations/${id}`, { headers, json: { maxExecutionTime } });
   if (response.status !== 200) throw response.json;
 }
 
@@ -166,6 +167,13 @@ function callsOf(botId: string): Call[] {
 }
 
 const messageOf = async (response: Response) => ((await response.json()) as { message: string }).message;
+
+/** Count of a metric of the runtime. */
+async function counted(metric: string, outcome: string): Promise<number> {
+  const { metrics } = api.apps[4]!.get<Platform>(platformToken, { strict: false });
+  const text = await metrics.registry.metrics();
+  return Number(new RegExp(`^${metric}\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+}
 
 const refusal = { status: 400, body: { id: 'err_1', code: 400, type: 'Runtime', message: 'The token is wrong.' } };
 
@@ -231,6 +239,20 @@ describe('the registration of an integration', () => {
       ['register', { a: 1 }],
       ['register', { a: 2 }],
     ]);
+  });
+
+  it('has the outcome of the latest configuration, although an earlier one registers meanwhile', async () => {
+    const { id } = await sharedIntegration();
+    const bot = await newBot();
+    const slow = { calls: { register: Array(50).fill(configureCall) } };
+    const first = bot.update({ probe: { integrationId: id, configuration: slow } });
+    await waitFor(() => witness.requests.some(({ headers }) => headers['x-bot-id'] === bot.id));
+
+    const { probe } = await bot.update({ probe: { configuration: { answers: { register: refusal } } } });
+
+    await first;
+    expect(probe).toMatchObject({ status: 'registration_failed', statusReason: 'The token is wrong.' });
+    expect(bot.calls().map(({ configuration }) => configuration)).toEqual([slow, { answers: { register: refusal } }]);
   });
 
   it('shows the reason of a failure, and is repeated by the next update', async () => {
@@ -313,6 +335,71 @@ describe('the registration of an integration', () => {
 
     const calls = await waitFor(bot.calls, (all) => all.length === 4);
     expect(calls.map(({ operation }) => operation)).toEqual(['register', 'unregister', 'register', 'unregister']);
+  });
+
+  it('is repeated after an error of the integration, until it succeeds', async () => {
+    const attempts = 'globalThis.attempts = (globalThis.attempts ?? 0) + 1';
+    const { id } = await newIntegration({
+      code: `exports.handler = () => ({ status: (${attempts}) > 1 ? 200 : 500, body: '{"message":"starting"}' })`,
+    });
+    const bot = await newBot();
+
+    const { probe } = await bot.update({ probe: { integrationId: id } });
+
+    expect(probe).toMatchObject({ status: 'registration_failed', statusReason: expect.stringContaining('starting') });
+    await waitFor(bot.get, ({ probe: later }) => later.status === 'registered', 20_000);
+  });
+
+  it('of an integration in development is repeated until its server listens', async () => {
+    const port = await freePort();
+    const { id } = await newIntegration({ url: `http://127.0.0.1:${port}/`, dev: true, code: undefined });
+    const bot = await newBot();
+    const updating = bot.update({ probe: { integrationId: id } });
+    await waitFor(bot.get, ({ probe }) => probe?.status === 'registration_pending');
+    const refused = () =>
+      api.sql('SELECT FROM runtime.work WHERE tenant = $1 AND last_error IS NOT NULL', [bot.id]).then((r) => r.length);
+    await waitFor(refused, (count) => count > 0);
+
+    const server = createServer((_request, response) => response.end()).listen(port, '127.0.0.1');
+
+    expect((await updating)['probe']).toMatchObject({ status: 'registered', statusReason: null });
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('can be ended although the integration refuses the end, and a disabled installation shows the reason', async () => {
+    const { id } = await sharedIntegration();
+    const bot = await newBot();
+    await bot.update({ probe: { integrationId: id, configuration: { answers: { unregister: refusal } } } });
+    const former = () => api.sql('SELECT FROM admin.former_installation WHERE bot_id = $1', [bot.id]);
+
+    await bot.update({ probe: { enabled: false } });
+    const { probe } = await waitFor(bot.get, (all) => all.probe.status !== 'unregistration_pending');
+    expect(probe).toMatchObject({ status: 'unregistration_failed', statusReason: 'The token is wrong.' });
+    await bot.update({ probe: { enabled: true } });
+    await bot.update({ probe: null });
+
+    await waitFor(former, ({ length }) => length === 0);
+    expect(await bot.get()).not.toHaveProperty('probe');
+  });
+
+  it('is forgotten 24 hours after the end, if the integration could not be told', async () => {
+    const { id } = await sharedIntegration();
+    const bot = await newBot();
+    const answers = { unregister: { status: 500, body: { message: 'down' } } };
+    await bot.update({ probe: { integrationId: id, configuration: { answers } } });
+    await bot.update({ probe: null });
+    await waitFor(bot.calls, (all) => all.length === 2);
+    const former = () => api.sql('SELECT FROM admin.former_installation WHERE bot_id = $1', [bot.id]);
+    expect(await former()).toHaveLength(1);
+
+    await api.sql(
+      `UPDATE admin.former_installation SET created_at = now() - interval '24 hours 1 second' WHERE bot_id = $1`,
+      [bot.id],
+    );
+    api.apps[1]!.get(BackgroundTasks, { strict: false }).wake('admin.formerInstallations');
+
+    await waitFor(former, ({ length }) => length === 0);
   });
 
   it('comes after the end of the former installation when it is disabled and enabled again', async () => {
@@ -465,6 +552,24 @@ describe('an action of an integration', () => {
   });
 });
 
+it('repeats a call that waited behind one which blocked the process', async () => {
+  const { id } = await newIntegration({
+    actions: { block: { input: { schema: {} }, output: { schema: {} } } },
+    code: `exports.handler = ({ headers, body }) => {
+      if (headers['x-bp-operation'] === 'action_triggered' && JSON.parse(body).input.isEndless) for (;;);
+      return { status: 200, body: '{"output":{"is":"done"}}' };
+    };`,
+  });
+  const bot = await newBot();
+  await bot.update({ probe: { integrationId: id } });
+  await limitTime(id, 4);
+  const call = (isEndless: boolean) => bot.client.callAction({ type: 'probe:block', input: { isEndless } });
+
+  await expect(call(true)).rejects.toMatchObject({ type: 'OperationTimeout' });
+
+  expect(await call(false)).toMatchObject({ output: { is: 'done' } });
+});
+
 /** Status of a request whose body is never sent. */
 function statusBeforeBody(path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
@@ -492,7 +597,7 @@ describe('a webhook', () => {
   it('hands the request to the integration byte for byte, and returns its answer', async () => {
     const answer = { status: 201, headers: { 'X-Reply': 'yes', 'content-type': 'text/plain' }, body: 'thanks' };
     const bot = await installed(answer);
-    const body = '{"text": "grüße \u0041 \\u0041",  "n":1.0}';
+    const body = '\uFEFF{"text": "grüße \u0041 \\u0041",  "n":1.0}';
     const headers = { 'content-type': 'application/json', 'x-signature': 'abc' };
 
     const response = await bot.send('/events/a%20b?x=1&y=%C3%BC', { method: 'POST', headers, body });
@@ -535,7 +640,8 @@ describe('a webhook', () => {
 
   it('keeps the answer from acting on the origin of the platform', async () => {
     const headers = {
-      ...{ 'set-cookie': 'a=b', 'service-worker-allowed': '/', 'clear-site-data': '"*"', 'x-bp-secret': 's' },
+      ...{ 'Set-Cookie': 'a=b', 'service-worker-allowed': '/', 'clear-site-data': '"*"', 'X-BP-Secret': 's' },
+      ...{ 'alt-svc': 'h2="evil.example:443"', 'accept-ch': 'sec-ch-ua-arch' },
       ...{
         'access-control-allow-origin': '*',
         'content-security-policy': 'default-src *',
@@ -588,7 +694,7 @@ describe('a webhook', () => {
 
   it('shows why an OAuth round trip failed, escaped, and leaves own pages and redirects of the integration alone', async () => {
     const failing = await installed({ status: 400, body: { message: '<b>denied</b>' } });
-    const own = await installed({ status: 200, headers: { 'x-bp-disable-interstitial': 'true' }, body: 'mine' });
+    const own = await installed({ status: 200, headers: { 'X-BP-Disable-Interstitial': 'true' }, body: 'mine' });
     const redirecting = await installed({ status: 303, headers: { location: 'https://example.com/' } });
     const open = (bot: { webhookId: string }) =>
       fetch(`${api.url}/webhooks/oauth?state=${bot.webhookId}`, { redirect: 'manual' });
@@ -780,6 +886,8 @@ describe('the shared webhook of an integration', () => {
     const answers = { webhook_received: { status: 200, headers, body: 'moved' } };
     const { probe } = await bot.update({ probe: { integrationId: id, configuration: { answers } } });
 
+    await fetch(`${api.url}/webhooks/${probe!.webhookId}`);
+    expect((await bot.get()).probe.identifier).toBeUndefined();
     const response = await fetch(`${api.url}/oauth/callback?state=${probe!.webhookId}`);
 
     expect([response.status, response.headers.get('x-bp-integration-identifier')]).toEqual([200, null]);
@@ -944,6 +1052,26 @@ describe('a message of the bot', () => {
     const [first] = await waitFor(delivered, (all) => all.length > 0);
     expect(first!.body).toMatchObject({ payload: { text: 'of the bot' } });
   });
+});
+
+it('counts webhooks and messages by outcome', async () => {
+  const { id } = await sharedIntegration();
+  const bot = await newBot();
+  const answers = { message_created: refusal };
+  const { probe } = await bot.update({ probe: { integrationId: id, configuration: { answers } } });
+  const input = { channel: 'channel', integrationName: 'probe', tags: {} };
+  const { conversation } = await bot.client.createConversation(input);
+  const counts = async () => [
+    await counted('parley_webhooks_total', 'answered'),
+    await counted('parley_message_deliveries_total', 'failed'),
+  ];
+  const [webhooks, messages] = (await counts()) as [number, number];
+
+  await fetch(`${api.url}/webhooks/${probe!.webhookId}`, { method: 'POST' });
+  const message = { conversationId: conversation.id, userId: bot.id, type: 'text', payload: { text: 'hi' }, tags: {} };
+  await bot.client.createMessage(message);
+
+  await waitFor(counts, ([answered, failed]) => answered === webhooks + 1 && failed! > messages);
 });
 
 describe('a change that the bot makes', () => {

@@ -196,6 +196,23 @@ describe('code', () => {
     expect(heard[0]!.pid).not.toBe(heard[1]!.pid);
   });
 
+  it('that ends its process again and again runs after other code, with the lowest priority', async () => {
+    const bot = await newBot(
+      telling(
+        `process.pid`,
+        `body.includes('crash') && headers['x-bp-attempt'] < '3' ? setTimeout(() => { throw new Error('boom') }) && new Promise(() => {}) : { status: 200 }`,
+      ),
+    );
+    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = os.constants.priority;
+    const priority = async () => os.getPriority((await bot.told()).heard[0]!.pid);
+    expect(await priority()).toBe(Math.min(os.getPriority() + PRIORITY_BELOW_NORMAL, PRIORITY_LOW));
+
+    const { event } = await bot.client.createEvent({ type: 'crash', payload: {} });
+    await bot.settled(event.id);
+
+    expect(await priority()).toBe(PRIORITY_LOW);
+  });
+
   it('that answers 400 fails the event, with the reason and no second call', async () => {
     const bot = await newBot(
       telling(`'no'`, `{ status: 400, body: JSON.stringify({ type: 'Runtime', message: 'sold out' }) }`),

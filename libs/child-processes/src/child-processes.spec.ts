@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, getPriority } from 'node:os';
 import { workerFile } from '@parley/background/worker-file';
 import { waitFor } from '@parley/testing/wait-for';
 import { ChildPool } from './child-pool';
+import type { ProcessLimits } from './limited-process';
 import { residentBytesOf } from './resident-memory';
 import { SupervisedChild } from './supervised-child';
 import type { TestOrder } from './test/obedient.child';
@@ -13,7 +15,7 @@ const limits = { program, heapMb: 128, residentMb: 256 };
 type Child = SupervisedChild<TestOrder, unknown>;
 const children: Child[] = [];
 
-function start(options: Partial<typeof limits & { env: Record<string, string> }> = {}): Child {
+function start(options: Partial<ProcessLimits> = {}): Child {
   const child: Child = new SupervisedChild({ ...limits, ...options });
   children.push(child);
   return child;
@@ -61,6 +63,17 @@ it('has the given environment only', async () => {
   } finally {
     delete process.env['PARLEY_SECRET_KEY'];
   }
+});
+
+it.each<[string, string[], number]>([
+  ['a child', [], constants.priority.PRIORITY_BELOW_NORMAL],
+  ['a child that its wrapper forks', ['sh', '-c', '"$@" & wait', 'sh'], constants.priority.PRIORITY_BELOW_NORMAL],
+  ['a child that comes last', [], constants.priority.PRIORITY_LOW],
+])('runs %s after this process', async (_case, wrapper, niceness) => {
+  const isLast = niceness === constants.priority.PRIORITY_LOW;
+  const pid = (await ask(start({ wrapper, isLast }), 'pid')) as number;
+
+  expect(getPriority(pid)).toBe(Math.min(getPriority() + niceness, constants.priority.PRIORITY_LOW));
 });
 
 it('ends a child that exceeds its heap limit', async () => {

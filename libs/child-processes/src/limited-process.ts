@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -23,6 +24,8 @@ export interface ProcessLimits {
   openFiles?: number;
   /** Limit of one written file, in MiB. */
   fileMb?: number;
+  /** Starts with the lowest priority instead of one below that of this process. */
+  isLast?: boolean;
 }
 
 /** Cause of an unexpected end: `memory` for any of the memory limits, otherwise `crash`. */
@@ -39,8 +42,8 @@ const blocksPerMb = 2_048;
 
 /**
  * Shell prefix that sets limits which Node cannot set, then executes the program: no core dumps, limits of private memory
- * (`ulimit -d`), open files and written files, and first choice of the kernel's OOM killer. On a system that lacks one of
- * them, it is skipped.
+ * (`ulimit -d`), open files and written files, first choice of the kernel's OOM killer, and a lower priority. On a system that
+ * lacks one of them, it is skipped. A priority that is set from outside comes too late for what a wrapper has forked by then.
  */
 const launcher = [
   'ulimit -c 0',
@@ -48,7 +51,8 @@ const launcher = [
   '[ "$2" = 0 ] || ulimit -n "$2" 2>/dev/null',
   '[ "$3" = 0 ] || ulimit -f "$3" 2>/dev/null',
   'echo 1000 2>/dev/null >/proc/self/oom_score_adj',
-  'shift 3',
+  'niceness=$4; shift 4',
+  'command -v nice >/dev/null && exec nice -n "$niceness" "$@"',
   'exec "$@"',
 ].join('; ');
 
@@ -79,12 +83,16 @@ export class LimitedProcess {
       cwd,
       openFiles = 0,
       fileMb = 0,
+      isLast = false,
     }: ProcessLimits,
     stdio: StdioOptions,
   ) {
     this.limitBytes = residentMb * 2 ** 20;
     const kernelLimitKb = (residentMb + kernelLimitMarginMb) * 1024;
-    const limits = [kernelLimitKb, openFiles, fileMb * blocksPerMb].map(String);
+    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
+    // Added to that of this process, which answers requests.
+    const niceness = isLast ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL;
+    const limits = [kernelLimitKb, openFiles, fileMb * blocksPerMb, niceness].map(String);
     const node = [process.execPath, `--max-old-space-size=${heapMb}`, ...nodeOptions, program];
     this.process = spawn('/bin/sh', ['-c', launcher, 'sh', ...limits, ...wrapper, ...node], {
       env,
@@ -107,8 +115,6 @@ export class LimitedProcess {
       // Unlike `exit`, `close` comes after the output has been read.
       this.process.once('close', (code, signal) => end(signal ?? `exit code ${code}: ${this.errorOutput}`));
     });
-    // Lower priority than the parent, which answers requests.
-    if (this.process.pid) setPriority(this.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   }
 
   get isAlive(): boolean {
@@ -123,6 +129,17 @@ export class LimitedProcess {
   /** Resident memory in bytes; 0 when the process has ended. */
   residentBytes(): Promise<number> {
     return this.nodePid && this.isAlive ? residentBytesOf(this.nodePid) : Promise.resolve(0);
+  }
+
+  /** Gives all threads the lowest priority for good: only privileged processes could raise it. */
+  protected yieldProcessor(): void {
+    for (const id of threadsOf(this.nodePid)) {
+      try {
+        setPriority(id, constants.priority.PRIORITY_LOW);
+      } catch {
+        // The thread has ended, or has a user id that this process has no rights over.
+      }
+    }
   }
 
   kill(): void {
@@ -149,6 +166,18 @@ export class LimitedProcess {
     if ((await this.residentBytes()) <= this.limitBytes) return;
     this.isOverLimit = true;
     this.kill();
+  }
+}
+
+/** Linux has a priority for each thread, other systems for the process. */
+function threadsOf(pid: number | undefined): number[] {
+  if (pid === undefined) return [];
+  if (process.platform !== 'linux') return [pid];
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    // The process has ended.
+    return [];
   }
 }
 

@@ -14,6 +14,8 @@ const connectionHeaders = new Set([
 
 /** Headers that would change what browsers do with other pages of the same origin. */
 const originHeaders = new Set([
+  'accept-ch',
+  'alt-svc',
   'clear-site-data',
   'content-security-policy',
   'content-security-policy-report-only',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
+import { runnableMsOf } from '@parley/child-processes/runnable-time';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
@@ -16,6 +17,8 @@ const memoryCheckMs = 250;
 const folderCheckMs = 250;
 /** Part of the time that checks of one folder may take. */
 const folderCheckShare = 0.1;
+/** Code that computes for this share of the time, at so many checks in a row, leaves the processor to other code. */
+const busy = { share: 0.9, checks: 3, checkMs: 1_000 };
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
 /** A body of JSON text within JSON text, at worst with every character escaped. */
@@ -24,6 +27,7 @@ const maxLineLength = 6 * maxCodeBodyBytes;
 export interface CodeResponse {
   status: number;
   body: string;
+  /** Names in lower case. */
   headers?: Record<string, string>;
 }
 
@@ -38,10 +42,14 @@ export class CodeFailed extends Error {
   }
 }
 
+/** The process ended before it began the call, because another one blocked it: the call can be repeated safely. */
+export class CallNotBegun extends CodeFailed {}
+
 interface Waiting {
   resolve: (response: CodeResponse) => void;
   reject: (error: CodeFailed) => void;
   timer: NodeJS.Timeout;
+  hasBegun: boolean;
 }
 
 /**
@@ -52,9 +60,10 @@ export class BotChild extends LimitedProcess {
   private readonly waiting = new Map<string, Waiting>();
   private readonly orders: Writable;
   private onLoaded?: (error?: CodeFailed) => void;
-  private onPong?: () => void;
+  private pongTimer?: NodeJS.Timeout;
   private lastWords?: string;
   private folderTimer?: NodeJS.Timeout;
+  private processorTimer?: NodeJS.Timeout;
   /** True after a time-out: it takes no more invocations, and ends after those that run. */
   isTainted = false;
   lastUsedAt = performance.now();
@@ -77,6 +86,7 @@ export class BotChild extends LimitedProcess {
     this.startMemoryCheck(memoryCheckMs);
     void this.ended.then(({ cause }) => {
       clearTimeout(this.folderTimer);
+      clearTimeout(this.processorTimer);
       const error = cause === 'memory' ? outOfMemory() : this.crash();
       if (cause === 'memory') this.onOutput({ stream: 'stderr', text: `${error.message}\n` });
       this.rejectAll(error);
@@ -104,21 +114,26 @@ export class BotChild extends LimitedProcess {
       this.send({ type: 'load', ...frame });
     });
     await this.pidRead;
+    void this.watchProcessor();
   }
 
   /**
-   * Calls the handler. Throws CodeFailed.
+   * Calls the handler. Throws CodeFailed, CallNotBegun in particular.
    * @param onStart gets the id of the invocation, which names its output
    */
-  invoke(frame: Omit<InvokeFrame, 'type' | 'id'>, onStart: (id: string) => void): Promise<CodeResponse> {
+  invoke(
+    frame: Omit<InvokeFrame, 'type' | 'id' | 'isConfirmed'>,
+    onStart: (id: string) => void,
+  ): Promise<CodeResponse> {
     const id = randomUUID();
     onStart(id);
     this.lastUsedAt = performance.now();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.timeOut(id, frame.timeoutMs), frame.timeoutMs);
-      this.waiting.set(id, { resolve, reject, timer });
+      const isConfirmed = this.underWay > 0;
+      this.waiting.set(id, { resolve, reject, timer, hasBegun: this.isAlive && !isConfirmed });
       if (!this.isAlive) return this.rejectAll(this.crash());
-      this.send({ type: 'invoke', id, ...frame });
+      this.send({ type: 'invoke', id, isConfirmed, ...frame });
     });
   }
 
@@ -133,6 +148,17 @@ export class BotChild extends LimitedProcess {
       this.folderTimer = setTimeout(() => void check(), pauseMs).unref();
     };
     void check();
+  }
+
+  /** Other code goes first once this code computes all the time: an endless loop, for example. */
+  private async watchProcessor(busyChecks = 0, formerMs = Infinity, formerTime = 0): Promise<void> {
+    const runnableMs = this.pid && (await runnableMsOf(this.pid));
+    if (!this.isAlive || runnableMs === undefined) return;
+    const now = performance.now();
+    const isBusy = runnableMs - formerMs > busy.share * (now - formerTime);
+    const checks = isBusy ? busyChecks + 1 : 0;
+    if (checks === busy.checks) return this.yieldProcessor();
+    this.processorTimer = setTimeout(() => void this.watchProcessor(checks, runnableMs, now), busy.checkMs).unref();
   }
 
   private endWith(problem: string): void {
@@ -150,8 +176,8 @@ export class BotChild extends LimitedProcess {
 
   /** A blocked event loop would hold up the other invocations until their own time limits. */
   private killIfBlocked(): void {
-    const timer = setTimeout(() => this.kill(), pongMs);
-    this.onPong = () => clearTimeout(timer);
+    if (this.pongTimer) return;
+    this.pongTimer = setTimeout(() => this.kill(), pongMs);
     this.send({ type: 'ping' });
   }
 
@@ -170,6 +196,8 @@ export class BotChild extends LimitedProcess {
       case 'not loadable':
         this.onOutput({ stream: 'stderr', text: `The code cannot be loaded: ${String(message)}\n` });
         return this.onLoaded?.(new CodeFailed('not loadable', `The code cannot be loaded: ${String(message)}`));
+      case 'begun':
+        return this.noteBegun(id);
       case 'answered':
         return this.settle(id)?.resolve({
           status: statusOf(reply['status']),
@@ -192,10 +220,17 @@ export class BotChild extends LimitedProcess {
           text: String(reply['text']),
         });
       case 'pong':
-        return this.onPong?.();
+        clearTimeout(this.pongTimer);
+        this.pongTimer = undefined;
+        return;
       default:
         return this.kill();
     }
+  }
+
+  private noteBegun(id: unknown): void {
+    const waiting = typeof id === 'string' ? this.waiting.get(id) : undefined;
+    if (waiting) waiting.hasBegun = true;
   }
 
   private settle(id: unknown): Waiting | undefined {
@@ -210,7 +245,8 @@ export class BotChild extends LimitedProcess {
 
   private rejectAll(error: CodeFailed): void {
     this.onLoaded?.(error.failure === 'crashed' ? new CodeFailed('not loadable', error.message) : error);
-    for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(error);
+    const notBegun = new CallNotBegun(error.failure, error.message);
+    for (const [id, { hasBegun }] of [...this.waiting]) this.settle(id)?.reject(hasBegun ? error : notBegun);
   }
 
   private crash(): CodeFailed {
@@ -245,7 +281,7 @@ function outOfMemory(): CodeFailed {
 function headersOf(given: unknown): Record<string, string> | undefined {
   if (!isRecord(given)) return undefined;
   const texts = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return Object.fromEntries(texts.slice(0, maxHeaders));
+  return Object.fromEntries(texts.slice(0, maxHeaders).map(([name, text]) => [name.toLowerCase(), text]));
 }
 
 /** Anything but an HTTP status is an error of the code. */

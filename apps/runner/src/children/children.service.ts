@@ -6,6 +6,7 @@ import type { CodeOwner, InvokeCode, Lane, LoadCode } from '@parley/contracts/ru
 import { webhookBaseOf } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { LRUCache } from 'lru-cache';
 import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { AllowedOrigin } from '../host/frames';
@@ -20,6 +21,10 @@ const openFiles = 2_048;
 const maxLoadFailures = 3;
 const loadFailuresMs = 60_000;
 const loadPauseMs = 30_000;
+/** Code whose process ended by itself, or had to be ended, so often within `endsMs` starts with the lowest priority. */
+const maxEnds = 2;
+const endsMs = 60_000;
+const maxEndsKept = 10_000;
 
 /** Code with its secrets: one process serves it. */
 type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket' | 'lane'>;
@@ -56,6 +61,8 @@ export class ChildrenService implements OnApplicationShutdown {
   private started = 0;
   private readonly ending = new Set<Promise<unknown>>();
   private readonly loadFailures = new Map<string, LoadFailures>();
+  /** Unexpected ends of processes by bundle. */
+  private readonly ends = new LRUCache<string, number>({ max: maxEndsKept, ttl: endsMs });
   private readonly allowedOrigins?: AllowedOrigin[];
   private readonly countStart: (kind: string) => void;
 
@@ -144,6 +151,7 @@ export class ChildrenService implements OnApplicationShutdown {
     const entry = this.entries.get(key);
     if (!entry?.child) return entry;
     if (entry.child.isAlive && !entry.child.isTainted) return entry;
+    this.noteEnd(key, entry);
     this.entries.delete(key);
     return undefined;
   }
@@ -174,13 +182,16 @@ export class ChildrenService implements OnApplicationShutdown {
       users: 0,
       usersOfLane: { events: 0, actions: 0, webhooks: 0 },
       output,
-      starting: getProgram().then((started) => this.startChild(owner, started, place, output)),
+      starting: getProgram().then((started) => this.startChild(key, owner, started, place, output)),
     };
     this.entries.set(key, entry);
     entry.starting.then(
       (child) => {
         entry.child = child;
-        void child.ended.then(() => this.forget(key, entry));
+        void child.ended.then(() => {
+          this.noteEnd(key, entry);
+          this.forget(key, entry);
+        });
       },
       () => this.forget(key, entry),
     );
@@ -199,6 +210,7 @@ export class ChildrenService implements OnApplicationShutdown {
   }
 
   private async startChild(
+    key: string,
     owner: CodeOwner,
     { code, token, secrets }: Program,
     place: number,
@@ -209,6 +221,7 @@ export class ChildrenService implements OnApplicationShutdown {
     const child = new BotChild(
       {
         ...{ ...isolation.limits, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles, fileMb: folderMb },
+        isLast: (this.ends.get(key) ?? 0) >= maxEnds,
         env: { ...isolation.env, TZ: 'UTC', NODE_ENV: 'production', AWS_LAMBDA_FUNCTION_NAME: 'parley' },
       },
       (printed) => output.take(printed),
@@ -268,6 +281,11 @@ export class ChildrenService implements OnApplicationShutdown {
   private end(key: string, entry: Entry): void {
     entry.child?.kill();
     this.forget(key, entry);
+  }
+
+  /** An end that this service did not want: it has forgotten the others before. */
+  private noteEnd(key: string, entry: Entry): void {
+    if (this.entries.get(key) === entry) this.ends.set(key, (this.ends.get(key) ?? 0) + 1);
   }
 
   private forget(key: string, entry: Entry): void {

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
+import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
 import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
-import { BotChild } from './bot-child';
+import { BotChild, CallNotBegun } from './bot-child';
 import { isolate, isolationModes } from './isolation';
 import { bubblewrapProblem } from './isolation.service';
 import type { TemporaryFolder } from './temporary-folder';
@@ -98,6 +99,12 @@ it('reaches the address of the API, although it is private', async () => {
   expect(got).toBe('got {"from":"the server"}');
 });
 
+it('answers without a body where the handler has none, and with header names in lower case', async () => {
+  const { child } = await start(`exports.handler = () => ({ body: null, headers: { 'X-Name': 'Value', count: 5 } })`);
+
+  expect(await call(child)).toEqual({ status: 200, body: '', headers: { 'x-name': 'Value', count: '5' } });
+});
+
 describe('resources', () => {
   it('end a process that exceeds its memory', async () => {
     const { child } = await start(
@@ -124,6 +131,56 @@ describe('resources', () => {
     expect(slow).toMatchObject({ reason: { failure: 'timed out' } });
     expect(other).toMatchObject({ value: { status: 200 } });
     await child.ended;
+  });
+
+  (process.platform === 'linux' ? it : it.skip)(
+    'leave the processor to other code first while it computes',
+    async () => {
+      const code = `exports.handler = ({ body }) => { if (body === 'compute') for (;;); return { status: 200 } }`;
+      const [{ child }, { child: other }] = [await start(code), await start(code)];
+      const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
+      const usual = Math.min(getPriority() + PRIORITY_BELOW_NORMAL, PRIORITY_LOW);
+      const computing = call(child, 'compute', 120_000).catch((error: Error) => error);
+
+      await waitFor(() => getPriority(child.pid) === PRIORITY_LOW);
+
+      expect(getPriority(other.pid)).toBe(usual);
+      child.kill();
+      await computing;
+    },
+  );
+
+  it('let the other calls end although two hit the time limit together', async () => {
+    const { child } = await start(
+      `exports.handler = ({ body }) => body === 'slow' ? new Promise(() => {}) : new Promise((resolve) => setTimeout(resolve, 1_800))`,
+    );
+
+    const calls = [call(child, 'slow', 300), call(child, 'slow', 300), call(child, 'other')];
+
+    expect(await Promise.allSettled(calls)).toMatchObject([
+      { reason: { failure: 'timed out' } },
+      { reason: { failure: 'timed out' } },
+      { value: { status: 200 } },
+    ]);
+  });
+
+  it('tell calls that a blocked process has not begun from those that it has', async () => {
+    const { child } = await start(
+      `exports.handler = ({ body }) => { if (body === 'block') for (;;); return new Promise(() => {}) }`,
+    );
+
+    const [begun, blocking, waiting] = await Promise.allSettled([
+      ...[call(child, 'begun'), call(child, 'block', 500), call(child, 'waiting')],
+    ]);
+
+    expect([begun, blocking, waiting]).toMatchObject([
+      { reason: { failure: 'crashed' } },
+      { reason: { failure: 'timed out' } },
+      { reason: { failure: 'crashed' } },
+    ]);
+    const isNotBegun = (call: PromiseSettledResult<unknown>) =>
+      (call as PromiseRejectedResult).reason instanceof CallNotBegun;
+    expect([isNotBegun(begun!), isNotBegun(waiting!)]).toEqual([false, true]);
   });
 
   it('limit open sockets and files', async () => {

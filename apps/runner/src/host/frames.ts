@@ -26,6 +26,8 @@ export interface InvokeFrame {
   functionVersion: string;
   memoryMb: number;
   timeoutMs: number;
+  /** Whether the process shall say that it has begun: others run in it, and may block it. */
+  isConfirmed: boolean;
 }
 
 /** To the process of the bundle. */
@@ -35,6 +37,7 @@ export type Order = LoadFrame | InvokeFrame | { type: 'ping' };
 export type Reply =
   | { type: 'loaded' }
   | { type: 'not loadable'; message: string }
+  | { type: 'begun'; id: string }
   | { type: 'answered'; id: string; status: number; body: string; headers?: Record<string, string> }
   | { type: 'failed'; id: string; message: string }
   | { type: 'too large'; id: string; bytes: number }

@@ -309,12 +309,13 @@ function handlerOf(bundle: Bundle): Handler {
   );
 }
 
-function invoke({ id, apiHeaders, request, functionName, functionVersion, memoryMb, timeoutMs }: InvokeFrame): void {
+function invoke({ id, isConfirmed, apiHeaders, request, timeoutMs, ...called }: InvokeFrame): void {
+  if (isConfirmed) reply({ type: 'begun', id });
   const endsAt = now() + timeoutMs;
   const context: Context = {
-    functionName,
-    functionVersion,
-    memoryLimitInMB: toText(memoryMb),
+    functionName: called.functionName,
+    functionVersion: called.functionVersion,
+    memoryLimitInMB: toText(called.memoryMb),
     getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAt - now())),
   };
   void runInvocation({ id, apiHeaders, outputBytes: 0 }, () => run(id, request, context));
@@ -330,8 +331,8 @@ async function run(id: string, request: InvokeFrame['request'], context: Context
   }
 }
 
-function answered(id: string, { status = 200, body = '', headers }: Answer): void {
-  const text = typeof body === 'string' ? body : (stringify(body) ?? '');
+function answered(id: string, { status = 200, body, headers }: Answer): void {
+  const text = typeof body === 'string' ? body : (stringify(body ?? undefined) ?? '');
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBodyBytes) reply({ type: 'too large', id, bytes });
   else reply({ type: 'answered', id, status: toNumber(status), body: text, headers: headersOf(headers) });

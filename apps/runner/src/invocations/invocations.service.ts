@@ -18,7 +18,7 @@ import { platformToken } from '@parley/service/tokens';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
-import { CodeFailed } from '../children/bot-child';
+import { CallNotBegun, CodeFailed } from '../children/bot-child';
 import { ChildrenService } from '../children/children.service';
 import { RunnerConfig } from '../config';
 
@@ -108,7 +108,20 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
     }
   }
 
-  private call(input: InvokeCode): Promise<CodeAnswer> {
+  /** A call that another one kept from beginning is repeated once, in another process. */
+  private async call(input: InvokeCode): Promise<CodeAnswer> {
+    const startedAt = performance.now();
+    const timeoutMs = Math.min(input.timeoutMs, maxCodeTimeoutMs);
+    try {
+      return await this.callOnce(input, timeoutMs);
+    } catch (error) {
+      const leftMs = Math.ceil(timeoutMs - (performance.now() - startedAt));
+      if (!(error instanceof CallNotBegun) || leftMs <= 0) throw error;
+      return this.callOnce(input, leftMs);
+    }
+  }
+
+  private callOnce(input: InvokeCode, timeoutMs: number): Promise<CodeAnswer> {
     const { botId, ownerId, codeRevision, headers, body } = input;
     const frame = {
       request: { method: 'POST', path: '/', query: '', headers, body },
@@ -116,7 +129,7 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       functionName: ownerId,
       functionVersion: codeRevision,
       memoryMb: this.config.memoryMb,
-      timeoutMs: Math.min(input.timeoutMs, maxCodeTimeoutMs),
+      timeoutMs,
     };
     return this.children.use(input, async (child, output) => {
       let id: string | undefined;

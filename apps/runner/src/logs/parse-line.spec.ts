@@ -20,6 +20,8 @@ it.each<['stdout' | 'stderr', string, object]>([
   ['stdout', 'Received event_received operation for bot x of type y', { level: 'debug' }],
   ['stdout', '{ not json', { level: 'info', message: '{ not json' }],
   ['stdout', json({ msg: 'a' }), { level: 'info', message: '{"msg":"a"}' }],
+  ['stdout', json({ msg: 'a', visible_to_bot_owner: true }), { level: 'info', message: 'a', isForBot: true }],
+  ['stderr', json({ msg: 'a', visible_to_bot_owner: true }), { level: 'error', message: 'a', isForBot: true }],
   ['stdout', json({ msg: 1, level: 'info' }), { level: 'info', message: '{"msg":1,"level":"info"}' }],
   ['stdout', json({ msg: 'a', level: 'fatal' }), { level: 'info', message: '{"msg":"a","level":"fatal"}' }],
   ['stderr', '[1]', { level: 'error', message: '[1]' }],

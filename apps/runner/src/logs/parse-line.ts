@@ -3,6 +3,8 @@ import { mapEntries } from '@parley/contracts/entries';
 import { issueCategories, type IssueValue } from '@parley/contracts/runtime/issues';
 import { type LogContext, type LogIssue, type LogLevel, logLevels } from '@parley/contracts/runtime/logs';
 
+type Stream = 'stdout' | 'stderr';
+
 export interface ParsedLine extends LogContext {
   level: LogLevel;
   message: string;
@@ -22,21 +24,28 @@ const maxIdLength = 200;
  * Line of output: `{"msg", "level", "options"}` of the SDK's logger, `{"type": "issue"}` of an integration, or any text,
  * which is `info` from standard output and `error` from standard error.
  */
-export function parseLine(stream: 'stdout' | 'stderr', text: string): ParsedLine {
-  const structured = text.startsWith('{') ? parsed(text) : undefined;
+export function parseLine(stream: Stream, text: string): ParsedLine {
+  const structured = text.startsWith('{') ? parsed(stream, text) : undefined;
   if (structured) return structured;
   if (requestNote.test(text)) return { level: 'debug', message: text };
-  return { level: stream === 'stderr' ? 'error' : 'info', message: text };
+  return { level: levelOf(stream), message: text };
 }
 
-function parsed(text: string): ParsedLine | undefined {
+function levelOf(stream: Stream): LogLevel {
+  return stream === 'stderr' ? 'error' : 'info';
+}
+
+/** Integrations of SDKs before 1 print no level. */
+function parsed(stream: Stream, text: string): ParsedLine | undefined {
   // Any text may begin with a brace.
   const record = recordIn(text);
   if (!record) return undefined;
   const { type, msg, level, options } = record;
   if (type === 'issue') return parsedIssue(record);
-  if (typeof msg !== 'string' || !logLevels.includes(level as LogLevel)) return undefined;
-  return { level: level as LogLevel, message: msg, ...audienceOf(record), ...contextOf(options) };
+  if (typeof msg !== 'string') return undefined;
+  const shown = level === undefined && record['visible_to_bot_owner'] === true ? levelOf(stream) : level;
+  if (!logLevels.includes(shown as LogLevel)) return undefined;
+  return { level: shown as LogLevel, message: msg, ...audienceOf(record), ...contextOf(options) };
 }
 
 function audienceOf(record: Record<string, unknown>): Pick<ParsedLine, 'botId' | 'isForBot' | 'isForOwner'> {
