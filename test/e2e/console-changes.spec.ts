@@ -390,9 +390,32 @@ browserSuite('changes by the console in a browser', () => {
       );
     });
 
+    it('are on the overview, with the events that wait for a bot', async () => {
+      const { bot } = await owner.createBot({ name: 'Slip', url: 'http://169.254.169.254/latest' });
+      await clientOf(platform, bot.id).createEvent({ type: 'tide', payload: {} });
+      await waitFor(
+        () => sql(`SELECT key FROM runtime.work WHERE state = 'parked'`),
+        ({ length }) => length === 1,
+      );
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await region('Waiting events and files')
+        .getByRole('row', { name: /^Slip 1 .*169\.254/ })
+        .waitFor();
+      const queues = region('Queues of the platform');
+      await queues.getByRole('row', { name: /^files\.cleanup \d+ \d+ 2 / }).waitFor();
+      await queues.getByText('Dead letters: 1').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await queues.getByRole('link', { name: 'files.cleanup' }).click();
+      await heading('Operator');
+      await page.getByText('the disk was full').first().waitFor();
+      expect(await page.getByRole('textbox', { name: 'Queue' }).inputValue()).toBe('files.cleanup');
+    });
+
     it('retries and discards failed work', async () => {
       await page.getByRole('link', { name: 'Operator' }).click();
-      await heading('Operator');
+      await page.getByRole('textbox', { name: 'Queue' }).fill('');
+      await page.getByRole('textbox', { name: 'Queue' }).press('Enter');
       await page.getByText('the disk was full').first().waitFor();
       await page.getByRole('combobox', { name: 'Service' }).click();
       await page.getByRole('option', { name: 'chat' }).click();
@@ -469,6 +492,8 @@ browserSuite('changes by the console in a browser', () => {
   it('offers no change to a viewer, and no page of the operator', async () => {
     const quay = await botOf('Quay');
     const pageOfViewer = await signIn(viewer.token);
+    await pageOfViewer.getByRole('row', { name: /^Slip 1 .*169\.254/ }).waitFor();
+    expect(await pageOfViewer.getByText('Queues of the platform').count()).toBe(0);
     const goTo = async (path: string, name: string) => {
       await pageOfViewer.goto(`${platform.url}/console/w/${platform.workspaceId}${path}`);
       await pasteToken(pageOfViewer, viewer.token);
