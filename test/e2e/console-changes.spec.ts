@@ -492,8 +492,6 @@ browserSuite('changes by the console in a browser', () => {
   it('offers no change to a viewer, and no page of the operator', async () => {
     const quay = await botOf('Quay');
     const pageOfViewer = await signIn(viewer.token);
-    await pageOfViewer.getByRole('row', { name: /^Slip 1 .*169\.254/ }).waitFor();
-    expect(await pageOfViewer.getByText('Queues of the platform').count()).toBe(0);
     const goTo = async (path: string, name: string) => {
       await pageOfViewer.goto(`${platform.url}/console/w/${platform.workspaceId}${path}`);
       await pasteToken(pageOfViewer, viewer.token);
@@ -501,6 +499,9 @@ browserSuite('changes by the console in a browser', () => {
     };
     const changes = /^(create|edit|delete|install|configure|remove|disable|register|deploy|set a|send|index|name the)/i;
 
+    await goTo('', 'Overview');
+    await pageOfViewer.getByRole('row', { name: /^Slip 1 .*169\.254/ }).waitFor();
+    expect(await pageOfViewer.getByText('Queues of the platform').count()).toBe(0);
     for (const [path, name, shown] of [
       ['/bots', 'Bots', 'Quay'],
       [`/bots/${quay.id}`, 'Quay', 'No secrets'],
