@@ -525,6 +525,7 @@ browserSuite('changes by the console in a browser', () => {
     const context = { colorScheme: 'dark', viewport: { width: 390, height: 800 } } as const;
     const onPhone = await signIn(platform.token, context);
     for (const [path, shown] of [
+      ['', 'Files that wait for long: 0'],
       ['/bots', 'Quay'],
       [`/bots/${quay.id}`, 'No API keys'],
       [`/bots/${quay.id}/events`, 'message_created'],
