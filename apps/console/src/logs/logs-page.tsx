@@ -73,7 +73,7 @@ function StoredLines({ workspaceId, botId }: { workspaceId: string; botId: strin
           const lines = pages.flatMap((page) => page.logs);
           return lines.length === 0 ? (
             <Empty title="No log lines">
-              Code of the bot that prints something shows it here. Try a longer period.
+              Code of the bot that prints something shows it here. Try a longer period, or empty a filter.
             </Empty>
           ) : (
             <LogLines workspaceId={workspaceId} botId={botId} lines={lines} />
