@@ -8,7 +8,7 @@
 // script is used; `npx --package node@22.21.1 node deploy/prove-image.mjs` takes the version of the image.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -20,6 +20,11 @@ const workdir = '/app';
 const patienceMs = 60_000;
 /** One app of each kind: without optional packages, with some, with all. */
 const apps = process.argv.length > 2 ? process.argv.slice(2) : ['gateway', 'files-worker', 'standalone', 'cli'];
+/** Pages that the gateway serves, with their file below `dist`. */
+const pages = [
+  { path: '/console/', file: 'console/index.html', type: 'text/html' },
+  { path: '/webchat/embed.js', file: 'webchat/embed.js', type: 'text/javascript' },
+];
 const dockerfile = parse(readFileSync(join(root, 'Dockerfile'), 'utf8'));
 
 const instructions = {
@@ -155,6 +160,7 @@ function buildStage({ base, name, steps }, app) {
 
 /** Starts the image's command without configuration, then with one, as far as it gets without servers. */
 async function proveApp(app, image) {
+  if (app === 'gateway') provePages(image);
   if (app === 'cli') {
     await expectOutput(image, [...image.command, 'token', 'generate'], {}, /^bp_pat_\w+$/m);
     await expectOutput(image, ['node', 'dist/apps/cli/src/migrate.js'], {}, /DATABASE_URL is missing/);
@@ -171,7 +177,7 @@ async function proveApp(app, image) {
   }
 }
 
-/** The standalone app needs no servers: it must become ready and pass its health check. */
+/** The standalone app needs no servers: it must become ready, pass its health check and serve the pages. */
 async function proveStandalone(image) {
   const port = await freePort();
   const env = { PORT: String(port), HOST: '127.0.0.1' };
@@ -179,7 +185,29 @@ async function proveStandalone(image) {
     const { status, stderr } = spawnSync(...asImage(image, image.healthCheck, env));
     if (status !== 0) fail(`The health check failed: ${stderr}`);
     say('standalone: health check passed.');
+    await proveServed(`http://127.0.0.1:${port}`);
   });
+}
+
+/** The gateway serves pages from the image, and gets as far as that with servers only: their files must be there. */
+function provePages(image) {
+  for (const { file } of pages)
+    if (!existsSync(join(image.folder, workdir, 'dist', file))) fail(`The image of the gateway has no dist/${file}.`);
+  say(`gateway: the image has ${pages.map(({ file }) => file).join(' and ')}.`);
+}
+
+/** The console with its script, and the script of the web chat; a page that is not built answers another status. */
+async function proveServed(url) {
+  for (const { path, type } of pages) {
+    const response = await fetch(`${url}${path}`);
+    const text = await response.text();
+    if (!response.ok || !response.headers.get('content-type')?.startsWith(type) || text === '')
+      fail(`${path} answered ${response.status} ${response.headers.get('content-type')}:\n${text}`);
+    const [script] = /\/console\/assets\/[\w-]+\.js/.exec(text) ?? [];
+    if (path === '/console/' && !(script && (await fetch(`${url}${script}`)).ok))
+      fail(`${path} has no script that is served:\n${text}`);
+    say(`standalone: ${path} is served.`);
+  }
 }
 
 function configuration() {

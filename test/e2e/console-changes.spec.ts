@@ -399,9 +399,32 @@ browserSuite('changes by the console in a browser', () => {
       );
     });
 
+    it('are on the overview, with the events that wait for a bot', async () => {
+      const { bot } = await owner.createBot({ name: 'Slip', url: 'http://169.254.169.254/latest' });
+      await clientOf(platform, bot.id).createEvent({ type: 'tide', payload: {} });
+      await waitFor(
+        () => sql(`SELECT key FROM runtime.work WHERE state = 'parked'`),
+        ({ length }) => length === 1,
+      );
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await region('Waiting events and files')
+        .getByRole('row', { name: /^Slip 1 .*169\.254/ })
+        .waitFor();
+      const queues = region('Queues of the platform');
+      await queues.getByRole('row', { name: /^files\.cleanup \d+ \d+ 2 / }).waitFor();
+      await queues.getByText('Dead letters: 1').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await queues.getByRole('link', { name: 'files.cleanup' }).click();
+      await heading('Operator');
+      await page.getByText('the disk was full').first().waitFor();
+      expect(await page.getByRole('textbox', { name: 'Queue' }).inputValue()).toBe('files.cleanup');
+    });
+
     it('retries and discards failed work', async () => {
       await page.getByRole('link', { name: 'Operator' }).click();
-      await heading('Operator');
+      await page.getByRole('textbox', { name: 'Queue' }).fill('');
+      await page.getByRole('textbox', { name: 'Queue' }).press('Enter');
       await page.getByText('the disk was full').first().waitFor();
       await selectService('chat');
       await page.getByText('No work in this state').waitFor();
@@ -517,6 +540,9 @@ browserSuite('changes by the console in a browser', () => {
     };
     const changes = /^(create|edit|delete|install|configure|remove|disable|register|deploy|set a|send|index|name the)/i;
 
+    await goTo('', 'Overview');
+    await pageOfViewer.getByRole('row', { name: /^Slip 1 .*169\.254/ }).waitFor();
+    expect(await pageOfViewer.getByText('Queues of the platform').count()).toBe(0);
     for (const [path, name, shown] of [
       ['/bots', 'Bots', 'Quay'],
       [`/bots/${quay.id}`, 'Quay', 'No secrets'],
@@ -540,6 +566,7 @@ browserSuite('changes by the console in a browser', () => {
     const context = { colorScheme: 'dark', viewport: { width: 390, height: 800 } } as const;
     const onPhone = await signIn(platform.token, context);
     for (const [path, shown] of [
+      ['', 'Files that wait for long: 0'],
       ['/bots', 'Quay'],
       [`/bots/${quay.id}`, 'No API keys'],
       [`/bots/${quay.id}/events`, 'message_created'],

@@ -144,20 +144,49 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(await seriousViolations()).toEqual([]);
     });
 
-    it('are edited by keyboard, one row at a time', async () => {
+    it('are edited cell by cell, in editors of the types of their columns', async () => {
+      const editor = (name: string) => page.getByRole('grid').getByLabel(name).and(page.locator(':focus'));
       await page.getByRole('grid').focus();
       await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('F2');
+      await editor('name').fill('Aurelia');
+      await page.keyboard.press('Escape');
+      await page.getByRole('grid').and(page.locator(':focus')).waitFor();
+      await cell('Aurora').waitFor();
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('Enter');
-      await dialog().waitFor();
-      await dialog().getByLabel('length').and(page.locator(':focus')).waitFor();
-      await page.keyboard.press('Control+A');
-      await page.keyboard.type('91');
+      await editor('length').fill('ninety');
       await page.keyboard.press('Enter');
-      await cell('91').waitFor();
+      await page.getByRole('gridcell').getByText('Write a number').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+      await editor('length').fill('91');
+      await page.keyboard.press('Tab');
+      await editor('isFerry').selectOption('false');
+      await page.keyboard.press('Tab');
+      await editor('launchedAt').fill('2025-05-06T07:08:09');
+      await page.keyboard.press('Tab');
+      await editor('cargo').fill('{"cars": 41}');
+      expect(await seriousViolations()).toEqual([]);
+      await page.keyboard.press('Enter');
+      await page.getByRole('grid').and(page.locator(':focus')).waitFor();
+      await cell('{"cars":41}').waitFor();
 
       const { row } = await bot.getTableRow({ table: 'ships', id: 1 });
-      expect(row).toMatchObject({ name: 'Aurora', length: 91, cargo: { cars: 40 } });
+      const launchedAt = await page.evaluate(() => new Date('2025-05-06T07:08:09').toISOString());
+      expect(row).toMatchObject({ name: 'Aurora', length: 91, isFerry: false, launchedAt, cargo: { cars: 41 } });
+    });
+
+    it('are edited as a whole in a form', async () => {
+      await page.keyboard.press('Home');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('Space');
+      await dialog().getByLabel('length').and(page.locator(':focus')).fill('92');
+      await page.keyboard.press('Enter');
+      await cell('92').waitFor();
+
+      const { row } = await bot.getTableRow({ table: 'ships', id: 1 });
+      expect(row).toMatchObject({ name: 'Aurora', length: 92, cargo: { cars: 41 } });
       await page.getByRole('grid').and(page.locator(':focus')).waitFor();
     });
 
@@ -184,6 +213,23 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(await seriousViolations()).toEqual([]);
 
       await page.getByRole('tab', { name: 'Rows' }).click();
+      await cell('Borealis').waitFor();
+    });
+
+    it('keep a value that the platform refuses in its cell, with the reason', async () => {
+      await cell('Borealis').dblclick();
+      const editor = page.getByRole('grid').getByRole('textbox', { name: 'name' });
+      await editor.fill('Aurora');
+      await page.getByRole('heading', { name: 'ships' }).click();
+      await page.getByRole('gridcell').getByText('another row has the same name').waitFor();
+      expect(await editor.inputValue()).toBe('Aurora');
+      await editor.fill('Boreas');
+      await page.getByRole('heading', { name: 'ships' }).click();
+      await cell('Boreas').waitFor();
+      await editor.waitFor({ state: 'detached' });
+      await cell('Boreas').dblclick();
+      await editor.fill('Borealis');
+      await page.keyboard.press('Enter');
       await cell('Borealis').waitFor();
     });
 
@@ -455,9 +501,9 @@ browserSuite('the console of a workspace in a browser', () => {
       await page.getByRole('table').getByRole('link', { name: 'Harbour bot' }).click();
       await page.getByRole('link', { name: 'Tables', exact: true }).click();
       await page.getByRole('link', { name: 'ships' }).click();
-      await cell('Aurora').click();
-      await page.keyboard.press('Enter');
+      await cell('Aurora').dblclick();
       await dialog().getByText('Aurora').waitFor();
+      expect(await page.getByRole('grid').getByRole('textbox').count()).toBe(0);
       expect(await dialog().getByRole('textbox').count()).toBe(0);
       expect(await dialog().getByRole('button').allInnerTexts()).toEqual(['']);
       expect(await seriousViolations()).toEqual([]);

@@ -89,17 +89,18 @@ browserSuite('the console in a browser', () => {
     expect(await seriousViolations()).toEqual([]);
   });
 
-  it('uploads several files, shows when they are indexed, and finds a passage', async () => {
+  it('uploads ten files, shows when they are indexed, and finds a passage beside its text', async () => {
     await page.getByRole('link', { name: 'Files' }).click();
     await heading('Files');
-    const texts = ['The harbour master opens at seven.', 'Ferries leave at noon.', 'The lighthouse is white.'];
+    const ferries = Array.from({ length: 8 }, (_ferry, index) => `Ferry ${index} leaves at noon.`);
+    const texts = ['The harbour master opens at seven.', 'The lighthouse is white.', ...ferries];
     await page
       .locator('input[type=file]')
       .setInputFiles(
         texts.map((text, index) => ({ name: `page-${index}.txt`, mimeType: 'text/plain', buffer: Buffer.from(text) })),
       );
 
-    await page.getByRole('cell', { name: 'indexing completed' }).nth(2).waitFor();
+    await page.getByRole('cell', { name: 'indexing completed' }).nth(9).waitFor();
     expect(await seriousViolations()).toEqual([]);
     await takeScreenshot(page, 'console-files');
 
@@ -111,7 +112,8 @@ browserSuite('the console in a browser', () => {
     await takeScreenshot(page, 'console-search');
     await page.getByRole('link', { name: 'page-0.txt' }).first().click();
     await heading('page-0.txt');
-    await page.getByText(texts[0]!).waitFor();
+    await page.getByRole('region', { name: 'Passages' }).getByText(texts[0]!).waitFor();
+    await page.getByRole('region', { name: 'Text of the file' }).getByText(texts[0]!).waitFor();
     expect(await seriousViolations()).toEqual([]);
   });
 

@@ -12,7 +12,8 @@ import { freePort } from '@parley/testing/free-port';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { NpmStart } from '@parley/testing/npm-start';
 import { waitFor } from '@parley/testing/wait-for';
-import { buildPages, hasBrowser } from './browser';
+import type { Browser, Page } from 'playwright-core';
+import { buildPages, hasBrowser, heading } from './browser';
 import { openBrowser } from '@parley/testing/chromium';
 
 const cli = dirname(createRequire(__filename).resolve('@botpress/cli/package.json'));
@@ -22,6 +23,9 @@ let platform: NpmStart;
 let home: string;
 let credentials: Awaited<ReturnType<NpmStart['credentials']>>;
 let tunnelPort: number;
+let browser: Browser | undefined;
+/** Console, signed in by the printed link. */
+let consolePage: Page | undefined;
 
 beforeAll(async () => {
   if (hasBrowser) buildPages();
@@ -29,9 +33,17 @@ beforeAll(async () => {
   platform = await NpmStart.create({ TUNNEL_PORT: String(tunnelPort), RUNNER_ALLOW_PRIVATE: 'true' });
   await platform.start();
   credentials = await platform.credentials();
+  if (!hasBrowser) return;
+  browser = await openBrowser();
+  consolePage = await browser.newPage();
+  await consolePage.goto(platform.consoleLink);
+  await heading(consolePage, 'Overview');
 });
 
-afterAll(() => platform?.remove());
+afterAll(async () => {
+  await browser?.close();
+  await platform?.remove();
+});
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'parley-cli-home-'));
@@ -91,18 +103,34 @@ async function talkOnPage(snippet: string, text: string, answer: string): Promis
   const host = await LoopbackServer.start((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>${snippet}`);
   });
-  const browser = await openBrowser();
+  const page = await browser!.newPage();
   try {
-    const page = await browser.newPage();
     await page.goto(host.url);
     await page.getByRole('button', { name: 'Open the chat' }).click();
     await page.getByLabel('Write a message').fill(text);
     await page.getByLabel('Write a message').press('Enter');
     await page.getByRole('log').getByText(answer, { exact: true }).waitFor();
   } finally {
-    await browser.close();
+    await page.close();
     await host.close();
   }
+}
+
+/** Finds the event of the first message to a bot in the console, with the line that its code printed. */
+async function readFirstEvent(page: Page, botId: string, line: string): Promise<void> {
+  await page.getByRole('link', { name: 'Bots', exact: true }).click();
+  await page.getByRole('row', { name: botId }).getByRole('link').click();
+  await page.getByRole('link', { name: 'Conversations' }).click();
+  await page.getByRole('table').getByRole('link').first().click();
+  await page.getByRole('button', { name: 'Show events' }).first().click();
+  await page
+    .getByRole('row', { name: /message_created/ })
+    .getByRole('button', { name: 'Show' })
+    .click();
+  const event = page.getByRole('dialog');
+  await event.getByRole('table', { name: 'Event' }).getByText('processed').waitFor();
+  const row = event.getByRole('table', { name: 'Log lines' }).getByRole('row', { name: line });
+  await row.getByText(/^Trace [0-9a-f]{32}$/).waitFor();
 }
 
 describe('the published command line client against npm start', () => {
@@ -240,7 +268,8 @@ describe('the published command line client against npm start', () => {
       );
     };
     await say('tea', 'first tea 1 blue');
-    if (hasBrowser) {
+    if (consolePage) {
+      await readFirstEvent(consolePage, id, 'heard tea');
       const { code } = await client.getBotWebchat({ id, type: 'preconfigured' });
       await talkOnPage(code, 'coffee', 'first coffee 1 blue');
     }

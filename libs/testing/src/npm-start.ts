@@ -49,6 +49,11 @@ export class NpmStart {
     return JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8')) as RunningPlatform;
   }
 
+  /** Link that signs the account of the first start in to the console, once. */
+  get consoleLink(): string {
+    return /Console +(\S+)/.exec(this.said)![1]!;
+  }
+
   async databaseUrl(): Promise<string> {
     const password = await readFile(join(this.dataDir, 'postgres.password'), 'utf8');
     const port = (await this.pidFile())[3];

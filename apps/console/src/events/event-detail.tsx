@@ -4,6 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useCan } from '../api/role';
+import { LogLines } from '../logs/log-lines';
+import { linesOfEventQuery } from '../logs/queries';
 import { ActionButton } from '../parts/change-buttons';
 import { Facts } from '../parts/facts';
 import { Json } from '../parts/json';
@@ -27,6 +29,7 @@ export function EventDetail({ id }: { id: string }) {
         <Stack gap="sm">
           <Facts label="Event" facts={factsOf(event, { workspaceId, botId })} />
           <DeliveryOf event={event} botId={botId} />
+          <LinesOf event={event} workspaceId={workspaceId} botId={botId} />
           {canWrite && repeatable.includes(event.status) && (
             <ActionButton
               label="Send again"
@@ -62,7 +65,7 @@ function factsOf(event: Event, params: { workspaceId: string; botId: string }): 
           Transcript
         </PageLink>
         <PageLink to="/w/$workspaceId/bots/$botId/logs" params={params} search={{ conversationId }}>
-          Log lines
+          Log lines of the conversation
         </PageLink>
       </Stack>,
     ]);
@@ -86,6 +89,27 @@ function DeliveryOf({ event, botId }: { event: Event; botId: string }) {
             </Text>
           ) : (
             <Attempts delivery={delivery} />
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+/** Lines that the code of the bot printed for the event. */
+function LinesOf({ event, ...bot }: { event: Event; workspaceId: string; botId: string }) {
+  const query = useQuery(linesOfEventQuery(bot, event));
+  return (
+    <>
+      <Title order={3} size="h5">
+        Log lines
+      </Title>
+      <Loaded query={query}>
+        {(lines) =>
+          lines.length === 0 ? (
+            <Text size="sm">The code of the bot has printed none for this event.</Text>
+          ) : (
+            <LogLines {...bot} lines={lines} />
           )
         }
       </Loaded>

@@ -1,4 +1,4 @@
-import { Anchor, Group, Stack, Table, Title } from '@mantine/core';
+import { Anchor, Group, SimpleGrid, Table } from '@mantine/core';
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { clientOf } from '../api/client';
@@ -9,12 +9,14 @@ import { Empty } from '../parts/empty';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
 import { More } from '../parts/rows';
+import { Section } from '../parts/section';
 import { Time } from '../parts/time';
 import { bytesText } from './bytes-text';
 import { FileStatus } from './file-status';
+import { FileText } from './file-text';
 import { IndexAgain } from './index-again';
 import { Passage } from './passage';
-import { fileQuery, filesKey, isIndexed, passagesQuery, type ShownFile } from './queries';
+import { fileQuery, filesKey, hasText, isIndexed, passagesQuery, type ShownFile } from './queries';
 
 export function FilePage() {
   const { workspaceId, botId, fileId } = useParams({ from: '/w/$workspaceId/bots/$botId/files/$fileId' });
@@ -28,7 +30,10 @@ export function FilePage() {
         {(file) => (
           <>
             <Facts file={file} />
-            <Passages key={file.status} botId={botId} file={file} />
+            <SimpleGrid cols={{ base: 1, lg: hasText(file) ? 2 : 1 }}>
+              <Passages key={file.status} botId={botId} file={file} />
+              {hasText(file) && <FileText file={file} />}
+            </SimpleGrid>
           </>
         )}
       </Loaded>
@@ -79,10 +84,7 @@ function Facts({ file }: { file: ShownFile }) {
 function Passages({ botId, file }: { botId: string; file: ShownFile }) {
   const query = useInfiniteQuery(passagesQuery(botId, file.id));
   return (
-    <Stack component="section">
-      <Title order={2} size="h4">
-        Passages
-      </Title>
+    <Section title="Passages">
       <Loaded query={query}>
         {({ pages }) => {
           const passages = pages.flatMap((page) => page.passages);
@@ -98,7 +100,7 @@ function Passages({ botId, file }: { botId: string; file: ShownFile }) {
         }}
       </Loaded>
       <More query={query} />
-    </Stack>
+    </Section>
   );
 }
 

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Client, File } from '@botpress/client';
 import { clientOf } from '../api/client';
 import { pathOf, request } from '../api/request';
+import { safeUrl } from '../parts/safe-url';
 
 /** Fields that Parley adds to a file. */
 export type ShownFile = File & {
@@ -42,6 +43,26 @@ export const fileQuery = (botId: string, id: string) =>
     queryKey: [botId, 'files', id],
     queryFn: async (): Promise<ShownFile> => (await clientOf({ botId }).getFile({ id })).file,
     refetchInterval: ({ state }) => (state.data && isIndexing(state.data) ? busyMs : false),
+  });
+
+export const maxTextBytes = 1_000_000;
+
+const textTypes = /^text\/|\b(json|xml|yaml)\b/;
+
+/** Whether the content of the file is text, and is there. */
+export function hasText({ contentType, url }: ShownFile): boolean {
+  return textTypes.test(contentType) && safeUrl(url) !== undefined;
+}
+
+/** Content of the current version, whose signed address needs no credential. */
+export const textQuery = ({ id, url, updatedAt }: ShownFile) =>
+  queryOptions({
+    queryKey: ['files', id, 'text', updatedAt],
+    queryFn: async () => {
+      const response = await fetch(url);
+      if (!response.ok) throw new Error(`The content was refused with HTTP status ${response.status}.`);
+      return response.text();
+    },
   });
 
 export const passagesQuery = (botId: string, id: string) =>

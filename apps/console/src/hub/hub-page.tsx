@@ -43,7 +43,12 @@ export function HubPage() {
           value={source}
           onChange={(value) => change({ source: value })}
         />
-        <FilterInput label="Search" value={search} onApply={(text) => change({ search: text })} />
+        <FilterInput
+          label="Search"
+          description="Words of the name, title or description"
+          value={search}
+          onApply={(text) => change({ search: text })}
+        />
       </Group>
       <Loaded query={query}>
         {({ pages }) => {

@@ -1,4 +1,4 @@
-import { Box, Code, Table } from '@mantine/core';
+import { Box, Code, Table, Text } from '@mantine/core';
 import { PageLink } from '../parts/page-link';
 import { Rows } from '../parts/rows';
 import { Status } from '../parts/status';
@@ -28,6 +28,11 @@ export function LogLines({ lines, ...bot }: Props) {
             <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
               {line.message}
             </Code>
+            {line.traceId && (
+              <Text size="xs" c="dimmed" mt={4}>
+                Trace {line.traceId}
+              </Text>
+            )}
           </Table.Td>
           <Table.Td>
             {line.conversationId && (

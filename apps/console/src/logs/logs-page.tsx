@@ -1,9 +1,10 @@
-import { Group, Select, Switch, Text, TextInput } from '@mantine/core';
+import { Group, Select, Switch, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { Empty } from '../parts/empty';
 import { Failure } from '../parts/failure';
+import { FilterInput } from '../parts/filter-input';
 import { Loaded } from '../parts/loaded';
 import { Page } from '../parts/page';
 import { More } from '../parts/rows';
@@ -56,13 +57,15 @@ function StoredLines({ workspaceId, botId }: { workspaceId: string; botId: strin
           value={level ?? null}
           onChange={(value) => change({ level: value ?? undefined })}
         />
-        <TextInput
+        <FilterInput
           label="Message contains"
-          defaultValue={messageContains ?? ''}
-          onBlur={(event) => change({ messageContains: event.currentTarget.value || undefined })}
-          onKeyDown={(event) =>
-            event.key === 'Enter' && change({ messageContains: event.currentTarget.value || undefined })
-          }
+          value={messageContains}
+          onApply={(text) => change({ messageContains: text })}
+        />
+        <FilterInput
+          label="Id of a conversation"
+          value={conversationId}
+          onApply={(text) => change({ conversationId: text })}
         />
       </Group>
       <Loaded query={query}>
@@ -70,7 +73,7 @@ function StoredLines({ workspaceId, botId }: { workspaceId: string; botId: strin
           const lines = pages.flatMap((page) => page.logs);
           return lines.length === 0 ? (
             <Empty title="No log lines">
-              Code of the bot that prints something shows it here. Try a longer period.
+              Code of the bot that prints something shows it here. Try a longer period, or empty a filter.
             </Empty>
           ) : (
             <LogLines workspaceId={workspaceId} botId={botId} lines={lines} />

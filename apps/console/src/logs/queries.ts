@@ -1,5 +1,6 @@
-import { infiniteQueryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { clientOf } from '../api/client';
+import { pathOf, queryOf, request } from '../api/request';
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 
@@ -20,9 +21,12 @@ export interface ShownLine extends LogFilters {
   timestamp: string;
   level: string;
   message: string;
+  /** Trace id of the call that printed the line. */
+  traceId?: string;
 }
 
 const hourMs = 3_600_000;
+const liveMs = 2_000;
 
 /** Lines, newest first. The period of all pages ends when the first one was asked for. */
 export const logsQuery = (workspaceId: string, botId: string, hours: number, filters: LogFilters) =>
@@ -38,4 +42,21 @@ export const logsQuery = (workspaceId: string, botId: string, hours: number, fil
       return { until: Date.now(), nextToken: undefined as string | undefined };
     },
     getNextPageParam: ({ nextToken, until }) => (nextToken === undefined ? undefined : { until, nextToken }),
+  });
+
+/**
+ * Lines of the calls that deliver an event, newest first. The public client has no such filter. Live, because lines may
+ * arrive after the answer of the bot.
+ */
+export const linesOfEventQuery = (
+  { workspaceId, botId }: { workspaceId: string; botId: string },
+  event: { id: string; createdAt: string },
+) =>
+  queryOptions({
+    queryKey: [botId, 'events', event.id, 'logs'],
+    queryFn: async () => {
+      const path = `${pathOf`/v1/admin/bots/${botId}/logs`}${queryOf({ eventId: event.id, timeStart: event.createdAt })}`;
+      return (await request<{ logs: ShownLine[] }>({ workspaceId, path })).logs;
+    },
+    refetchInterval: liveMs,
   });

@@ -55,7 +55,8 @@ export const oneWorkQuery = ({ service, queue, key }: NamedWork) =>
     queryFn: async () => (await listWork(service, { queue, key }))[0] ?? null,
   });
 
-async function listWork(service: string, filters: Record<string, string | number | undefined>): Promise<Work[]> {
+/** Oldest first. */
+export async function listWork(service: string, filters: Record<string, string | number | undefined>): Promise<Work[]> {
   const path = `/operator/${service}/work${queryOf(filters)}`;
   const { work } = await request<{ work: Omit<Work, 'service'>[] }>({ path });
   return work.map((each) => ({ ...each, service }));

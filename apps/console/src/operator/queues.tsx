@@ -1,9 +1,11 @@
-import { Button, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Code, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ActionButton, ConfirmButton } from '../parts/change-buttons';
 import { Detail } from '../parts/detail';
 import { Empty } from '../parts/empty';
+import { FilterInput } from '../parts/filter-input';
 import { Json } from '../parts/json';
 import { Loaded } from '../parts/loaded';
 import { Rows } from '../parts/rows';
@@ -21,21 +23,22 @@ import {
   workStates,
 } from './queries';
 
+const route = '/w/$workspaceId/operator';
 const columns = ['Service', 'Queue', 'Key', 'State', 'Attempts', 'Due', 'Last error', 'Actions'];
 const all = 'any';
 const retriable = ['failed', 'waiting', 'parked'];
 
 /** Queues of all services or of one, the oldest work first. */
 export function Queues() {
-  const [service, setService] = useState(all);
-  const [state, setState] = useState<string>('failed');
-  const [text, setText] = useState('');
-  const queue = text.trim();
+  const { service = all, state = 'failed', queue } = useSearch({ from: route });
+  const navigate = useNavigate({ from: route });
+  const change = (next: Record<string, string | undefined>) =>
+    void navigate({ search: (former) => ({ ...former, ...next }), replace: true });
   const query = useQuery(
     workQuery({
-      service: service === all ? undefined : service,
-      state: state === all ? undefined : state,
-      queue: queue || undefined,
+      service: services.find((known) => known === service),
+      state: workStates.find((known) => known === state),
+      queue,
     }),
   );
   const [shown, setShown] = useState<Work>();
@@ -47,21 +50,16 @@ export function Queues() {
           data={[all, ...services]}
           value={service}
           allowDeselect={false}
-          onChange={(value) => value && setService(value)}
+          onChange={(value) => value && change({ service: value })}
         />
         <Select
           label="State"
           data={[all, ...workStates]}
           value={state}
           allowDeselect={false}
-          onChange={(value) => value && setState(value)}
+          onChange={(value) => value && change({ state: value })}
         />
-        <TextInput
-          label="Queue"
-          placeholder="All queues"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
+        <FilterInput label="Queue" value={queue} onApply={(text) => change({ queue: text })} />
       </Group>
       <Loaded query={query}>
         {(work) =>

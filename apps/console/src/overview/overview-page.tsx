@@ -1,7 +1,7 @@
-import { Group, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
+import { Group, Paper, SimpleGrid, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { botsQuery } from '../api/queries';
+import { botsQuery, operatorQuery } from '../api/queries';
 import { DayChart } from '../parts/day-chart';
 import { Empty } from '../parts/empty';
 import { Loaded } from '../parts/loaded';
@@ -9,11 +9,15 @@ import { Page } from '../parts/page';
 import { PageLink } from '../parts/page-link';
 import { Rows } from '../parts/rows';
 import { Status } from '../parts/status';
+import { Section } from '../parts/section';
 import { Time } from '../parts/time';
+import { PlatformQueues } from './platform-queues';
 import { failuresQuery, healthQuery, type ShownUsage, shownUsages, usageQuery } from './queries';
+import { Waiting } from './waiting';
 
 export function OverviewPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId/' });
+  const { data: isOperator } = useQuery(operatorQuery);
   return (
     <Page title="Overview" aside={<Health />}>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
@@ -21,6 +25,8 @@ export function OverviewPage() {
           <Usage key={type} workspaceId={workspaceId} type={type} label={label} />
         ))}
       </SimpleGrid>
+      <Waiting workspaceId={workspaceId} />
+      {isOperator && <PlatformQueues workspaceId={workspaceId} />}
       <Failures workspaceId={workspaceId} />
     </Page>
   );
@@ -53,10 +59,7 @@ function Failures({ workspaceId }: { workspaceId: string }) {
   const bots = useQuery(botsQuery(workspaceId));
   const query = useQuery({ ...failuresQuery(workspaceId, bots.data ?? []), enabled: bots.data !== undefined });
   return (
-    <Stack gap="xs">
-      <Title order={2} size="h4">
-        Events that failed lately
-      </Title>
+    <Section title="Events that failed lately">
       <Loaded query={query}>
         {(events) =>
           events.length === 0 ? (
@@ -85,6 +88,6 @@ function Failures({ workspaceId }: { workspaceId: string }) {
           )
         }
       </Loaded>
-    </Stack>
+    </Section>
   );
 }

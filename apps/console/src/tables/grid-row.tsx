@@ -1,5 +1,5 @@
 import type { Row } from '@botpress/client';
-import { memo } from 'react';
+import { memo, type ReactNode } from 'react';
 import { Time } from '../parts/time';
 import { type ShownColumn, stateOf } from './columns';
 import classes from './grid.module.css';
@@ -13,19 +13,27 @@ interface Props {
   columns: ShownColumn[];
   template: string;
   activeColumn?: number;
+  canWrite: boolean;
+  /** Position of the column that is edited, with its editor. */
+  edited?: { column: number; editor: ReactNode };
 }
 
 /** Characters of a value that a cell shows. */
 const maxShown = 200;
 
 /** Row of the grid. It consists of plain elements, because those of the component library take longer to render. */
-export const GridRow = memo(function GridRow({ id, index, startPx, row, columns, template, activeColumn }: Props) {
+export const GridRow = memo(function GridRow(props: Props) {
+  const { id, index, startPx, row, columns, template, activeColumn, canWrite, edited } = props;
+  const classOf = (position: number) => {
+    if (edited?.column === position) return `${classes['cell']} ${classes['edited']}`;
+    return activeColumn === position ? `${classes['cell']} ${classes['active']}` : classes['cell'];
+  };
   return (
     <div
       role="row"
       aria-rowindex={index + 2}
       aria-busy={row === undefined}
-      className={classes['body']}
+      className={edited ? `${classes['body']} ${classes['open']}` : classes['body']}
       style={{ gridTemplateColumns: template, transform: `translateY(${startPx}px)` }}
     >
       {columns.map((column, position) => (
@@ -35,11 +43,12 @@ export const GridRow = memo(function GridRow({ id, index, startPx, row, columns,
           role="gridcell"
           aria-colindex={position + 1}
           aria-selected={activeColumn === position}
-          className={activeColumn === position ? `${classes['cell']} ${classes['active']}` : classes['cell']}
+          aria-readonly={canWrite && column.isReadOnly ? true : undefined}
+          className={classOf(position)}
           data-row={index}
           data-column={position}
         >
-          {row ? <Value column={column} row={row} /> : '…'}
+          {edited?.column === position ? edited.editor : row ? <Value column={column} row={row} /> : '…'}
         </div>
       ))}
     </div>

@@ -30,6 +30,7 @@ const unseenMs = 30_000;
 
 export const tablesKey = (botId: string) => [botId, 'tables'];
 export const tableKey = ({ botId, table }: TableScope) => [botId, 'table', table];
+export const rowsKey = (scope: TableScope) => [...tableKey(scope), 'rows'];
 
 /** Bots change their tables at any time, so each visit of the page asks again. */
 export const tablesQuery = (botId: string) =>
@@ -59,7 +60,7 @@ export const countQuery = (scope: TableScope, { filter }: RowsInput) =>
 
 export const rowsQuery = (scope: TableScope, input: RowsInput, page: number) =>
   queryOptions({
-    queryKey: [...tableKey(scope), 'rows', input, page],
+    queryKey: [...rowsKey(scope), input, page],
     queryFn: () => findPage(scope, input, page * pageRows),
     gcTime: unseenMs,
     refetchInterval: ({ state }) => (state.data?.some(isBeingComputed) ? busyMs : false),
@@ -92,8 +93,17 @@ export const jobsQuery = (scope: TableScope) =>
     refetchInterval: ({ state }) => (state.data?.some(isUnfinished) ? busyMs : false),
   });
 
-/** Writes report a refused row in an answer of status 200, by its position in the request. */
-export function throwProblem({ errors }: { errors?: string[] }): void {
-  const [problem] = errors ?? [];
-  if (problem !== undefined) throw new Error(problem.replace(/^Row 0: /, ''));
+/**
+ * Creates a row, or changes columns of one by its id. Throws the reason for which the platform refuses it, which is in an
+ * answer of status 200, after the position of the row in the request.
+ */
+export async function saveRow({ botId, table }: TableScope, values: object, id?: number): Promise<Row> {
+  const client = clientOf({ botId });
+  const { rows, errors } =
+    id === undefined
+      ? await client.createTableRows({ table, rows: [{ ...values }] })
+      : await client.updateTableRows({ table, rows: [{ ...values, id }] });
+  const [row] = rows;
+  if (!row) throw new Error((errors?.[0] ?? 'The platform answered no row.').replace(/^Row 0: /, ''));
+  return row;
 }

@@ -9,7 +9,7 @@ import { Status } from '../parts/status';
 import { Time } from '../parts/time';
 import { toText, toValue } from './cell-text';
 import { type ShownColumn, stateOf } from './columns';
-import { tableKey, type TableScope, throwProblem } from './queries';
+import { saveRow, tableKey, type TableScope } from './queries';
 import { ValueInput } from './value-input';
 
 interface Props {
@@ -36,7 +36,10 @@ export function RowForm({ scope, columns, row, focusedColumn, canWrite, onDone }
       return queries.invalidateQueries({ queryKey: tableKey(scope) });
     },
   };
-  const saving = useMutation({ mutationFn: (values: Record<string, unknown>) => save(scope, row, values), ...ended });
+  const saving = useMutation({
+    mutationFn: (values: Record<string, unknown>) => saveRow(scope, values, row?.id),
+    ...ended,
+  });
   const deletion = useMutation({
     mutationFn: (id: number) => clientOf(scope).deleteTableRows({ table: scope.table, ids: [id] }),
     ...ended,
@@ -91,16 +94,6 @@ export function RowForm({ scope, columns, row, focusedColumn, canWrite, onDone }
         )}
       </Stack>
     </form>
-  );
-}
-
-async function save(scope: TableScope, row: Row | undefined, values: Record<string, unknown>): Promise<void> {
-  const client = clientOf(scope);
-  const { table } = scope;
-  throwProblem(
-    row
-      ? await client.updateTableRows({ table, rows: [{ ...values, id: row.id }] })
-      : await client.createTableRows({ table, rows: [values] }),
   );
 }
 

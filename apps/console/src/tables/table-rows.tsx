@@ -92,6 +92,7 @@ export function TableRows({ botId, table, canWrite, counts }: Props) {
               columns={columns}
               input={input}
               total={total}
+              canWrite={canWrite}
               onOrder={(column, direction) => change({ orderBy: column, orderDirection: direction })}
               onOpen={(row, column) => setOpened({ row, column })}
             />

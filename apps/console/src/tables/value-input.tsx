@@ -3,7 +3,9 @@ import type { ShownColumn } from './columns';
 
 interface Props {
   column: ShownColumn;
-  label: string;
+  label?: string;
+  /** Name of an editor that has no visible label. */
+  'aria-label'?: string;
   text: string;
   error?: string;
   description?: string;
@@ -16,6 +18,7 @@ interface Props {
 export function ValueInput({ column: { kind, choices }, text, isMultiline, isFocused, onChange, ...labels }: Props) {
   const field = {
     ...labels,
+    errorProps: { role: 'alert' },
     value: text,
     onChange: (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value),
     'data-autofocus': isFocused || undefined,

@@ -39,17 +39,22 @@ function Records({ workspaceId }: { workspaceId: string }) {
       <Group align="end">
         <FilterInput
           label="Change"
-          description="Such as bots or members.create"
+          description="Words of its name, such as members or create"
           value={operation}
           onApply={(text) => change({ operation: text })}
         />
         <FilterInput
           label="Person, thing or value"
-          description="Such as an e-mail address or an id"
+          description="Words of an e-mail or network address, name, id or value"
           value={words}
           onApply={(text) => change({ words: text })}
         />
       </Group>
+      {isFiltered && (
+        <Text size="sm" c="dimmed">
+          This page reads the log, the newest changes first, until some match: that takes longer in a long log.
+        </Text>
+      )}
       <Loaded query={query}>
         {({ pages }) => {
           const records = pages.flatMap(({ items }) => items);

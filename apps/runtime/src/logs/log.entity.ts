@@ -58,13 +58,7 @@ export class LogEntity {
 }
 
 export function toLogLine(row: LogEntity): LogLine {
-  return {
-    ...toBotLog(row),
-    id: row.id,
-    botId: row.bot_id,
-    eventId: row.event_id ?? undefined,
-    traceId: row.trace_id ?? undefined,
-  };
+  return { ...toBotLog(row), id: row.id, botId: row.bot_id };
 }
 
 export function toBotLog(row: LogEntity): BotLog {
@@ -72,8 +66,10 @@ export function toBotLog(row: LogEntity): BotLog {
     timestamp: row.created_at.toISOString(),
     level: row.level,
     message: row.message,
+    eventId: row.event_id ?? undefined,
     workflowId: row.workflow_id ?? undefined,
     userId: row.user_id ?? undefined,
     conversationId: row.conversation_id ?? undefined,
+    traceId: row.trace_id ?? undefined,
   };
 }

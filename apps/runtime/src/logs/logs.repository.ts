@@ -56,6 +56,7 @@ export class LogsRepository {
     const equals = (
       [
         ['level', query.level],
+        ['event_id', query.eventId],
         ['user_id', query.userId],
         ['workflow_id', query.workflowId],
         ['conversation_id', query.conversationId],

@@ -44,7 +44,8 @@ async function newBot() {
 
 it('are listed newest first, with what they are about', async () => {
   const bot = await newBot();
-  const context = { userId: 'user_1', conversationId: 'conv_1', workflowId: 'workflow_1' };
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const context = { eventId: 'evt_1', userId: 'user_1', conversationId: 'conv_1', workflowId: 'workflow_1', traceId };
   const [first, second] = await bot.write({ message: 'one' }, { message: 'two', level: 'error', ...context });
 
   expect((await bot.list()).logs).toEqual([
@@ -58,7 +59,7 @@ it('are found by each filter', async () => {
   const [, second] = await bot.write(
     { message: 'the RED 100% fox_a', level: 'debug', userId: 'u1', conversationId: 'c1' },
     { message: 'the blue fox', userId: 'u2', conversationId: 'c1', workflowId: 'w' },
-    { message: 'the green hen', level: 'warn', userId: 'u2', conversationId: 'c2' },
+    { message: 'the green hen', level: 'warn', userId: 'u2', conversationId: 'c2', eventId: 'evt_1' },
   );
 
   expect(await bot.messages({ level: 'warn' })).toEqual(['the green hen']);
@@ -69,6 +70,10 @@ it('are found by each filter', async () => {
   expect(await bot.messages({ messageContains: '0%' })).toEqual(['the RED 100% fox_a']);
   expect(await bot.messages({ messageContains: 'fox_' })).toEqual(['the RED 100% fox_a']);
   expect(await bot.messages({ messageContains: '\\' })).toEqual([]);
+  // The public client does not know this filter.
+  const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
+  const ofEvent = `GET /v1/admin/bots/${bot.id}/logs?timeStart=${hourAgo()}&eventId=evt_1`;
+  expect((await api.send(ofEvent, { headers })).json).toMatchObject({ logs: [{ message: 'the green hen' }] });
   expect(await bot.messages({ userId: 'u2', conversationId: 'c1', level: 'info' })).toEqual(['the blue fox']);
   expect(await bot.messages({ timeEnd: second!.timestamp })).toEqual(['the blue fox', 'the RED 100% fox_a']);
   expect(await bot.messages({ timeStart: second!.timestamp })).toEqual(['the green hen', 'the blue fox']);

@@ -134,11 +134,15 @@ export class GetIntegrationLogs {
 }
 
 export class GetBotLogs extends GetIntegrationLogs {
+  /** Lines of the calls that deliver this event. */
+  @QueryString()
+  eventId?: string;
+
   @QueryString()
   workflowId?: string;
 }
 
-export class BotLog {
+export class BotLog extends LogContext {
   @IsString()
   timestamp!: string;
 
@@ -148,17 +152,10 @@ export class BotLog {
   @IsString()
   message!: string;
 
+  /** Trace id of the call: 32 hexadecimal digits. */
   @Optional()
   @IsString()
-  workflowId?: string;
-
-  @Optional()
-  @IsString()
-  userId?: string;
-
-  @Optional()
-  @IsString()
-  conversationId?: string;
+  traceId?: string;
 }
 
 export class BotLogs {
