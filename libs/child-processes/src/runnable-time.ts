@@ -12,3 +12,18 @@ export async function runnableMsOf(pid: number): Promise<number | undefined> {
     return undefined;
   }
 }
+
+/**
+ * Processor time that all threads of a process have used, in clock ticks of the system. Undefined when the process has
+ * ended, and on systems without /proc/<pid>/stat.
+ */
+export async function processorTicksOf(pid: number): Promise<number | undefined> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program may contain blanks. After it, utime and stime are the fields 12 and 13.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(fields[11]) + Number(fields[12]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { runnableMsOf } from '@parley/child-processes/runnable-time';
+import { processorTicksOf, runnableMsOf } from '@parley/child-processes/runnable-time';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
@@ -137,15 +137,20 @@ export class BotChild extends LimitedProcess {
     });
   }
 
-  /** Ends the process when its folder exceeds a limit. */
+  /**
+   * Ends the process when its folder exceeds a limit. A process that has used no processor time since the last two checks
+   * has written nothing.
+   */
   watchFolder(folder: TemporaryFolder): void {
-    const check = async () => {
+    const check = async (former?: number, wasAtRest = false) => {
       const startedAt = performance.now();
-      const problem = this.pid && (await folderProblem(folder, this.pid));
+      const ticks = this.pid && (await processorTicksOf(this.pid));
+      const isAtRest = ticks !== undefined && ticks === former;
+      const problem = this.pid && !(isAtRest && wasAtRest) && (await folderProblem(folder, this.pid));
       if (!this.isAlive) return;
       if (problem) return this.endWith(problem);
       const pauseMs = Math.max(folderCheckMs, (performance.now() - startedAt) / folderCheckShare);
-      this.folderTimer = setTimeout(() => void check(), pauseMs).unref();
+      this.folderTimer = setTimeout(() => void check(ticks, isAtRest), pauseMs).unref();
     };
     void check();
   }

@@ -67,6 +67,24 @@ it('can write files in its temporary folder, up to a size', async () => {
   expect(await attempt(write(8_000_000)).catch((error: Error) => error.message)).not.toBe('got 8000000');
 });
 
+it('is not searched for files while it does nothing', async () => {
+  const { child } = await start(`exports.handler = async () => {
+    for (const end = Date.now() + 100; Date.now() < end; );
+    return { status: 200 };
+  }`);
+  let searchedAt = 0;
+  const usage = () => {
+    searchedAt = performance.now();
+    return Promise.resolve({ bytes: 0, files: 0 });
+  };
+  child.watchFolder({ usage, remove: () => Promise.resolve() });
+
+  await waitFor(() => searchedAt > 0 && performance.now() - searchedAt > 1_500);
+  const before = searchedAt;
+  await call(child);
+  await waitFor(() => searchedAt > before);
+});
+
 it('has stack traces without files of the platform', async () => {
   const expression = `const trace = (error) => error.stack + '\\n'; const outer = () => { throw new TypeError('wrong') };
     const thrown = (call) => { try { return call() } catch (error) { return trace(error) } };
