@@ -168,6 +168,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'admin.workspaces.getPublic': async ({ home }) => ({ path: { id: (await publicThings(home)).workspaceId } }),
   'admin.workspaces.list': () => ({}),
   'admin.workspaces.listPublic': () => ({}),
+  'admin.workspaces.migrateToV4': ({ account }) => ({ path: { id: account.workspaceId } }),
   'admin.workspaces.update': ({ account }) => ({ path: { id: account.workspaceId }, body: { about: newName() } }),
   'chat.analytics.captureObservation': () => ({ body: { name: newName(), data: { text: newName() } } }),
   'chat.analytics.getOfBot': ({ has }) => ({

@@ -97,6 +97,7 @@ const clientNames = {
       list: 'listWorkspaces',
       update: 'updateWorkspace',
       delete: 'deleteWorkspace',
+      migrateToV4: 'migrateWorkspaceToV4',
       getPublic: 'getPublicWorkspace',
       listPublic: 'listPublicWorkspaces',
       checkHandle: 'checkHandleAvailability',

@@ -58,6 +58,11 @@ export class WorkspacesController {
     return this.service.delete(caller, input);
   }
 
+  @Handles(admin.workspaces.migrateToV4)
+  migrateToV4(caller: AccountCaller, input: WorkspaceId) {
+    return this.service.migrateToV4(caller, input);
+  }
+
   @Handles(admin.workspaces.update)
   update(caller: AccountCaller, input: UpdateWorkspace) {
     return this.service.update(caller, input);

@@ -85,6 +85,12 @@ export class WorkspacesService {
     });
   }
 
+  /** For clients that migrate a workspace before they use it: there is nothing to do. */
+  async migrateToV4(caller: AccountCaller, { id }: WorkspaceId) {
+    await this.roles.requireRole(this.database, caller, id, 'administer');
+    return {};
+  }
+
   async delete(caller: AccountCaller, { id }: WorkspaceId) {
     await this.database.transaction(async (tx) => {
       await this.workspaces.lockById(tx, id);

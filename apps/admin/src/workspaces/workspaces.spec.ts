@@ -168,6 +168,18 @@ describe('updating a workspace', () => {
   });
 });
 
+describe('a workspace that a client wants to migrate', () => {
+  it('stays as it is, for those who may change it', async () => {
+    const { client, workspaceId: id } = alice;
+    const before = await client.getWorkspace({ id });
+
+    expect(await client.migrateWorkspaceToV4({ id })).toEqual({});
+    expect(await client.getWorkspace({ id })).toEqual(before);
+    const bob = await api.newAccount();
+    await expect(bob.client.migrateWorkspaceToV4({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+});
+
 describe('a public workspace', () => {
   it('shows its public fields to every account', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Open', billingVersion: 'v4' });

@@ -111,6 +111,7 @@ const table: Record<Holders, Route[]> = {
     'POST /v1/admin/bots/{id}/transfer',
     'POST /v1/admin/workspace-members',
     'PUT /v1/admin/workspace-members/{id}',
+    'POST /v1/admin/workspaces/{id}/migrate-to-v4',
     'PUT /v1/admin/workspaces/{id}',
   ],
   owners: ['DELETE /v1/admin/workspaces/{id}'],

@@ -329,6 +329,14 @@ export const workspaces = {
     input: WorkspaceId,
     output: Empty,
   }),
+  migrateToV4: operation({
+    subject: 'admin.workspaces.migrateToV4',
+    route: 'POST /v1/admin/workspaces/{id}/migrate-to-v4',
+    summary: 'Has no effect: every workspace has the current format already.',
+    access: account,
+    input: WorkspaceId,
+    output: Empty,
+  }),
   getPublic: operation({
     subject: 'admin.workspaces.getPublic',
     route: 'GET /v1/admin/workspaces/{id}/public',
