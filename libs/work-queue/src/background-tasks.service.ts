@@ -128,8 +128,12 @@ export class BackgroundTasks {
     }
   }
 
-  private async runIfDue(name: string, run: () => Promise<boolean | void>): Promise<void> {
-    if (this.due.delete(name) && (await run()) === true) this.wake(name);
+  /** True if more rows are due: the next round needs no look. */
+  private async runIfDue(name: string, run: () => Promise<boolean | void>): Promise<boolean> {
+    if (!this.due.delete(name)) return false;
+    const hasMore = (await run()) === true;
+    if (hasMore) this.due.add(name);
+    return hasMore;
   }
 
   private requireRunner(name: string): WorkRunner {
