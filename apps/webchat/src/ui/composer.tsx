@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useWidget } from './context';
 
 const maxCharacters = 10_000;
@@ -10,7 +10,8 @@ const maxCharacters = 10_000;
 export function Composer({ takesFocus }: { takesFocus: boolean }) {
   const { texts, send, sendFiles } = useWidget();
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
+  // Before the chat is painted: what the visitor types at once arrives.
+  useLayoutEffect(() => {
     if (takesFocus) field.current!.focus();
   }, []);
   const submit = (event: Event) => {
