@@ -19,9 +19,9 @@ export default {
     }),
     'banned-in-tests': bans({
       'ImportDeclaration[source.value="node:timers/promises"] ImportSpecifier[imported.name="setTimeout"]':
-        'Wait for a condition with `until`, or move a clock.',
+        'Wait for a condition with `waitFor`, or move a clock.',
       'NewExpression[callee.name="Promise"] CallExpression[callee.name="setTimeout"]':
-        'Wait for a condition with `until`, or move a clock.',
+        'Wait for a condition with `waitFor`, or move a clock.',
       'CallExpression[callee.object.name="jest"][callee.property.name="retryTimes"]': 'A test that fails has failed.',
     }),
   },

@@ -14,11 +14,11 @@ import { MessagesRepository } from '../messages/messages.repository';
 import { ScheduledMessagesRepository } from '../messages/scheduled-messages.repository';
 import { taggedRows } from '../tags/tagged-rows';
 import { type TagKind, TagsRepository } from '../tags/tags.repository';
+import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 import { UserEntity } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
 import { type WorkflowEntity } from '../workflows/workflow.entity';
 import { WorkflowsRepository } from '../workflows/workflows.repository';
-import { PendingEventsRepository } from '../pending-events/pending-events.repository';
 import { BoundedReadsService } from './bounded-reads.service';
 
 // One suite: loading the modules takes as long as the tests. Each part has its own database, since it depends on the

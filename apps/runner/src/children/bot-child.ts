@@ -138,8 +138,8 @@ export class BotChild extends LimitedProcess {
   }
 
   /**
-   * Ends the process when its folder exceeds a limit. A process that has used no processor time since the last two checks
-   * has written nothing.
+   * Ends the process when its folder exceeds a limit. While the processor time of the process stays the same, the folder is
+   * looked at once more and then not again: what it writes in less than a clock tick (10 ms) is seen with the next tick.
    */
   watchFolder(folder: TemporaryFolder): void {
     const check = async (former?: number, wasAtRest = false) => {
