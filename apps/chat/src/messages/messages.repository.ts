@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ListMessages } from '@parley/contracts/chat/messages';
+import { defaultPageSize } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
@@ -195,9 +196,11 @@ export class MessagesRepository {
     const statement = ofConversation
       ? `SELECT ${columns} FROM message m WHERE m.bot_id = $1 AND ${isThere} AND ${within} AND ${after} ${page}`
       : `SELECT m.* FROM ${from} WHERE ($3::text IS NULL OR m.conversation_id = $3) AND ${after} ${page}`;
+    // Other pages have other texts: a named statement for each would fill the memory of every connection.
+    const isLatest = ofConversation && limit === defaultPageSize && !nextToken && !afterDate && !beforeDate;
     const rows =
       ofConversation || (!tags && alias === null)
-        ? await this.database.query<MessageEntity>(statement, values)
+        ? await this.database.query<MessageEntity>(statement, values, isLatest ? 'latest-messages' : undefined)
         : await this.bounded.read<MessageEntity>(
             statement,
             values,

@@ -90,13 +90,12 @@ async function page(filter: Filter, direction: Direction): Promise<number[]> {
   const values: unknown[] = [];
   const statement = pageStatement(
     {
-      tableNumber: number,
+      table: { number, version: 1 },
       filter: readFilter(filter, columns),
       keyOfKeyColumn: columns.get('name')!.key,
       order: readOrder(columns, 'id', direction),
       offset: 0,
       limit: pageLimit,
-      dataOf: () => 'row.data',
       maxRowBytes: 4096,
     },
     values,

@@ -54,11 +54,10 @@ function statementOf(filter: Record<string, unknown>, page: { direction: Directi
   const values: unknown[] = [];
   const text = pageStatement(
     {
-      tableNumber: number,
+      table: { number, version: 1 },
       filter: readFilter(filter, columns),
       keyOfKeyColumn: columns.get('name')!.key,
       order: readOrder(columns, 'id', page.direction),
-      dataOf: () => 'row.data',
       maxRowBytes: 4096,
       ...page,
     },

@@ -1,5 +1,6 @@
 import { toJsonb } from '@parley/persistence/storable';
 import type { StoredRow } from '../tables/row.entity';
+import { tableIsCurrent, type TableRow } from '../tables/table.entity';
 import { expressionsOf, type Filter } from './filter';
 import { conditionOf, isIndexed } from './filter-sql';
 import { type Direction, orderTerms, type RowOrder } from './row-order';
@@ -17,7 +18,7 @@ const foundRowCost = 3;
 export const maxPageBytes = 16_000_000;
 
 export interface RowQuery {
-  tableNumber: string;
+  table: Pick<TableRow, 'number' | 'version'>;
   filter: Filter;
   keyOfKeyColumn?: string;
 }
@@ -26,7 +27,8 @@ export interface PageQuery extends RowQuery {
   order: RowOrder;
   offset: number;
   limit: number;
-  dataOf: (values: unknown[]) => string;
+  /** Selected part of the data; all of it by default. */
+  dataOf?: (values: unknown[]) => string;
   maxRowBytes: number;
 }
 
@@ -48,11 +50,20 @@ export function pageStatement(query: PageQuery, values: unknown[]): string {
   return bounded(query, isWalked ? walkedPage(query, order.direction, values) : plainPage(query, values));
 }
 
-/** Whether the query is cheap for certain and needs no timeout. One regular expression can be expensive on a single row. */
+/**
+ * Whether the query is cheap for certain and needs no timeout. Its rows also prove that the table is current. One regular
+ * expression can be expensive on a single row.
+ */
 export function isSmall(query: PageQuery): boolean {
   const { filter, order, offset } = query;
   if (expressionsOf(filter).length > 0) return false;
   return isPinned(query) || (requiredBy(filter).length === 0 && order.column.kind === 'id' && offset <= maxWalkedEnd);
+}
+
+/** Name for the prepared statement of the most frequent pages: all rows and all columns, in the order of ids. */
+export function pageName({ filter, order, dataOf, ...page }: PageQuery): string | undefined {
+  if (requiredBy(filter).length > 0 || order.column.kind !== 'id' || dataOf) return undefined;
+  return `page-${order.direction}-${isBounded(page) ? 'measured' : 'whole'}`;
 }
 
 /** FROM clause for all matching rows; appends its parameters to `values`. */
@@ -62,7 +73,7 @@ export function rowsOf(query: RowQuery, values: unknown[]): string {
 
 export function rowsOfIds(query: PageQuery, ids: number[], values: unknown[]): string {
   const columns = columnsOf(query, values);
-  const number = `$${values.push(query.tableNumber)}::bigint`;
+  const number = `$${values.push(query.table.number)}::bigint`;
   const list = `$${values.push(ids)}::int[]`;
   return bounded(
     query,
@@ -86,14 +97,18 @@ export function measured(page: string, column: string, others: string[] = []): s
 }
 
 /** Measures rows only where a page of the largest rows would exceed the limit. */
-function bounded({ limit, maxRowBytes }: PageQuery, page: string): string {
-  if (limit * maxRowBytes <= maxPageBytes) return page;
+function bounded(query: PageQuery, page: string): string {
+  if (!isBounded(query)) return page;
   return measured(page, 'data', ['id', 'created_at', 'updated_at', 'computed', 'stale']);
+}
+
+function isBounded({ limit, maxRowBytes }: Pick<PageQuery, 'limit' | 'maxRowBytes'>): boolean {
+  return limit * maxRowBytes > maxPageBytes;
 }
 
 function plainPage(query: PageQuery, values: unknown[]): string {
   const columns = columnsOf(query, values);
-  const rows = rowsOf(query, values);
+  const rows = rowsOf(query, values) + (isSmall(query) ? ` AND ${tableIsCurrent(query.table, values)}` : '');
   return `SELECT ${columns} FROM ${rows} ORDER BY ${orderTerms(query.order, values)} ${pageOf(query, values)}`;
 }
 
@@ -106,7 +121,7 @@ function plainPage(query: PageQuery, values: unknown[]): string {
 function walkedPage(query: PageQuery, direction: Direction, values: unknown[]): string {
   const { offset, limit, filter } = query;
   const columns = columnsOf(query, values);
-  const number = `$${values.push(query.tableNumber)}::bigint`;
+  const number = `$${values.push(query.table.number)}::bigint`;
   const condition = conditionOf(filter, values);
   const end = `$${values.push(offset + limit)}::bigint`;
   const first = Math.max(walkedRows, 2 * (offset + limit));
@@ -138,7 +153,8 @@ function walkedPage(query: PageQuery, direction: Direction, values: unknown[]): 
 }
 
 function columnsOf({ dataOf }: PageQuery, values: unknown[]): string {
-  return `row.id, row.created_at, row.updated_at, ${dataOf(values)} AS data, row.computed, row.stale`;
+  const data = dataOf ? dataOf(values) : 'row.data';
+  return `row.id, row.created_at, row.updated_at, ${data} AS data, row.computed, row.stale`;
 }
 
 function pageOf({ offset, limit }: PageQuery, values: unknown[]): string {
@@ -146,7 +162,7 @@ function pageOf({ offset, limit }: PageQuery, values: unknown[]): string {
 }
 
 function whereOf(query: RowQuery, values: unknown[]): string {
-  const table = `row.table_number = $${values.push(query.tableNumber)}::bigint`;
+  const table = `row.table_number = $${values.push(query.table.number)}::bigint`;
   // The index over keys is exact, while the planner can only guess how many rows the index over `data` returns.
   const keys = keysOf(query).map(
     (choices) =>

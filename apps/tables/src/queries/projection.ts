@@ -26,8 +26,8 @@ export class Projection {
     return this.select ? columns.filter(({ name }) => this.fields.has(name)) : columns;
   }
 
+  /** SQL of the selected columns' data; appends its parameters to `values`. */
   dataOf(values: unknown[]): string {
-    if (!this.select) return 'row.data';
     const entries = this.columns.map(({ key }) => `$${values.push(key)}::text, row.data -> $${values.length}::text`);
     return `jsonb_build_object(${entries.join(', ')})`;
   }

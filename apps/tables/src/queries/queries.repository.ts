@@ -5,7 +5,7 @@ import { isStopped } from '@parley/persistence/errors';
 import { toText } from '@parley/persistence/storable';
 import { TablesConfig } from '../config';
 import type { StoredRow } from '../tables/row.entity';
-import type { TableRow } from '../tables/table.entity';
+import { tableIsCurrent, type TableRow } from '../tables/table.entity';
 import { ofCompiling, ofMatching } from './expression-problem';
 import { expressionsOf, type Filter } from './filter';
 import { matchOperator } from './filter-sql';
@@ -14,6 +14,7 @@ import {
   isSmall,
   type Measured,
   measured,
+  pageName,
   type PageQuery,
   type PageRow,
   pageStatement,
@@ -33,11 +34,14 @@ export class QueriesRepository {
     private readonly config: TablesConfig,
   ) {}
 
-  /** Index: the primary key. */
-  async findById({ number }: Pick<TableRow, 'number'>, id: number): Promise<StoredRow | undefined> {
+  /** A row proves that the table is current. Index: the primary key. */
+  async findById(table: Pick<TableRow, 'number' | 'version'>, id: number): Promise<StoredRow | undefined> {
+    const values: unknown[] = [table.number, id];
     const [row] = await this.database.query<StoredRow>(
-      `SELECT id, created_at, updated_at, data, computed, stale FROM row WHERE table_number = $1 AND id = $2`,
-      [number, id],
+      `SELECT id, created_at, updated_at, data, computed, stale FROM row
+       WHERE table_number = $1 AND id = $2 AND ${tableIsCurrent(table, values)}`,
+      values,
+      'row-by-id',
     );
     return row;
   }
@@ -46,7 +50,9 @@ export class QueriesRepository {
   async listPage(query: PageQuery): Promise<PageRow[]> {
     const values: unknown[] = [];
     const statement = pageStatement(query, values);
-    return isSmall(query) ? this.database.query(statement, values) : this.read(query, statement, values);
+    return isSmall(query)
+      ? this.database.query(statement, values, pageName(query))
+      : this.read(query, statement, values);
   }
 
   /** A page of groups. Reads every row that matches the filter. Throws OperationTimeout. */

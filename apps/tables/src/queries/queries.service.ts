@@ -9,7 +9,7 @@ import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { readFilter } from './filter-reader';
 import { Grouping } from './grouping';
-import { maxPageBytes, type Measured, type RowQuery } from './page-sql';
+import { isSmall, maxPageBytes, type Measured, type RowQuery } from './page-sql';
 import { Projection } from './projection';
 import { QueriesRepository } from './queries.repository';
 import { readOrder } from './row-order';
@@ -26,9 +26,10 @@ export class QueriesService {
   ) {}
 
   get({ bot }: BotCaller, { table: name, id }: GetTableRow): Promise<RowReply> {
-    return this.tableCache.read(bot.id, name, async (table) => {
+    return this.tableCache.read(bot.id, name, async (table, prove) => {
       const row = await this.rows.findById(table, id);
       if (!row) throw notFound('row', String(id));
+      prove();
       return { row: toRow(table.columns.values(), row) };
     });
   }
@@ -36,25 +37,25 @@ export class QueriesService {
   find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
     if (input.search && input.group)
       throw new ApiError('InvalidPayload', 'search and group cannot be combined: omit one of them.');
-    return this.tableCache.read(bot.id, input.table, (table) => this.findIn(table, input));
+    return this.tableCache.read(bot.id, input.table, (table, prove) => this.findIn(table, input, prove));
   }
 
   async readQuery(table: CachedTable, conditions: Record<string, unknown> = {}): Promise<RowQuery> {
     const filter = readFilter(conditions, table.columns);
     await this.rows.checkExpressions(filter);
     return {
-      tableNumber: table.number,
+      table,
       filter,
       keyOfKeyColumn: keyColumnOf(table)?.key,
     };
   }
 
-  private async findIn(table: CachedTable, input: FindTableRows): Promise<FoundRows> {
+  private async findIn(table: CachedTable, input: FindTableRows, prove: () => void): Promise<FoundRows> {
     const query = await this.readQuery(table, input.filter);
     const { limit = defaultLimit, offset = 0, group } = input;
     const { rows, hasMore, warnings } = group
       ? await this.findGroups(table, query, input, { offset, limit })
-      : await this.findPage(table, query, input, { offset, limit });
+      : await this.findPage(table, query, input, { offset, limit }, prove);
     return { rows, hasMore, offset, limit, ...(warnings.length > 0 ? { warnings } : {}) };
   }
 
@@ -63,14 +64,16 @@ export class QueriesService {
     query: RowQuery,
     { select, orderBy, orderDirection, search }: FindTableRows,
     { offset, limit }: Page,
+    prove: () => void,
   ): Promise<Found> {
     const projection = new Projection(columns, select);
     const order = readOrder(columns, orderBy, orderDirection);
-    const dataOf = (values: unknown[]) => projection.dataOf(values);
+    const dataOf = select && ((values: unknown[]) => projection.dataOf(values));
     const maxRowBytes = factor * rowBytesPerFactor;
     const whole = { ...query, offset, limit: limit + 1, order, dataOf, maxRowBytes };
     const isSearched = Boolean(search) && [...columns.values()].some(isSearchable);
     const found: FoundRow[] = isSearched ? await this.search.page(whole, search!) : await this.rows.listPage(whole);
+    if (found.length > 0 && !isSearched && isSmall(whole)) prove();
     const { rows, hasMore, cuts } = cutPage(found, { offset, limit });
     const warnings = [...projection.warnings, ...cuts];
     if (search && !isSearched) warnings.push('search was ignored: no column of the table is searchable.');

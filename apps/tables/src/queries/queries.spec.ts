@@ -518,3 +518,42 @@ function nested(depth: number, filter: object): object {
 function deep(depth: number): unknown {
   return depth === 0 ? 'a' : [deep(depth - 1)];
 }
+
+describe('a table that another process has changed', () => {
+  const table = 'ChangedTable';
+  let others: Client;
+
+  beforeAll(async () => {
+    others = await newBot();
+    await others.createTable({ name: table, schema: { type: 'object', properties: { sku: { type: 'string' } } } });
+    await others.createTableRows({ table, rows: [{ sku: 'a1' }] });
+  });
+
+  const row = expect.objectContaining({ id: 1, stockNumber: 'a1' }) as object;
+
+  it('is read by its new columns, by id and as a page', async () => {
+    await others.findTableRows({ table });
+    await api.sql(
+      `WITH changed AS (
+         UPDATE tables."table" SET schema = replace(schema::text, '"sku"', '"stockNumber"')::jsonb WHERE name = $1
+         RETURNING number)
+       UPDATE tables.table_state SET version = version + 1 FROM changed WHERE table_state.number = changed.number`,
+      [table],
+    );
+
+    expect((await others.getTableRow({ table, id: 1 })).row).toEqual(row);
+    expect((await others.findTableRows({ table })).rows).toEqual([row]);
+  });
+
+  it('is not found once it is deleted, although its rows still exist', async () => {
+    await others.findTableRows({ table });
+    await api.sql(
+      `WITH gone AS (DELETE FROM tables."table" WHERE name = $1 RETURNING number)
+       DELETE FROM tables.table_state USING gone WHERE table_state.number = gone.number`,
+      [table],
+    );
+
+    await expect(others.getTableRow({ table, id: 1 })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    await expect(others.findTableRows({ table })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+});

@@ -52,7 +52,7 @@ export class RowSearchService {
     const isFiltered = query.filter.kind !== 'all' || query.filter.of.length > 0;
     let limit = isFiltered ? mostCandidates : Math.min(Math.max(fewestCandidates, 2 * end), mostCandidates);
     for (;;) {
-      const nearest = await this.nearest(query.tableNumber, vector, limit);
+      const nearest = await this.nearest(query.table.number, vector, limit);
       const known = nearest.map(({ id }) => id);
       const matchingIds = new Set(await this.rows.listMatchingAmong(query, known));
       const matching: RowHit[] = nearest.filter(({ id }) => matchingIds.has(id));

@@ -31,7 +31,7 @@ export class TableCache {
   /** Current table. Throws ResourceNotFound. */
   async current(botId: string, nameOrId: string): Promise<CachedTable> {
     const cached = this.cached.get(keyOf(botId, nameOrId));
-    if (cached && (await this.tables.isCurrent(cached, nameOrId))) return cached;
+    if (cached && (await this.tables.isCurrent(cached))) return cached;
     return this.fetch(botId, nameOrId);
   }
 
@@ -45,13 +45,19 @@ export class TableCache {
   /**
    * Optimistic read: runs `read` with the cached table and checks afterwards that the table is current. Retries when it
    * has changed. Throws ResourceNotFound.
+   * @param read calls `prove` when its own statement found the table current (`tableIsCurrent`), which saves the check
    */
-  async read<T>(botId: string, nameOrId: string, read: (table: CachedTable) => Promise<T>): Promise<T> {
+  async read<T>(
+    botId: string,
+    nameOrId: string,
+    read: (table: CachedTable, prove: () => void) => Promise<T>,
+  ): Promise<T> {
     for (let tries = 0; tries < maxTries; tries++) {
       const table = await this.cachedTable(botId, nameOrId);
+      let isProven = false;
       // A failure counts only if the table is current: the new schema may have the missing column.
-      const [outcome] = await Promise.allSettled([read(table)]);
-      if (await this.tables.isCurrent(table, nameOrId)) {
+      const [outcome] = await Promise.allSettled([read(table, () => (isProven = true))]);
+      if (isProven || (await this.tables.isCurrent(table))) {
         if (outcome.status === 'rejected') throw outcome.reason;
         return outcome.value;
       }

@@ -62,6 +62,12 @@ export interface TableRow extends TableEntity {
   version: number;
 }
 
+/** Condition that the table exists with this version; appends its parameters to `values`. Cost: one row by key. */
+export function tableIsCurrent({ number, version }: Pick<TableRow, 'number' | 'version'>, values: unknown[]): string {
+  const current = `(SELECT version FROM table_state WHERE number = $${values.push(number)}::bigint)`;
+  return `${current} = $${values.push(version)}::int`;
+}
+
 export interface TableWithColumns extends TableRow {
   columns: Map<string, TableColumn>;
 }

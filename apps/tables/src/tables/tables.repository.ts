@@ -8,7 +8,7 @@ import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagConditions } from '@parley/persistence/tags';
 import { In } from 'typeorm';
-import { TableEntity, type TableRow } from './table.entity';
+import { TableEntity, tableIsCurrent, type TableRow } from './table.entity';
 
 export type NewTable = Pick<
   TableRow,
@@ -89,14 +89,15 @@ export class TablesRepository {
     return row;
   }
 
-  /** Whether number and version are unchanged and the table still has this name or id. */
-  async isCurrent({ bot_id, id, number, version }: TableRow, nameOrId: string): Promise<boolean> {
-    const rows = await this.database.query(
-      `SELECT 1 FROM "table" JOIN table_state USING (number)
-       WHERE id = $1 AND bot_id = $2 AND number = $3 AND version = $4 AND (id = $5 OR name = $5)`,
-      [id, bot_id, number, version, nameOrId],
+  /** Whether the table exists with this number and version: every change of it, such as a new name, counts. */
+  async isCurrent(table: Pick<TableRow, 'number' | 'version'>): Promise<boolean> {
+    const values: unknown[] = [];
+    const [found] = await this.database.query<{ is_current: boolean | null }>(
+      `SELECT ${tableIsCurrent(table, values)} AS is_current`,
+      values,
+      'table-is-current',
     );
-    return rows.length > 0;
+    return found!.is_current ?? false;
   }
 
   /** Counts by partial indexes (row_stale, row_unindexed) that contain only waiting rows. */
