@@ -471,6 +471,45 @@ describe('A network that drops packets', () => {
   });
 });
 
+describe('A timestamp', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase([Things1700000000001], 'things');
+  });
+
+  afterAll(() => test.drop());
+
+  const times = {
+    'of today': ["'2026-11-26 13:00:50.123+00'", new Date('2026-11-26T13:00:50.123Z')],
+    'without milliseconds': ["'2026-11-26 13:00:50+00'", new Date('2026-11-26T13:00:50Z')],
+    'with microseconds': ["'2026-11-26 13:00:50.123999+00'", new Date('2026-11-26T13:00:50.123Z')],
+    'of the year 50': ["'0050-01-02 03:04:05+00'", new Date('0050-01-02T03:04:05Z')],
+    'before Christ': ["'0044-03-15 12:00:00+00 BC'", new Date('-000043-03-15T12:00:00Z')],
+    'of the year 12026': ["'12026-01-02 03:04:05+00'", new Date('+012026-01-02T03:04:05Z')],
+    'without an end': ["'infinity'", Infinity],
+    absent: ['NULL', null],
+  } as const;
+
+  it.each(Object.keys(times) as (keyof typeof times)[])('is read as a time: %s', async (name) => {
+    const [sql, expected] = times[name];
+
+    const [row] = await test.database.query<{ at: unknown }>(`SELECT ${sql}::timestamptz AS at`);
+
+    expect(row!.at).toEqual(expected);
+  });
+
+  it('is the same in a session with another time zone', async () => {
+    const at = await test.database.transaction(async (tx) => {
+      await tx.query("SET LOCAL TimeZone = 'Asia/Kolkata'");
+      const [row] = await tx.query<{ at: Date }>("SELECT '2026-11-26 13:00:50.123+00'::timestamptz AS at");
+      return row!.at;
+    });
+
+    expect(at).toEqual(new Date('2026-11-26T13:00:50.123Z'));
+  });
+});
+
 describe('A statement that takes too long', () => {
   let test: TestDatabase;
 
