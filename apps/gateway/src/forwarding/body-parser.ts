@@ -7,10 +7,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 const bodyTimeoutMs = 120_000;
 export const unauthenticatedTimeoutMs = 5_000;
 
-/** Bodies stay on the socket: ContractPipe reads them, after authentication. */
+/**
+ * Bodies stay on the socket: ContractPipe reads them, after authentication. For methods without a body, Fastify does not
+ * prepare a parser.
+ */
 export function leaveBodiesUnread(instance: FastifyInstance): void {
-  instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+    instance.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 }
 
 /** Closes the connection of a client that has not sent its whole body in time, so that an idle upload holds no slot. */
