@@ -1,17 +1,15 @@
 import { lookup as resolveName } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, Pool } from 'undici';
+import type { Agent } from 'undici';
 import { assertAllowedAddress } from './address-rules';
+import type { Agents } from './agents';
 import { AddressRefused, RequestFailed, RequestTimedOut, RequestTooLarge, ResponseTooLarge } from './egress-errors';
-import { CountingClient, Exchange, type EgressResponse, type ExchangeOptions } from './exchange';
+import { connectTimeoutMs, maxHeaderBytes } from './egress-limits';
+import { Exchange, type EgressResponse, type ExchangeOptions } from './exchange';
 
 const defaultMaxRequestBytes = 5_000_000;
 const defaultMaxResponseBytes = 5_000_000;
-const maxHeaderBytes = 16_384;
-const connectionsPerOrigin = 50;
-const keepAliveMs = 4_000;
-const connectTimeoutMs = 10_000;
 
 const failures: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
@@ -51,14 +49,11 @@ export interface EgressRequest {
  * connection, follows no redirect, decompresses nothing, and bounds time, size and connections of each server.
  */
 export class EgressClient {
-  private readonly reusing: Agent;
-  private readonly connecting: Agent;
+  private agents?: Promise<Agents>;
   private readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
 
   constructor(private readonly options: EgressOptions) {
     this.resolve = options.resolve ?? ((hostname) => resolveName(hostname, { all: true }));
-    this.reusing = this.createAgent({ pipelining: 1 });
-    this.connecting = this.createAgent({ pipelining: 0 });
   }
 
   /**
@@ -97,17 +92,24 @@ export class EgressClient {
 
   /** Ends running requests with RequestFailed. */
   async close(): Promise<void> {
-    await Promise.all([this.reusing.destroy(), this.connecting.destroy()]);
+    await (await this.agents)?.destroy();
+  }
+
+  /** Lazy import: loading it takes 10 MB and a tenth of a second. */
+  private async openAgents(): Promise<Agents> {
+    const { Agents } = await import('./agents');
+    return new Agents(this.lookup);
   }
 
   private async send(target: URL, request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     const { maxResponseBytes = defaultMaxResponseBytes } = request;
+    const { reusing, connecting } = await (this.agents ??= this.openAgents());
     const first = new Exchange(target.origin, maxResponseBytes, signal);
     try {
-      return await dispatch(this.reusing, target, request, first);
+      return await dispatch(reusing, target, request, first);
     } catch (error) {
       if (!first.isStaleConnection(error)) throw error;
-      return dispatch(this.connecting, target, request, new Exchange(target.origin, maxResponseBytes, signal));
+      return dispatch(connecting, target, request, new Exchange(target.origin, maxResponseBytes, signal));
     }
   }
 
@@ -124,26 +126,6 @@ export class EgressClient {
     const hostname = target.hostname.replace(/^\[|\]$/g, '');
     if (isIP(hostname)) assertAllowedAddress(hostname, hostname, this.options);
     return target;
-  }
-
-  private createAgent({ pipelining }: { pipelining: 0 | 1 }): Agent {
-    return new Agent({
-      // Zero closes the connection after each request.
-      pipelining,
-      connections: connectionsPerOrigin,
-      connect: { lookup: this.lookup, timeout: connectTimeoutMs },
-      maxHeaderSize: maxHeaderBytes,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMs,
-      // `post` bounds the total time.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      factory: (origin, options) =>
-        new Pool(origin, {
-          ...options,
-          factory: (url, clientOptions) => new CountingClient(url, clientOptions),
-        }),
-    });
   }
 
   private readonly lookup: LookupFunction = (hostname, { all }, callback) => {

@@ -1,4 +1,5 @@
-import { Client, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import type { CountingClient } from './agents';
 import { BodyBuffer } from './body-buffer';
 import { ResponseTooLarge } from './egress-errors';
 
@@ -16,29 +17,6 @@ export interface ExchangeOptions extends Dispatcher.DispatchOptions {
 
 /** Errors of a connection that the other side closed. */
 const closedCodes = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
-
-/** HTTP client of one socket at a time, which counts the requests on it. */
-export class CountingClient extends Client {
-  private requestsOnSocket = 0;
-
-  constructor(origin: string | URL, options: Client.Options) {
-    super(origin, options);
-    this.on('connect', () => {
-      this.requestsOnSocket = 0;
-    });
-  }
-
-  override dispatch(options: ExchangeOptions, handler: Dispatcher.DispatchHandler): boolean {
-    options.exchange.client = this;
-    return super.dispatch(options, handler);
-  }
-
-  /** True when the socket has carried another request. */
-  countRequest(): boolean {
-    this.requestsOnSocket += 1;
-    return this.requestsOnSocket > 1;
-  }
-}
 
 /** One request on a connection: collects the response and ends the connection at the limits. */
 export class Exchange implements Dispatcher.DispatchHandler {

@@ -19,7 +19,7 @@ export class NextModelService {
   ) {}
 
   /** Null unless configured. Throws ConfigError when it is the active model. */
-  static open(config: FileStoreConfig, database: Database, active: Embedder): NextModelService | null {
+  static async open(config: FileStoreConfig, database: Database, active: Embedder): Promise<NextModelService | null> {
     const { nextEmbeddingsUrl: url } = config;
     if (!url) return null;
     const embedder = openEmbedder({
@@ -29,7 +29,8 @@ export class NextModelService {
       embeddingsTimeoutMs: config.embeddingsTimeoutMs,
       embeddingsThreads: config.embeddingsThreads,
     });
-    if (embedder.model !== active.model) return new NextModelService(embedder, openIndex(config, database, embedder));
+    if (embedder.model !== active.model)
+      return new NextModelService(embedder, await openIndex(config, database, embedder));
     throw new ConfigError([
       `NEXT_EMBEDDINGS_URL and NEXT_EMBEDDINGS_MODEL name the model "${active.model}", which is already active: set another one, or remove them.`,
     ]);

@@ -7,7 +7,6 @@ import { LocalIndexRepository } from './local-index.repository';
 import { OpenAiEmbedder } from './openai-embedder';
 import type { KnownModel, PassageIndex } from './passage-index';
 import { PreparedIndex } from './prepared-index';
-import { QdrantIndex } from './qdrant-index';
 import { SharedEmbedder } from './shared-embedder';
 
 export type EmbeddingsConfig = Pick<
@@ -25,13 +24,13 @@ export function openEmbedder(config: EmbeddingsConfig): Embedder {
   });
 }
 
-export function openIndex(
+export async function openIndex(
   config: PassagesConfig,
   database: Database,
   model: Embedder,
   knownModels?: (within?: Sql) => Promise<KnownModel[]>,
   health?: IndexHealth,
-): PassageIndex {
+): Promise<PassageIndex> {
   const kind = config.passageIndex ?? (config.qdrantUrl ? 'qdrant' : 'local');
   if (kind === 'local')
     return new LocalIndex({
@@ -44,6 +43,8 @@ export function openIndex(
       'PASSAGE_INDEX is "qdrant", but QDRANT_URL is not set. Set it to the address of the Qdrant server.',
     );
   const { qdrantUrl: url, qdrantApiKey: apiKey } = config;
+  // Lazy import: loading it takes 18 MB and a tenth of a second.
+  const { QdrantIndex } = await import('./qdrant-index');
   const index = new QdrantIndex({ url, apiKey, embedder: model, knownModels, health });
   // The dimensions of the bundled model are constant, so it is not loaded here.
   return new PreparedIndex(index, () => (model instanceof SharedEmbedder ? Promise.resolve() : model.ready()));

@@ -1,0 +1,2 @@
+export const maxHeaderBytes = 16_384;
+export const connectTimeoutMs = 10_000;
