@@ -1,5 +1,5 @@
 import { choice, Env, fraction, integer, list, text, url, type VariableOptions } from '@parley/config/config';
-import { type NatsCredentials, seedForm, seedPattern } from '@parley/transport/nats-connection';
+import { type NatsCredentials, seedForm, seedPattern } from '@parley/transport/nats-credentials';
 import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/persistence/service-limits';
 import type { LogLevel } from '@parley/logging/logger';
 

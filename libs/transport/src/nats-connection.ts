@@ -2,18 +2,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, createInbox, Events, type NatsConnection, NatsError, nkeyAuthenticator } from 'nats';
 import type { Logger } from '@parley/logging/logger';
+import { type NatsCredentials, seedForm, seedPattern } from './nats-credentials';
 import { inboxPrefix } from './subjects';
-
-/** Credentials of this process and trust in the server. Empty for a server without authentication. */
-export interface NatsCredentials {
-  /** Nkey seed of the app, or the file that holds it. The file is read again for each connection. */
-  seed?: string;
-  seedFile?: string;
-  /** CA of the server, and a client certificate where the server requires one. */
-  caFile?: string;
-  certFile?: string;
-  keyFile?: string;
-}
 
 export interface Refusal {
   operation: string;
@@ -23,8 +13,6 @@ export interface Refusal {
 const retryMs = 250;
 /** Includes the wait for the server's greeting: nothing else notices a server that hangs up after TLS. */
 const connectMs = 5_000;
-export const seedPattern = /^SU[A-Z2-7]{56}$/;
-export const seedForm = 'the seed of a user: 58 letters and digits that begin with SU';
 
 /** NATS connection that retries forever, at the start and after a loss. */
 export class NatsLink {
