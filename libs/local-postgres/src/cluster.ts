@@ -44,7 +44,13 @@ async function createCluster(
   if (owner) await chown(draft, owner.uid, owner.gid);
   // The built-in locale handles letters of all scripts and needs no locale of the machine.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
-  const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`];
+  // Nobody can guess a random password, so that more iterations would only slow down each new connection.
+  const access = [
+    '--auth=scram-sha-256',
+    '--set=scram_iterations=1',
+    `--username=${superuser}`,
+    `--pwfile=${passwordFile}`,
+  ];
   const { file, args, user } = commandOf(runner, programs.initdb, [`--pgdata=${draft}`, ...locale, ...access]);
   await promisify(execFile)(file, args, { cwd: folder, env: postgresEnvironment(), signal, ...user });
   await rename(draft, data);
