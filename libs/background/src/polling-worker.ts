@@ -16,6 +16,8 @@ const maxFailurePauseMs = 5_000;
  * after a round without work and, for five seconds at most, after a failure.
  */
 export class PollingWorker {
+  /** Set by `start`. */
+  firstRound?: Promise<unknown>;
   private running?: Promise<void>;
   private stopping = false;
   private woken = false;
@@ -64,7 +66,9 @@ export class PollingWorker {
   private async run(): Promise<void> {
     while (!this.stopping) {
       this.woken = false;
-      const pauseMs = await this.attempt();
+      const attempt = this.attempt();
+      this.firstRound ??= attempt;
+      const pauseMs = await attempt;
       if (pauseMs > 0 && !this.woken && !this.stopping) await this.pause(pauseMs);
     }
   }

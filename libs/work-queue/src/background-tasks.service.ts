@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { PollingWorker } from '@parley/background/polling-worker';
@@ -16,6 +17,7 @@ import type { QueueDepth } from './work.repository';
 import { findMarked, type PeriodicTask, type Round } from './worker';
 
 const lookForDueRows = 'due rows';
+const longestStartMs = 500;
 
 /** Varies a pause by up to a tenth, so that tasks and replicas do not run at once. */
 const jittered = (ms: number) => ms * (0.9 + Math.random() / 5);
@@ -63,7 +65,7 @@ export class BackgroundTasks {
       this.schedule(lookForDueRows, everyMs, (round) => this.findDue(round));
     }
     await this.runner?.start();
-    for (const loop of this.loops.values()) loop.start();
+    void this.startLoops();
   }
 
   /** Starts the next round of a periodic task at once, or after this time at the latest: with `@WhenDue`, the next look. */
@@ -104,6 +106,14 @@ export class BackgroundTasks {
   async stop(): Promise<void> {
     this.beginStop();
     await Promise.all([this.runner?.stop(), ...[...this.loops.values()].map((loop) => loop.stop())]);
+  }
+
+  /** One after the other: together, each would open a connection. A round that takes long does not keep the others. */
+  private async startLoops(): Promise<void> {
+    for (const loop of this.loops.values()) {
+      loop.start();
+      await Promise.race([loop.firstRound, sleep(longestStartMs, undefined, { ref: false })]);
+    }
   }
 
   private schedule(name: string, everyMs: number, run: (round: Round) => Promise<boolean | void>): void {

@@ -50,8 +50,8 @@ export class QueueWorker {
   private readonly running = new Set<Promise<void>>();
   private readonly runningOf = new KeyCounts();
   private readonly claiming: PollingWorker;
-  /** False when the last claim saw less than it asked for, until something is added. */
-  private mayHaveMore = true;
+  /** False when the last claim saw less than it asked for, and before the first poll, until something is added. */
+  private mayHaveMore = false;
   /** The last claim left work because of the limits of tenants: the end of other work is the next occasion. */
   private mayHaveLeft = true;
 
