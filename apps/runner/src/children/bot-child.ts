@@ -187,8 +187,9 @@ export class BotChild extends LimitedProcess {
 
   private timeOut(id: string, timeoutMs: number): void {
     this.isTainted = true;
-    this.endReason = `The code did not answer within ${timeoutMs / 1_000} s.`;
-    this.settle(id)?.reject(new CodeFailed('timed out', this.endReason));
+    const error = new CodeFailed('timed out', `The code did not answer within ${timeoutMs / 1_000} s.`);
+    this.endReason = error.message;
+    this.settle(id)?.reject(error);
     if (this.underWay === 0) this.kill();
     else this.killIfBlocked();
   }
