@@ -570,6 +570,46 @@ it('repeats a call that waited behind one which blocked the process', async () =
   expect(await call(false)).toMatchObject({ output: { is: 'done' } });
 });
 
+it('pauses when its processes keep ending: webhooks get 503, messages and registrations wait for the end of the pause', async () => {
+  const { id } = await newIntegration({
+    actions: { crash: { input: { schema: {} }, output: { schema: {} } } },
+    channels: { channel },
+    code: `exports.handler = ({ headers }) => headers['x-bp-operation'] === 'action_triggered'
+      ? new Promise(() => setTimeout(() => { throw new Error('boom'); }))
+      : { status: 200 };`,
+  });
+  const [bot, other] = await Promise.all([newBot(), newBot()]);
+  const { probe } = await bot.update({ probe: { integrationId: id } });
+  const { conversation } = await bot.client.createConversation({
+    ...{ channel: 'channel', integrationName: 'probe', tags: {} },
+  });
+  const crash = () =>
+    bot.client.callAction({ type: 'probe:crash', input: {} }).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+  await waitFor(crash, (problem) => problem.startsWith('The code pauses'));
+
+  const answer = await fetch(`${api.url}/webhooks/${probe!.webhookId}`, { method: 'POST' });
+  const { message } = await bot.client.createMessage({
+    ...{ conversationId: conversation.id, userId: bot.id, type: 'text', payload: { text: 'hi' }, tags: {} },
+  });
+  const registered = await other.update({ probe: { integrationId: id } });
+
+  expect(answer.status).toBe(503);
+  expect(await messageOf(answer)).toContain('The code pauses');
+  expect(registered['probe']).toMatchObject({ status: 'registered' });
+  const [delivery] = await waitFor(
+    () =>
+      api.sql<{ status: string; attempts: object[] }>('SELECT * FROM runtime.message_delivery WHERE id = $1', [
+        message.id,
+      ]),
+    ([row]) => row?.status === 'processed',
+    15_000,
+  );
+  expect(delivery!.attempts).toMatchObject([{ status: 200 }]);
+});
+
 /** Status of a request whose body is never sent. */
 function statusBeforeBody(path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {

@@ -213,6 +213,78 @@ describe('code', () => {
     expect(await priority()).toBe(PRIORITY_LOW);
   });
 
+  describe('whose processes end', () => {
+    const schema = { type: 'object' };
+    const actions = { try: { input: { schema }, output: { schema } } };
+    const crash = `setTimeout(() => { throw new Error('boom') }) && new Promise(() => {})`;
+    const tryAction = ({ client }: { client: Client }, input: object = {}) =>
+      client.callAction({ type: 'try', input }).then(
+        ({ output }) => JSON.stringify(output),
+        (error: Error) => error.message,
+      );
+
+    it('before they answer anything pauses: actions fail at once, events wait for a deployment', async () => {
+      const bot = await newBot(`exports.handler = () => ${crash}`, { actions });
+
+      const reason = await waitFor(
+        () => tryAction(bot),
+        (answer) => answer.includes('pauses'),
+      );
+
+      expect(reason).toMatch(
+        /^The code pauses, since \d+ of its processes in a row ended before they had answered a call: .*Error: boom/,
+      );
+      const id = await bot.create();
+      const line = `GET /operator/runtime/bots/${bot.id}/deliveries?eventId=${id}`;
+      const [parked] = await waitFor(
+        async () => (await api.send(line, { headers: operator() })).json.deliveries,
+        ([delivery]) => delivery?.status === 'parked',
+      );
+      expect(parked).toMatchObject({ reason: expect.stringContaining('The code pauses'), attempts: [] });
+      const { issues } = await waitFor(
+        () => account.client.listBotIssues({ id: bot.id }),
+        (found) => found.issues.some(({ code }) => code === 'code_paused'),
+      );
+      expect(issues.find(({ code }) => code === 'code_paused')).toMatchObject({
+        description: expect.stringContaining('Error: boom'),
+      });
+      const timeStart = new Date(Date.now() - 60_000).toISOString();
+      const { logs } = await account.client.getBotLogs({
+        id: bot.id,
+        timeStart,
+        messageContains: 'the next one starts',
+      });
+      expect(logs.length).toBeGreaterThan(0);
+
+      await account.client.updateBot({ id: bot.id, code: telling(`'fine'`) });
+
+      expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+    });
+
+    it('once in a while does not pause while they answer other calls', async () => {
+      const answering = `headers['x-bp-operation'] === 'action_triggered' ? { status: 200, body: '{"output":{"fine":true}}' } : { status: 200 }`;
+      const bot = await newBot(
+        `exports.handler = async ({ headers, body }) => body.includes('crash') ? ${crash} : ${answering}`,
+        { actions },
+      );
+
+      for (let time = 1; time <= 8; time += 1) {
+        expect(await tryAction(bot)).toBe('{"fine":true}');
+        expect(await tryAction(bot, { do: 'crash' })).toContain('The process of the code ended');
+      }
+    });
+
+    it('while they load pauses, and a ping tells why', async () => {
+      const bot = await newBot(`if (process.env.SECRET_BROKEN) throw new Error('no license');${telling(`'fine'`)}`);
+      await account.client.updateBot({ id: bot.id, secrets: { BROKEN: 'yes' } });
+      const ping = () => api.send(`POST /operator/runtime/bots/${bot.id}/ping`, { headers: operator(), json: {} });
+
+      const { json: answer } = await waitFor(ping, ({ json: { error } }) => String(error).includes('pauses'));
+
+      expect(answer).toMatchObject({ status: null, error: expect.stringContaining('no license') });
+    });
+  });
+
   it('that answers 400 fails the event, with the reason and no second call', async () => {
     const bot = await newBot(
       telling(`'no'`, `{ status: 400, body: JSON.stringify({ type: 'Runtime', message: 'sold out' }) }`),

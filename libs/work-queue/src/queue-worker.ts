@@ -52,8 +52,10 @@ export class QueueWorker {
   private readonly claiming: PollingWorker;
   /** False when the last claim saw less than it asked for, and before the first poll, until something is added. */
   private mayHaveMore = false;
-  /** The last claim left work because of the limits of tenants: the end of other work is the next occasion. */
+  /** The last claim may have left work that it saw: the end of any work is the next occasion. */
   private mayHaveLeft = true;
+  /** Tenants whose work the last claim did not look at: the end of their limit is the next occasion. */
+  private passedOver = new Set<string>();
 
   constructor(
     private readonly queue: Queue,
@@ -86,7 +88,7 @@ export class QueueWorker {
   }
 
   private async claim(): Promise<boolean> {
-    const { concurrency, leaseMs, perTenant, heldTenants } = this.options;
+    const { concurrency, leaseMs, perTenant } = this.options;
     const { work, worker, stopping } = this.context;
     const limit = concurrency - this.running.size;
     if (!this.mayHaveMore || limit === 0 || stopping.aborted) return false;
@@ -95,9 +97,8 @@ export class QueueWorker {
     this.mayHaveLeft = true;
     const claimedAt = performance.now();
     try {
-      const held = heldTenants();
-      const isLimited = held.length > 0 || [...this.runningOf.values()].some((count) => count >= perTenant);
-      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf, held };
+      this.passedOver = this.limitedTenants();
+      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf, passedOver: this.passedOver };
       const claimed = await work.claimWork(this.queue, limits);
       // The stop began meanwhile: nothing would abort this work.
       if (stopping.aborted) {
@@ -106,7 +107,7 @@ export class QueueWorker {
       }
       for (const each of claimed) this.startWork(each, claimedAt);
       const seen = claimed[0]?.seen ?? claimed.length;
-      this.mayHaveLeft = isLimited || claimed.length === 0 || seen > claimed.length;
+      this.mayHaveLeft = claimed.length === 0 || seen > claimed.length;
       this.mayHaveMore ||= claimed.length > 0 && seen >= limit;
       return this.mayHaveMore;
     } catch (error) {
@@ -116,13 +117,24 @@ export class QueueWorker {
     }
   }
 
+  private limitedTenants(): Set<string> {
+    const full = [...this.runningOf].filter(([, count]) => count >= this.options.perTenant);
+    return new Set([...this.options.heldTenants(), ...full.map(([tenant]) => tenant)]);
+  }
+
+  private mayLookAgain(): boolean {
+    if (this.passedOver.size === 0) return false;
+    const limited = this.limitedTenants();
+    return [...this.passedOver].some((tenant) => !limited.has(tenant));
+  }
+
   private startWork(work: LeasedWork, claimedAt: number): void {
     const { tenant } = work;
     this.runningOf.add(tenant, 1);
     const running = this.run(work, claimedAt).finally(() => {
       this.running.delete(running);
       this.runningOf.add(tenant, -1);
-      this.mayHaveMore ||= this.mayHaveLeft && this.options.perTenant < Infinity;
+      this.mayHaveMore ||= this.options.perTenant < Infinity && (this.mayHaveLeft || this.mayLookAgain());
       this.claiming.wake();
     });
     this.running.add(running);

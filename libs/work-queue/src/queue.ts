@@ -79,8 +79,8 @@ export interface WorkerOptions {
   /** Keys of one tenant that a process works on at once. No limit when absent. */
   perTenant?: number;
   /**
-   * Tenants that get no further place for now. Asked before each claim, so each of them must have work that runs: its end
-   * is the next occasion.
+   * Tenants that get no further place for now. Asked before each claim and at the end of work. A tenant that is let go
+   * otherwise needs a wake-up, such as that of parked work.
    */
   heldTenants?: () => string[];
   /** Lease of a process in milliseconds, renewed every third of it. Others take over when it ends. 15 s when absent. */

@@ -328,6 +328,31 @@ describe('costs', () => {
     expect(sent.filter(({ text }) => text.startsWith('WITH candidate'))).toHaveLength(3);
   });
 
+  it('of the end of work are no claim while other tenants have no further place', async () => {
+    const { started, handle, end } = controlled();
+    await work.addNow(ordered, [of('a0'), of('a1'), of('c', { tenant: 'carol' })]);
+    await start(ordered, handle, { perTenant: 1, heldTenants: () => ['carol'] });
+    await untilStarted(started, 1);
+
+    const others = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5'];
+
+    const sent = await sentDuring(async () => {
+      for (const key of others) {
+        await work.addNow(ordered, [of(key, { tenant: 'bob' })]);
+        await waitFor(() => started.includes(key));
+        end(key);
+        await waitFor(async () => !(await listAll()).some((row) => row.key === key));
+      }
+    });
+    end('a0');
+    await waitFor(() => started.includes('a1'));
+    end('a1');
+
+    expect(started).toEqual(['a0', ...others, 'a1']);
+    // An end that comes during the claim of the next work is an occasion.
+    expect(sent.filter(({ text }) => text.startsWith('WITH candidate')).length).toBeLessThan(1.5 * others.length);
+  });
+
   it('of work that waits, queues behind other work or is parked are none for claims', async () => {
     const hour = new Date(Date.now() + 3_600_000);
     await rows.insertWork(ordered, keys('later', 5_000, { dueAt: hour }));

@@ -50,7 +50,7 @@ export interface ClaimLimits {
   /** Work of each tenant that runs in the process. */
   running: ReadonlyMap<string, number>;
   /** Tenants that get no further place. */
-  held?: string[];
+  passedOver?: ReadonlySet<string>;
 }
 
 /** Figures of a queue in one state. */
@@ -123,11 +123,10 @@ export class WorkRepository {
    */
   async claimWork(
     { name, isOrdered }: Queue,
-    { worker, leaseMs, limit, perTenant, running, held = [] }: ClaimLimits,
+    { worker, leaseMs, limit, perTenant, running, passedOver = new Set() }: ClaimLimits,
   ): Promise<LeasedWork[]> {
     const lease = newUlid();
-    const full = [...held, ...[...running].filter(([, count]) => count >= perTenant).map(([tenant]) => tenant)];
-    const limited = [full, [...running.keys()], [...running.values()], perTenant];
+    const limited = [[...passedOver], [...running.keys()], [...running.values()], perTenant];
     const [text, statement, more] = isOrdered
       ? [claimOrdered, 'claim_ordered_work', limited]
       : perTenant < Infinity

@@ -42,6 +42,16 @@ export class CodeFailed extends Error {
   }
 }
 
+/** The code was not called: its processes keep ending, so the next one starts after a pause. */
+export class CodePaused extends CodeFailed {
+  constructor(
+    message: string,
+    readonly leftMs: number,
+  ) {
+    super('paused', message);
+  }
+}
+
 /** The process ended before it began the call, because another one blocked it: the call can be repeated safely. */
 export class CallNotBegun extends CodeFailed {}
 
@@ -66,6 +76,8 @@ export class BotChild extends LimitedProcess {
   private processorTimer?: NodeJS.Timeout;
   /** True after a time-out: it takes no more invocations, and ends after those that run. */
   isTainted = false;
+  /** Why the process ended, as far as it is known. */
+  endReason = 'The process of the code ended.';
   lastUsedAt = performance.now();
 
   constructor(
@@ -89,6 +101,7 @@ export class BotChild extends LimitedProcess {
       clearTimeout(this.processorTimer);
       const error = cause === 'memory' ? outOfMemory() : this.crash();
       if (cause === 'memory') this.onOutput({ stream: 'stderr', text: `${error.message}\n` });
+      if (!this.isTainted) this.endReason = error.message;
       this.rejectAll(error);
     });
   }
@@ -174,7 +187,9 @@ export class BotChild extends LimitedProcess {
 
   private timeOut(id: string, timeoutMs: number): void {
     this.isTainted = true;
-    this.settle(id)?.reject(new CodeFailed('timed out', `The code did not answer within ${timeoutMs / 1_000} s.`));
+    const error = new CodeFailed('timed out', `The code did not answer within ${timeoutMs / 1_000} s.`);
+    this.endReason = error.message;
+    this.settle(id)?.reject(error);
     if (this.underWay === 0) this.kill();
     else this.killIfBlocked();
   }

@@ -12,19 +12,25 @@ import { RunnerConfig } from '../config';
 import type { AllowedOrigin } from '../host/frames';
 import { BundleOutput } from '../logs/bundle-output';
 import { LogSenderService } from '../logs/log-sender.service';
-import { BotChild, CodeFailed } from './bot-child';
+import { BotChild, CodeFailed, CodePaused } from './bot-child';
 import type { Isolation } from './isolation';
 import { IsolationService } from './isolation.service';
 import { folderMb } from './temporary-folder';
 
 const openFiles = 2_048;
-const maxLoadFailures = 3;
-const loadFailuresMs = 60_000;
-const loadPauseMs = 30_000;
+/**
+ * Starts in a row after which a process ended before it had answered a call. An event whose code crashes has four attempts:
+ * alone, it causes no pause before the last one.
+ */
+const startsWithoutPause = 4;
+const firstPauseMs = 5_000;
+const maxPauseMs = 30_000;
+/** Failed starts that are further apart are not in a row. */
+const failedStartsMs = 90_000;
 /** Code whose process ended by itself, or had to be ended, so often within `endsMs` starts with the lowest priority. */
 const maxEnds = 2;
 const endsMs = 60_000;
-const maxEndsKept = 10_000;
+const maxBundlesKept = 10_000;
 
 /** Code with its secrets: one process serves it. */
 type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket' | 'lane'>;
@@ -42,15 +48,18 @@ interface Entry {
   /** Calls that use the process or wait for it to load. */
   users: number;
   usersOfLane: Record<Lane, number>;
+  hasAnswered: boolean;
   output: BundleOutput;
   starting: Promise<BotChild>;
   child?: BotChild;
   idleTimer?: NodeJS.Timeout;
 }
 
-interface LoadFailures {
-  at: number[];
-  error: CodeFailed;
+interface FailedStarts {
+  count: number;
+  pauseEndsAt: number;
+  /** Why the last process ended. */
+  reason: string;
 }
 
 /** Processes of bundles: started on demand, kept warm, and ended when they are idle or when others need their place. */
@@ -60,9 +69,10 @@ export class ChildrenService implements OnApplicationShutdown {
   private readonly entries = new Map<string, Entry>();
   private started = 0;
   private readonly ending = new Set<Promise<unknown>>();
-  private readonly loadFailures = new Map<string, LoadFailures>();
+  /** By bundle: newer code starts at once. */
+  private readonly failedStarts = new LRUCache<string, FailedStarts>({ max: maxBundlesKept, ttl: failedStartsMs });
   /** Unexpected ends of processes by bundle. */
-  private readonly ends = new LRUCache<string, number>({ max: maxEndsKept, ttl: endsMs });
+  private readonly ends = new LRUCache<string, number>({ max: maxBundlesKept, ttl: endsMs });
   private readonly allowedOrigins?: AllowedOrigin[];
   private readonly countStart: (kind: string) => void;
 
@@ -95,11 +105,10 @@ export class ChildrenService implements OnApplicationShutdown {
 
   /**
    * Runs `call` with the process of the bundle.
-   * @throws CodeFailed `busy` without a free place; `not loadable`
+   * @throws CodeFailed `busy` without a free place; `not loadable`; CodePaused
    */
   async use<T>(bundle: Bundle, call: (child: BotChild, output: BundleOutput) => Promise<T>): Promise<T> {
     const key = `${bundle.ownerId}/${bundle.codeRevision}`;
-    this.refuseBroken(key);
     const entry = this.usable(key) ?? this.startDeployed(key, bundle);
     const { lane = 'events' } = bundle;
     if (entry.usersOfLane[lane] >= this.config.concurrency)
@@ -109,7 +118,10 @@ export class ChildrenService implements OnApplicationShutdown {
     entry.users += 1;
     entry.usersOfLane[lane] += 1;
     try {
-      return await call(await entry.starting, entry.output);
+      const answer = await call(await entry.starting, entry.output);
+      entry.hasAnswered = true;
+      this.failedStarts.delete(key);
+      return answer;
     } finally {
       entry.users -= 1;
       entry.usersOfLane[lane] -= 1;
@@ -157,9 +169,11 @@ export class ChildrenService implements OnApplicationShutdown {
   }
 
   private startDeployed(key: string, bundle: Bundle): Entry {
+    this.refusePaused(key);
     const entry = this.start(key, bundle, this.logs.outputOf(bundle), () => this.fetchProgram(bundle));
     entry.starting.catch((error: unknown) => {
-      if (error instanceof CodeFailed && error.failure === 'not loadable') this.noteLoadFailure(key, error);
+      const isOfCode = error instanceof CodeFailed && error.failure !== 'busy';
+      if (isOfCode) this.noteFailedStart(key, entry, error.message);
     });
     return entry;
   }
@@ -181,6 +195,7 @@ export class ChildrenService implements OnApplicationShutdown {
       place,
       users: 0,
       usersOfLane: { events: 0, actions: 0, webhooks: 0 },
+      hasAnswered: false,
       output,
       starting: getProgram().then((started) => this.startChild(key, owner, started, place, output)),
     };
@@ -285,7 +300,9 @@ export class ChildrenService implements OnApplicationShutdown {
 
   /** An end that this service did not want: it has forgotten the others before. */
   private noteEnd(key: string, entry: Entry): void {
-    if (this.entries.get(key) === entry) this.ends.set(key, (this.ends.get(key) ?? 0) + 1);
+    if (this.entries.get(key) !== entry) return;
+    this.ends.set(key, (this.ends.get(key) ?? 0) + 1);
+    if (!entry.hasAnswered) this.noteFailedStart(key, entry, entry.child!.endReason);
   }
 
   private forget(key: string, entry: Entry): void {
@@ -293,20 +310,28 @@ export class ChildrenService implements OnApplicationShutdown {
     if (this.entries.get(key) === entry) this.entries.delete(key);
   }
 
-  private refuseBroken(key: string): void {
-    const failures = this.loadFailures.get(key);
-    if (!failures || failures.at.length < maxLoadFailures) return;
-    if (performance.now() - failures.at.at(-1)! < loadPauseMs) throw failures.error;
-    this.loadFailures.delete(key);
+  /** The pause doubles with each process that ends before it has answered a call. */
+  private noteFailedStart(key: string, { ownerId, output }: Entry, reason: string): void {
+    const count = (this.failedStarts.get(key)?.count ?? 0) + 1;
+    const doublings = count - startsWithoutPause;
+    const pauseMs = doublings < 0 ? 0 : Math.min(maxPauseMs, firstPauseMs * 2 ** doublings);
+    this.failedStarts.set(key, { count, pauseEndsAt: performance.now() + pauseMs, reason });
+    if (pauseMs === 0) return;
+    const text = `${count} processes in a row ended before they had answered a call: the next one starts after ${pauseMs / 1_000} s.`;
+    output.take({ stream: 'stderr', text: `${text}\n` });
+    this.logger.warn(`Code of ${ownerId}: ${text}`);
   }
 
-  private noteLoadFailure(key: string, error: CodeFailed): void {
-    const now = performance.now();
-    const former = this.loadFailures.get(key)?.at.filter((at) => now - at < loadFailuresMs) ?? [];
-    this.loadFailures.set(key, { at: [...former, now], error });
-    setTimeout(() => {
-      if (this.loadFailures.get(key)?.at.at(-1) === now) this.loadFailures.delete(key);
-    }, loadFailuresMs).unref();
+  private refusePaused(key: string): void {
+    const failed = this.failedStarts.get(key);
+    if (!failed) return;
+    const { count, pauseEndsAt, reason } = failed;
+    const leftMs = Math.ceil(pauseEndsAt - performance.now());
+    if (leftMs > 0)
+      throw new CodePaused(
+        `The code pauses, since ${count} of its processes in a row ended before they had answered a call: ${reason}`,
+        leftMs,
+      );
   }
 }
 

@@ -18,7 +18,7 @@ import { platformToken } from '@parley/service/tokens';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
-import { CallNotBegun, CodeFailed } from '../children/bot-child';
+import { CallNotBegun, CodeFailed, CodePaused } from '../children/bot-child';
 import { ChildrenService } from '../children/children.service';
 import { RunnerConfig } from '../config';
 
@@ -150,5 +150,6 @@ function apiHeadersOf({ [actionDepthHeader]: depth }: Record<string, string>): R
 }
 
 function wireError(error: unknown): unknown {
-  return error instanceof CodeFailed ? runnerError(error.failure, error.message) : error;
+  if (!(error instanceof CodeFailed)) return error;
+  return runnerError(error.failure, error.message, error instanceof CodePaused ? error.leftMs : undefined);
 }

@@ -11,7 +11,7 @@ const forgetTimeOutsMs = 10 * 60_000;
 
 /**
  * Fair shares of the places for calls in this process. A workspace may have as many as are free: half of them alone, a
- * third beside an equal one. A bot that hangs has one.
+ * third beside an equal one. A bot that hangs has one, and a bot whose code pauses has none.
  */
 @Injectable()
 export class CallPlacesLimiter {
@@ -21,6 +21,7 @@ export class CallPlacesLimiter {
   private total = 0;
   private readonly workspaceOf = new LRUCache<string, string>({ max: maxBots });
   private readonly timeOuts = new LRUCache<string, number>({ max: maxBots, ttl: forgetTimeOutsMs });
+  private readonly paused = new LRUCache<string, true>({ max: maxBots });
 
   constructor(private readonly config: RuntimeConfig) {}
 
@@ -37,13 +38,23 @@ export class CallPlacesLimiter {
     else this.timeOuts.set(botId, (this.timeOuts.get(botId) ?? 0) + 1);
   }
 
-  /** Bots that would get no place. Each of them, or another bot of its workspace, has a call that runs. */
+  /** The delivery that found it out wakes the others: it is parked until the end of the pause, or a change of the bot. */
+  pause(botId: string, pauseMs: number): void {
+    this.paused.set(botId, true, { ttl: pauseMs });
+  }
+
+  resume(botId: string): void {
+    this.paused.delete(botId);
+  }
+
+  /** Bots that would get no place. Each of them pauses, or has a call that runs, or another bot of its workspace has. */
   heldBots(): string[] {
     const hanging = [...this.callsOfBot.keys()].filter((botId) => this.isHanging(botId));
+    const held = [...hanging, ...this.paused.keys()];
     const full = new Set([...this.callsOfWorkspace.keys()].filter((workspaceId) => this.isFull(workspaceId)));
-    if (full.size === 0) return hanging;
+    if (full.size === 0) return held;
     const ofFull = [...this.workspaceOf].filter(([, workspaceId]) => full.has(workspaceId)).map(([botId]) => botId);
-    return [...new Set([...hanging, ...ofFull])];
+    return [...new Set([...held, ...ofFull])];
   }
 
   private isFull(workspaceId: string): boolean {

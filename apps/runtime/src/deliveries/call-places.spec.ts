@@ -53,6 +53,17 @@ it('gives a bot that did not answer three times in a row one place, until it ans
   first!();
 });
 
+it('holds a bot whose code pauses, until it changes', () => {
+  const places = limiter(100);
+  const pausing = bot('a');
+
+  places.pause(pausing.botId, 60_000);
+
+  expect(places.heldBots()).toEqual(['a bot']);
+  places.resume(pausing.botId);
+  expect(places.heldBots()).toEqual([]);
+});
+
 it('gives the last place to whoever asks first', () => {
   const places = limiter(1);
 

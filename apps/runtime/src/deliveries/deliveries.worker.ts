@@ -11,7 +11,7 @@ import { RuntimeConfig } from '../config';
 import { whenThere } from '../invocations/when-there';
 import { attempted, type Called, maxAttempts, pauseAfter } from '../invocations/attempts';
 import { BotClient } from '../invocations/bot.client';
-import { CalleeUnavailable, CallQuotaExceeded, NoRunner } from '../invocations/invocation';
+import { CalleeUnavailable, CallQuotaExceeded, CodePaused, NoRunner } from '../invocations/invocation';
 import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
 import { CallPlacesLimiter } from './call-places.limiter';
 import { DeliveriesRepository, type Settlement } from './deliveries.repository';
@@ -88,6 +88,8 @@ export class DeliveriesWorker {
     } catch (error) {
       if (!(error instanceof CalleeUnavailable)) throw error;
       if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
+      if (error instanceof CodePaused) this.issues.recordPause(work.payload, error.message);
+      if (error instanceof CodePaused) this.places.pause(botId, error.retryAfterMs);
       await this.park(delivery, error);
     } finally {
       leave();

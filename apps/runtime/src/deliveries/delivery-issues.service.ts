@@ -1,24 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { IssueRecordsService } from '../issues/issue-records.service';
+import { type Failure, IssueRecordsService } from '../issues/issue-records.service';
 import type { DeliveryPayload } from './delivery-queues';
 
-const maxBots = 10_000;
-const delayPauseMs = 60_000;
-const overQuotaPauseMs = 60 * 60_000;
-const ignoredPauseMs = 60 * 60_000;
+const maxRecorded = 30_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 /** Issues of deliveries. Recording does not wait for the database. */
 @Injectable()
 export class DeliveryIssuesService {
-  /** Bots whose delays were recorded in the last minute. */
-  private readonly delayed = new LRUCache<string, true>({ max: maxBots, ttl: delayPauseMs });
-
-  /** Bots whose used-up quota was recorded in the last hour. */
-  private readonly overQuota = new LRUCache<string, true>({ max: maxBots, ttl: overQuotaPauseMs });
-
-  /** Bots whose ignored events were recorded in the last hour. */
-  private readonly ignored = new LRUCache<string, true>({ max: maxBots, ttl: ignoredPauseMs });
+  /** Issues that were recorded a while ago, by kind and bot. */
+  private readonly recorded = new LRUCache<string, true>({ max: maxRecorded });
 
   constructor(private readonly issues: IssueRecordsService) {}
 
@@ -34,44 +27,49 @@ export class DeliveryIssuesService {
   }
 
   /** At most once a minute for each bot. */
-  recordDelay({ botId, type }: DeliveryPayload, reason: string): void {
-    if (this.delayed.has(botId)) return;
-    this.delayed.set(botId, true);
-    this.issues.record({
-      botId,
+  recordDelay(payload: DeliveryPayload, reason: string): void {
+    this.recordOnce(minuteMs, payload, {
       code: 'events_delayed',
       category: 'limits',
       title: 'Events of the bot were delayed',
       description: `${reason} The others are delayed. A bot that answers itself sends events without end.`,
-      data: { eventType: { raw: type } },
     });
   }
 
   /** At most once an hour for each bot. */
-  recordIgnored({ botId, type }: DeliveryPayload, reason: string): void {
-    if (this.ignored.has(botId)) return;
-    this.ignored.set(botId, true);
-    this.issues.record({
-      botId,
+  recordIgnored(payload: DeliveryPayload, reason: string): void {
+    this.recordOnce(hourMs, payload, {
       code: 'events_ignored',
       category: 'limits',
       title: 'Too many events waited for the bot',
       description: reason,
-      data: { eventType: { raw: type } },
     });
   }
 
   /** At most once an hour for each bot. */
-  recordOverQuota({ botId, type }: DeliveryPayload, reason: string): void {
-    if (this.overQuota.has(botId)) return;
-    this.overQuota.set(botId, true);
-    this.issues.record({
-      botId,
+  recordOverQuota(payload: DeliveryPayload, reason: string): void {
+    this.recordOnce(hourMs, payload, {
       code: 'quota_exceeded',
       category: 'limits',
       title: 'The workspace has used up its calls of bots',
       description: `${reason} Events wait for 24 hours at most.`,
-      data: { eventType: { raw: type } },
     });
+  }
+
+  /** At most once a minute for each bot. */
+  recordPause(payload: DeliveryPayload, reason: string): void {
+    this.recordOnce(minuteMs, payload, {
+      code: 'code_paused',
+      category: 'user_code',
+      title: 'The code of the bot ends again and again, and pauses',
+      description: `${reason} Events wait for 24 hours at most. A deployment ends the pause.`,
+    });
+  }
+
+  private recordOnce(pauseMs: number, { botId, type }: DeliveryPayload, issue: Omit<Failure, 'botId' | 'data'>): void {
+    const key = `${issue.code}/${botId}`;
+    if (this.recorded.has(key)) return;
+    this.recorded.set(key, true, { ttl: pauseMs });
+    this.issues.record({ botId, ...issue, data: { eventType: { raw: type } } });
   }
 }

@@ -9,7 +9,7 @@ import { RetryAfter, RetryLater, type Work } from '@parley/work-queue/queue';
 import { Worker } from '@parley/work-queue/worker';
 import { IntegrationClient, type InstalledTarget } from '../invocations/integration.client';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
-import { CalleeUnavailable, isCalleeError, NoRunner } from '../invocations/invocation';
+import { CalleeUnavailable, CodePaused, isCalleeError, NoRunner } from '../invocations/invocation';
 import { outcomeOf } from '../invocations/outcome';
 import { timeLimitMs } from '../invocations/time-limit';
 import { IssueRecordsService } from '../issues/issue-records.service';
@@ -85,6 +85,7 @@ export class IntegrationRegistrationsWorker {
       return 'reason' in outcome ? { reason: outcome.reason, isTemporary: outcome.kind !== 'failed' } : undefined;
     } catch (error) {
       if (error instanceof NoRunner) throw new RetryLater(error.message, noRunnerPauseMs);
+      if (error instanceof CodePaused) throw new RetryLater(error.message, error.retryAfterMs);
       if (isCalleeError(error)) return { reason: error.message, isTemporary: !(error instanceof CalleeUnavailable) };
       throw error;
     }

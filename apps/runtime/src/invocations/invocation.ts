@@ -82,6 +82,9 @@ export class CalleeUnavailable extends Error {
 /** No runner has a place for the code. */
 export class NoRunner extends CalleeUnavailable {}
 
+/** Processes of the code keep ending: none is started for `retryAfterMs`. */
+export class CodePaused extends CalleeUnavailable {}
+
 /** The workspace has used up its calls of this month. */
 export class CallQuotaExceeded extends CalleeUnavailable {}
 

@@ -9,6 +9,7 @@ import {
   loadCode,
   type LoadCode,
   runnerError,
+  pauseLeftMs,
   runnerFailureOf,
 } from '@parley/contracts/runner/runner';
 import type { CodeTarget } from '@parley/contracts/runner/code';
@@ -19,6 +20,7 @@ import {
   type CalleeAnswer,
   type CallOperation,
   ExchangeTooLarge,
+  CodePaused,
   type CallRequest,
   CalleeTimedOut,
   CalleeUnreachable,
@@ -102,6 +104,8 @@ function calleeError(error: unknown): unknown {
       return new CalleeTimedOut(message);
     case 'too large':
       return new ExchangeTooLarge(message);
+    case 'paused':
+      return new CodePaused(message, pauseLeftMs(error));
     case 'not loadable':
     case 'failed':
     case 'crashed':

@@ -16,7 +16,7 @@ import { RuntimeConfig } from '../config';
 import { attempted, type Called, maxAttempts, pauseAfter } from '../invocations/attempts';
 import { type InstalledTarget, IntegrationClient } from '../invocations/integration.client';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
-import { CalleeUnavailable, NoRunner } from '../invocations/invocation';
+import { CalleeUnavailable, CodePaused, NoRunner } from '../invocations/invocation';
 import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
 import { whenThere } from '../invocations/when-there';
 import { IssueRecordsService } from '../issues/issue-records.service';
@@ -152,6 +152,7 @@ export class MessageDeliveriesWorker {
       this.recordFailure(work.payload, found, message);
       return this.settle(work.payload, 'failed', `The integration could not be called for 24 hours: ${message}`);
     }
+    if (error instanceof CodePaused) throw new RetryLater(message, error.retryAfterMs);
     throw new RetryLater(message, error instanceof NoRunner ? noRunnerPauseMs : unavailablePauseMs);
   }
 

@@ -133,6 +133,7 @@ export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data:
 /**
  * - `busy`: no place is free. The code was not called.
  * - `away`: no such runner serves, or it stops. The code was not called.
+ * - `paused`: its processes keep ending, so the next one starts after a pause. The code was not called.
  * - `not loadable`: the bundle could not be loaded, or has no handler.
  * - `failed`: the handler threw an error that it did not handle.
  * - `crashed`: the process of the bundle ended. The code may have done its work.
@@ -143,6 +144,7 @@ export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data:
 export const runnerFailures = [
   'busy',
   'away',
+  'paused',
   'not loadable',
   'failed',
   'crashed',
@@ -152,8 +154,9 @@ export const runnerFailures = [
 ] as const;
 export type RunnerFailure = (typeof runnerFailures)[number];
 
-export function runnerError(failure: RunnerFailure, message: string): ApiError {
-  const metadata = { runner: failure };
+/** @param leftMs of a pause */
+export function runnerError(failure: RunnerFailure, message: string, leftMs?: number): ApiError {
+  const metadata = { runner: failure, ...(leftMs !== undefined && { leftMs }) };
   switch (failure) {
     case 'busy':
       return new ApiError('RateLimited', message, { metadata });
@@ -161,6 +164,7 @@ export function runnerError(failure: RunnerFailure, message: string): ApiError {
       return new ApiError('Internal', message, { code: 503, metadata });
     case 'timed out':
       return new ApiError('OperationTimeout', message, { metadata });
+    case 'paused':
     case 'not loadable':
     case 'failed':
     case 'crashed':
@@ -169,6 +173,9 @@ export function runnerError(failure: RunnerFailure, message: string): ApiError {
       return new ApiError('Runtime', message, { metadata });
   }
 }
+
+/** Rest of the pause of code, in milliseconds. */
+export const pauseLeftMs = (error: unknown): number => Number((error as ApiError).metadata?.['leftMs']);
 
 /** Undefined for an error that does not come from a runner. */
 export function runnerFailureOf(error: unknown): RunnerFailure | undefined {
