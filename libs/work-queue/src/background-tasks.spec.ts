@@ -55,6 +55,7 @@ class LettersService {
   static sent: string[] = [];
   static failed: string[] = [];
   static rounds = 0;
+  static begun: string[] = [];
   static reminded: string[] = [];
   static canRemind = true;
   static canNote = false;
@@ -82,6 +83,19 @@ class LettersService {
     LettersService.rounds += 1;
     if (LettersService.rounds === 3) againIn(20);
     return LettersService.rounds < 3;
+  }
+
+  @Every({ name: 'probe.slow', everyMs: 3_600_000 })
+  async begin(): Promise<void> {
+    LettersService.begun.push('slow begins');
+    await this.database.query('SELECT 1');
+    LettersService.begun.push('slow ends');
+  }
+
+  @Every({ name: 'probe.next', everyMs: 3_600_000 })
+  async beginNext(): Promise<void> {
+    LettersService.begun.push('next begins');
+    await this.database.query('SELECT 1');
   }
 
   @WhenDue({ name: reminders, rows: { table: 'reminder' }, everyMs: 3_600_000 })
@@ -169,6 +183,15 @@ describe('Background work of an app', () => {
 
     expect(LettersService.sent).toEqual(['hello']);
     expect(LettersService.failed).toEqual(['b: never']);
+  });
+
+  it('begins periodic tasks one after the other, so that a start opens few connections', async () => {
+    await waitFor(
+      () => LettersService.begun,
+      (begun) => begun.includes('next begins'),
+    );
+
+    expect(LettersService.begun).toEqual(['slow begins', 'slow ends', 'next begins']);
   });
 
   it('repeats a periodic task as long as it has more to do, when it asks for it, and when it is woken', async () => {
