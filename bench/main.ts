@@ -12,6 +12,7 @@ import { benchIdleCode, benchWarmCode } from './code-processes';
 import { benchConsole } from './console';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
+import { benchGrowth } from './growth';
 import { benchHostileBots } from './hostile-bots';
 import { benchIndexing, watchLoop } from './indexing';
 import { benchIndexingFairnessDistributed, benchIndexingFairnessEmbedded } from './indexing-fairness';
@@ -29,7 +30,6 @@ import { benchSearch } from './search';
 import { Interrupted, Session } from './session';
 import { benchMemory, benchStart } from './start';
 import { printed } from './table';
-import { benchTableGrowth } from './table-growth';
 import { benchTableImport } from './table-import';
 import { benchTablesDistributed, benchTablesEmbedded } from './tables';
 import { benchUpload } from './upload';
@@ -57,7 +57,8 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
       ...(has('bot') ? [benchBotEmbedded] : []),
       ...(has('hub') ? [benchHub] : []),
-      ...(has('tables') ? [benchTablesEmbedded, benchTableGrowth] : []),
+      ...(has('tables') ? [benchTablesEmbedded] : []),
+      ...(has('growth') ? [benchGrowth] : []),
       ...(has('chat') ? [benchChatEmbedded] : []),
       ...(has('listen') ? [benchListenEmbedded] : []),
       ...(has('bots') ? [benchBots, benchHostileBots] : []),

@@ -12,6 +12,7 @@ export const parts = [
   'bot',
   'hub',
   'tables',
+  'growth',
   'import',
   'chat',
   'listen',
@@ -32,6 +33,8 @@ export interface Options {
   seconds: number;
   rounds: number;
   connections: number;
+  /** Adds a million rows, messages and files to `growth`. */
+  large: boolean;
   /** Uses the held-out half of the questions of `retrieval`, which search was not tuned with. */
   heldOut: boolean;
   /** Folder for CPU profiles of the product's processes; off by default. */
@@ -46,6 +49,7 @@ export const usage = `npm run bench -- [options]
   --rounds <n>         rounds of each side (5)
   --connections <n>    concurrent requests (16)
   --quick              two rounds of one second: checks that it runs, figures are not comparable
+  --large              a million rows, messages and files in 'growth' too (a few more minutes)
   --held-out           the questions of 'retrieval' that search was not tuned with: for the last measurement
   --profile <folder>   CPU profiles of the product's processes, which slows them down
   --out <file>         the figures as JSON (bench/results/<time>.json)
@@ -61,6 +65,7 @@ export function readOptions(args: string[], now = new Date()): Options {
       rounds: { type: 'string' },
       connections: { type: 'string' },
       quick: { type: 'boolean' },
+      large: { type: 'boolean' },
       'held-out': { type: 'boolean' },
       profile: { type: 'string' },
       out: { type: 'string' },
@@ -71,6 +76,7 @@ export function readOptions(args: string[], now = new Date()): Options {
     seconds: readNumber('seconds', values.seconds, values.quick ? 1 : 4),
     rounds: readNumber('rounds', values.rounds, values.quick ? 2 : 5),
     connections: readNumber('connections', values.connections, 16),
+    large: values.large ?? false,
     heldOut: values['held-out'] ?? false,
     profile: values.profile,
     out: values.out ?? `bench/results/${now.toISOString().slice(0, 19).replaceAll(':', '')}.json`,
