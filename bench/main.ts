@@ -20,6 +20,7 @@ import { benchListenDistributed, benchListenEmbedded } from './listen';
 import { benchIndexingMemory } from './memory-indexing';
 import { type Options, readOptions, usage } from './options';
 import { benchParsing } from './parsing';
+import { benchPeers, missingPeers } from './peers';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
 import { benchQueue } from './queue';
@@ -59,6 +60,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('hub') ? [benchHub] : []),
       ...(has('tables') ? [benchTablesEmbedded] : []),
       ...(has('growth') ? [benchGrowth] : []),
+      ...(has('peers') ? [benchPeers] : []),
       ...(has('chat') ? [benchChatEmbedded] : []),
       ...(has('listen') ? [benchListenEmbedded] : []),
       ...(has('bots') ? [benchBots, benchHostileBots] : []),
@@ -100,6 +102,7 @@ async function main(options: Options): Promise<boolean> {
     ...(options.only.includes('console') && !hasChromium
       ? ['The part console was skipped: chromium is not on the PATH.']
       : []),
+    ...(options.only.includes('peers') ? missingPeers(options.peers!) : []),
   ];
 
   const results: Result[] = [];

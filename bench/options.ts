@@ -25,6 +25,7 @@ export const parts = [
   'fairness',
   'queue',
   'console',
+  'peers',
 ] as const;
 export type Part = (typeof parts)[number];
 
@@ -39,12 +40,15 @@ export interface Options {
   heldOut: boolean;
   /** Folder for CPU profiles of the product's processes; off by default. */
   profile?: string;
+  /** Folder with installed peers: its `node_modules`. */
+  peers?: string;
   out: string;
 }
 
 export const usage = `npm run bench -- [options]
 
-  --only <parts>       some of: ${parts.join(', ')} (all by default)
+  --only <parts>       some of: ${parts.join(', ')} (all by default; 'peers' only
+                       with PEERS)
   --seconds <n>        length of one round (4)
   --rounds <n>         rounds of each side (5)
   --connections <n>    concurrent requests (16)
@@ -53,10 +57,14 @@ export const usage = `npm run bench -- [options]
   --held-out           the questions of 'retrieval' that search was not tuned with: for the last measurement
   --profile <folder>   CPU profiles of the product's processes, which slows them down
   --out <file>         the figures as JSON (bench/results/<time>.json)
+
+The part 'peers' compares with Parse Server and Directus. Install them into a folder of their own, and name it:
+  npm install --prefix <folder> parse-server directus
+  PEERS=<folder> npm run bench -- --only peers
 `;
 
 /** Throws an Error that names the invalid option. */
-export function readOptions(args: string[], now = new Date()): Options {
+export function readOptions(args: string[], now = new Date(), peers = process.env['PEERS']): Options {
   const { values } = parseArgs({
     args,
     options: {
@@ -72,23 +80,26 @@ export function readOptions(args: string[], now = new Date()): Options {
     },
   });
   return {
-    only: readParts(values.only),
+    only: readParts(values.only, peers),
     seconds: readNumber('seconds', values.seconds, values.quick ? 1 : 4),
     rounds: readNumber('rounds', values.rounds, values.quick ? 2 : 5),
     connections: readNumber('connections', values.connections, 16),
     large: values.large ?? false,
     heldOut: values['held-out'] ?? false,
     profile: values.profile,
+    peers,
     out: values.out ?? `bench/results/${now.toISOString().slice(0, 19).replaceAll(':', '')}.json`,
   };
 }
 
-function readParts(text: string | undefined): Part[] {
-  if (text === undefined) return [...parts];
+function readParts(text: string | undefined, peers: string | undefined): Part[] {
+  if (text === undefined) return parts.filter((part) => part !== 'peers' || peers);
   const requested = text.split(',').map((name) => name.trim());
   const unknown = requested.filter((name) => !parts.some((part) => part === name));
   if (unknown.length > 0)
     throw new Error(`--only: unknown part ${unknown.join(', ')}. Known parts: ${parts.join(', ')}.`);
+  if (requested.includes('peers') && !peers)
+    throw new Error('The part peers needs the environment variable PEERS: a folder with parse-server or directus.');
   return parts.filter((part) => requested.includes(part));
 }
 
