@@ -12,6 +12,7 @@ import { benchIdleCode, benchWarmCode } from './code-processes';
 import { benchConsole } from './console';
 import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
+import { benchGrowth } from './growth';
 import { benchHostileBots } from './hostile-bots';
 import { benchIndexing, watchLoop } from './indexing';
 import { benchIndexingFairnessDistributed, benchIndexingFairnessEmbedded } from './indexing-fairness';
@@ -19,6 +20,7 @@ import { benchListenDistributed, benchListenEmbedded } from './listen';
 import { benchIndexingMemory } from './memory-indexing';
 import { type Options, readOptions, usage } from './options';
 import { benchParsing } from './parsing';
+import { benchPeers, missingPeers } from './peers';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
 import { benchQueue } from './queue';
@@ -29,7 +31,6 @@ import { benchSearch } from './search';
 import { Interrupted, Session } from './session';
 import { benchMemory, benchStart } from './start';
 import { printed } from './table';
-import { benchTableGrowth } from './table-growth';
 import { benchTableImport } from './table-import';
 import { benchTablesDistributed, benchTablesEmbedded } from './tables';
 import { benchUpload } from './upload';
@@ -57,7 +58,9 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
       ...(has('bot') ? [benchBotEmbedded] : []),
       ...(has('hub') ? [benchHub] : []),
-      ...(has('tables') ? [benchTablesEmbedded, benchTableGrowth] : []),
+      ...(has('tables') ? [benchTablesEmbedded] : []),
+      ...(has('growth') ? [benchGrowth] : []),
+      ...(has('peers') ? [benchPeers] : []),
       ...(has('chat') ? [benchChatEmbedded] : []),
       ...(has('listen') ? [benchListenEmbedded] : []),
       ...(has('bots') ? [benchBots, benchHostileBots] : []),
@@ -99,6 +102,7 @@ async function main(options: Options): Promise<boolean> {
     ...(options.only.includes('console') && !hasChromium
       ? ['The part console was skipped: chromium is not on the PATH.']
       : []),
+    ...(options.only.includes('peers') ? missingPeers(options.peers!) : []),
   ];
 
   const results: Result[] = [];

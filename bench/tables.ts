@@ -24,7 +24,7 @@ type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 type Pool = ReturnType<typeof openPool>;
 
 const tableName = 'BenchTable';
-const filledRows = 100_000;
+export const filledRows = 100_000;
 const bulkConnections = 4;
 
 const singleInsertNote =
@@ -37,7 +37,10 @@ interface TableOperation extends Operation {
 
 const newBlock = (index: number) => blockName(firstNewBlock + index);
 
-function operationsOf({ options: { connections } }: Workbench, headers: Record<string, string> = {}): TableOperation[] {
+export function operationsOf(
+  { options: { connections } }: Workbench,
+  headers: Record<string, string> = {},
+): TableOperation[] {
   const line = (path: string) => () => `POST /v1/tables/${tableName}${path}`;
   const insert = (name: string, rows: number, connections: number): TableOperation => ({
     name,
@@ -159,7 +162,7 @@ async function openTable(platform: Platform, databaseUrl: string, name = tableNa
   return { client, headers };
 }
 
-async function startProduct(
+export async function startProduct(
   bench: Workbench,
   start: (env: Record<string, string>) => Promise<Platform & { nats?: { pid: number } }>,
 ): Promise<Candidate> {
@@ -170,7 +173,7 @@ async function startProduct(
   return { ...productSide(bench, 'tables', platform), database: openDatabase(bench, database), run };
 }
 
-async function startBare(bench: Workbench, database: EmptyDatabase, recordings: Recordings): Promise<Candidate> {
+export async function startBare(bench: Workbench, database: EmptyDatabase, recordings: Recordings): Promise<Candidate> {
   const options = { databaseUrl: database.url, schema: 'tables', recordings };
   const side = await startBareOperations(bench, options, operationsOf(bench));
   return { ...side, database: openDatabase(bench, database) };
@@ -195,7 +198,7 @@ function sqlSide(bench: Workbench, name: string, database: EmptyDatabase, record
   };
 }
 
-async function record(bench: Workbench): Promise<{ database: EmptyDatabase; recordings: Recordings }> {
+export async function record(bench: Workbench): Promise<{ database: EmptyDatabase; recordings: Recordings }> {
   const database = await newDatabase(bench);
   const tap = bench.session.keep(await PostgresTap.start(database.url));
   const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
