@@ -38,7 +38,7 @@ export class EventsPending {
 export const eventsPending = event({ subject: 'chat.eventsPending', data: EventsPending });
 
 /** One at a time: events of a conversation are queued in the order of their announcements. */
-export const deliverEvents = consumer({ name: 'runtime.deliverEvents', event: eventsPending });
+export const deliverEvents = consumer({ name: 'runtime.deliverEvents', event: eventsPending, concurrency: 4 });
 
 export class GetPendingEvent {
   @IsString()
