@@ -218,7 +218,7 @@ export class EmbeddedPlatform {
     await database.migrate();
     const deliveries = new WorkRepository(database);
     measureWork(metrics, 'events', () => deliveries.measureDepth());
-    return new PostgresEvents(deliveries, this.appsLogger, {
+    return new PostgresEvents(database, this.appsLogger, {
       onAttemptEnded: (consumer, end) => metrics.countAttempt('events', consumer, end),
     });
   }

@@ -20,6 +20,10 @@ const maxChangedRows = 10_000;
 export class OutboxRepository {
   constructor(private readonly database: Database) {}
 
+  get schema(): string {
+    return this.database.schema;
+  }
+
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }

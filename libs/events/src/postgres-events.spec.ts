@@ -9,7 +9,7 @@ let database: OutboxDatabase;
 let streams: PostgresEvents[] = [];
 
 function newStream(options: { leaseMs?: number } = {}): PostgresEvents {
-  const events = new PostgresEvents(new WorkRepository(database.events), silent, options);
+  const events = new PostgresEvents(database.events, silent, options);
   streams.push(events);
   return events;
 }

@@ -1,7 +1,6 @@
-import { type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
+import { type Delivery, type EventMessage, messageIdOf, type StreamPosition } from '@parley/transport/event-stream';
 import { newId } from '@parley/persistence/ids';
 import { waitFor } from '@parley/testing/wait-for';
-import { WorkRepository } from '@parley/work-queue/work.repository';
 import { Inbox } from './inbox';
 import { Outbox } from './outbox';
 import { OutboxRepository } from './outbox.repository';
@@ -67,7 +66,7 @@ describe('The outbox relay', () => {
 
   beforeEach(async () => {
     database = await createOutboxDatabase();
-    events = new FragileEvents(new WorkRepository(database.events), silent);
+    events = new FragileEvents(database.events, silent);
     relays = [];
     relay = newRelay();
   });
@@ -413,5 +412,121 @@ describe('The inbox', () => {
 
     await expect(act('first', eventId)).resolves.toBe(true);
     await expect(database.service.query('SELECT * FROM effect')).resolves.toHaveLength(1);
+  });
+});
+
+describe('The outbox relay beside the embedded event stream', () => {
+  let database: OutboxDatabase;
+  let events: PostgresEvents;
+  let relay: Relay;
+
+  beforeEach(async () => {
+    database = await createOutboxDatabase();
+    events = new PostgresEvents(database.events, silent);
+    relay = new Relay(new OutboxRepository(database.service), events, silent);
+  });
+
+  afterEach(async () => {
+    await relay.stop();
+    await events.drain();
+    await database.drop();
+  });
+
+  const queued = () => database.events.query<{ state: string }>('SELECT state FROM work ORDER BY id');
+  const untilAborted = ({ signal }: Delivery) =>
+    new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+
+  it('moves events to each consumer in batches, more than it has places, and marks those without a consumer', async () => {
+    const consumers = [
+      consumerOf('probe.one', { concurrency: 2 }),
+      consumerOf('another.two'),
+      consumerOf('probe.other', { subject: 'probe.other' }),
+    ];
+    for (const { consumer } of consumers) await events.consume(consumer);
+    await events.open();
+    await announce(database.service, range(450));
+    await database.service.query(`INSERT INTO outbox (id, subject, data) VALUES ('event', 'probe.unheard', '{}')`);
+
+    const more = [await relay.publish(), await relay.publish(), await relay.publish(), await relay.publish()];
+
+    expect(more).toEqual([true, true, false, false]);
+    await expect(unpublished(database.service)).resolves.toBe(0);
+    await waitFor(queued, (rows) => rows.length === 0);
+    const [one, two, other] = consumers.map(({ numbers }) => numbers().sort((a, b) => a - b));
+    expect([one, two, other]).toEqual([range(450), range(450), []]);
+  });
+
+  it('claims the events that it moves, up to the places of their consumer', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const slow = consumerOf('probe.slow', { concurrency: 2, handle: () => released });
+    await events.consume(slow.consumer);
+    await events.open();
+    // The first round of the worker finds nothing.
+    await announce(database.service, [1]);
+    await relay.publish();
+    await waitFor(() => slow.deliveries.length === 1);
+
+    await announce(database.service, [2, 3, 4]);
+    await relay.publish();
+
+    expect(slow.numbers()).toHaveLength(2);
+    expect((await queued()).map(({ state }) => state).sort()).toEqual(['ready', 'ready', 'running', 'running']);
+    release();
+    await waitFor(queued, (rows) => rows.length === 0);
+    expect(slow.numbers().sort()).toEqual([1, 2, 3, 4]);
+    expect(slow.deliveries.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('loses no event that was moved by a process that died, and counts its attempt', async () => {
+    const dying = new PostgresEvents(database.events, silent);
+    const first = consumerOf('probe.heir', { concurrency: 2, handle: untilAborted });
+    await dying.consume(first.consumer);
+    await dying.open();
+    const itsRelay = new Relay(new OutboxRepository(database.service), dying, silent);
+    await announce(database.service, range(3));
+    await itsRelay.publish();
+    await waitFor(() => first.deliveries.length === 2);
+
+    const heir = consumerOf('probe.heir');
+    await events.consume(heir.consumer);
+    await events.open();
+
+    await waitFor(() => new Set(heir.numbers()).size === 3);
+    await dying.drain();
+    expect(heir.deliveries.map(({ attempt }) => attempt).sort()).toEqual([1, 2, 2]);
+  });
+
+  it('gives events back that it moves while the stream stops', async () => {
+    const stopping = new PostgresEvents(database.events, silent);
+    const interrupted = consumerOf('probe.late', { concurrency: 2 });
+    await stopping.consume(interrupted.consumer);
+    await stopping.open();
+    await announce(database.service, range(3));
+    const moved = new Relay(new OutboxRepository(database.service), stopping, silent).publish();
+    await stopping.drain();
+    await moved;
+
+    const heir = consumerOf('probe.late');
+    await events.consume(heir.consumer);
+    await events.open();
+
+    await waitFor(queued, (rows) => rows.length === 0);
+    expect(new Set([...interrupted.numbers(), ...heir.numbers()])).toEqual(new Set(range(3)));
+  });
+
+  it('publishes replays beside new events', async () => {
+    const [one, two] = [consumerOf('probe.one'), consumerOf('probe.two')];
+    for (const { consumer } of [one, two]) await events.consume(consumer);
+    await events.open();
+    const event = { id: newId('outbox'), subject: happened.subject, data: { number: 1 } };
+    await database.service.transaction((tx) => new Outbox().repeat(tx, [{ consumer: 'probe.two', event }]));
+    await announce(database.service, [2]);
+
+    await relay.publish();
+
+    await waitFor(queued, (rows) => rows.length === 0);
+    expect([one.numbers(), two.numbers().sort()]).toEqual([[2], [1, 2]]);
+    await expect(unpublished(database.service)).resolves.toBe(0);
   });
 });

@@ -74,6 +74,10 @@ export class Relay {
   /** A crash before the commit publishes the batch again: consumers are idempotent. */
   private async publishBatch(): Promise<'more' | 'done' | 'lost'> {
     if (!this.events.isOpen) return 'done';
+    if (this.events.moveFrom && !this.events.canLose) {
+      const { found, hasReplays } = await this.events.moveFrom(this.outbox.schema, batchSize);
+      if (!hasReplays) return found === batchSize ? 'more' : 'done';
+    }
     try {
       return await this.outbox.transaction(async (tx) => {
         const events = await this.outbox.markUnpublished(tx, batchSize);

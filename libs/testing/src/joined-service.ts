@@ -2,7 +2,6 @@ import type { DynamicModule } from '@nestjs/common';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { Database } from '@parley/persistence/database';
 import { createLogger } from '@parley/logging/logger';
-import { WorkRepository } from '@parley/work-queue/work.repository';
 import { eventsSchema } from '@parley/events/events-schema';
 import { PostgresEvents } from '@parley/events/postgres-events';
 import { createHybridApp } from '@parley/service/hybrid-app';
@@ -22,7 +21,7 @@ export async function joinService(
     ...eventsSchema,
     poolSize: 3,
   });
-  const events = new PostgresEvents(new WorkRepository(database), logger);
+  const events = new PostgresEvents(database, logger);
   const driver = new InProcessDriver(new InProcessHub(), 1_000_000, logger);
   const platform = {
     driver,

@@ -6,7 +6,6 @@ import type { Caller } from '@parley/contracts/caller';
 import type { Operation } from '@parley/contracts/operation';
 import { Database } from '@parley/persistence/database';
 import { createLogger, type LogLevel } from '@parley/logging/logger';
-import { WorkRepository } from '@parley/work-queue/work.repository';
 import { eventsSchema } from '@parley/events/events-schema';
 import { PostgresEvents } from '@parley/events/postgres-events';
 import { createHybridApp } from '@parley/service/hybrid-app';
@@ -51,7 +50,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
     poolSize: 3,
   });
   await eventsDatabase.migrate();
-  const events = new PostgresEvents(new WorkRepository(eventsDatabase), logger);
+  const events = new PostgresEvents(eventsDatabase, logger);
   const hub = new InProcessHub();
   const platform = (): Platform => ({
     driver: new InProcessDriver(hub, 64_000_000, logger),

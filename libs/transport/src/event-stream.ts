@@ -49,6 +49,11 @@ export interface EventStream {
   readonly canLose: boolean;
   /** Resolves to the position of the last stored event, or undefined when the stream cannot lose any. Idempotent. */
   publish(events: EventMessage[]): Promise<StreamPosition | undefined>;
+  /**
+   * In a stream that is stored with the outbox: moves the oldest events of the outbox of this schema into the stream, in one
+   * statement. Replays stay. Returns how many events it has found, and whether there are replays among them.
+   */
+  moveFrom?(schema: string, limit: number): Promise<{ found: number; hasReplays: boolean }>;
   /** False when the message was lost or replaced before its retention ended: the stream has lost events. */
   keeps(position: StreamPosition): Promise<boolean>;
   consume(consumer: WorkingConsumer): Promise<void>;

@@ -49,6 +49,8 @@ export class QueueWorker {
   private readonly options: Required<WorkerOptions>;
   private readonly running = new Set<Promise<void>>();
   private readonly runningOf = new KeyCounts();
+  /** Free places that a statement under way may fill. */
+  private reserved = 0;
   private readonly claiming: PollingWorker;
   /** False when the last claim saw less than it asked for, and before the first poll, until something is added. */
   private mayHaveMore = false;
@@ -82,15 +84,30 @@ export class QueueWorker {
     this.claiming.wake();
   }
 
+  /** Reserves free places for work that starts as it is added, unless other work may wait for them. Returns the number. */
+  reserve(): number {
+    if (this.mayHaveMore || this.context.stopping.aborted) return 0;
+    const places = this.freePlaces;
+    this.reserved += places;
+    return places;
+  }
+
+  /** Gives reserved places back and starts the work that was added for them. */
+  async startAdded(places: number, works: LeasedWork[], addedAt: number): Promise<void> {
+    this.reserved -= places;
+    await this.startAll(works, addedAt);
+    if (this.mayHaveMore) this.claiming.wake();
+  }
+
   async stop(): Promise<void> {
     await this.claiming.stop();
     await Promise.all(this.running);
   }
 
   private async claim(): Promise<boolean> {
-    const { concurrency, leaseMs, perTenant } = this.options;
+    const { leaseMs, perTenant } = this.options;
     const { work, worker, stopping } = this.context;
-    const limit = concurrency - this.running.size;
+    const limit = this.freePlaces;
     if (!this.mayHaveMore || limit === 0 || stopping.aborted) return false;
     this.mayHaveMore = false;
     // Work that ends during the claim may be the occasion.
@@ -99,13 +116,10 @@ export class QueueWorker {
     try {
       this.passedOver = this.limitedTenants();
       const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf, passedOver: this.passedOver };
-      const claimed = await work.claimWork(this.queue, limits);
-      // The stop began meanwhile: nothing would abort this work.
-      if (stopping.aborted) {
-        await Promise.all(claimed.map((each) => work.giveBackWork(each)));
-        return false;
-      }
-      for (const each of claimed) this.startWork(each, claimedAt);
+      this.reserved += limit;
+      const claimed = await work.claimWork(this.queue, limits).finally(() => (this.reserved -= limit));
+      await this.startAll(claimed, claimedAt);
+      if (stopping.aborted) return false;
       const seen = claimed[0]?.seen ?? claimed.length;
       this.mayHaveLeft = claimed.length === 0 || seen > claimed.length;
       this.mayHaveMore ||= claimed.length > 0 && seen >= limit;
@@ -126,6 +140,17 @@ export class QueueWorker {
     if (this.passedOver.size === 0) return false;
     const limited = this.limitedTenants();
     return [...this.passedOver].some((tenant) => !limited.has(tenant));
+  }
+
+  private get freePlaces(): number {
+    return this.options.concurrency - this.running.size - this.reserved;
+  }
+
+  private async startAll(works: LeasedWork[], claimedAt: number): Promise<void> {
+    const { work, stopping } = this.context;
+    // The stop began meanwhile: nothing would abort this work.
+    if (stopping.aborted) await Promise.all(works.map((each) => work.giveBackWork(each)));
+    else for (const each of works) this.startWork(each, claimedAt);
   }
 
   private startWork(work: LeasedWork, claimedAt: number): void {

@@ -3,7 +3,7 @@ import type { Logger } from '@parley/logging/logger';
 import { Leases } from './leases';
 import type { FailureHandler, Queue, WorkerOptions, WorkHandler } from './queue';
 import { QueueWorker, type AttemptEnd } from './queue-worker';
-import type { WorkRepository } from './work.repository';
+import type { LeasedWork, WorkRepository } from './work.repository';
 
 const minPollMs = 1_000;
 const maxPollMs = 5_000;
@@ -84,6 +84,15 @@ export class WorkRunner {
     this.pollMs = minPollMs;
     if (dueAt) this.polling.wakeIn(Math.max(0, dueAt.getTime() - Date.now()));
     else this.workers.get(queue)!.wake();
+  }
+
+  /** Free places of a queue for work that starts as it is added. Give them back by `startAdded`. */
+  reserve(queue: string): number {
+    return this.workers.get(queue)?.reserve() ?? 0;
+  }
+
+  startAdded(queue: string, places: number, works: LeasedWork[], addedAt: number): Promise<void> {
+    return this.workers.get(queue)!.startAdded(places, works, addedAt);
   }
 
   wakeAll(): void {

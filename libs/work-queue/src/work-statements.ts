@@ -1,5 +1,8 @@
 import { lockNext } from '@parley/persistence/lock-next';
 
+const claimedColumns = `work.queue, work.key, work.tenant, work.ordering_key AS "orderingKey", work.payload,
+      work.attempts AS attempt, work.last_error AS "lastError", work.traceparent, work.created_at AS "createdAt"`;
+
 /** Smallest position of the queue: a tenant without ready work starts here, beside the others and not behind them. */
 export const firstPosition = (queue: string) =>
   `coalesce((SELECT position FROM work WHERE queue = ${queue} AND state = 'ready' ORDER BY position LIMIT 1),
@@ -105,10 +108,26 @@ export const insertOrdered = insertStatement({
           ORDER BY id DESC LIMIT 1 FOR SHARE) AS last)`,
 });
 
+/**
+ * Common table expression that adds work of unordered queues as a part of another statement, and claims as many rows of each
+ * queue as it has places, in their order. Work that exists is not changed.
+ * @param rows query for `queue`, `key`, `tenant`, `payload`, `traceparent`, `number` within the queue, and `places`
+ */
+export function addStartedWork(rows: string, [lease, worker, leaseMs]: [string, string, string]): string {
+  const ifStarted = (value: string) => `CASE WHEN number <= places THEN ${value} END`;
+  return `added AS (
+    INSERT INTO work (queue, key, tenant, payload, traceparent, ready_at, state, position, attempts, lease, worker, due_at)
+    SELECT queue, key, tenant, payload, traceparent, now(), CASE WHEN number <= places THEN 'running' ELSE 'ready' END,
+      CASE WHEN number > places THEN ${nextPosition('new.queue', 'new.tenant')} + number END,
+      CASE WHEN number <= places THEN 1 ELSE 0 END, ${ifStarted(lease)}, ${ifStarted(worker)},
+      ${ifStarted(`now() + ${leaseMs} * interval '1 millisecond'`)}
+    FROM (${rows}) AS new ORDER BY queue, number
+    ON CONFLICT DO NOTHING
+    RETURNING ${claimedColumns}, lease)`;
+}
+
 const claimed = `state = 'running', position = NULL, lease = $3, worker = $4, attempts = attempts + 1,
       due_at = now() + $5::int * interval '1 millisecond'`;
-const claimedColumns = `work.queue, work.key, work.tenant, work.ordering_key AS "orderingKey", work.payload,
-      work.attempts AS attempt, work.last_error AS "lastError", work.traceparent, work.created_at AS "createdAt"`;
 const readyWork = { table: 'work', where: `queue = $1 AND state = 'ready'`, orderBy: 'position, id', limit: '$2' };
 
 /** Claims in queues without ordering keys and limits for tenants. */

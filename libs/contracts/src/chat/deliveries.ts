@@ -37,8 +37,8 @@ export class EventsPending {
 
 export const eventsPending = event({ subject: 'chat.eventsPending', data: EventsPending });
 
-/** One at a time: events of a conversation are queued in the order of their announcements. */
-export const deliverEvents = consumer({ name: 'runtime.deliverEvents', event: eventsPending });
+/** In any order: a delivery looks for earlier events of its conversation itself. */
+export const deliverEvents = consumer({ name: 'runtime.deliverEvents', event: eventsPending, concurrency: 4 });
 
 export class GetPendingEvent {
   @IsString()
