@@ -64,9 +64,10 @@ browserSuite('the console in a browser', () => {
   });
 
   it('talks to the bot by the public client, and leads to the transcript', async () => {
+    // The page asks for the client as soon as it is shown, perhaps before its heading is seen.
+    const client = page.waitForRequest('**/webchat/assets/*');
     await page.getByRole('link', { name: 'Talk to the bot' }).click();
     await heading('Talk to the bot');
-    const client = page.waitForRequest('**/webchat/assets/*');
     await page.getByLabel('Write a message').fill('When do you open?');
     await page.getByLabel('Write a message').press('Enter');
     const link = page.getByRole('link', { name: 'Transcript with events' });
@@ -82,7 +83,7 @@ browserSuite('the console in a browser', () => {
   });
 
   it('lists the events of the bot', async () => {
-    await page.getByRole('link', { name: 'Events' }).click();
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
     await heading('Events');
     await page.getByRole('cell', { name: 'greeted' }).waitFor();
 

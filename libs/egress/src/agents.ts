@@ -1,13 +1,13 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, Client, type Dispatcher, Pool } from 'undici';
 import { connectTimeoutMs, maxHeaderBytes } from './egress-limits';
-import type { ExchangeOptions } from './exchange';
+import type { CountingConnection, ExchangeOptions } from './exchange';
 
 const connectionsPerOrigin = 50;
 const keepAliveMs = 4_000;
 
 /** HTTP client of one socket at a time, which counts the requests on it. */
-export class CountingClient extends Client {
+class CountingClient extends Client implements CountingConnection {
   private requestsOnSocket = 0;
 
   constructor(origin: string | URL, options: Client.Options) {
@@ -18,11 +18,10 @@ export class CountingClient extends Client {
   }
 
   override dispatch(options: ExchangeOptions, handler: Dispatcher.DispatchHandler): boolean {
-    options.exchange.client = this;
+    options.exchange.connection = this;
     return super.dispatch(options, handler);
   }
 
-  /** True when the socket has carried another request. */
   countRequest(): boolean {
     this.requestsOnSocket += 1;
     return this.requestsOnSocket > 1;

@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici';
-import type { CountingClient } from './agents';
 import { BodyBuffer } from './body-buffer';
 import { ResponseTooLarge } from './egress-errors';
 
@@ -15,13 +14,19 @@ export interface ExchangeOptions extends Dispatcher.DispatchOptions {
   exchange: Exchange;
 }
 
+/** Connection that carries a request. */
+export interface CountingConnection {
+  /** True when the socket has carried another request. */
+  countRequest(): boolean;
+}
+
 /** Errors of a connection that the other side closed. */
 const closedCodes = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
 /** One request on a connection: collects the response and ends the connection at the limits. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<EgressResponse>;
-  client?: CountingClient;
+  connection?: CountingConnection;
 
   private readonly body: BodyBuffer;
   private controller?: Dispatcher.DispatchController;
@@ -57,7 +62,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    this.isSocketReused = this.client!.countRequest();
+    this.isSocketReused = this.connection!.countRequest();
     if (this.signal.aborted) controller.abort(this.signal.reason as Error);
   }
 
