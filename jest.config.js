@@ -19,8 +19,8 @@ module.exports = {
   runtime: '<rootDir>/tools/jest-runtime.cjs',
   reporters: ['default', '<rootDir>/tools/slowest-suites.cjs'],
   testSequencer: '<rootDir>/tools/long-suites-first.cjs',
-  // Two more than there are cores: suites that start processes wait for half of their time.
-  maxWorkers: availableParallelism() + 2,
+  // One more than there are cores: with two more, suites get in each other's way.
+  maxWorkers: availableParallelism() + 1,
   // A new worker loads all packages again.
   workerIdleMemoryLimit: '1GB',
   // Tests run in the context of Node's own code, which needs the real one.
