@@ -88,8 +88,10 @@ export class DeliveriesWorker {
     } catch (error) {
       if (!(error instanceof CalleeUnavailable)) throw error;
       if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
-      if (error instanceof CodePaused) this.issues.recordPause(work.payload, error.message);
-      if (error instanceof CodePaused) this.places.pause(botId, error.retryAfterMs);
+      if (error instanceof CodePaused) {
+        this.issues.recordPause(work.payload, error.message);
+        this.places.pause(botId, error.retryAfterMs);
+      }
       await this.park(delivery, error);
     } finally {
       leave();
