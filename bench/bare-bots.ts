@@ -4,11 +4,12 @@ import type { ServerResponse } from 'node:http';
 import fastify, { type FastifyReply } from 'fastify';
 import { type BareOperations, BareSql, openPool } from './bare-sql';
 import type { BareCall, BareAnswer } from './bare-child';
+import { BareQueue } from './bare-queue';
 import { postJson } from './keep-alive';
 
 // Baseline: the minimal server that writes a message and its event, calls the bot, writes the bot's answer and settles
-// the event. Fastify and `pg` in one process without a bus, a queue, credentials, checks and logs. The code of a bot runs
-// in a forked process.
+// the event. Fastify and `pg` in one process without a bus, credentials, checks and logs, with the queue's SQL or without
+// a queue. The code of a bot runs in a forked process.
 
 interface Message {
   conversationId: string;
@@ -16,10 +17,11 @@ interface Message {
 }
 
 const options = JSON.parse(readFileSync(process.env['BARE_OPTIONS_FILE'] ?? '', 'utf8')) as BareOperations;
-const { recordings, bot } = options;
+const { recordings, bot, delivery } = options;
 const pool = openPool(options, options.schema);
 const say = new BareSql(pool, recordings['say']!);
 const reply = new BareSql(pool, recordings['reply']!);
+const queue = delivery && new BareQueue(options, delivery);
 const listeners = new Map<string, Set<ServerResponse>>();
 
 function show({ conversationId, payload }: Message, isBot: boolean): void {
@@ -57,12 +59,16 @@ function toChild(id: string, bundle: string): Deliver {
 }
 
 let deliverTo: Deliver;
-async function deliver({ conversationId, payload }: Message, id: string): Promise<void> {
+async function call({ conversationId, payload }: Message, id: string): Promise<number> {
   const message = { id, type: 'text', payload, userId: 'user', conversationId, direction: 'incoming', tags: {} };
   const [user, conversation] = [{ id: 'user' }, { id: conversationId }];
   const content = { message, user, conversation, states: {} };
   const event = { id, type: 'message_created', status: 'pending', conversationId, userId: 'user', payload: content };
-  const status = await deliverTo(event);
+  return deliverTo(event);
+}
+
+async function callAndSettle(message: Message, id: string): Promise<void> {
+  const status = await call(message, id);
   await pool.query({
     name: 'settle',
     text: 'UPDATE event SET status = $3 WHERE bot_id = $1 AND id = $2',
@@ -74,12 +80,16 @@ let ownUrl: string;
 const app = fastify();
 app.post<{ Body: Message }>('/messages', async ({ body }, answer: FastifyReply) => {
   const ids = new Map<string, string>();
-  const written = await say.run(body.conversationId, ids);
+  const writing = say.run(body.conversationId, ids);
+  // The ids are there at once. A batch of the queue may contain the event before its commit is known here.
+  const idOf = (kind: string) => [...ids.values()].find((id) => id.startsWith(`${kind}_`))!;
+  const [eventId, messageId] = [idOf('evt'), idOf('msg')];
+  const { conversationId } = body;
+  queue?.expect({ conversationId, eventId, messageId }, () => call(body, eventId));
+  const written = await writing;
   show(body, false);
-  void deliver(
-    body,
-    [...ids.values()].find((id) => id.startsWith('evt_'))!,
-  );
+  if (queue) queue.announce();
+  else void callAndSettle(body, eventId);
   return answer.code(201).send(written);
 });
 app.post<{ Body: Message }>('/v1/chat/messages', async ({ body }, answer: FastifyReply) => {

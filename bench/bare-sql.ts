@@ -21,15 +21,22 @@ export interface BareOperations extends BareOptions<string> {
   schema: string;
   /** Bot that the baselines of `bots` and `code` call: a server, or the path of a bundle. */
   bot?: { id: string } & ({ url: string } | { bundle: string });
+  /** Prepared statements of a delivery, by name, and the ids in them. Without it, events are delivered without a queue. */
+  delivery?: DeliveryRecording;
+}
+
+export interface DeliveryRecording {
+  statements: Record<string, Statement>;
+  ids: Record<'conversationId' | 'eventId' | 'messageId' | 'outboxId', string>;
 }
 
 type ParameterValue = (ids: Map<string, string>) => string | null;
-interface Step {
+export interface Step {
   query: { name?: string; text: string };
   fills: ParameterValue[];
 }
 
-const madeId = /\b(file|upload|msg|evt)_[0-9A-Z]{26}\b/g;
+const madeId = /\b(file|upload|msg|evt|outbox)_[0-9A-Z]{26}\b/g;
 
 /** Replays the recorded statements of one request in the same transactions with other ids. */
 export class BareSql {
@@ -87,7 +94,7 @@ export function openPool(
   return new Pool({ connectionString: databaseUrl, max: poolSize, options: `-c search_path=${schema},public` });
 }
 
-function toStep({ name, text, values }: Statement, ids: string[]): Step {
+export function toStep({ name, text, values }: Statement, ids: string[]): Step {
   return { query: { ...(name ? { name } : {}), text }, fills: values.map((value) => toFill(value, ids)) };
 }
 
@@ -99,6 +106,6 @@ function toFill(value: string | null, ids: string[]): ParameterValue {
   return (fresh) => [id, ...others].reduce((text, old) => text.replaceAll(old, fresh.get(old) ?? old), value);
 }
 
-function toQuery({ query, fills }: Step, ids: Map<string, string>) {
+export function toQuery({ query, fills }: Step, ids: Map<string, string>) {
   return fills.length > 0 ? { ...query, values: fills.map((fill) => fill(ids)) } : query;
 }

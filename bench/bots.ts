@@ -1,27 +1,19 @@
 import { clientOf } from '@parley/testing/api';
-import type { RunningPlatform } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Pool } from 'pg';
-import {
-  benchLatency,
-  benchRoundTrips,
-  type Candidate,
-  conversationCount,
-  limitsNote,
-  messageOperations,
-  noLimits,
-} from './answers';
-import { openPool } from './bare-sql';
+import { benchLatency, benchRoundTrips, type Candidate, conversationCount, limitsNote, noLimits } from './answers';
+import { type AnswerRecordings, recordAnswers, startBareAnswers } from './bare-answers';
 import { type Conversations, messageRequest, openConversations } from './conversations';
+import { deploy, keptPool } from './deployment';
 import { HttpConnection } from './http-connection';
 import { httpRequest } from './load';
-import { newDatabase, productSide, type Recordings, recordOperations, startBare } from './operations';
+import { newDatabase, productSide } from './operations';
 import { PostgresTap } from './postgres-tap';
 import type { Result, Row } from './result';
 import { toUserText } from './round-trips';
 import { type Round, type Side, timed, toRow } from './rounds';
 import { RowCounter, type RowCounts } from './row-counter';
-import { openBare, openEmbedded, poolSize, type Workbench } from './workbench';
+import { openBare, openEmbedded, type Workbench } from './workbench';
 
 type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 
@@ -32,21 +24,18 @@ const settleTimeoutMs = 60_000;
 /** Bots with a `url`: round trips, the cost of a delivery in rows and statements, and events per second. */
 export async function benchBots(bench: Workbench): Promise<Result[]> {
   const bot = await openBare(bench, 'echo-bot', {});
-  const { databaseUrl, scene, recordings, rows } = await record(bench, bot.url);
-  const bare = await startBare(bench, 'bare-bots', {
-    ...{ databaseUrl, schema: 'chat', recordings },
-    bot: { id: scene.botId, url: bot.url },
-  });
+  const { databaseUrl, answers, rows } = await record(bench, bot.url);
+  const bare = await startBareAnswers(bench, databaseUrl, answers, { url: bot.url });
   const database = await newDatabase(bench);
   const platform = await openEmbedded(bench, { DATABASE_URL: database.url, ...noLimits });
   const pool = keptPool(bench, database.url);
   const echoing = await openConversations(platform, conversationCount);
   await deploy(platform, pool, echoing, { url: await echoUrl(platform, echoing, bot.url) });
-  const withBot = (side: Side): Side => ({ ...side, layers: { ...side.layers, bot: [bot.pid] } });
-  const sides: [Candidate, Candidate] = [
-    { ...withBot(productSide(bench, 'runtime', platform)), scene: echoing },
-    { ...withBot(bare), scene: { ...scene, path: '', userHeaders: {} } },
-  ];
+  const product: Candidate = { ...productSide(bench, 'runtime', platform), scene: echoing };
+  const sides = [product, ...bare].map((side): Candidate => ({
+    ...side,
+    layers: { ...side.layers, bot: [bot.pid] },
+  }));
   return [
     await benchRoundTrips(bench, sides, { mode: 'Embedded', kind: 'a url', atLeast: 0.5 }),
     await benchLatency(bench, sides, 'a url'),
@@ -61,46 +50,24 @@ async function echoUrl(platform: Platform, { botId }: Conversations, botUrl: str
   return `${botUrl}/?${new URLSearchParams({ api: platform.url, key: value }).toString()}`;
 }
 
-/** Sets url or code and waits until chat has heard of it. */
-export async function deploy(
-  platform: RunningPlatform,
-  pool: Pool,
-  { botId }: Pick<Conversations, 'botId'>,
-  target: { url: string } | { code: string },
-): Promise<void> {
-  await clientOf(platform).updateBot({ id: botId, ...target });
-  await waitFor(async () => {
-    const { rows } = await pool.query('SELECT FROM called_bot WHERE bot_id = $1 AND is_called', [botId]);
-    return rows.length > 0;
-  });
-}
-
-export function keptPool({ session }: Workbench, databaseUrl: string): Pool {
-  const pool = openPool({ databaseUrl, poolSize }, 'chat');
-  // Databases are dropped with their connections.
-  pool.on('error', () => undefined);
-  session.keep({ stop: () => pool.end() });
-  return pool;
-}
-
 /** Records the SQL of both messages, and counts the rows of messages with and without a delivery. */
 async function record(
   bench: Workbench,
   botUrl: string,
-): Promise<{ databaseUrl: string; scene: Conversations; recordings: Recordings; rows: Result }> {
+): Promise<{ databaseUrl: string; answers: AnswerRecordings; rows: Result }> {
   const database = await newDatabase(bench);
   const tap = bench.session.keep(await PostgresTap.start(database.url));
   const platform = await openEmbedded(bench, { DATABASE_URL: tap.url, ...noLimits });
   const pool = keptPool(bench, database.url);
   try {
-    const scene = await openConversations(platform, conversationCount);
-    const recordings = await recordOperations(tap, platform.url, messageOperations(scene));
+    const answers = await recordAnswers(tap, platform, pool);
+    const { scene } = answers.direct;
     const silent = await openConversations(platform, conversationCount);
     await deploy(platform, pool, silent, { url: botUrl });
     const counter = await RowCounter.start(pool);
     const rows = await countRows({ platform, pool, tap, counter }, { 'without url': scene, 'with url': silent });
     await counter.stop();
-    return { databaseUrl: database.url, scene, recordings, rows };
+    return { databaseUrl: database.url, answers, rows };
   } finally {
     await platform.stop();
   }

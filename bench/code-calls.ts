@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { clientOf } from '@parley/testing/api';
 import { latencyFigures, openStreams } from './answers';
-import { deploy, keptPool } from './bots';
+import { deploy, keptPool } from './deployment';
 import { addingCode, bundleEcho, relayCode } from './code-sources';
 import { messageRequest, openConversations } from './conversations';
 import { HttpConnection } from './http-connection';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '@parley/testing/wait-for';
 import { latencyFigures, openStreams } from './answers';
-import { deploy, keptPool } from './bots';
+import { deploy, keptPool } from './deployment';
 import { bundleEcho, hostileCodes, silentCode } from './code-sources';
 import { type Conversations, messageRequest, openConversations } from './conversations';
 import { descendantsOf, residentMb, shareMb } from './memory';

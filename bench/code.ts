@@ -1,18 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type RunningPlatform, startDistributed } from '@parley/testing/running-platform';
-import {
-  benchLatency,
-  benchRoundTrips,
-  type Candidate,
-  conversationCount,
-  messageOperations,
-  noLimits,
-} from './answers';
-import { deploy, keptPool } from './bots';
+import { benchLatency, benchRoundTrips, type Candidate, conversationCount, noLimits } from './answers';
+import { type AnswerRecordings, recordAnswers, startBareAnswers } from './bare-answers';
+import { deploy, keptPool } from './deployment';
 import { bundleEcho } from './code-sources';
-import { type Conversations, openConversations } from './conversations';
-import { newDatabase, productSide, type Recordings, recordOperations, startBare } from './operations';
+import { openConversations } from './conversations';
+import { newDatabase, productSide } from './operations';
 import { PostgresTap } from './postgres-tap';
 import type { Result } from './result';
 import { newLogFile, openEmbedded, productEnv, type Workbench } from './workbench';
@@ -35,35 +29,25 @@ export async function benchCodeDistributed(bench: Workbench): Promise<Result[]> 
   return [await benchRoundTrips(bench, sides, { mode: 'Distributed', kind: 'code', atLeast: 0.4 })];
 }
 
-async function openSides(bench: Workbench, start: Start): Promise<[Candidate, Candidate]> {
+async function openSides(bench: Workbench, start: Start): Promise<Candidate[]> {
   const code = await bundleEcho();
   const bundle = join(bench.folder, 'echo.cjs');
   await writeFile(bundle, code);
-  const { databaseUrl, scene, recordings } = await record(bench);
-  const bare = await startBare(bench, 'bare-bots', {
-    ...{ databaseUrl, schema: 'chat', recordings },
-    bot: { id: scene.botId, bundle },
-  });
+  const { databaseUrl, answers } = await record(bench);
+  const bare = await startBareAnswers(bench, databaseUrl, answers, { bundle });
   const { url } = await newDatabase(bench);
   const platform = await start({ DATABASE_URL: url, ...noLimits });
   const echoing = await openConversations(platform, conversationCount);
   await deploy(platform, keptPool(bench, url), echoing, { code });
-  return [
-    { ...productSide(bench, 'runtime', platform), scene: echoing },
-    { ...bare, scene: { ...scene, path: '', userHeaders: {} } },
-  ];
+  return [{ ...productSide(bench, 'runtime', platform), scene: echoing }, ...bare];
 }
 
-async function record(
-  bench: Workbench,
-): Promise<{ databaseUrl: string; scene: Conversations; recordings: Recordings }> {
+async function record(bench: Workbench): Promise<{ databaseUrl: string; answers: AnswerRecordings }> {
   const database = await newDatabase(bench);
   const tap = bench.session.keep(await PostgresTap.start(database.url));
   const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
   try {
-    const scene = await openConversations(platform, conversationCount);
-    const recordings = await recordOperations(tap, platform.url, messageOperations(scene));
-    return { databaseUrl: database.url, scene, recordings };
+    return { databaseUrl: database.url, answers: await recordAnswers(tap, platform, keptPool(bench, database.url)) };
   } finally {
     await platform.stop();
   }

@@ -160,7 +160,7 @@ export async function recordOperations(tap: PostgresTap, url: string, operations
   return recordings;
 }
 
-async function ask(url: string, { name, line, headers, body }: Operation, given: string): Promise<object> {
+export async function ask(url: string, { name, line, headers, body }: Operation, given: string): Promise<object> {
   const [method, path] = line(given).split(' ') as [string, string];
   const response = await fetch(`${url}${path}`, {
     method,

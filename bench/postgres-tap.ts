@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface Statement {
+  /** First schema of the search path of its connection. */
+  schema: string;
   /** Name of the prepared statement; empty for unnamed ones. */
   name: string;
   text: string;
@@ -41,6 +43,11 @@ export class PostgresTap {
    */
   unitsWith(text: string): Statement[][] {
     return this.units().filter((unit) => unit.some(({ values }) => values.some((value) => value?.includes(text))));
+  }
+
+  /** Prepared statements of that name, in session order. */
+  named(name: string): Statement[] {
+    return this.sessions.flat().filter((statement) => statement.name === name);
   }
 
   unitsLike(pattern: RegExp): Statement[][] {
@@ -96,6 +103,7 @@ export function splitIntoUnits(session: Statement[]): Statement[][] {
 class MessageReader {
   private rest = Buffer.alloc(0);
   private isStarted = false;
+  private schema = '';
   private readonly texts = new Map<string, string>();
 
   constructor(private readonly session: Statement[]) {}
@@ -109,6 +117,7 @@ class MessageReader {
       const end = typeBytes + this.rest.readInt32BE(typeBytes);
       if (this.rest.length < end) return;
       if (this.isStarted) this.note(String.fromCharCode(this.rest[0]!), this.rest.subarray(5, end));
+      else this.schema = /search_path=(\w+)/.exec(this.rest.toString('latin1', 0, end))?.[1] ?? '';
       this.isStarted = true;
       this.rest = this.rest.subarray(end);
     }
@@ -116,7 +125,8 @@ class MessageReader {
 
   private note(type: string, body: Buffer): void {
     const fields = new Fields(body);
-    if (type === 'Q') this.session.push({ name: '', text: fields.text(), values: [] });
+    const { schema } = this;
+    if (type === 'Q') this.session.push({ schema, name: '', text: fields.text(), values: [] });
     if (type === 'P') this.texts.set(fields.text(), fields.text());
     if (type !== 'B') return;
     fields.text(); // Portal name.
@@ -125,7 +135,7 @@ class MessageReader {
     if (formats.includes(1))
       throw new Error('The tap does not support parameters in binary format; send them as text.');
     const values = Array.from({ length: fields.int16() }, () => fields.value());
-    this.session.push({ name, text: this.texts.get(name) ?? '', values });
+    this.session.push({ schema, name, text: this.texts.get(name) ?? '', values });
   }
 }
 

@@ -64,7 +64,12 @@ export async function openBot(platform: RunningPlatform) {
 }
 
 export async function openBare({ session }: Workbench, name: string, env: Record<string, string>) {
-  const program = session.keep(run(`dist/bench/${name}.js`, env));
+  const program = run(`dist/bench/${name}.js`, env);
+  let isStopping = false;
+  session.keep({ stop: () => ((isStopping = true), program.stop()) });
+  void program.ended.then(() => {
+    if (!isStopping) process.stderr.write(`${name} has ended:\n${program.output()}\n`);
+  });
   await program.said(/Listening.*\n/);
   return { pid: program.pid, url: /http:\S+/.exec(program.output())?.[0] ?? '' };
 }
