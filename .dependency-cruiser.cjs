@@ -51,7 +51,7 @@ module.exports = {
     forbid(
       'only-the-transport-knows-nats',
       'Calls and events go through @parley/transport. The baselines of the benchmark use NATS directly to measure the overhead.',
-      { pathNot: ['^libs/transport/', '^bench/(bare-|bots[.]|row-counter[.])', '^deploy/test/'] },
+      { pathNot: ['^libs/transport/', '^bench/(bare-|bots[.]|deployment[.]|row-counter[.])', '^deploy/test/'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(
@@ -69,7 +69,7 @@ module.exports = {
           '/migrations/',
           '^libs/(persistence|events|testing|local-postgres)/',
           '^test/faults/',
-          '^bench/(bare-|bots[.]|row-counter[.])',
+          '^bench/(bare-|bots[.]|deployment[.]|row-counter[.])',
         ],
       },
       { path: npm('pg', 'pg-[^/]+') },

@@ -2,10 +2,10 @@ import { Client } from '@botpress/client';
 import { startDistributed } from '@parley/testing/running-platform';
 import { BareSql, openPool, type Recording } from './bare-sql';
 import { httpRequest, type LoadResult, runConcurrently, runLoad } from './load';
-import { PostgresTap } from './postgres-tap';
 import type { Result } from './result';
 import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
 import { newLogFile, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
+import { onTappedPlatform } from './tapped-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 
 type Platform = Awaited<ReturnType<typeof openEmbedded>>;
@@ -97,10 +97,8 @@ export async function benchHub(bench: Workbench): Promise<Result[]> {
 }
 
 /** Records the SQL of a search from a second platform on the same database. */
-async function recordSearch(bench: Workbench, databaseUrl: string): Promise<Recording> {
-  const tap = bench.session.keep(await PostgresTap.start(databaseUrl));
-  const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
-  try {
+function recordSearch(bench: Workbench, databaseUrl: string): Promise<Recording> {
+  return onTappedPlatform(bench, databaseUrl, async ({ platform, tap }) => {
     const word = searchedWord(7);
     tap.clear();
     await administrator(platform).listPublicIntegrations({ search: word });
@@ -108,9 +106,7 @@ async function recordSearch(bench: Workbench, databaseUrl: string): Promise<Reco
     const units = tap.unitsWith(word).filter((unit) => unit.every(({ text }) => text.includes('ts_rank')));
     if (units.length === 0) throw new Error('The Postgres tap recorded no statements for the search.');
     return { units, given: word, answer: {} };
-  } finally {
-    await platform.stop();
-  }
+  });
 }
 
 function searchSide(bench: Workbench, platform: Platform): Candidate {

@@ -1,12 +1,11 @@
-import type { RunningPlatform } from '@parley/testing/running-platform';
 import type { Pool } from 'pg';
 import { type Candidate, conversationCount, messageOperations } from './answers';
 import type { DeliveryRecording } from './bare-sql';
 import { type Conversations, openConversations } from './conversations';
-import { recordDelivery } from './delivery-recording';
+import { recordDelivery } from './bare-delivery';
 import { type Recordings, recordOperations, startBare } from './operations';
-import type { PostgresTap } from './postgres-tap';
 import type { Workbench } from './workbench';
+import type { Tapped } from './tapped-platform';
 
 interface AnswerRecording {
   scene: Conversations;
@@ -18,17 +17,13 @@ interface AnswerRecording {
 export type AnswerRecordings = Record<'queued' | 'direct', AnswerRecording>;
 
 /** Each baseline has a bot of its own; chat announces only the events of the first. */
-export async function recordAnswers(
-  tap: PostgresTap,
-  platform: RunningPlatform,
-  pool: Pool,
-): Promise<AnswerRecordings> {
+export async function recordAnswers({ platform, tap }: Tapped, pool: Pool): Promise<AnswerRecordings> {
   const record = async () => {
     const scene = await openConversations(platform, conversationCount);
     return { scene, recordings: await recordOperations(tap, platform.url, messageOperations(scene)) };
   };
   const [queued, direct] = [await record(), await record()];
-  return { queued: { ...queued, delivery: await recordDelivery(tap, platform, pool, queued.scene) }, direct };
+  return { queued: { ...queued, delivery: await recordDelivery({ platform, tap }, pool, queued.scene) }, direct };
 }
 
 /** The baselines: with the same SQL, and without the queue. */

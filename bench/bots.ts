@@ -8,12 +8,12 @@ import { deploy, keptPool } from './deployment';
 import { HttpConnection } from './http-connection';
 import { httpRequest } from './load';
 import { newDatabase, productSide } from './operations';
-import { PostgresTap } from './postgres-tap';
 import type { Result, Row } from './result';
 import { toUserText } from './round-trips';
 import { type Round, type Side, timed, toRow } from './rounds';
 import { RowCounter, type RowCounts } from './row-counter';
 import { openBare, openEmbedded, type Workbench } from './workbench';
+import { onTappedPlatform, type Tapped } from './tapped-platform';
 
 type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 
@@ -56,11 +56,9 @@ async function record(
   botUrl: string,
 ): Promise<{ databaseUrl: string; answers: AnswerRecordings; rows: Result }> {
   const database = await newDatabase(bench);
-  const tap = bench.session.keep(await PostgresTap.start(database.url));
-  const platform = await openEmbedded(bench, { DATABASE_URL: tap.url, ...noLimits });
   const pool = keptPool(bench, database.url);
-  try {
-    const answers = await recordAnswers(tap, platform, pool);
+  const record = async ({ platform, tap }: Tapped) => {
+    const answers = await recordAnswers({ platform, tap }, pool);
     const { scene } = answers.direct;
     const silent = await openConversations(platform, conversationCount);
     await deploy(platform, pool, silent, { url: botUrl });
@@ -68,15 +66,12 @@ async function record(
     const rows = await countRows({ platform, pool, tap, counter }, { 'without url': scene, 'with url': silent });
     await counter.stop();
     return { databaseUrl: database.url, answers, rows };
-  } finally {
-    await platform.stop();
-  }
+  };
+  return onTappedPlatform(bench, database.url, record, noLimits);
 }
 
-interface Counting {
-  platform: Platform;
+interface Counting extends Tapped {
   pool: Pool;
-  tap: PostgresTap;
   counter: RowCounter;
 }
 

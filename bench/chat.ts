@@ -12,10 +12,10 @@ import {
   recordOperations,
   startBareOperations,
 } from './operations';
-import { PostgresTap } from './postgres-tap';
 import type { Result } from './result';
 import { compareSpeed } from './rounds';
 import { newLogFile, openEmbedded, productEnv, type Workbench } from './workbench';
+import { onTappedPlatform } from './tapped-platform';
 
 type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 
@@ -131,12 +131,8 @@ async function record(
   bench: Workbench,
 ): Promise<{ database: EmptyDatabase; recordings: Recordings; operations: Operation[] }> {
   const database = await newDatabase(bench);
-  const tap = bench.session.keep(await PostgresTap.start(database.url));
-  const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
-  try {
+  return onTappedPlatform(bench, database.url, async ({ platform, tap }) => {
     const operations = operationsOf(bench, await openScene(platform, database));
     return { database, operations, recordings: await recordOperations(tap, platform.url, operations) };
-  } finally {
-    await platform.stop();
-  }
+  });
 }

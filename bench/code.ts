@@ -7,9 +7,9 @@ import { deploy, keptPool } from './deployment';
 import { bundleEcho } from './code-sources';
 import { openConversations } from './conversations';
 import { newDatabase, productSide } from './operations';
-import { PostgresTap } from './postgres-tap';
 import type { Result } from './result';
 import { newLogFile, openEmbedded, productEnv, type Workbench } from './workbench';
+import { onTappedPlatform } from './tapped-platform';
 
 type Start = (env: Record<string, string>) => Promise<RunningPlatform & { nats?: { pid: number } }>;
 
@@ -43,12 +43,8 @@ async function openSides(bench: Workbench, start: Start): Promise<Candidate[]> {
 }
 
 async function record(bench: Workbench): Promise<{ databaseUrl: string; answers: AnswerRecordings }> {
-  const database = await newDatabase(bench);
-  const tap = bench.session.keep(await PostgresTap.start(database.url));
-  const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
-  try {
-    return { databaseUrl: database.url, answers: await recordAnswers(tap, platform, keptPool(bench, database.url)) };
-  } finally {
-    await platform.stop();
-  }
+  const { url: databaseUrl } = await newDatabase(bench);
+  const pool = keptPool(bench, databaseUrl);
+  const answers = await onTappedPlatform(bench, databaseUrl, (tapped) => recordAnswers(tapped, pool));
+  return { databaseUrl, answers };
 }

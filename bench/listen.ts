@@ -3,13 +3,13 @@ import { startDistributed } from '@parley/testing/running-platform';
 import { type Conversations, openConversations, openListeners, messageRequest } from './conversations';
 import { residentMb } from './memory';
 import { newDatabase, productSide, type Recordings, recordOperations, startBare } from './operations';
-import { PostgresTap } from './postgres-tap';
 import type { Result, Row } from './result';
 import { type Round, type Side, alternate, timed, toRow } from './rounds';
 import { SseConnection, markOf } from './sse-connection';
 import { median, pairedRatio } from './statistics';
 import { type FrameLatencies, SteadyLoader } from './steady-load';
 import { newLogFile, openEmbedded, productEnv, type Workbench } from './workbench';
+import { onTappedPlatform } from './tapped-platform';
 
 type Mode = 'Embedded' | 'Distributed';
 type Platform = Awaited<ReturnType<typeof openEmbedded>> & { nats?: { pid: number } };
@@ -221,9 +221,7 @@ async function record(
   bench: Workbench,
 ): Promise<{ databaseUrl: string; scene: Conversations; recordings: Recordings }> {
   const database = await newDatabase(bench);
-  const tap = bench.session.keep(await PostgresTap.start(database.url));
-  const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
-  try {
+  return onTappedPlatform(bench, database.url, async ({ platform, tap }) => {
     const scene = await openConversations(platform, Math.max(...scenarios.map(({ conversations }) => conversations)));
     const say = {
       name: 'say',
@@ -235,7 +233,5 @@ async function record(
       connections: 1,
     };
     return { databaseUrl: database.url, scene, recordings: await recordOperations(tap, platform.url, [say]) };
-  } finally {
-    await platform.stop();
-  }
+  });
 }

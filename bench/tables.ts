@@ -14,11 +14,11 @@ import {
   recordOperations,
   startBareOperations,
 } from './operations';
-import { PostgresTap } from './postgres-tap';
 import type { Aim, Result } from './result';
 import { compareSpeed } from './rounds';
 import { blockName, cityName, columns, fillTable, firstNewBlock, rowsInBlock, rowsOf } from './table-rows';
 import { newLogFile, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
+import { onTappedPlatform } from './tapped-platform';
 
 type Platform = Awaited<ReturnType<typeof openEmbedded>>;
 type Pool = ReturnType<typeof openPool>;
@@ -200,14 +200,10 @@ function sqlSide(bench: Workbench, name: string, database: EmptyDatabase, record
 
 export async function record(bench: Workbench): Promise<{ database: EmptyDatabase; recordings: Recordings }> {
   const database = await newDatabase(bench);
-  const tap = bench.session.keep(await PostgresTap.start(database.url));
-  const platform = await openEmbedded(bench, { DATABASE_URL: tap.url });
-  try {
+  return onTappedPlatform(bench, database.url, async ({ platform, tap }) => {
     const { headers } = await openTable(platform, database.url);
     return { database, recordings: await recordOperations(tap, platform.url, operationsOf(bench, headers)) };
-  } finally {
-    await platform.stop();
-  }
+  });
 }
 
 function openDatabase({ session }: Workbench, { url: databaseUrl }: EmptyDatabase): Pool {

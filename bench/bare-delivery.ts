@@ -1,4 +1,3 @@
-import type { RunningPlatform } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Pool } from 'pg';
 import { messageOperations } from './answers';
@@ -7,7 +6,8 @@ import { deploy } from './deployment';
 import { silentCode } from './code-sources';
 import type { Conversations } from './conversations';
 import { ask } from './operations';
-import type { PostgresTap, Statement } from './postgres-tap';
+import type { Statement } from './postgres-tap';
+import type { Tapped } from './tapped-platform';
 
 /** Statements of a delivery in the order in which they begin. */
 const names = [
@@ -18,8 +18,7 @@ const names = [
 
 /** Deploys a bot that answers nothing, and records the SQL of the delivery of one message to it. */
 export async function recordDelivery(
-  tap: PostgresTap,
-  platform: RunningPlatform,
+  { platform, tap }: Tapped,
   pool: Pool,
   scene: Conversations,
 ): Promise<DeliveryRecording> {
