@@ -7,7 +7,7 @@ import type { Role } from '@parley/contracts/caller';
 import { newToken, operatorToken } from '@parley/secrets/token';
 import { ProcessConfig, ServiceConfig } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
-import { Client as Postgres } from 'pg';
+import { Pool } from 'pg';
 import { clientOf } from './api';
 import { type RunningService, startService } from './running-service';
 
@@ -98,8 +98,7 @@ export async function startPublicApi(
         app.register(Object.assign(settings, { databaseUrl }), platform),
     ),
   );
-  const postgres = new Postgres({ connectionString: service.databaseUrl });
-  await postgres.connect();
+  const postgres = new Pool({ connectionString: service.databaseUrl, max: 1 });
   const operator = operatorToken(settings.secretKey);
   const send = (line: string, options?: SendOptions) => sendTo(service.url, line, options);
   const client = (token: string, workspaceId?: string, botId?: string) =>
