@@ -9,7 +9,7 @@ import { newestFirst } from '../list-queries/newest-first';
 import { isWithin } from '../list-queries/conditions';
 import { eachOf, maxSortedRows, taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { isOf, type Scope } from '../bot-definitions/scope';
-import type { MessageEntity } from './message.entity';
+import type { ListedMessage, MessageEntity } from './message.entity';
 
 export interface MessageWithForeignIds extends MessageEntity {
   conversation_foreign_id: string | null;
@@ -184,7 +184,7 @@ export class MessagesRepository {
     };
     const ofConversation = conversationId !== undefined && !tags;
     const { from, time, id } = await taggedRows(this.database, taggedRowsQuery, values);
-    const keyset = newestFirst<MessageEntity>(
+    const keyset = newestFirst<ListedMessage>(
       time,
       id,
       ofConversation
@@ -200,8 +200,8 @@ export class MessagesRepository {
     const isLatest = ofConversation && limit === defaultPageSize && !nextToken && !afterDate && !beforeDate;
     const rows =
       ofConversation || (!tags && alias === null)
-        ? await this.database.query<MessageEntity>(statement, values, isLatest ? 'latest-messages' : undefined)
-        : await this.bounded.read<MessageEntity>(
+        ? await this.database.query<ListedMessage>(statement, values, isLatest ? 'latest-messages' : undefined, 'text')
+        : await this.bounded.read<ListedMessage>(
             statement,
             values,
             conversationId === undefined ? 'Filter by a conversation, or by a tag that few messages have.' : narrowing,
