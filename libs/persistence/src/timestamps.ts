@@ -24,9 +24,10 @@ function parseTimestamp(text: string): Date | number {
   return isUtc(text) ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : readTimestamp(text);
 }
 
-/** Cuts the text of Postgres, `2026-11-26 13:00:50.123+00`: a tenth of the time of a Date. Zeros at its end are absent. */
+/** Cuts the text of Postgres, `2026-11-26 13:00:50.123+00`, which ends without zeros: a tenth of the time of a Date. */
 function toIsoText(text: string): string {
-  if (text.length === 26 && isUtc(text)) return `${text.slice(0, 10)}T${text.slice(11, 23)}Z`;
+  if (text.length <= 26 && isUtc(text))
+    return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(3, '0')}Z`;
   return new Date(parseTimestamp(text)).toISOString();
 }
 

@@ -68,7 +68,7 @@ export function isDelivered({ direction, origin }: Pick<MessageEntity, 'directio
 }
 
 /** Message of a list: its times may be text in ISO 8601. */
-export type ListedMessage = Omit<MessageEntity, 'created_at' | 'updated_at'> &
+export type ListedMessage = Omit<MessageEntity, 'bot_id' | 'created_at' | 'updated_at'> &
   Record<'created_at' | 'updated_at', Date | string>;
 
 export function toMessage(caller: Pick<BotCaller, 'integration'>, row: ListedMessage): Message {
