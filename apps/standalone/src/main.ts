@@ -4,7 +4,7 @@ import { OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
 import { DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { createLogger } from '@parley/logging/logger';
-import { exitOnUnexpected, onStopSignal } from '@parley/service/run';
+import { exitOnUnexpected, onStopSignal } from '@parley/service/process-end';
 import { flushMs, traceProcess } from '@parley/service/trace-process';
 import { readStandaloneConfig } from './app-configs';
 import { EmbeddedPlatform } from './embedded';

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Leftovers } from '@parley/contracts/files';
 import { mayRemoveContent } from '@parley/persistence/content-hold';
 import { Database, type Sql } from '@parley/persistence/database';
+import type { Condition } from '@parley/persistence/due-rows';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 
 const tables = [
@@ -15,6 +16,14 @@ const tables = [
   'idempotency_key',
 ] as const;
 const batchSize = 5_000;
+
+const isUnerased = `(erased_at IS NULL OR erased_at < deleted_at + interval '1 hour')
+  AND ((erased_at IS NULL AND deleted_at < now() - interval '1 minute')
+    OR deleted_at < now() - interval '1 hour'
+    OR (SELECT true FROM file WHERE file.bot_id = deleted_bot.bot_id LIMIT 1))`;
+
+/** Whether `listUnerased` finds bots. */
+export const hasUnerased: Condition = { condition: `EXISTS (SELECT FROM deleted_bot WHERE ${isUnerased})` };
 
 @Injectable()
 export class DeletedBotsRepository {
@@ -61,10 +70,7 @@ export class DeletedBotsRepository {
   async listUnerased(): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `SELECT bot_id AS "botId" FROM deleted_bot
-       WHERE (erased_at IS NULL OR erased_at < deleted_at + interval '1 hour')
-         AND ((erased_at IS NULL AND deleted_at < now() - interval '1 minute')
-           OR deleted_at < now() - interval '1 hour'
-           OR (SELECT true FROM file WHERE file.bot_id = deleted_bot.bot_id LIMIT 1))
+       WHERE ${isUnerased}
        ORDER BY erased_at NULLS FIRST LIMIT 100`,
     );
     return rows.map(({ botId }) => botId);

@@ -3,6 +3,7 @@ import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import type { AccessPolicy, ListFiles, UpdateFile } from '@parley/contracts/files';
 import { columnsOf } from '@parley/persistence/columns';
 import { Database, type Sql } from '@parley/persistence/database';
+import type { Condition } from '@parley/persistence/due-rows';
 import { newId } from '@parley/persistence/ids';
 import { lockNext } from '@parley/persistence/lock-next';
 import { addReadyWork } from '@parley/work-queue/work-statements';
@@ -13,6 +14,19 @@ import { cleanupQueue } from './cleanup-queue';
 import { FileEntity, type FileRef, type FileWithJob } from './file.entity';
 import { eachOf, fewReadable, fewTagged } from './few-files';
 import { type FileScope, notExpired, owned, readable } from './file-scope';
+
+const isLapsed = `status = 'upload_pending' AND upload_expires_at < now()`;
+const isExpired = 'expires_at <= now()';
+
+/**
+ * Whether an upload can be abandoned, a job superseded or a file overdue. Sorted instead of EXISTS, so that Postgres never
+ * reads all files. Indexes file_lapsed, file_expired.
+ */
+export const hasSweepable: Condition = {
+  condition: `EXISTS (SELECT FROM upload) OR EXISTS (SELECT FROM indexing_job)
+    OR (SELECT true FROM file WHERE ${isLapsed} ORDER BY upload_expires_at LIMIT 1) IS NOT NULL
+    OR (SELECT true FROM file WHERE ${isExpired} ORDER BY expires_at LIMIT 1) IS NOT NULL`,
+};
 
 /** Highest usage in bytes, this declaration included, at which it is accepted; null for no limit. */
 export interface Room {
@@ -302,10 +316,9 @@ export class FilesRepository {
   async listBotsWithOverdue(limit: number): Promise<string[]> {
     const rows = await this.database.query<{ botId: string }>(
       `SELECT DISTINCT bot_id AS "botId" FROM (
-         (SELECT bot_id FROM file WHERE status = 'upload_pending' AND upload_expires_at < now()
-          ORDER BY upload_expires_at LIMIT $1)
+         (SELECT bot_id FROM file WHERE ${isLapsed} ORDER BY upload_expires_at LIMIT $1)
          UNION ALL
-         (SELECT bot_id FROM file WHERE expires_at <= now() ORDER BY expires_at LIMIT $1)) overdue`,
+         (SELECT bot_id FROM file WHERE ${isExpired} ORDER BY expires_at LIMIT $1)) overdue`,
       [limit],
     );
     return rows.map(({ botId }) => botId);

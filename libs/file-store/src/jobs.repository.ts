@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import type { Condition } from '@parley/persistence/due-rows';
 import { newUlid } from '@parley/persistence/ids';
 import { lockNext } from '@parley/persistence/lock-next';
 import type { IndexingStage } from '@parley/contracts/indexing-work';
@@ -32,6 +33,10 @@ const staleAfterSeconds = 15;
 const announceAgainAfterSeconds = 60;
 const maxDoublings = 6;
 const botsAtOnce = 10;
+
+/** Without jobs, none can be stalled. */
+export const hasJobs: Condition = { condition: 'EXISTS (SELECT FROM indexing_job)' };
+
 /**
  * SQL condition on `job`: its content is still the version to index. Looked up job by job in the primary key: after
  * many uploads, statistics do not know how many files are to be indexed, and a join would compare each with all jobs.
@@ -226,14 +231,6 @@ export class JobsRepository {
       [fileId, contentVersion, lease],
     );
     return rows.length > 0;
-  }
-
-  /** Without uploads and jobs, none can be abandoned, stalled or superseded. */
-  async hasUploadsOrJobs(): Promise<boolean> {
-    const [row] = await this.database.query<{ isAny: boolean }>(
-      'SELECT EXISTS (SELECT FROM upload) OR EXISTS (SELECT FROM indexing_job) AS "isAny"',
-    );
-    return row!.isAny;
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import type { Condition } from '@parley/persistence/due-rows';
 
 export interface StorageUse {
   fileBytes: number;
@@ -11,6 +12,9 @@ export interface ChangedUse extends StorageUse {
   workspaceId: string;
   at: Date;
 }
+
+/** Index storage_use_changed. */
+export const hasChangedUse: Condition = { condition: 'EXISTS (SELECT FROM storage_use WHERE is_changed)' };
 
 const sums = `coalesce(sum(file_bytes), 0) AS "fileBytes", coalesce(sum(vector_bytes), 0) AS "vectorBytes"`;
 
@@ -55,14 +59,6 @@ export class StorageUseRepository {
        WHERE bot_home.moved_by IS NULL OR bot_home.moved_by < excluded.moved_by`,
       [botId, workspaceId, eventId],
     );
-  }
-
-  /** Index storage_use_changed. */
-  async hasChangedUse(): Promise<boolean> {
-    const [row] = await this.database.query<{ isAny: boolean }>(
-      'SELECT EXISTS (SELECT FROM storage_use WHERE is_changed) AS "isAny"',
-    );
-    return row!.isAny;
   }
 
   /**

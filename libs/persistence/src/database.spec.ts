@@ -499,6 +499,15 @@ describe('A timestamp', () => {
     expect(row!.at).toEqual(expected);
   });
 
+  it.each(Object.keys(times) as (keyof typeof times)[])('is read as ISO 8601: %s', async (name) => {
+    const [sql, expected] = times[name];
+
+    const read = test.database.query<{ at: unknown }>(`SELECT ${sql}::timestamptz AS at`, [], undefined, 'text');
+
+    if (expected === Infinity) await expect(read).rejects.toThrow(RangeError);
+    else expect((await read)[0]!.at).toEqual(expected instanceof Date ? expected.toISOString() : expected);
+  });
+
   it('is the same in a session with another time zone', async () => {
     const at = await test.database.transaction(async (tx) => {
       await tx.query("SET LOCAL TimeZone = 'Asia/Kolkata'");

@@ -9,6 +9,7 @@ import {
   startOptions,
 } from './service-data-source';
 import { isRead, sendStatement } from './statement';
+import { withTimeTexts } from './timestamps';
 
 /** SQL executor: a repository takes it to run inside or outside a transaction. */
 export interface Sql {
@@ -18,8 +19,14 @@ export interface Sql {
    * Rows of the statement; `int8` and `numeric` are strings, as in `pg`.
    * @param name for a prepared statement, where planning takes longer than running: each connection plans it only a few
    * times
+   * @param times `text` for ISO 8601 instead of a Date, in rows that are only answered
    */
-  query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]>;
+  query<Row = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+    name?: string,
+    times?: 'date' | 'text',
+  ): Promise<Row[]>;
 }
 
 export interface Transaction extends Sql {
@@ -56,9 +63,9 @@ export class Database implements Sql {
   }
 
   /** Runs one statement as a transaction. Throws OperationTimeout when it may have been committed. */
-  async query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]> {
+  async query<Row>(text: string, values?: readonly unknown[], name?: string, times?: 'date' | 'text'): Promise<Row[]> {
     const explain = isRead(text) ? toApiError : toUnknownOutcome;
-    return this.lend((client) => runQuery<Row>(client, text, values, { name, explain }));
+    return this.lend((client) => runQuery<Row>(client, text, values, { name, times, explain }));
   }
 
   /** Runs a read-only statement with its own timeout; `isStopped` recognises the error. */
@@ -211,8 +218,8 @@ class OpenTransaction implements Transaction {
     return (this.entities ??= this.source.managerOf(this.client));
   }
 
-  query<Row>(text: string, values?: readonly unknown[], name?: string): Promise<Row[]> {
-    return runQuery<Row>(this.client, text, values, { name });
+  query<Row>(text: string, values?: readonly unknown[], name?: string, times?: 'date' | 'text'): Promise<Row[]> {
+    return runQuery<Row>(this.client, text, values, { name, times });
   }
 
   afterCommit(action: () => void): void {
@@ -227,13 +234,21 @@ function timestampOf(name: string): number {
   return Number(timestamp);
 }
 
+interface RunOptions {
+  name?: string;
+  times?: 'date' | 'text';
+  explain?: (error: unknown) => unknown;
+}
+
 async function runQuery<Row>(
   client: PoolClient,
   text: string,
   values?: readonly unknown[],
-  { name, explain = toApiError }: { name?: string; explain?: (error: unknown) => unknown } = {},
+  { name, times, explain = toApiError }: RunOptions = {},
 ): Promise<Row[]> {
-  const result = await sendStatement(client, { name, text, values: values as unknown[] }).catch((error: unknown) => {
+  const types = times === 'text' ? withTimeTexts : undefined;
+  const statement = { name, text, values: values as unknown[], types };
+  const result = await sendStatement(client, statement).catch((error: unknown) => {
     throw explain(error);
   });
   return result.rows as Row[];

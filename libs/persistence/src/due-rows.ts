@@ -12,6 +12,12 @@ export interface DueRows {
   orWhere?: string;
 }
 
+/** Rows without a time, or of several tables. */
+export interface Condition {
+  /** SQL that is true while there is something to do. */
+  condition: string;
+}
+
 export interface FoundRows {
   isDue: boolean;
   /** Time until the next row becomes due; Infinity if none does within a minute. */
@@ -38,30 +44,27 @@ export interface LateFilter {
 
 /** Repeats `SELECT columns` for each table. */
 const forEach = (rows: DueRows[], columns: (rows: Required<DueRows>) => string) =>
-  rows
-    .map(
-      (each, index) =>
-        `SELECT ${index} AS index, ${columns({ key: 'id', time: 'due_at', where: 'true', orWhere: 'false', ...each })}`,
-    )
-    .join(' UNION ALL ') + ' ORDER BY index';
+  together(rows.map((each) => columns({ key: 'id', time: 'due_at', where: 'true', orWhere: 'false', ...each })));
+
+const together = (selected: string[]) =>
+  selected.map((columns, index) => `SELECT ${index} AS index, ${columns}`).join(' UNION ALL ') + ' ORDER BY index';
+
+function isDue(rows: DueRows | Condition): string {
+  if ('condition' in rows) return `${rows.condition} AS "isDue", NULL::float8 AS ms`;
+  const { table, time = 'due_at', where = 'true', orWhere = 'false' } = rows;
+  return `
+    EXISTS (SELECT FROM ${table} WHERE ${where} AND ${time} <= now())
+      OR EXISTS (SELECT FROM ${table} WHERE ${orWhere}) AS "isDue",
+    (SELECT (extract(epoch FROM min(${time}) - clock_timestamp()) * 1000)::float8 FROM ${table}
+     WHERE ${where} AND ${time} > now() AND ${time} <= now() + interval '1 minute') AS ms`;
+}
 
 /**
- * Finds out in one statement which rounds have anything to do, in the order of the tables. The time of the next row ignores
+ * Finds out in one statement which rounds have anything to do, in the order of `rows`. The time of the next row ignores
  * rows that are due already: another process may have locked them. Indexes on the columns of the times.
  */
-export async function findDueRows(sql: Sql, rows: DueRows[]): Promise<FoundRows[]> {
-  const found = await sql.query<{ isDue: boolean; ms: number | null }>(
-    forEach(
-      rows,
-      ({ table, time, where, orWhere }) => `
-          EXISTS (SELECT FROM ${table} WHERE ${where} AND ${time} <= now())
-            OR EXISTS (SELECT FROM ${table} WHERE ${orWhere}) AS "isDue",
-          (SELECT (extract(epoch FROM min(${time}) - clock_timestamp()) * 1000)::float8 FROM ${table}
-           WHERE ${where} AND ${time} > now() AND ${time} <= now() + interval '1 minute') AS ms`,
-    ),
-    [],
-    'find_due_rows',
-  );
+export async function findDueRows(sql: Sql, rows: (DueRows | Condition)[]): Promise<FoundRows[]> {
+  const found = await sql.query<{ isDue: boolean; ms: number | null }>(together(rows.map(isDue)), [], 'find_due_rows');
   return found.map(({ isDue, ms }) => ({ isDue, nextInMs: ms === null ? Infinity : Math.max(0, Math.ceil(ms)) }));
 }
 

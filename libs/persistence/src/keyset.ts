@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ApiError } from '@parley/contracts/errors';
 import { defaultPageSize, type PageQuery } from '@parley/contracts/paging';
 
@@ -103,10 +103,7 @@ export class Keyset<Row> {
 
   /** Binds a token to its query, so that it cannot continue another list. */
   private fingerprint(boundTo: unknown): string {
-    return createHash('sha256')
-      .update(`${this.ordered(this.columns)}${JSON.stringify(boundTo)}`)
-      .digest('base64url')
-      .slice(0, 12);
+    return hash('sha256', `${this.ordered(this.columns)}${JSON.stringify(boundTo)}`, 'base64url').slice(0, 12);
   }
 }
 

@@ -1,5 +1,5 @@
 import { unavailable, WritesRefused } from '@parley/contracts/errors';
-import { Client, type ClientConfig, Pool, type PoolClient, TypeOverrides, types } from 'pg';
+import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import {
   DataSource,
   type EntityManager,
@@ -15,6 +15,7 @@ import { PostgresNames } from './postgres-names';
 import { defaultMaxWaiting, defaultStatementTimeoutMs } from './service-limits';
 import type { ServiceSchema } from './service-schema';
 import { inStatementSpan, isRead } from './statement';
+import { withDates } from './timestamps';
 
 export interface DataSourceOptions extends Omit<ServiceSchema, 'entities'>, Partial<Pick<ServiceSchema, 'entities'>> {
   url: string;
@@ -58,20 +59,6 @@ const sessionSettings = {
 };
 type Settings = Record<string, string | number>;
 
-const readTimestamp = types.getTypeParser(types.builtins.TIMESTAMPTZ, 'text') as (text: string) => Date | number;
-
-/**
- * A page of a list has dozens of timestamps. The default parser matches a regular expression; V8 reads ISO 8601 in half
- * the time. Others, such as `infinity` and those of another time zone, are left to the default.
- */
-function parseTimestamp(text: string): Date | number {
-  const isIso = text[4] === '-' && text.endsWith('+00');
-  return isIso ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : readTimestamp(text);
-}
-
-const parsers = new TypeOverrides();
-parsers.setTypeParser(types.builtins.TIMESTAMPTZ, parseTimestamp);
-
 /** Data source of one service on its own schema. TypeORM and `Database` share its connection pool and its limits. */
 export class ServiceDataSource extends DataSource {
   private constructor(
@@ -107,7 +94,7 @@ export class ServiceDataSource extends DataSource {
     const { openTimeoutMs = defaultOpenTimeoutMs, lockTimeoutMs = defaultLockTimeoutMs } = settings;
     const pool = new Pool({
       Client: ListenedClient,
-      types: parsers,
+      types: withDates,
       connectionString: url,
       application_name: `parley-${schema}`,
       connectionTimeoutMillis: openTimeoutMs,

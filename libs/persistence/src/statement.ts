@@ -1,5 +1,5 @@
 import { inSpan, isTraced } from '@parley/tracing/tracing';
-import type { ClientBase, QueryConfig, QueryResult } from 'pg';
+import { type ClientBase, Query, type QueryConfig, type QueryResult } from 'pg';
 
 /** Statements that certainly write nothing. */
 const read = /^\s*SELECT\b/i;
@@ -9,7 +9,34 @@ export function isRead(text: string): boolean {
 }
 
 export function sendStatement(client: ClientBase, statement: QueryConfig): Promise<QueryResult> {
-  return inStatementSpan(statement.text, () => client.query(statement));
+  return inStatementSpan(statement.text, () => send(client, statement));
+}
+
+async function send(client: ClientBase, statement: QueryConfig): Promise<QueryResult> {
+  try {
+    return await new Promise((resolve, reject) =>
+      client.query(new Statement(statement, (error, result) => (error ? reject(error) : resolve(result)))),
+    );
+  } catch (error) {
+    // The stack of an error of Postgres leads to the socket.
+    Error.captureStackTrace(error as Error);
+    throw error;
+  }
+}
+
+/** Statement for `pg`, which copies the fields of a QueryConfig with their descriptors: 6 µs for each statement. */
+class Statement extends Query {
+  declare name?: string;
+  declare values?: unknown[];
+
+  constructor(
+    { text, values, name, types }: QueryConfig,
+    callback: (error: Error | undefined, result: QueryResult) => void,
+  ) {
+    super(types ? { text, types } : text, undefined, callback);
+    this.name = name;
+    this.values = values;
+  }
 }
 
 /** Statements inside a trace get a span with their text, without values. Background statements get none. */

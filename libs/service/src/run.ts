@@ -14,6 +14,7 @@ import { createHybridApp } from './hybrid-app';
 import { Metrics } from './metrics';
 import { serveMetrics } from './metrics-server';
 import type { Platform } from './platform';
+import { exitOnUnexpected, onStopSignal } from './process-end';
 import { flushMs, traceProcess } from './trace-process';
 
 export interface AppDefinition<C extends ProcessConfig> {
@@ -24,8 +25,6 @@ export interface AppDefinition<C extends ProcessConfig> {
 
 /** Time to close database and bus connections after all requests have ended. */
 const closeMs = 400;
-/** Debounce: a terminal signals both npm and this process, and npm forwards its signal. */
-const sameSignalMs = 500;
 
 /**
  * Runs one app of the distributed mode until a stop signal. An invalid configuration ends the process with its
@@ -97,44 +96,6 @@ export async function connectPlatform(
     instance: `${hostname()}:${process.pid}`,
     isOnlyProcess: false,
   };
-}
-
-/**
- * Graceful stop, once, at the first SIGTERM or SIGINT, or by the returned function. A second signal ends the process at
- * once.
- */
-export function onStopSignal(stop: () => Promise<void>, logger: Logger): () => void {
-  let begun: number | undefined;
-  const begin = () => {
-    if (begun !== undefined) return;
-    begun = performance.now();
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        logger.fatal({ err: error }, 'could not stop cleanly');
-        process.exit(1);
-      },
-    );
-  };
-  const handle = () => {
-    if (begun !== undefined && performance.now() - begun > sameSignalMs) process.exit(130);
-    begin();
-  };
-  process.on('SIGTERM', handle);
-  process.on('SIGINT', handle);
-  return begin;
-}
-
-/**
- * An unhandled rejection is logged and does not end the process, which would drop all requests. An uncaught exception
- * ends it.
- */
-export function exitOnUnexpected(logger: Logger): void {
-  process.on('unhandledRejection', (reason) => logger.error({ err: reason }, 'a rejection was not handled'));
-  process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'an exception was not caught');
-    process.exit(1);
-  });
 }
 
 function readBoth<C extends ProcessConfig>(type: new () => C): { config: C; nats: NatsConfig } {

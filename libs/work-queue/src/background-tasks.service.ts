@@ -5,6 +5,7 @@ import { PollingWorker } from '@parley/background/polling-worker';
 import type { Logger } from '@parley/logging/logger';
 import type { Sql } from '@parley/persistence/database';
 import {
+  type Condition,
   type DueRows,
   findDueRows,
   type LateFilter,
@@ -29,7 +30,7 @@ const intervalOf = ({ everyMs }: PeriodicTask<unknown>, instance: object) =>
 @Injectable()
 export class BackgroundTasks {
   private readonly loops = new Map<string, PollingWorker>();
-  private readonly dueRows = new Map<string, DueRows>();
+  private readonly looks = new Map<string, DueRows | Condition>();
   /** Tasks whose rows were due at the last look. */
   private readonly due = new Set<string>();
   private readonly stopping = new AbortController();
@@ -57,8 +58,8 @@ export class BackgroundTasks {
     for (const { value, instance, method } of rounds)
       this.schedule(value.name, intervalOf(value, instance), method as (round: Round) => Promise<boolean | void>);
     for (const { value, method } of dueTasks) {
-      this.schedule(value.name, Infinity, () => this.runIfDue(value.name, method as () => Promise<boolean | void>));
-      this.dueRows.set(value.name, value.rows);
+      this.schedule(value.name, Infinity, (round) => this.runIfDue(value.name, () => method(round)));
+      this.looks.set(value.name, value.rows);
     }
     if (dueTasks.length > 0) {
       const everyMs = Math.min(...dueTasks.map(({ value, instance }) => intervalOf(value, instance)));
@@ -70,30 +71,36 @@ export class BackgroundTasks {
 
   /** Starts the next round of a periodic task at once, or after this time at the latest: with `@WhenDue`, the next look. */
   wake(name: string, inMs = 0): void {
-    const loop = this.loops.get(this.dueRows.has(name) ? lookForDueRows : name);
+    const loop = this.loops.get(this.looks.has(name) ? lookForDueRows : name);
     if (inMs > 0) loop?.wakeIn(inMs);
     else loop?.wake();
   }
 
   /** Figures of tasks with rows that are due, as of queues. */
   async measureLate(): Promise<QueueDepth[]> {
-    if (this.dueRows.size === 0) return [];
-    const queues = [...this.dueRows.keys()];
-    const late = await measureLateRows(this.sql, [...this.dueRows.values()]);
-    return late.map((figures, index) => ({ queue: queues[index]!, state: 'ready', ...figures }));
+    const tables = this.tablesWithTimes();
+    if (tables.length === 0) return [];
+    const late = await measureLateRows(
+      this.sql,
+      tables.map(({ rows }) => rows),
+    );
+    return late.map((figures, index) => ({ queue: tables[index]!.name, state: 'ready', ...figures }));
   }
 
   /** Rows that are due and still there, of all tasks or one. */
   async listLate({ queue, ...filter }: LateFilter & { queue?: string }): Promise<(LateRow & { queue: string })[]> {
-    const queues = [...this.dueRows.keys()].filter((name) => queue === undefined || name === queue);
-    if (queues.length === 0) return [];
-    const rows = queues.map((name) => this.dueRows.get(name)!);
-    const late = await listLateRows(this.sql, rows, filter);
-    return late.map((row) => ({ ...row, queue: queues[row.index]! }));
+    const tables = this.tablesWithTimes().filter(({ name }) => queue === undefined || name === queue);
+    if (tables.length === 0) return [];
+    const late = await listLateRows(
+      this.sql,
+      tables.map(({ rows }) => rows),
+      filter,
+    );
+    return late.map((row) => ({ ...row, queue: tables[row.index]!.name }));
   }
 
   hasDueRows(name: string): boolean {
-    return this.dueRows.has(name);
+    return this.tablesWithTimes().some((table) => table.name === name);
   }
 
   /** Aborts all signals. Nothing more is claimed. */
@@ -129,8 +136,8 @@ export class BackgroundTasks {
   }
 
   private async findDue({ againIn }: Round): Promise<void> {
-    const names = [...this.dueRows.keys()];
-    const found = await findDueRows(this.sql, [...this.dueRows.values()]);
+    const names = [...this.looks.keys()];
+    const found = await findDueRows(this.sql, [...this.looks.values()]);
     againIn(Math.min(...found.map(({ nextInMs }) => nextInMs)));
     for (const name of names.filter((_, index) => found[index]!.isDue)) {
       this.due.add(name);
@@ -139,11 +146,15 @@ export class BackgroundTasks {
   }
 
   /** True if more rows are due: the next round needs no look. */
-  private async runIfDue(name: string, run: () => Promise<boolean | void>): Promise<boolean> {
+  private async runIfDue(name: string, run: () => Promise<unknown>): Promise<boolean> {
     if (!this.due.delete(name)) return false;
     const hasMore = (await run()) === true;
     if (hasMore) this.due.add(name);
     return hasMore;
+  }
+
+  private tablesWithTimes(): { name: string; rows: DueRows }[] {
+    return [...this.looks].flatMap(([name, rows]) => ('table' in rows ? [{ name, rows }] : []));
   }
 
   private requireRunner(name: string): WorkRunner {

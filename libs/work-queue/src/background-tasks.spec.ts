@@ -57,6 +57,7 @@ class LettersService {
   static rounds = 0;
   static begun: string[] = [];
   static reminded: string[] = [];
+  static forgotten = 0;
   static canRemind = true;
   static canNote = false;
 
@@ -104,6 +105,16 @@ class LettersService {
     const rows = await this.database.query<{ id: string }>('DELETE FROM reminder WHERE due_at <= now() RETURNING id');
     LettersService.reminded.push(...rows.map(({ id }) => id));
     return rows.length > 0;
+  }
+
+  @WhenDue({
+    name: 'probe.forget',
+    rows: { condition: "EXISTS (SELECT FROM reminder WHERE id = 'wrong')" },
+    everyMs: 3_600_000,
+  })
+  async forget(): Promise<void> {
+    LettersService.forgotten += 1;
+    await this.database.query("DELETE FROM reminder WHERE id = 'wrong'");
   }
 }
 
@@ -224,6 +235,19 @@ describe('Background work of an app', () => {
 
       await waitFor(() => LettersService.reminded.length === 2);
       expect(LettersService.reminded).toEqual(['now', 'soon']);
+    });
+
+    it('runs while a condition holds', async () => {
+      await remindOf('wrong', '1 hour');
+
+      wake();
+      await waitFor(() => LettersService.forgotten === 1);
+      wake();
+      await remindOf('now', '0 s');
+      wake();
+
+      await waitFor(() => LettersService.reminded.includes('now'));
+      expect(LettersService.forgotten).toBe(1);
     });
 
     it('shows late rows to an operator, who can only list them, and in metrics', async () => {

@@ -1,5 +1,5 @@
 import { type DiscoveryService, type MetadataScanner } from '@nestjs/core';
-import type { DueRows } from '@parley/persistence/due-rows';
+import type { Condition, DueRows } from '@parley/persistence/due-rows';
 import type { FailureHandler, Queue, WorkerOptions, WorkHandler } from './queue';
 
 const workers = Symbol('parley:workers');
@@ -55,14 +55,14 @@ export function Every<Self = unknown>(task: PeriodicTask<Self>): Method<(round: 
 }
 
 export interface DueTask<Self> extends PeriodicTask<Self> {
-  rows: DueRows;
+  rows: DueRows | Condition;
 }
 
 /**
- * Periodic task that runs while rows are due. One statement looks for the rows of all such tasks of the service, and again
+ * Periodic task that runs while rows are due, or while a condition holds. One statement looks for the rows of all such tasks of the service, and again
  * when the next row becomes due. Return true after a change: the statement is repeated at once.
  */
-export function WhenDue<Self = unknown>(task: DueTask<Self>): Method<() => Promise<boolean | void>> {
+export function WhenDue<Self = unknown>(task: DueTask<Self>): Method<(round: Round) => Promise<boolean | void>> {
   return mark(dueTasks, task);
 }
 

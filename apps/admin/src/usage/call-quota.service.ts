@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { AdminConfig } from '../config';
 import { quotaOf, unlimited } from './quota-amounts';
@@ -18,7 +19,7 @@ export class CallQuotaService {
     usage: UsageRepository,
   ) {
     this.used = new LRUCache({
-      max: maxWorkspaces,
+      ...atMostEntries(maxWorkspaces),
       ttl: ttlMs,
       fetchMethod: async (id) => {
         const workspace = { id, workspace_id: id, bot_id: '' };

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 
 const ttlMs = 1_000;
@@ -16,7 +17,12 @@ export class CoalescingCache<T extends object> {
     private readonly fetch: (key: string) => Promise<T>,
   ) {
     // A fetch that a newer value replaces still resolves for its callers.
-    this.known = new LRUCache({ max, ttl: ttlMs, ignoreFetchAbort: true, fetchMethod: (key) => this.fetch(key) });
+    this.known = new LRUCache({
+      ...atMostEntries(max),
+      ttl: ttlMs,
+      ignoreFetchAbort: true,
+      fetchMethod: (key) => this.fetch(key),
+    });
   }
 
   /**

@@ -4,6 +4,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { storageProblem } from '@parley/contracts/storage';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { ChatConfig } from '../config';
 
@@ -26,7 +27,7 @@ export class UserKeysService {
   /** Platform keys, for bots without their own. The first signs, all verify. */
   private readonly shared: KeyObject[];
   /** Cache of verified claims by hash of secret and key. TTL: until the key expires. */
-  private readonly verified = new LRUCache<string, Claims>({ max: maxVerified });
+  private readonly verified = new LRUCache<string, Claims>(atMostEntries(maxVerified));
 
   constructor({ chatEncryptionKey, ...config }: ChatConfig) {
     this.shared = chatEncryptionKey

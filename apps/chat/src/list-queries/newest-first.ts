@@ -1,7 +1,7 @@
 import { Keyset, type LeadingColumn } from '@parley/persistence/keyset';
 
 /** Keyset for the order newest first. `time` and `id` are SQL: columns, or the expressions that `taggedRows` returns. */
-export function newestFirst<Row extends { created_at: Date; id: string }>(
+export function newestFirst<Row extends { created_at: Date | string; id: string }>(
   time: string,
   id: string,
   leading?: LeadingColumn,

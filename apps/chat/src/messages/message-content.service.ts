@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { chatPayloadTypes } from '@parley/contracts/chat/chat-payload';
 import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { type Content, contentProblem } from '../signals/chat-payload';
@@ -20,7 +21,7 @@ interface Conversation {
  */
 @Injectable()
 export class MessageContentService {
-  private readonly conversations = new LRUCache<string, Conversation>({ max: maxConversations });
+  private readonly conversations = new LRUCache<string, Conversation>(atMostEntries(maxConversations));
 
   constructor(private readonly repository: ConversationsRepository) {}
 

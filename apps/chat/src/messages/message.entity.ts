@@ -1,6 +1,7 @@
 import type { BotCaller } from '@parley/contracts/access';
 import type { Direction, Message } from '@parley/contracts/chat/messages';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
+import { isoTime } from '@parley/persistence/timestamps';
 import { Check, Column, Entity, Index } from 'typeorm';
 import { shownNames } from '../bot-definitions/scope';
 
@@ -66,11 +67,15 @@ export function isDelivered({ direction, origin }: Pick<MessageEntity, 'directio
   return direction === 'outgoing' && origin === null;
 }
 
-export function toMessage(caller: Pick<BotCaller, 'integration'>, row: MessageEntity): Message {
+/** Message of a list: its times may be text in ISO 8601. */
+export type ListedMessage = Omit<MessageEntity, 'bot_id' | 'created_at' | 'updated_at'> &
+  Record<'created_at' | 'updated_at', Date | string>;
+
+export function toMessage(caller: Pick<BotCaller, 'integration'>, row: ListedMessage): Message {
   return {
     id: row.id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
     type: row.type,
     payload: row.payload,
     direction: row.direction,

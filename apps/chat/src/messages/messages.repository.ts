@@ -9,7 +9,7 @@ import { newestFirst } from '../list-queries/newest-first';
 import { isWithin } from '../list-queries/conditions';
 import { eachOf, maxSortedRows, taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { isOf, type Scope } from '../bot-definitions/scope';
-import type { MessageEntity } from './message.entity';
+import type { ListedMessage, MessageEntity } from './message.entity';
 
 export interface MessageWithForeignIds extends MessageEntity {
   conversation_foreign_id: string | null;
@@ -30,8 +30,9 @@ export interface MessageTagFilter {
 
 export type MessageTable = 'message' | 'scheduled_message';
 
-const columns = `m.bot_id, m.id, m.conversation_id, m.user_id, m.type, m.payload, m.tags, m.direction, m.origin,
-  m.created_at, m.updated_at`;
+const listed = `m.id, m.conversation_id, m.user_id, m.type, m.payload, m.tags, m.direction, m.origin, m.created_at,
+  m.updated_at`;
+const columns = `m.bot_id, ${listed}`;
 /** Join that hides messages of a deleted conversation, whose rows are erased later. */
 const joinConversation = 'JOIN conversation c ON c.bot_id = $1 AND c.id = m.conversation_id';
 const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2)';
@@ -184,7 +185,7 @@ export class MessagesRepository {
     };
     const ofConversation = conversationId !== undefined && !tags;
     const { from, time, id } = await taggedRows(this.database, taggedRowsQuery, values);
-    const keyset = newestFirst<MessageEntity>(
+    const keyset = newestFirst<ListedMessage>(
       time,
       id,
       ofConversation
@@ -194,14 +195,14 @@ export class MessagesRepository {
     const after = keyset.after(nextToken, boundTo, values);
     const page = `ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}`;
     const statement = ofConversation
-      ? `SELECT ${columns} FROM message m WHERE m.bot_id = $1 AND ${isThere} AND ${within} AND ${after} ${page}`
+      ? `SELECT ${listed} FROM message m WHERE m.bot_id = $1 AND ${isThere} AND ${within} AND ${after} ${page}`
       : `SELECT m.* FROM ${from} WHERE ($3::text IS NULL OR m.conversation_id = $3) AND ${after} ${page}`;
     // Other pages have other texts: a named statement for each would fill the memory of every connection.
     const isLatest = ofConversation && limit === defaultPageSize && !nextToken && !afterDate && !beforeDate;
     const rows =
       ofConversation || (!tags && alias === null)
-        ? await this.database.query<MessageEntity>(statement, values, isLatest ? 'latest-messages' : undefined)
-        : await this.bounded.read<MessageEntity>(
+        ? await this.database.query<ListedMessage>(statement, values, isLatest ? 'latest-messages' : undefined, 'text')
+        : await this.bounded.read<ListedMessage>(
             statement,
             values,
             conversationId === undefined ? 'Filter by a conversation, or by a tag that few messages have.' : narrowing,

@@ -2,13 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import { notFound } from '@parley/contracts/errors';
 import type { CountLeftovers, Leftovers } from '@parley/contracts/files';
-import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
+import { DeletedBotsRepository, hasUnerased } from '@parley/file-store/deleted-bots.repository';
 import { blobStore } from '@parley/file-store/tokens';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
-import { Every, type Round } from '@parley/work-queue/worker';
+import { type Round, WhenDue } from '@parley/work-queue/worker';
 import { isUUID } from 'class-validator';
 import { FilesConfig } from '../config';
 
@@ -36,7 +36,11 @@ export class ErasureService {
   }
 
   /** Resumes the erasure of deleted bots that a crash or a backup interrupted. */
-  @Every<ErasureService>({ name: 'files.erase', everyMs: ({ config }) => config.sweepIntervalMs })
+  @WhenDue<ErasureService>({
+    name: 'files.erase',
+    rows: hasUnerased,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
   async resume({ signal }: Round): Promise<void> {
     for (const botId of await this.bots.listUnerased()) {
       if (signal.aborted) return;

@@ -3,12 +3,12 @@ import { fileUploaded } from '@parley/contracts/files';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { FilesRepository } from '@parley/file-store/files.repository';
 import type { JobSource } from '@parley/file-store/indexing-job.entity';
-import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { hasJobs, JobsRepository } from '@parley/file-store/jobs.repository';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
 import { Outbox } from '@parley/events/outbox';
-import { Every } from '@parley/work-queue/worker';
+import { Every, WhenDue } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
 
 const oldTurnsMs = 600_000;
@@ -43,10 +43,13 @@ export class IndexingService {
   }
 
   /** Announces stalled jobs again. Idempotent, and safe to run in several processes at once. */
-  @Every<IndexingService>({ name: 'files.announceStalled', everyMs: ({ config }) => config.sweepIntervalMs })
-  async announceStalled(): Promise<void> {
-    if (!(await this.jobs.hasUploadsOrJobs())) return;
-    await this.database.transaction(async (tx) => {
+  @WhenDue<IndexingService>({
+    name: 'files.announceStalled',
+    rows: hasJobs,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
+  announceStalled(): Promise<void> {
+    return this.database.transaction(async (tx) => {
       await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
     });
   }

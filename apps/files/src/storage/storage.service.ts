@@ -3,8 +3,8 @@ import { usageChanged } from '@parley/contracts/admin/usage';
 import type { CorrectedStorage, ReconciledStorage, ReconcileStorage } from '@parley/contracts/storage-counts';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
-import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
-import { Every } from '@parley/work-queue/worker';
+import { hasChangedUse, StorageUseRepository } from '@parley/file-store/storage-use.repository';
+import { WhenDue } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
 
 const maxBots = 50;
@@ -38,9 +38,12 @@ export class StorageService {
   }
 
   /** Reports changed storage usage to admin, which ignores deleted bots. */
-  @Every<StorageService>({ name: 'files.tellUse', everyMs: ({ config }) => config.sweepIntervalMs })
-  async reportUse(): Promise<boolean> {
-    if (!(await this.use.hasChangedUse())) return false;
+  @WhenDue<StorageService>({
+    name: 'files.tellUse',
+    rows: hasChangedUse,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
+  reportUse(): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const changed = await this.use.takeChangedUse(tx, reportsAtOnce);
       const reports = changed.flatMap(({ botId, workspaceId, at, fileBytes, vectorBytes }) => {

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
-import { FilesRepository } from '@parley/file-store/files.repository';
+import { FilesRepository, hasSweepable } from '@parley/file-store/files.repository';
 import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { UploadsRepository } from '@parley/file-store/uploads.repository';
 import { Database } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { Every, type Round } from '@parley/work-queue/worker';
+import { type Round, WhenDue } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
 
 const batchSize = 100;
@@ -25,9 +25,13 @@ export class ExpiredFilesService {
     private readonly config: FilesConfig,
   ) {}
 
-  @Every<ExpiredFilesService>({ name: 'files.sweep', everyMs: ({ config }) => config.sweepIntervalMs })
+  @WhenDue<ExpiredFilesService>({
+    name: 'files.sweep',
+    rows: hasSweepable,
+    everyMs: ({ config }) => config.sweepIntervalMs,
+  })
   async sweep({ signal }: Round): Promise<boolean> {
-    if (await this.jobs.hasUploadsOrJobs()) await this.sweepUploadsAndJobs();
+    await this.sweepUploadsAndJobs();
     const bots = await this.files.listBotsWithOverdue(batchSize);
     let isMore = bots.length === batchSize;
     for (const botId of bots) {

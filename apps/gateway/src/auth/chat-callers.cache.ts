@@ -3,6 +3,7 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import type { Caller } from '@parley/contracts/caller';
 import { callers, type ChatBot } from '@parley/contracts/chat/callers';
 import { notFound } from '@parley/contracts/errors';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { boundedKey } from '../rate-limits/rate.limiter';
 
@@ -23,7 +24,7 @@ interface VerifiedBot extends ChatBot {
  */
 @Injectable()
 export class ChatCallersCache {
-  private readonly known = new LRUCache<string, VerifiedBot>({ max: maxKnown, ttl: trustMs });
+  private readonly known = new LRUCache<string, VerifiedBot>({ ...atMostEntries(maxKnown), ttl: trustMs });
   /** Single flight: pending calls, shared by equal requests. */
   private readonly pending = new Map<string, Promise<VerifiedBot>>();
 

@@ -11,6 +11,7 @@ import { actionDepthHeader } from '@parley/contracts/runtime/actions';
 import { hashToken, tokenKind } from '@parley/secrets/token';
 import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 
 /** Cache TTL of `admin.identify` answers: a revocation takes effect within this time even when its broadcast is lost. */
@@ -31,7 +32,7 @@ interface IdentifyRequest {
 @Injectable()
 export class IdentityService implements OnModuleInit {
   private readonly identities = new LRUCache<string, Identity, IdentifyRequest>({
-    max: maxIdentities,
+    ...atMostEntries(maxIdentities),
     ttl: identityTtlMs,
     // Clearing the cache does not abort pending fetches: their callers get the answer, which is not cached.
     ignoreFetchAbort: true,

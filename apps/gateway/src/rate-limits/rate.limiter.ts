@@ -5,6 +5,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { tokenKind } from '@parley/secrets/token';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { GatewayConfig } from '../config';
@@ -46,11 +47,11 @@ const maxNameLength = 300;
 export class RateLimiter {
   private readonly limiter?: RateLimiterMemory;
   private readonly counted = new LRUCache<string, true>({
-    max: maxNames,
+    ...atMostEntries(maxNames),
     dispose: (_value, name) => void this.limiter?.delete(name),
   });
 
-  private readonly proven = new LRUCache<string, Owner | 'operator'>({ max: maxNames });
+  private readonly proven = new LRUCache<string, Owner | 'operator'>(atMostEntries(maxNames));
   private readonly countLimited: (kind: Kind) => void;
 
   constructor(

@@ -5,6 +5,7 @@ import { notFound } from '@parley/contracts/errors';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 
 const maxKnown = 20_000;
@@ -19,7 +20,7 @@ export class WebchatOriginsService {
 
   constructor(client: ParleyClient) {
     this.known = new LRUCache({
-      max: maxKnown,
+      ...atMostEntries(maxKnown),
       ttl: ttlMs,
       allowStaleOnFetchRejection: true,
       fetchMethod: (webhookId, _stale, { context }) => client.call(webchats.getOrigins, context, { webhookId }),

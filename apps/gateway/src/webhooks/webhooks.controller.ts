@@ -15,6 +15,7 @@ import type { TracedRequest } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { GatewayConfig } from '../config';
 import { hasBody, limitBodyTime } from '../forwarding/body-parser';
@@ -36,7 +37,7 @@ const knownMs = 10 * 60_000;
 export class WebhooksController implements OnModuleInit {
   private readonly limiter: ConcurrencyLimiter;
   /** Webhooks that were answered lately. Bodies of others share the memory of unauthenticated senders. */
-  private readonly known = new LRUCache<string, true>({ max: maxKnown, ttl: knownMs });
+  private readonly known = new LRUCache<string, true>({ ...atMostEntries(maxKnown), ttl: knownMs });
 
   constructor(
     private readonly http: HttpAdapterHost,

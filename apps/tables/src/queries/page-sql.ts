@@ -1,5 +1,5 @@
 import { toJsonb } from '@parley/persistence/storable';
-import type { StoredRow } from '../tables/row.entity';
+import type { ListedRow } from '../tables/row.entity';
 import { tableIsCurrent, type TableRow } from '../tables/table.entity';
 import { expressionsOf, type Filter } from './filter';
 import { conditionOf, isIndexed } from './filter-sql';
@@ -37,7 +37,7 @@ export interface Measured {
   is_beyond?: boolean;
 }
 
-export type PageRow = StoredRow & Measured;
+export type PageRow = ListedRow & Measured;
 
 /**
  * Statement for a page of `PageRow`; appends its parameters to `values`. Indexes: row_key for the key column, row_data

@@ -51,7 +51,7 @@ export class QueriesRepository {
     const values: unknown[] = [];
     const statement = pageStatement(query, values);
     return isSmall(query)
-      ? this.database.query(statement, values, pageName(query))
+      ? this.database.query(statement, values, pageName(query), 'text')
       : this.read(query, statement, values);
   }
 

@@ -79,10 +79,11 @@ export class QueriesService {
     if (search && !isSearched) warnings.push('search was ignored: no column of the table is searchable.');
     if (isSearched && orderBy) warnings.push('orderBy was ignored: with search, rows are ordered by similarity.');
     return {
-      rows: rows.map((row) => ({
-        ...projection.apply(toRow(columns.values(), row)),
-        ...(row.similarity === undefined ? {} : { similarity: row.similarity }),
-      })),
+      rows: rows.map((found) => {
+        const row = projection.apply(toRow(columns.values(), found));
+        if (found.similarity !== undefined) row.similarity = found.similarity;
+        return row;
+      }),
       hasMore,
       warnings,
     };

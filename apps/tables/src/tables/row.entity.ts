@@ -1,5 +1,6 @@
 import type { CellState, Row } from '@parley/contracts/tables/rows';
 import { IdColumn, TimestampColumn } from '@parley/persistence/columns';
+import { isoTime } from '@parley/persistence/timestamps';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { TableColumn } from '../schema/columns';
 
@@ -50,11 +51,15 @@ export class RowEntity {
 
 export type StoredRow = Omit<RowEntity, 'table_number' | 'key' | 'revision'>;
 
+/** Row to answer: its times may be text in ISO 8601. */
+export type ListedRow = Pick<StoredRow, 'id' | 'data' | 'computed' | 'stale'> &
+  Record<'created_at' | 'updated_at', Date | string>;
+
 export function toRow(
   columns: Iterable<TableColumn>,
-  { id, data, computed, stale, created_at, updated_at }: Omit<StoredRow, 'unindexed'>,
+  { id, data, computed, stale, created_at, updated_at }: ListedRow,
 ): Row {
-  const row: Row = { id, createdAt: created_at.toISOString(), updatedAt: updated_at.toISOString(), computed: {} };
+  const row: Row = { id, createdAt: isoTime(created_at), updatedAt: isoTime(updated_at), computed: {} };
   const staleNames: string[] = [];
   for (const { name, key } of columns) {
     row[name] = data[key] ?? null;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { notFound, unavailable } from '@parley/contracts/errors';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { RowValidator } from '../schema/row-validator';
 import { type TableRow, type TableWithColumns, withColumns } from './table.entity';
@@ -16,7 +17,7 @@ const maxTries = 20;
 /** Cache of tables, so that operations on rows need no query for the table. */
 @Injectable()
 export class TableCache {
-  private readonly cached = new LRUCache<string, CachedTable>({ max: maxTables });
+  private readonly cached = new LRUCache<string, CachedTable>(atMostEntries(maxTables));
 
   constructor(private readonly tables: TablesRepository) {}
 
