@@ -6,6 +6,7 @@ import type { CodeOwner, InvokeCode, Lane, LoadCode } from '@parley/contracts/ru
 import { webhookBaseOf } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
@@ -70,9 +71,12 @@ export class ChildrenService implements OnApplicationShutdown {
   private started = 0;
   private readonly ending = new Set<Promise<unknown>>();
   /** By bundle: newer code starts at once. */
-  private readonly failedStarts = new LRUCache<string, FailedStarts>({ max: maxBundlesKept, ttl: failedStartsMs });
+  private readonly failedStarts = new LRUCache<string, FailedStarts>({
+    ...atMostEntries(maxBundlesKept),
+    ttl: failedStartsMs,
+  });
   /** Unexpected ends of processes by bundle. */
-  private readonly ends = new LRUCache<string, number>({ max: maxBundlesKept, ttl: endsMs });
+  private readonly ends = new LRUCache<string, number>({ ...atMostEntries(maxBundlesKept), ttl: endsMs });
   private readonly allowedOrigins?: AllowedOrigin[];
   private readonly countStart: (kind: string) => void;
 

@@ -3,6 +3,7 @@ import { type BotTarget, targets } from '@parley/contracts/admin/targets';
 import { systemCaller } from '@parley/contracts/caller';
 import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 
 const maxBots = 10_000;
@@ -15,7 +16,7 @@ export class BotTargetsCache {
 
   constructor(client: ParleyClient) {
     this.known = new LRUCache({
-      max: maxBots,
+      ...atMostEntries(maxBots),
       ttl: ttlMs,
       // A request that waits while its bot is forgotten gets the answer, which is not kept.
       ignoreFetchAbort: true,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { KeyCounts } from '@parley/background/key-counts';
 import type { BotTarget } from '@parley/contracts/admin/targets';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { RuntimeConfig } from '../config';
 
@@ -19,9 +20,9 @@ export class CallPlacesLimiter {
   private readonly callsOfBot = new KeyCounts();
   private readonly callsOfWorkspace = new KeyCounts();
   private total = 0;
-  private readonly workspaceOf = new LRUCache<string, string>({ max: maxBots });
-  private readonly timeOuts = new LRUCache<string, number>({ max: maxBots, ttl: forgetTimeOutsMs });
-  private readonly paused = new LRUCache<string, true>({ max: maxBots });
+  private readonly workspaceOf = new LRUCache<string, string>(atMostEntries(maxBots));
+  private readonly timeOuts = new LRUCache<string, number>({ ...atMostEntries(maxBots), ttl: forgetTimeOutsMs });
+  private readonly paused = new LRUCache<string, true>(atMostEntries(maxBots));
 
   constructor(private readonly config: RuntimeConfig) {}
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { type Failure, IssueRecordsService } from '../issues/issue-records.service';
 import type { DeliveryPayload } from './delivery-queues';
@@ -11,7 +12,7 @@ const hourMs = 60 * minuteMs;
 @Injectable()
 export class DeliveryIssuesService {
   /** Issues that were recorded a while ago, by kind and bot. */
-  private readonly recorded = new LRUCache<string, true>({ max: maxRecorded });
+  private readonly recorded = new LRUCache<string, true>(atMostEntries(maxRecorded));
 
   constructor(private readonly issues: IssueRecordsService) {}
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Outcome, queue, RetryLater, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { RuntimeConfig } from '../config';
 import { DeliveriesRepository, type WaitingDelivery } from './deliveries.repository';
@@ -25,7 +26,7 @@ const batchSize = 100;
 @Injectable()
 export class WaitingDeliveriesWorker {
   /** Bots that were noted a moment ago. */
-  private readonly noted = new LRUCache<string, true>({ max: maxBots, ttl: notePauseMs });
+  private readonly noted = new LRUCache<string, true>({ ...atMostEntries(maxBots), ttl: notePauseMs });
   private readonly reason: string;
 
   constructor(

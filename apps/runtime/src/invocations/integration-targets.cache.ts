@@ -4,6 +4,7 @@ import { systemCaller } from '@parley/contracts/caller';
 import { type IntegrationTarget, integrationTargets } from '@parley/contracts/hub/integration-targets';
 import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import type { InstalledTarget } from './integration.client';
 
@@ -21,7 +22,7 @@ export class IntegrationTargetsCache {
   private readonly integrations: LRUCache<string, IntegrationTarget>;
 
   constructor(private readonly client: ParleyClient) {
-    const options = { max: maxEntries, ttl: ttlMs, ignoreFetchAbort: true };
+    const options = { ...atMostEntries(maxEntries), ttl: ttlMs, ignoreFetchAbort: true };
     this.installations = new LRUCache({
       ...options,
       fetchMethod: (key) => {

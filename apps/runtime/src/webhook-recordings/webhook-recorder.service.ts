@@ -7,6 +7,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every } from '@parley/work-queue/worker';
+import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { maskHeaders } from './masked-headers';
 import type { RequestHead } from './recorded-request.entity';
@@ -48,7 +49,7 @@ export class WebhookRecorderService implements BeforeApplicationShutdown {
   private waitingBytes = 0;
   /** Requests by webhook that found no room. */
   private missed = new KeyCounts();
-  private readonly unrecorded = new LRUCache<string, true>({ max: 10_000, ttl: unrecordedMs });
+  private readonly unrecorded = new LRUCache<string, true>({ ...atMostEntries(10_000), ttl: unrecordedMs });
   private readonly countDropped: (by?: number) => void;
 
   constructor(
