@@ -18,7 +18,7 @@ module.exports = {
   testEnvironment: '<rootDir>/tools/jest-environment.cjs',
   runtime: '<rootDir>/tools/jest-runtime.cjs',
   reporters: ['default', '<rootDir>/tools/slowest-suites.cjs'],
-  testSequencer: '<rootDir>/tools/long-suites-first.cjs',
+  testSequencer: '<rootDir>/tools/mixed-suites.cjs',
   // One more than there are cores: with two more, suites get in each other's way.
   maxWorkers: availableParallelism() + 1,
   // A new worker loads all packages again.
