@@ -51,7 +51,7 @@ module.exports = {
     forbid(
       'only-the-transport-knows-nats',
       'Calls and events go through @parley/transport. The baselines of the benchmark use NATS directly to measure the overhead.',
-      { pathNot: ['^libs/transport/', '^bench/(bare-|bots[.]|deployment[.]|row-counter[.])', '^deploy/test/'] },
+      { pathNot: ['^libs/transport/', '^bench/(bare-|bots[.]|row-counter[.])', '^deploy/test/'] },
       { path: npm('nats', '@nats-io') },
     ),
     forbid(

@@ -59,8 +59,8 @@ export interface DueTask<Self> extends PeriodicTask<Self> {
 }
 
 /**
- * Periodic task that runs while rows are due, or while a condition holds. One statement looks for the rows of all such tasks of the service, and again
- * when the next row becomes due. Return true after a change: the statement is repeated at once.
+ * Periodic task that runs while rows are due, or while a condition holds. One statement looks for all such tasks of the
+ * service, and again when the next row becomes due. Return true after a change: the statement is repeated at once.
  */
 export function WhenDue<Self = unknown>(task: DueTask<Self>): Method<(round: Round) => Promise<boolean | void>> {
   return mark(dueTasks, task);
