@@ -399,14 +399,15 @@ browserSuite('changes by the console in a browser', () => {
       );
     });
 
-    it('are on the overview, with the events that wait for a bot', async () => {
+    it('are on the overview, with the events that wait for a bot of which the page did not know', async () => {
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await region('Waiting events and files').waitFor();
       const { bot } = await owner.createBot({ name: 'Slip', url: 'http://169.254.169.254/latest' });
       await clientOf(platform, bot.id).createEvent({ type: 'tide', payload: {} });
       await waitFor(
         () => sql(`SELECT key FROM runtime.work WHERE state = 'parked'`),
         ({ length }) => length === 1,
       );
-      await page.getByRole('link', { name: 'Overview' }).click();
       await region('Waiting events and files')
         .getByRole('row', { name: /^Slip 1 .*169\.254/ })
         .waitFor();

@@ -122,7 +122,8 @@ export async function startPublicApi(
       ]);
     },
     stop: async () => {
-      await postgres.end();
+      // A test of the stop stops it itself.
+      if (!postgres.ending) await postgres.end();
       await service.stop();
     },
   };

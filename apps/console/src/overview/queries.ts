@@ -6,7 +6,8 @@ import type { Day } from '../parts/day-chart';
 
 const shownDays = 30;
 const dayMs = 86_400_000;
-const healthMs = 15_000;
+/** Interval at which the overview asks for what waits. */
+export const refreshMs = 15_000;
 /** Requests for failed events: one for each bot. */
 const maxBots = 20;
 /** Requests for that which waits: three for each bot. */
@@ -31,7 +32,7 @@ export const shownUsages: ShownUsage[] = [
 export const healthQuery = queryOptions({
   queryKey: ['health'],
   queryFn: async () => (await fetch('/readyz')).ok,
-  refetchInterval: healthMs,
+  refetchInterval: refreshMs,
 });
 
 export const usageQuery = (workspaceId: string, type: ShownUsage['type']) =>
@@ -90,7 +91,7 @@ export const waitingQuery = (workspaceId: string, bots: { id: string; name: stri
       const all = await Promise.all(lastChanged(bots, maxWaitingBots).map(waitingOf));
       return all.filter(({ pending, parked, indexing }) => pending !== '0' || parked !== '0' || indexing > 0);
     },
-    refetchInterval: healthMs,
+    refetchInterval: refreshMs,
   });
 
 async function waitingOf({ id, name }: { id: string; name: string }): Promise<WaitingBot> {
@@ -153,7 +154,7 @@ export const platformQueuesQuery = queryOptions({
     }
     return { queues: [...queues.values()].sort((one, other) => other.failed - one.failed), hasMore };
   },
-  refetchInterval: healthMs,
+  refetchInterval: refreshMs,
 });
 
 function lastChanged<T extends { updatedAt: string }>(bots: T[], most: number): T[] {

@@ -5,13 +5,14 @@ import { Loaded } from '../parts/loaded';
 import { PageLink } from '../parts/page-link';
 import { Rows } from '../parts/rows';
 import { Section } from '../parts/section';
-import { countedFiles, maxWaitingBots, waitingQuery } from './queries';
+import { countedFiles, maxWaitingBots, refreshMs, waitingQuery } from './queries';
 
 const columns = ['Bot', 'Events pending', 'Parked', 'Reason', 'Files being indexed'];
 
 /** Events and files of the bots of a workspace that wait. */
 export function Waiting({ workspaceId }: { workspaceId: string }) {
-  const bots = useQuery(botsQuery(workspaceId));
+  // A bot that was created since the page opened may wait, too.
+  const bots = useQuery({ ...botsQuery(workspaceId), refetchInterval: refreshMs });
   const query = useQuery({ ...waitingQuery(workspaceId, bots.data ?? []), enabled: bots.data !== undefined });
   const isPart = (bots.data?.length ?? 0) > maxWaitingBots;
   return (
