@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
@@ -60,10 +61,16 @@ const silent: object = { printErr: () => undefined };
 
 class ResultTooLong extends Error {}
 
-/** Calls of the interrupt handler before the deadline counts, about 20 ms of an idle core. */
-const minInterrupts = 100;
-
 let loading: Promise<QuickJSWASMModule> | undefined;
+
+/** Processor time of this thread so far, in milliseconds. The time of the clock on systems that do not tell it. */
+function processorMs(): number {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    return performance.now();
+  }
+}
 
 /** Runs the code once or checks its syntax, in a runtime of its own: no state is left for the next run. */
 export default async function runRowCode(task: RowCode): Promise<CodeOutcome> {
@@ -95,9 +102,10 @@ class Run {
   private readonly runtime: QuickJSRuntime;
   private readonly context: QuickJSContext;
   private readonly deadline: number;
+  /** Set when the code has run long enough for the first call of the interrupt handler. */
+  private processorDeadline?: number;
   private ended = false;
   private interrupted = false;
-  private interrupts = 0;
 
   constructor(
     quickjs: QuickJSWASMModule,
@@ -137,6 +145,8 @@ class Run {
     const prepared = this.call(this.evaluate(prelude), context.newNumber(task.instant));
     const [run, settled, failure] = ['run', 'settled', 'failure'].map((name) => this.property(prepared, name));
     const compiled = this.compile(failure!);
+    // Code that closes its function runs while it is compiled.
+    if (this.interrupted) throw new Error('interrupted');
     if ('failure' in compiled) return { error: this.describeFailure(compiled.failure) };
     if (!task.row) return { value: null };
     const row = context.newString(JSON.stringify(task.row));
@@ -156,9 +166,10 @@ class Run {
     return /call stack|stack overflow/i.test(message) ? tooDeep : 'The code cannot be run.';
   }
 
-  /** Interrupt handler of QuickJS. On a busy machine the deadline can pass before the code has had any processor time. */
+  /** Interrupt handler of QuickJS. On a busy machine the deadline can pass before the code has had its processor time. */
   private isOver(): boolean {
-    this.interrupted = ++this.interrupts > minInterrupts && performance.now() > this.deadline;
+    this.processorDeadline ??= processorMs() + this.task.limits.timeoutMs;
+    this.interrupted = performance.now() > this.deadline && processorMs() > this.processorDeadline;
     return this.interrupted;
   }
 

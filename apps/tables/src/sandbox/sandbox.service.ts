@@ -7,8 +7,11 @@ const threads = 2;
 /** Compiling takes milliseconds. Only a broken thread exceeds this. */
 const readingTimeoutMs = 5_000;
 
-/** Grace period before the thread is terminated, since a few functions of QuickJS cannot be interrupted. */
-const graceMs = 1_000;
+/**
+ * Grace period before the thread is terminated, since a few functions of QuickJS cannot be interrupted. On a busy machine, a
+ * thread waits in it for the rest of its processor time.
+ */
+const graceMs = 2_000;
 
 const defaultLimits: CodeLimits = { timeoutMs: 250, stackKb: 256, resultLength: 128 * 1024 };
 

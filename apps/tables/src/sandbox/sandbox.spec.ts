@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { SandboxService } from './sandbox.service';
 
 const sandbox = new SandboxService();
@@ -95,6 +98,7 @@ describe('code that exceeds its limits', () => {
     '{ toJSON() { for (;;); } }',
     '(() => { throw { get message() { for (;;); } } })()',
     'new Proxy({}, { ownKeys() { for (;;); } })',
+    '}); for (;;); (function (row) { return 1',
   ])('%j times out', async (code) => {
     expect(await errorOf(code)).toBe('The code took longer than 250 ms.');
   });
@@ -137,6 +141,20 @@ describe('code that exceeds its limits', () => {
 
     expect(error).toContain('too deeply');
     expect(await run('1 + 1')).toEqual({ value: 2 });
+  });
+
+  it('has its whole time on a busy machine', async () => {
+    const computing = `for (let n = 0; n < 2e6; n++); return 'ended'`;
+    const others = Array.from({ length: 2 * availableParallelism() }, () =>
+      spawn(process.execPath, ['-e', `console.log(); for (;;);`], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    try {
+      await Promise.all(others.map(({ stdout }) => once(stdout, 'data')));
+
+      for (let time = 0; time < 5; time += 1) expect(await run(computing)).toEqual({ value: 'ended' });
+    } finally {
+      others.forEach((other) => other.kill('SIGKILL'));
+    }
   });
 
   it('is aborted by its signal, running or queued', async () => {
