@@ -107,6 +107,17 @@ export class Keyset<Row> {
   }
 }
 
+/**
+ * Inner limit of a page in a prepared statement, whose own limit is a parameter. Query planner: Postgres expects a tenth of
+ * the rows for a limit that it does not know, and so plans such a statement anew each time, as long as that seems to be more
+ * than the given one. With the next power of ten around it, it is not.
+ */
+export function knownLimit(limit: number): number {
+  let known = 10;
+  while (known < limit) known *= 10;
+  return known;
+}
+
 export function pageSize({ limit, pageSize: size }: PageQuery): number {
   return limit ?? size ?? defaultPageSize;
 }

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ListMessages } from '@parley/contracts/chat/messages';
-import { defaultPageSize } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
-import { pageSize } from '@parley/persistence/keyset';
+import { knownLimit, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReadsService } from '../list-queries/bounded-reads.service';
 import { newestFirst } from '../list-queries/newest-first';
@@ -165,8 +164,11 @@ export class MessagesRepository {
   }
 
   /** Indexes message_of_conversation, message_created, or those of `taggedRows`. */
-  async listMessages({ botId, alias }: Scope, query: ListMessages) {
+  async listMessages(scope: Scope, query: ListMessages) {
+    const { botId, alias } = scope;
     const { conversationId, tags, afterDate, beforeDate, nextToken } = query;
+    if (conversationId !== undefined && !tags && !afterDate && !beforeDate && !nextToken)
+      return this.listLatest(scope, conversationId, pageSize(query));
     const limit = pageSize(query);
     const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate];
     const values: unknown[] = [botId, alias, conversationId ?? null, afterDate ?? null, beforeDate ?? null];
@@ -197,16 +199,35 @@ export class MessagesRepository {
     const statement = ofConversation
       ? `SELECT ${listed} FROM message m WHERE m.bot_id = $1 AND ${isThere} AND ${within} AND ${after} ${page}`
       : `SELECT m.* FROM ${from} WHERE ($3::text IS NULL OR m.conversation_id = $3) AND ${after} ${page}`;
-    // Other pages have other texts: a named statement for each would fill the memory of every connection.
-    const isLatest = ofConversation && limit === defaultPageSize && !nextToken && !afterDate && !beforeDate;
+    // Their texts differ: a prepared statement for each would fill the memory of every connection.
     const rows =
       ofConversation || (!tags && alias === null)
-        ? await this.database.query<ListedMessage>(statement, values, isLatest ? 'latest-messages' : undefined, 'text')
+        ? await this.database.query<ListedMessage>(statement, values, undefined, 'text')
         : await this.bounded.read<ListedMessage>(
             statement,
             values,
             conversationId === undefined ? 'Filter by a conversation, or by a tag that few messages have.' : narrowing,
           );
+    return keyset.page(rows, limit, boundTo);
+  }
+
+  /** The most frequent list, as a prepared statement that Postgres plans once: see `knownLimit`. */
+  private async listLatest({ botId, alias }: Scope, conversationId: string, limit: number) {
+    // As a subquery, the conversation is unknown to the planner: it has one plan for all of them.
+    const leading = { sql: 'm.conversation_id', value: '(SELECT $3)' };
+    const keyset = newestFirst<ListedMessage>('m.created_at', 'm.id', leading);
+    const boundTo = [botId, alias, conversationId, undefined, undefined, undefined];
+    const ofConversation = keyset.after(undefined, boundTo, []);
+    const order = `ORDER BY ${keyset.orderBy}`;
+    const known = knownLimit(limit + 1);
+    const rows = await this.database.query<ListedMessage>(
+      `SELECT ${listed} FROM (
+         SELECT * FROM message m WHERE m.bot_id = $1 AND ${isThere} AND ${ofConversation} ${order} LIMIT ${known}) m
+       ${order} LIMIT $4`,
+      [botId, alias, conversationId, limit + 1],
+      `latest-messages-${known}`,
+      'text',
+    );
     return keyset.page(rows, limit, boundTo);
   }
 }

@@ -1,3 +1,4 @@
+import { knownLimit } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import type { ListedRow } from '../tables/row.entity';
 import { tableIsCurrent, type TableRow } from '../tables/table.entity';
@@ -61,9 +62,11 @@ export function isSmall(query: PageQuery): boolean {
 }
 
 /** Name for the prepared statement of the most frequent pages: all rows and all columns, in the order of ids. */
-export function pageName({ filter, order, dataOf, ...page }: PageQuery): string | undefined {
-  if (requiredBy(filter).length > 0 || order.column.kind !== 'id' || dataOf) return undefined;
-  return `page-${order.direction}-${isBounded(page) ? 'measured' : 'whole'}`;
+export function pageName(query: PageQuery): string | undefined {
+  const { order, offset, limit } = query;
+  if (requiredBy(query.filter).length > 0 || order.column.kind !== 'id' || query.dataOf) return undefined;
+  const place = offset === 0 ? `first-${knownLimit(limit)}` : 'later';
+  return `page-${place}-${order.direction}-${isBounded(query) ? 'measured' : 'whole'}`;
 }
 
 /** FROM clause for all matching rows; appends its parameters to `values`. */
@@ -109,7 +112,10 @@ function isBounded({ limit, maxRowBytes }: Pick<PageQuery, 'limit' | 'maxRowByte
 function plainPage(query: PageQuery, values: unknown[]): string {
   const columns = columnsOf(query, values);
   const rows = rowsOf(query, values) + (isSmall(query) ? ` AND ${tableIsCurrent(query.table, values)}` : '');
-  return `SELECT ${columns} FROM ${rows} ORDER BY ${orderTerms(query.order, values)} ${pageOf(query, values)}`;
+  const ordered = `SELECT ${columns} FROM ${rows} ORDER BY ${orderTerms(query.order, values)}`;
+  if (query.offset > 0 || !pageName(query)) return `${ordered} ${pageOf(query, values)}`;
+  const known = `SELECT * FROM (${ordered} LIMIT ${knownLimit(query.limit)}) AS row`;
+  return `${known} ORDER BY row.id ${query.order.direction} LIMIT $${values.push(query.limit)}::bigint`;
 }
 
 /**
