@@ -10,6 +10,7 @@ import { ConfigError, readConfigs } from '@parley/config/config';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
+import { collectGarbageLater } from './heap';
 import { createHybridApp } from './hybrid-app';
 import { Metrics } from './metrics';
 import { serveMetrics } from './metrics-server';
@@ -32,6 +33,7 @@ const closeMs = 400;
  */
 export async function runApp<C extends ProcessConfig>(definition: AppDefinition<C>): Promise<void> {
   const { name } = definition;
+  collectGarbageLater();
   const { config, nats } = readBoth(definition.config);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);

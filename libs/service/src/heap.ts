@@ -1,0 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+
+/** Growth of the heap, in percent of what is in use, until V8 collects all of it again. */
+const growthPercent = 100;
+
+/**
+ * Garbage collection of a process with light load. Call it at the start of a process. By default, the old generation of such a
+ * process may grow by a tenth until V8 collects it. A tenth of 90 MB is less than V8 keeps free for the young generation
+ * (16 MB), so that it collects the whole heap over and over: with 20 requests a second, 1.5 times a second, on both processors.
+ */
+export function collectGarbageLater(): void {
+  setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
+}
