@@ -21,6 +21,8 @@ const folderCheckShare = 0.1;
 const busy = { share: 0.9, checks: 3, checkMs: 1_000 };
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
+/** Turns of a process that computes all the time and is blocked: it gets a tenth of a processor. */
+const turn = { runMs: 20, pauseMs: 180 };
 /** A body of JSON text within JSON text, at worst with every character escaped. */
 const maxLineLength = 6 * maxCodeBodyBytes;
 
@@ -70,14 +72,17 @@ export class BotChild extends LimitedProcess {
   private readonly waiting = new Map<string, Waiting>();
   private readonly orders: Writable;
   private onLoaded?: (error?: CodeFailed) => void;
+  /** Set from a question whether the event loop is blocked until its answer. */
   private pongTimer?: NodeJS.Timeout;
+  private isBlocked = false;
+  private turnTimer?: NodeJS.Timeout;
   private lastWords?: string;
   private folderTimer?: NodeJS.Timeout;
   private processorTimer?: NodeJS.Timeout;
   /** True after a time-out: it takes no more invocations, and ends after those that run. */
   isTainted = false;
   /** Why the process ended, as far as it is known. */
-  endReason = 'The process of the code ended.';
+  endReason = new CodeFailed('crashed', 'The process of the code ended.');
   lastUsedAt = performance.now();
 
   constructor(
@@ -97,11 +102,10 @@ export class BotChild extends LimitedProcess {
     this.readRaw(stderr as Readable, 'stderr');
     this.startMemoryCheck(memoryCheckMs);
     void this.ended.then(({ cause }) => {
-      clearTimeout(this.folderTimer);
-      clearTimeout(this.processorTimer);
+      [this.folderTimer, this.processorTimer, this.pongTimer, this.turnTimer].forEach(clearTimeout);
       const error = cause === 'memory' ? outOfMemory() : this.crash();
       if (cause === 'memory') this.onOutput({ stream: 'stderr', text: `${error.message}\n` });
-      if (!this.isTainted) this.endReason = error.message;
+      if (!this.isTainted) this.endReason = error;
       this.rejectAll(error);
     });
   }
@@ -168,14 +172,18 @@ export class BotChild extends LimitedProcess {
     void check();
   }
 
-  /** Other code goes first once this code computes all the time: an endless loop, for example. */
+  /**
+   * Other code goes first once this code computes all the time. If it also blocks its event loop (an endless loop, for
+   * example), it gets a small share of a processor, until the loop is free again.
+   */
   private async watchProcessor(busyChecks = 0, formerMs = Infinity, formerTime = 0): Promise<void> {
     const runnableMs = this.pid && (await runnableMsOf(this.pid));
     if (!this.isAlive || runnableMs === undefined) return;
     const now = performance.now();
     const isBusy = runnableMs - formerMs > busy.share * (now - formerTime);
     const checks = isBusy ? busyChecks + 1 : 0;
-    if (checks === busy.checks) return this.yieldProcessor();
+    if (checks === busy.checks) this.yieldProcessor();
+    if (checks >= busy.checks) this.askWhetherBlocked();
     this.processorTimer = setTimeout(() => void this.watchProcessor(checks, runnableMs, now), busy.checkMs).unref();
   }
 
@@ -188,17 +196,39 @@ export class BotChild extends LimitedProcess {
   private timeOut(id: string, timeoutMs: number): void {
     this.isTainted = true;
     const error = new CodeFailed('timed out', `The code did not answer within ${timeoutMs / 1_000} s.`);
-    this.endReason = error.message;
+    this.endReason = error;
     this.settle(id)?.reject(error);
-    if (this.underWay === 0) this.kill();
-    else this.killIfBlocked();
+    // A blocked event loop would hold up the other invocations until their own time limits.
+    if (this.underWay === 0 || this.isBlocked) this.kill();
+    else this.askWhetherBlocked();
   }
 
-  /** A blocked event loop would hold up the other invocations until their own time limits. */
-  private killIfBlocked(): void {
+  private askWhetherBlocked(): void {
     if (this.pongTimer) return;
-    this.pongTimer = setTimeout(() => this.kill(), pongMs);
+    this.pongTimer = setTimeout(() => {
+      this.isBlocked = true;
+      if (this.isTainted) this.kill();
+      else this.pause();
+    }, pongMs);
     this.send({ type: 'ping' });
+  }
+
+  private pause(): void {
+    this.setStopped(true);
+    this.turnTimer = setTimeout(() => this.run(), turn.pauseMs);
+  }
+
+  private run(): void {
+    this.setStopped(false);
+    this.turnTimer = setTimeout(() => this.pause(), turn.runMs);
+  }
+
+  private noteNotBlocked(): void {
+    clearTimeout(this.pongTimer);
+    clearTimeout(this.turnTimer);
+    this.pongTimer = undefined;
+    if (this.isBlocked) this.setStopped(false);
+    this.isBlocked = false;
   }
 
   private send(order: Order): void {
@@ -240,9 +270,7 @@ export class BotChild extends LimitedProcess {
           text: String(reply['text']),
         });
       case 'pong':
-        clearTimeout(this.pongTimer);
-        this.pongTimer = undefined;
-        return;
+        return this.noteNotBlocked();
       default:
         return this.kill();
     }

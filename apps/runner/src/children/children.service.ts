@@ -24,7 +24,9 @@ const openFiles = 2_048;
  * alone, it causes no pause before the last one.
  */
 const startsWithoutPause = 4;
-const firstPauseMs = 5_000;
+/** An end by a memory limit counts as so many: until then, a process costs others most. */
+const startsOfMemoryEnd = 2;
+const firstPauseMs = 10_000;
 const maxPauseMs = 30_000;
 /** Failed starts that are further apart are not in a row. */
 const failedStartsMs = 90_000;
@@ -58,6 +60,8 @@ interface Entry {
 
 interface FailedStarts {
   count: number;
+  /** Their number, where those count more that cost others more. */
+  weight: number;
   pauseEndsAt: number;
   /** Why the last process ended. */
   reason: string;
@@ -176,8 +180,7 @@ export class ChildrenService implements OnApplicationShutdown {
     this.refusePaused(key);
     const entry = this.start(key, bundle, this.logs.outputOf(bundle), () => this.fetchProgram(bundle));
     entry.starting.catch((error: unknown) => {
-      const isOfCode = error instanceof CodeFailed && error.failure !== 'busy';
-      if (isOfCode) this.noteFailedStart(key, entry, error.message);
+      if (error instanceof CodeFailed && error.failure !== 'busy') this.noteFailedStart(key, entry, error);
     });
     return entry;
   }
@@ -315,11 +318,13 @@ export class ChildrenService implements OnApplicationShutdown {
   }
 
   /** The pause doubles with each process that ends before it has answered a call. */
-  private noteFailedStart(key: string, { ownerId, output }: Entry, reason: string): void {
-    const count = (this.failedStarts.get(key)?.count ?? 0) + 1;
-    const doublings = count - startsWithoutPause;
+  private noteFailedStart(key: string, { ownerId, output }: Entry, { failure, message: reason }: CodeFailed): void {
+    const former = this.failedStarts.get(key);
+    const count = (former?.count ?? 0) + 1;
+    const weight = (former?.weight ?? 0) + (failure === 'out of memory' ? startsOfMemoryEnd : 1);
+    const doublings = weight - startsWithoutPause;
     const pauseMs = doublings < 0 ? 0 : Math.min(maxPauseMs, firstPauseMs * 2 ** doublings);
-    this.failedStarts.set(key, { count, pauseEndsAt: performance.now() + pauseMs, reason });
+    this.failedStarts.set(key, { count, weight, pauseEndsAt: performance.now() + pauseMs, reason });
     if (pauseMs === 0) return;
     const text = `${count} processes in a row ended before they had answered a call: the next one starts after ${pauseMs / 1_000} s.`;
     output.take({ stream: 'stderr', text: `${text}\n` });
