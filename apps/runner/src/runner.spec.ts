@@ -261,6 +261,15 @@ describe('code', () => {
       expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
     });
 
+    it('by the memory limit pauses after the second one', async () => {
+      const leak = `new Promise(() => { const all = []; for (;;) all.push('x'.repeat(1e6) + all.length) })`;
+      const bot = await newBot(`exports.handler = () => ${leak}`, { actions });
+
+      expect(await tryAction(bot)).toContain('memory limit');
+      expect(await tryAction(bot)).toContain('memory limit');
+      expect(await tryAction(bot)).toMatch(/^The code pauses, since 2 of its processes in a row/);
+    });
+
     it('once in a while does not pause while they answer other calls', async () => {
       const answering = `headers['x-bp-operation'] === 'action_triggered' ? { status: 200, body: '{"output":{"fine":true}}' } : { status: 200 }`;
       const bot = await newBot(

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '@parley/persistence/database';
+import type { Database, Sql, Transaction } from '@parley/persistence/database';
 import { Client, type QueryConfig } from 'pg';
 
 export interface SentStatement {
@@ -51,6 +51,15 @@ export async function pagesOf(database: Transactions, statements: SentStatement[
 export async function rowsOf(database: Transactions, statements: SentStatement[]): Promise<number> {
   const plans = await plansOf(database, statements);
   return plans.reduce((sum, plan) => sum + rowsIn(plan), 0);
+}
+
+/** How often the connection that was used last ran a prepared statement by a plan that Postgres had kept. */
+export async function keptPlans(sql: Sql, name: string): Promise<number> {
+  const [statement] = await sql.query<{ kept: number }>(
+    'SELECT generic_plans::int AS kept FROM pg_prepared_statements WHERE name = $1',
+    [name],
+  );
+  return statement?.kept ?? 0;
 }
 
 async function plansOf(database: Transactions, statements: SentStatement[]): Promise<Plan[]> {

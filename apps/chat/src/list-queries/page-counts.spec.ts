@@ -1,7 +1,7 @@
 import { Outbox } from '@parley/events/outbox';
 import type { Database, Sql } from '@parley/persistence/database';
 import { Keyset } from '@parley/persistence/keyset';
-import { pagesOf, sentDuring, undone } from '@parley/testing/sent-statements';
+import { keptPlans, pagesOf, sentDuring, undone } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';
 import { ChatConfig } from '../config';
@@ -543,6 +543,15 @@ describe('messages with tags', () => {
       type: 'OperationTimeout',
       message: expect.stringContaining('Filter by a tag that few messages of the conversation have.'),
     });
+  });
+
+  it('has one plan for the latest messages of all conversations', async () => {
+    for (const conversationId of [...Array<string>(6).fill('small'), 'large', 'conv_1']) {
+      const { rows } = await messages.listMessages(scope, { conversationId });
+      expect(new Set(rows.map((row) => row.conversation_id))).toEqual(new Set([conversationId]));
+    }
+
+    expect(await keptPlans(test.database, 'latest-messages-100')).toBe(3);
   });
 
   describe('the list of messages of a conversation with tags', () => {

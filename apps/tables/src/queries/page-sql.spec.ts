@@ -1,8 +1,9 @@
+import { keptPlans } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { columnsOf } from '../schema/columns';
 import { tablesDatabase } from '../tables.module';
 import { readFilter } from './filter-reader';
-import { pageStatement } from './page-sql';
+import { pageName, pageStatement } from './page-sql';
 import { type Direction, readOrder } from './row-order';
 
 const number = '7';
@@ -50,19 +51,18 @@ beforeAll(async () => {
 
 afterAll(() => store?.drop());
 
+const queryOf = (filter: Record<string, unknown>, page: { direction: Direction; offset: number; limit: number }) => ({
+  table: { number, version: 1 },
+  filter: readFilter(filter, columns),
+  keyOfKeyColumn: columns.get('name')!.key,
+  order: readOrder(columns, 'id', page.direction),
+  maxRowBytes: 4096,
+  ...page,
+});
+
 function statementOf(filter: Record<string, unknown>, page: { direction: Direction; offset: number; limit: number }) {
   const values: unknown[] = [];
-  const text = pageStatement(
-    {
-      table: { number, version: 1 },
-      filter: readFilter(filter, columns),
-      keyOfKeyColumn: columns.get('name')!.key,
-      order: readOrder(columns, 'id', page.direction),
-      maxRowBytes: 4096,
-      ...page,
-    },
-    values,
-  );
+  const text = pageStatement(queryOf(filter, page), values);
   return { text, values };
 }
 
@@ -70,6 +70,30 @@ async function idsOf(filter: Record<string, unknown>, page: { direction: Directi
   const { text, values } = statementOf(filter, page);
   return (await store.database.query<{ id: number }>(text, values)).map(({ id }) => id);
 }
+
+describe('a page of all rows', () => {
+  it.each([1, 10, 11, 100, 1000].flatMap((limit) => [0, 3].flatMap((offset) => [{ limit, offset }])))(
+    'has as many as asked for: %j',
+    async (page) => {
+      const ids = Array.from({ length: page.limit }, (_, index) => rowCount - page.offset - index);
+
+      expect(await idsOf({}, { direction: 'desc', ...page })).toEqual(ids);
+      expect(await idsOf({}, { direction: 'asc', ...page })).toEqual(ids.map((id) => rowCount + 1 - id));
+    },
+  );
+
+  it('has one plan for all first pages of similar length', async () => {
+    await store.database.query('ANALYZE');
+
+    for (const limit of [20, 21, 101, 21, 21, 60, 99, 100]) {
+      const { text, values } = statementOf({}, { direction: 'desc', offset: 0, limit });
+      const name = pageName(queryOf({}, { direction: 'desc', offset: 0, limit }));
+      expect(await store.database.query(text, values, name)).toHaveLength(limit);
+    }
+
+    expect(await keptPlans(store.database, 'page-first-100-desc-whole')).toBe(2);
+  });
+});
 
 describe('a page of rows selected by equality', () => {
   const pages = [
