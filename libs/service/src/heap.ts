@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** Growth of the heap, in percent of what is in use, until V8 collects all of it again. */
-const growthPercent = 100;
+const growthPercent = 50;
 
 /**
  * Garbage collection of a process with light load. Call it at the start of a process. By default, the old generation of such a
