@@ -69,7 +69,7 @@ export async function benchWarmCode(bench: Workbench): Promise<Result[]> {
     }
   };
   const pool = keptPool(bench, database.url);
-  // Events of harmless bots first, since V8 compiles what handles them for some seconds.
+  // Events of harmless bots first, so that V8 has compiled the same code for both sides.
   const endWarmUp = await disturb(
     platform,
     pool,
