@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { processorTicksOf, runnableMsOf } from '@parley/child-processes/runnable-time';
+import { mainThreadTimeOf, processorTicksOf, type ThreadTime } from '@parley/child-processes/runnable-time';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
@@ -17,8 +17,11 @@ const memoryCheckMs = 250;
 const folderCheckMs = 250;
 /** Part of the time that checks of one folder may take. */
 const folderCheckShare = 0.1;
-/** Code that computes for this share of the time, at so many checks in a row, leaves the processor to other code. */
-const busy = { share: 0.9, checks: 3, checkMs: 1_000 };
+/**
+ * Code that computes for this share of the time, at so many checks in a row, leaves the processor to other code. On a busy
+ * machine, it may have waited most of the time: only one that has run for `ranMs` may count as blocked.
+ */
+const busy = { share: 0.9, checks: 3, checkMs: 1_000, ranMs: 3_000 };
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
 /** Turns of a process that computes all the time and is blocked: it gets a tenth of a processor. */
@@ -176,15 +179,20 @@ export class BotChild extends LimitedProcess {
    * Other code goes first once this code computes all the time. If it also blocks its event loop (an endless loop, for
    * example), it gets a small share of a processor, until the loop is free again.
    */
-  private async watchProcessor(busyChecks = 0, formerMs = Infinity, formerTime = 0): Promise<void> {
-    const runnableMs = this.pid && (await runnableMsOf(this.pid));
-    if (!this.isAlive || runnableMs === undefined) return;
+  private async watchProcessor(busyChecks = 0, former?: ThreadTime, formerTime = 0, ranBefore = 0): Promise<void> {
+    const time = this.pid === undefined ? undefined : await mainThreadTimeOf(this.pid);
+    if (!this.isAlive || !time) return;
     const now = performance.now();
-    const isBusy = runnableMs - formerMs > busy.share * (now - formerTime);
+    const runnableMs = former ? time.ranMs + time.waitedMs - former.ranMs - former.waitedMs : 0;
+    const isBusy = runnableMs > busy.share * (now - formerTime);
     const checks = isBusy ? busyChecks + 1 : 0;
+    const ranBeforeBusy = isBusy ? ranBefore : time.ranMs;
     if (checks === busy.checks) this.yieldProcessor();
-    if (checks >= busy.checks) this.askWhetherBlocked();
-    this.processorTimer = setTimeout(() => void this.watchProcessor(checks, runnableMs, now), busy.checkMs).unref();
+    if (time.ranMs - ranBeforeBusy > busy.ranMs) this.askWhetherBlocked();
+    this.processorTimer = setTimeout(
+      () => void this.watchProcessor(checks, time, now, ranBeforeBusy),
+      busy.checkMs,
+    ).unref();
   }
 
   private endWith(problem: string): void {
