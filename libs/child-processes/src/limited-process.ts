@@ -146,16 +146,6 @@ export class LimitedProcess {
     this.process.kill('SIGKILL');
   }
 
-  /** Stops Node at once, without its wrapper, or lets it go on. */
-  protected setStopped(isStopped: boolean): void {
-    if (!this.nodePid || !this.isAlive) return;
-    try {
-      process.kill(this.nodePid, isStopped ? 'SIGSTOP' : 'SIGCONT');
-    } catch {
-      // It has ended, or has a user id that this process has no rights over.
-    }
-  }
-
   private async readPid(readable: Readable): Promise<void> {
     // A wrapper that fails writes nothing; `ended` has the cause.
     const written = await text(readable).catch(() => '');

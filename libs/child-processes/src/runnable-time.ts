@@ -1,17 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-export interface ThreadTime {
-  /** Time in milliseconds for which the main thread has run. */
-  ranMs: number;
-  /** Time in milliseconds for which it has waited for a processor. */
-  waitedMs: number;
-}
-
-/** Undefined when the process has ended, and on systems without /proc/<pid>/schedstat. */
-export async function mainThreadTimeOf(pid: number): Promise<ThreadTime | undefined> {
+/**
+ * Time in milliseconds for which the main thread of a process has run, or has waited for a processor. Undefined when the
+ * process has ended, and on systems without /proc/<pid>/schedstat.
+ */
+export async function runnableMsOf(pid: number): Promise<number | undefined> {
   try {
     const [ranNs, waitedNs] = (await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ');
-    return { ranMs: Number(ranNs) / 1e6, waitedMs: Number(waitedNs) / 1e6 };
+    return (Number(ranNs) + Number(waitedNs)) / 1e6;
   } catch {
     return undefined;
   }

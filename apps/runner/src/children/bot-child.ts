@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { mainThreadTimeOf, processorTicksOf, type ThreadTime } from '@parley/child-processes/runnable-time';
+import { processorTicksOf, runnableMsOf } from '@parley/child-processes/runnable-time';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
@@ -17,15 +17,10 @@ const memoryCheckMs = 250;
 const folderCheckMs = 250;
 /** Part of the time that checks of one folder may take. */
 const folderCheckShare = 0.1;
-/**
- * Code that computes for this share of the time, at so many checks in a row, leaves the processor to other code. On a busy
- * machine, it may have waited most of the time: only one that has run for `ranMs` may count as blocked.
- */
-const busy = { share: 0.9, checks: 3, checkMs: 1_000, ranMs: 3_000 };
+/** Code that computes for this share of the time, at so many checks in a row, leaves the processor to other code. */
+const busy = { share: 0.9, checks: 3, checkMs: 1_000 };
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
-/** Turns of a process that computes all the time and is blocked: it gets a tenth of a processor. */
-const turn = { runMs: 20, pauseMs: 180 };
 /** A body of JSON text within JSON text, at worst with every character escaped. */
 const maxLineLength = 6 * maxCodeBodyBytes;
 
@@ -75,10 +70,7 @@ export class BotChild extends LimitedProcess {
   private readonly waiting = new Map<string, Waiting>();
   private readonly orders: Writable;
   private onLoaded?: (error?: CodeFailed) => void;
-  /** Set from a question whether the event loop is blocked until its answer. */
   private pongTimer?: NodeJS.Timeout;
-  private isBlocked = false;
-  private turnTimer?: NodeJS.Timeout;
   private lastWords?: string;
   private folderTimer?: NodeJS.Timeout;
   private processorTimer?: NodeJS.Timeout;
@@ -105,7 +97,8 @@ export class BotChild extends LimitedProcess {
     this.readRaw(stderr as Readable, 'stderr');
     this.startMemoryCheck(memoryCheckMs);
     void this.ended.then(({ cause }) => {
-      [this.folderTimer, this.processorTimer, this.pongTimer, this.turnTimer].forEach(clearTimeout);
+      clearTimeout(this.folderTimer);
+      clearTimeout(this.processorTimer);
       const error = cause === 'memory' ? outOfMemory() : this.crash();
       if (cause === 'memory') this.onOutput({ stream: 'stderr', text: `${error.message}\n` });
       if (!this.isTainted) this.endReason = error;
@@ -175,24 +168,15 @@ export class BotChild extends LimitedProcess {
     void check();
   }
 
-  /**
-   * Other code goes first once this code computes all the time. If it also blocks its event loop (an endless loop, for
-   * example), it gets a small share of a processor, until the loop is free again.
-   */
-  private async watchProcessor(busyChecks = 0, former?: ThreadTime, formerTime = 0, ranBefore = 0): Promise<void> {
-    const time = this.pid === undefined ? undefined : await mainThreadTimeOf(this.pid);
-    if (!this.isAlive || !time) return;
+  /** Other code goes first once this code computes all the time: an endless loop, for example. */
+  private async watchProcessor(busyChecks = 0, formerMs = Infinity, formerTime = 0): Promise<void> {
+    const runnableMs = this.pid && (await runnableMsOf(this.pid));
+    if (!this.isAlive || runnableMs === undefined) return;
     const now = performance.now();
-    const runnableMs = former ? time.ranMs + time.waitedMs - former.ranMs - former.waitedMs : 0;
-    const isBusy = runnableMs > busy.share * (now - formerTime);
+    const isBusy = runnableMs - formerMs > busy.share * (now - formerTime);
     const checks = isBusy ? busyChecks + 1 : 0;
-    const ranBeforeBusy = isBusy ? ranBefore : time.ranMs;
-    if (checks === busy.checks) this.yieldProcessor();
-    if (time.ranMs - ranBeforeBusy > busy.ranMs) this.askWhetherBlocked();
-    this.processorTimer = setTimeout(
-      () => void this.watchProcessor(checks, time, now, ranBeforeBusy),
-      busy.checkMs,
-    ).unref();
+    if (checks === busy.checks) return this.yieldProcessor();
+    this.processorTimer = setTimeout(() => void this.watchProcessor(checks, runnableMs, now), busy.checkMs).unref();
   }
 
   private endWith(problem: string): void {
@@ -206,37 +190,15 @@ export class BotChild extends LimitedProcess {
     const error = new CodeFailed('timed out', `The code did not answer within ${timeoutMs / 1_000} s.`);
     this.endReason = error;
     this.settle(id)?.reject(error);
-    // A blocked event loop would hold up the other invocations until their own time limits.
-    if (this.underWay === 0 || this.isBlocked) this.kill();
-    else this.askWhetherBlocked();
+    if (this.underWay === 0) this.kill();
+    else this.killIfBlocked();
   }
 
-  private askWhetherBlocked(): void {
+  /** A blocked event loop would hold up the other invocations until their own time limits. */
+  private killIfBlocked(): void {
     if (this.pongTimer) return;
-    this.pongTimer = setTimeout(() => {
-      this.isBlocked = true;
-      if (this.isTainted) this.kill();
-      else this.pause();
-    }, pongMs);
+    this.pongTimer = setTimeout(() => this.kill(), pongMs);
     this.send({ type: 'ping' });
-  }
-
-  private pause(): void {
-    this.setStopped(true);
-    this.turnTimer = setTimeout(() => this.run(), turn.pauseMs);
-  }
-
-  private run(): void {
-    this.setStopped(false);
-    this.turnTimer = setTimeout(() => this.pause(), turn.runMs);
-  }
-
-  private noteNotBlocked(): void {
-    clearTimeout(this.pongTimer);
-    clearTimeout(this.turnTimer);
-    this.pongTimer = undefined;
-    if (this.isBlocked) this.setStopped(false);
-    this.isBlocked = false;
   }
 
   private send(order: Order): void {
@@ -278,7 +240,9 @@ export class BotChild extends LimitedProcess {
           text: String(reply['text']),
         });
       case 'pong':
-        return this.noteNotBlocked();
+        clearTimeout(this.pongTimer);
+        this.pongTimer = undefined;
+        return;
       default:
         return this.kill();
     }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
@@ -9,7 +9,7 @@ import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
 import { BotChild, CallNotBegun } from './bot-child';
-import { type IsolationMode, isolate, isolationModes } from './isolation';
+import { isolate, isolationModes } from './isolation';
 import { bubblewrapProblem } from './isolation.service';
 import type { TemporaryFolder } from './temporary-folder';
 
@@ -20,14 +20,10 @@ let place = 500;
 
 async function start(
   code: string,
-  {
-    env = {},
-    allowedOrigins = [],
-    mode = 'process',
-  }: { env?: Record<string, string>; allowedOrigins?: AllowedOrigin[]; mode?: IsolationMode } = {},
+  { env = {}, allowedOrigins = [] }: { env?: Record<string, string>; allowedOrigins?: AllowedOrigin[] } = {},
   onOutput: (output: CodeOutput) => void = () => undefined,
 ) {
-  const { limits, env: ownEnv, folder } = await isolate(mode, program, (place += 1));
+  const { limits, env: ownEnv, folder } = await isolate('process', program, (place += 1));
   const child = new BotChild(
     { ...limits, env: ownEnv, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles: 256, fileMb: 4 },
     onOutput,
@@ -169,36 +165,6 @@ describe('resources', () => {
       expect(getPriority(other.pid)).toBe(usual);
       child.kill();
       await computing;
-    },
-  );
-
-  (process.platform === 'linux' ? it : it.skip)(
-    'give a process that blocks its event loop a share of a processor until the loop is free',
-    async () => {
-      const mode = (await bubblewrapProblem()) ? 'process' : 'bwrap';
-      const { child } = await start(
-        `const usedMs = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1000 };
-         exports.handler = ({ body }) => {
-           for (const end = usedMs() + Number(body); usedMs() < end; );
-           return { status: 200, body: 'ended' };
-         }`,
-        { mode },
-      );
-      const isStopped = async () => / T \d/.test(await readFile(`/proc/${child.pid}/stat`, 'utf8'));
-      const blocking = call(child, '5200', 120_000);
-
-      await waitFor(isStopped);
-      await waitFor(isStopped, (stopped) => !stopped);
-
-      expect(await blocking).toMatchObject({ body: 'ended' });
-      // Its answer comes after that to the question whether the process is blocked.
-      await call(child, '5');
-      const states = new Set<boolean>();
-      for (let calls = 0; calls < 100; calls += 1) {
-        expect(await call(child, '5')).toMatchObject({ body: 'ended' });
-        states.add(await isStopped());
-      }
-      expect([...states]).toEqual([false]);
     },
   );
 
