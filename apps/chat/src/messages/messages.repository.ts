@@ -38,6 +38,12 @@ const inScope = 'm.bot_id = $1 AND ($2::text IS NULL OR c.integration_alias = $2
 
 const isThere = `EXISTS (SELECT FROM conversation WHERE bot_id = $1 AND id = $3 AND ${isOf('$2')})`;
 
+/** As a subquery, the conversation is unknown to the planner: it has one plan for all of them. */
+const latestMessages = newestFirst<ListedMessage>('m.created_at', 'm.id', {
+  sql: 'm.conversation_id',
+  value: '(SELECT $3)',
+});
+
 const narrowing = 'Filter by a tag that few messages of the conversation have.';
 
 interface NumberedMessage extends MessageEntity {
@@ -164,13 +170,12 @@ export class MessagesRepository {
   }
 
   /** Indexes message_of_conversation, message_created, or those of `taggedRows`. */
-  async listMessages(scope: Scope, query: ListMessages) {
-    const { botId, alias } = scope;
+  async listMessages({ botId, alias }: Scope, query: ListMessages) {
     const { conversationId, tags, afterDate, beforeDate, nextToken } = query;
-    if (conversationId !== undefined && !tags && !afterDate && !beforeDate && !nextToken)
-      return this.listLatest(scope, conversationId, pageSize(query));
     const limit = pageSize(query);
     const boundTo = [botId, alias, conversationId, tags, afterDate, beforeDate];
+    if (conversationId !== undefined && !tags && !afterDate && !beforeDate && !nextToken)
+      return latestMessages.page(await this.listLatest(botId, alias, conversationId, limit + 1), limit, boundTo);
     const values: unknown[] = [botId, alias, conversationId ?? null, afterDate ?? null, beforeDate ?? null];
     const within = isWithin('m.created_at', [4, 5]);
     // Filter on the conversation stands outside: inside, Postgres would scan all messages of the conversation instead
@@ -212,22 +217,17 @@ export class MessagesRepository {
   }
 
   /** The most frequent list, as a prepared statement that Postgres plans once: see `knownLimit`. */
-  private async listLatest({ botId, alias }: Scope, conversationId: string, limit: number) {
-    // As a subquery, the conversation is unknown to the planner: it has one plan for all of them.
-    const leading = { sql: 'm.conversation_id', value: '(SELECT $3)' };
-    const keyset = newestFirst<ListedMessage>('m.created_at', 'm.id', leading);
-    const boundTo = [botId, alias, conversationId, undefined, undefined, undefined];
-    const ofConversation = keyset.after(undefined, boundTo, []);
-    const order = `ORDER BY ${keyset.orderBy}`;
-    const known = knownLimit(limit + 1);
-    const rows = await this.database.query<ListedMessage>(
+  private listLatest(botId: string, alias: string | null, conversationId: string, limit: number) {
+    const order = `ORDER BY ${latestMessages.orderBy}`;
+    const known = knownLimit(limit);
+    return this.database.query<ListedMessage>(
       `SELECT ${listed} FROM (
-         SELECT * FROM message m WHERE m.bot_id = $1 AND ${isThere} AND ${ofConversation} ${order} LIMIT ${known}) m
+         SELECT * FROM message m
+         WHERE m.bot_id = $1 AND ${isThere} AND ${latestMessages.after(undefined, [], [])} ${order} LIMIT ${known}) m
        ${order} LIMIT $4`,
-      [botId, alias, conversationId, limit + 1],
+      [botId, alias, conversationId, limit],
       `latest-messages-${known}`,
       'text',
     );
-    return keyset.page(rows, limit, boundTo);
   }
 }
