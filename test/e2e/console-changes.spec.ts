@@ -258,6 +258,16 @@ browserSuite('changes by the console in a browser', () => {
       expect((await owner.listBots({})).bots).toEqual([]);
     });
 
+    it('lists a bot that was created elsewhere since the list was last shown', async () => {
+      const { bot } = await owner.createBot({ name: 'Mole' });
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await heading('Overview');
+
+      await page.getByRole('link', { name: 'Bots', exact: true }).click();
+      await page.getByRole('row', { name: bot.id }).waitFor();
+      await owner.deleteBot({ id: bot.id });
+    });
+
     async function outcomeOfEvent(botId: string): Promise<string> {
       const ofBot = clientOf(platform, botId);
       const { event } = await ofBot.createEvent({ type: 'tide', payload: {} });

@@ -32,19 +32,16 @@ export const tablesKey = (botId: string) => [botId, 'tables'];
 export const tableKey = ({ botId, table }: TableScope) => [botId, 'table', table];
 export const rowsKey = (scope: TableScope) => [...tableKey(scope), 'rows'];
 
-/** Bots change their tables at any time, so each visit of the page asks again. */
 export const tablesQuery = (botId: string) =>
   queryOptions({
     queryKey: tablesKey(botId),
     queryFn: async (): Promise<Table[]> => (await clientOf({ botId }).listTables({})).tables,
-    staleTime: 0,
   });
 
 export const tableQuery = (scope: TableScope) =>
   queryOptions({
     queryKey: [...tableKey(scope), 'definition'],
     queryFn: () => clientOf(scope).getTable({ table: scope.table }),
-    staleTime: 0,
     refetchInterval: ({ state: { data } }) => (data && (data.stale > 0 || data.indexing > 0) ? busyMs : false),
   });
 
