@@ -7,6 +7,7 @@ import { JobsRepository } from '@parley/file-store/jobs.repository';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
 
@@ -15,7 +16,7 @@ let blobsDir: string;
 let sql: Database;
 let jobs: JobsRepository;
 
-async function start(sweepIntervalMs: number): Promise<void> {
+beforeEach(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-turns-'));
   service = await startService((databaseUrl, platform, contentUrl) =>
     FilesModule.register(
@@ -25,22 +26,19 @@ async function start(sweepIntervalMs: number): Promise<void> {
         blobsDir,
         contentUrl,
         secretKey: 's'.repeat(32),
-        sweepIntervalMs,
+        sweepIntervalMs: 50,
       }),
       platform,
     ),
   );
   sql = service.apps[0]!.get(Database, { strict: false });
   jobs = service.apps[0]!.get(JobsRepository, { strict: false });
-}
+});
 
-async function stop(): Promise<void> {
+afterEach(async () => {
   await service.stop();
   await rm(blobsDir, { recursive: true, force: true });
-}
-
-beforeEach(() => start(50));
-afterEach(stop);
+});
 
 async function botWithJobs(count: number): Promise<BotFiles> {
   const bot = new BotFiles(service);
@@ -127,8 +125,8 @@ it('does not take a job before its pause is over, and announces it again then', 
 });
 
 it('leaves a job whose pause is over to its own event, so that it uses up no other', async () => {
-  await stop();
-  await start(3_600_000);
+  // Nothing but this test announces jobs.
+  await service.apps[0]!.get(BackgroundTasks, { strict: false }).stop();
   await botWithJobs(1);
   const paused = (await jobs.takeNext('worker'))!;
   await jobs.releaseForRetry(paused.version, paused.lease, 'not now', 'attempt', 60_000);
