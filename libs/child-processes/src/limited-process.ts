@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, type StdioOptions } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
@@ -131,15 +131,22 @@ export class LimitedProcess {
     return this.nodePid && this.isAlive ? residentBytesOf(this.nodePid) : Promise.resolve(0);
   }
 
-  /** Gives all threads the lowest priority for good: only privileged processes could raise it. */
+  /**
+   * Gives all threads the lowest priority for good: only privileged processes could raise it. With `chrt` of util-linux, they run
+   * only while no other thread of their session needs the processor (`SCHED_IDLE`).
+   */
   protected yieldProcessor(): void {
-    for (const id of threadsOf(this.nodePid)) {
+    const pid = this.nodePid;
+    if (pid === undefined) return;
+    for (const id of threadsOf(pid)) {
       try {
         setPriority(id, constants.priority.PRIORITY_LOW);
       } catch {
         // The thread has ended, or has a user id that this process has no rights over.
       }
     }
+    // Fails where the system has no `chrt`, and for the same reasons as above: the priority remains.
+    execFile('chrt', ['--idle', '--all-tasks', '--pid', '0', String(pid)], () => undefined);
   }
 
   kill(): void {
@@ -170,8 +177,7 @@ export class LimitedProcess {
 }
 
 /** Linux has a priority for each thread, other systems for the process. */
-function threadsOf(pid: number | undefined): number[] {
-  if (pid === undefined) return [];
+function threadsOf(pid: number): number[] {
   if (process.platform !== 'linux') return [pid];
   try {
     return readdirSync(`/proc/${pid}/task`).map(Number);

@@ -32,7 +32,9 @@ export function bubblewrap(program: string, pidDescriptor: number): string[] {
     pathOf('bwrap'),
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--disable-userns', '--cap-drop', 'ALL', '--hostname', 'code'],
-    ...['--die-with-parent', '--new-session', '--as-pid-1', '--info-fd', String(pidDescriptor)],
+    // No session of its own: Linux shares the processor among sessions first, whatever the priorities of their processes are.
+    // Code cannot reach a terminal of this one, since it has pipes and no /dev/tty.
+    ...['--die-with-parent', '--as-pid-1', '--info-fd', String(pidDescriptor)],
     // First, since Node itself may be below /tmp.
     ...['--perms', '0700', '--size', String(folderBytes), '--tmpfs', temporaryPath],
     ...own('--ro-bind', [process.execPath, ...(libraries ??= librariesOfNode())]),

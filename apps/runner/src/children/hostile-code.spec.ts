@@ -95,6 +95,7 @@ const files: [string, string, RegExp][] = [
   ['the environment of a sibling', `return fs.readFileSync('/proc/' + target.siblingPid + '/environ', 'utf8')`, denied],
   ['the memory of a sibling', `return fs.openSync('/proc/' + target.siblingPid + '/mem', 'r+')`, denied],
   ['its own process in /proc', `return fs.readFileSync('/proc/self/environ', 'utf8')`, denied],
+  ['the terminal of the runner', `return fs.openSync('/dev/tty', 'r+')`, denied],
   ['a folder of all temporary files', `return fs.readdirSync('/tmp/..')`, denied],
   [
     'a symbolic link out',
@@ -126,6 +127,7 @@ const processes: [string, string, RegExp][] = [
   ['a signal to a sibling', `return process.kill(target.siblingPid, 'SIGKILL')`, unavailable],
   ['a signal by the private function', `return process._kill(target.siblingPid, 9)`, unavailable],
   ['the debugger of the runner', `return process._debugProcess(target.runnerPid)`, unavailable],
+  ['a higher priority', `return require('os').setPriority(0, 0)`, /^refused: ERR_SYSTEM_ERROR/],
   ['an end of its process', `return process.exit(0)`, unavailable],
   ['an end by the private function', `return process.reallyExit(0)`, unavailable],
   ['an abort', `return process.abort()`, unavailable],

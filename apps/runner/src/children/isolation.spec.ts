@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
@@ -9,21 +9,29 @@ import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
 import { BotChild, CallNotBegun } from './bot-child';
-import { isolate, isolationModes } from './isolation';
+import { type IsolationMode, isolate, isolationModes } from './isolation';
 import { bubblewrapProblem } from './isolation.service';
 import type { TemporaryFolder } from './temporary-folder';
 
 const program = workerFile(join(__dirname, '../host'), 'host.child');
 const memoryMb = 96;
+const hasChrt = spawnSync('chrt', ['--version']).status === 0;
+const idlePolicy = '5';
 const children: { child: BotChild; folder: TemporaryFolder }[] = [];
 let place = 500;
 
+interface StartOptions {
+  env?: Record<string, string>;
+  allowedOrigins?: AllowedOrigin[];
+  mode?: IsolationMode;
+}
+
 async function start(
   code: string,
-  { env = {}, allowedOrigins = [] }: { env?: Record<string, string>; allowedOrigins?: AllowedOrigin[] } = {},
+  { env = {}, allowedOrigins = [], mode = 'process' }: StartOptions = {},
   onOutput: (output: CodeOutput) => void = () => undefined,
 ) {
-  const { limits, env: ownEnv, folder } = await isolate('process', program, (place += 1));
+  const { limits, env: ownEnv, folder } = await isolate(mode, program, (place += 1));
   const child = new BotChild(
     { ...limits, env: ownEnv, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles: 256, fileMb: 4 },
     onOutput,
@@ -39,13 +47,20 @@ const call = (child: BotChild, body = '{}', timeoutMs = 20_000) =>
   child.invoke({ ...frame, request: { ...request, body }, timeoutMs }, () => undefined);
 
 /** Runs the expression as the handler of a bundle, with everything that a bundle can reach. */
-async function attempt(expression: string, options: Parameters<typeof start>[1] = {}): Promise<string> {
+async function attempt(expression: string, options: StartOptions = {}): Promise<string> {
   const code = `
     const attack = async () => { ${expression} };
     exports.handler = () => attack().then((got) => 'got ' + String(got), (error) => 'refused: ' + (error.code ?? error.message))
       .then((body) => ({ status: 200, body }));`;
   const { child } = await start(code, options);
   return (await call(child)).body;
+}
+
+/** Fields 6 and 41 of `/proc/<pid>/stat`. The name of the program before them is in parentheses and may contain spaces. */
+async function schedulingOf(pid: number): Promise<{ session?: string; policy?: string }> {
+  const line = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  return { session: fields[3], policy: fields[38] };
 }
 
 afterEach(async () => {
@@ -163,6 +178,14 @@ describe('resources', () => {
       await waitFor(() => getPriority(child.pid) === PRIORITY_LOW);
 
       expect(getPriority(other.pid)).toBe(usual);
+      const policyOf = async ({ pid }: BotChild) => (await schedulingOf(pid!)).policy;
+      if (hasChrt)
+        await waitFor(
+          () => policyOf(child),
+          (policy) => policy === idlePolicy,
+        );
+      else process.stderr.write('The scheduling policy of code that computes is not tested: there is no chrt.\n');
+      expect(await policyOf(other)).toBe('0');
       child.kill();
       await computing;
     },
@@ -309,6 +332,15 @@ describe('the code', () => {
       ]),
     );
   });
+});
+
+it('is in the session of the runner under bubblewrap, since priorities count within a session', async () => {
+  const problem = await bubblewrapProblem();
+  if (problem) return void process.stderr.write(`The session under bubblewrap is not tested: ${problem}\n`);
+
+  const { child } = await start(`exports.handler = () => ({ status: 200 })`, { mode: 'bwrap' });
+
+  expect((await schedulingOf(child.pid!)).session).toBe((await schedulingOf(process.pid)).session);
 });
 
 it.each(isolationModes)('ends with the runner, also when it is blocked, isolated by %s', async (mode) => {
