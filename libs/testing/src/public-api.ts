@@ -72,7 +72,10 @@ export async function startPublicApi(
   admin: AppModule<AdminSettings>,
   ...others: AppModule<AdminSettings>[]
 ): Promise<PublicApi> {
+  // The apps share the event loop of the tests, which block it as they like on a slow machine.
+  const maxLoopDelayMs = 60_000;
   const settings: AdminSettings = Object.assign(new ServiceConfig(), {
+    maxLoopDelayMs,
     secretKey: randomBytes(32).toString('hex'),
     bootstrapToken: newToken('pat'),
     bootstrapEmail: 'admin@parley.local',
@@ -84,6 +87,7 @@ export async function startPublicApi(
     eventRetentionDays: 90,
   });
   const gatewaySettings: GatewaySettings = Object.assign(new ProcessConfig(), {
+    maxLoopDelayMs,
     listenPingMs: 30_000,
     listenMaxUnsentBytes: 1_000_000,
     listenMaxStreams: 1_000,
