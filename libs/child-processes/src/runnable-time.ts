@@ -13,17 +13,23 @@ export async function runnableMsOf(pid: number): Promise<number | undefined> {
   }
 }
 
+/** Fields of `/proc/<pid>/stat` from the third on. Undefined when the process has ended, and on systems without it. */
+export async function statFieldsOf(pid: number): Promise<string[] | undefined> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program, before them, is in parentheses and may contain blanks.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Processor time that all threads of a process have used, in clock ticks of the system. Undefined when the process has
  * ended, and on systems without /proc/<pid>/stat.
  */
 export async function processorTicksOf(pid: number): Promise<number | undefined> {
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program may contain blanks. After it, utime and stime are the fields 12 and 13.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(fields[11]) + Number(fields[12]);
-  } catch {
-    return undefined;
-  }
+  const fields = await statFieldsOf(pid);
+  // `utime` and `stime`.
+  return fields && Number(fields[11]) + Number(fields[12]);
 }

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
+import { statFieldsOf } from '@parley/child-processes/runnable-time';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
 import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
@@ -56,10 +57,8 @@ async function attempt(expression: string, options: StartOptions = {}): Promise<
   return (await call(child)).body;
 }
 
-/** Fields 6 and 41 of `/proc/<pid>/stat`. The name of the program before them is in parentheses and may contain spaces. */
 async function schedulingOf(pid: number): Promise<{ session?: string; policy?: string }> {
-  const line = await readFile(`/proc/${pid}/stat`, 'utf8');
-  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  const fields = (await statFieldsOf(pid)) ?? [];
   return { session: fields[3], policy: fields[38] };
 }
 
@@ -340,7 +339,9 @@ it('is in the session of the runner under bubblewrap, since priorities count wit
 
   const { child } = await start(`exports.handler = () => ({ status: 200 })`, { mode: 'bwrap' });
 
-  expect((await schedulingOf(child.pid!)).session).toBe((await schedulingOf(process.pid)).session);
+  const { session } = await schedulingOf(process.pid);
+  expect(session).toMatch(/^\d+$/);
+  expect(await schedulingOf(child.pid!)).toMatchObject({ session });
 });
 
 it.each(isolationModes)('ends with the runner, also when it is blocked, isolated by %s', async (mode) => {
