@@ -118,7 +118,8 @@ suite('the platform and its Postgres', () => {
     await client.query('SELECT 1 FROM files.file WHERE id = $1 FOR UPDATE', [id]);
     const declaring = Array.from({ length: 2 * poolSize }, () => declare(botId));
     await waitFor(
-      () => client.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`),
+      // Unlike pg_stat_activity, also lists connections that are opened after its first use in this transaction.
+      () => client.query('SELECT 1 FROM pg_locks WHERE NOT granted'),
       ({ rowCount }) => rowCount === poolSize,
     );
     const reading = Array.from({ length: 5 }, () => read(botId, id));

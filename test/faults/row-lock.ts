@@ -33,14 +33,17 @@ export class RowLock {
     return new RowLock(database);
   }
 
-  /** Resolves when `count` statements wait, for the lock or behind a waiting one. */
+  /**
+   * Resolves when `count` statements wait, for the lock or behind a waiting one. Reads `pg_locks`, because
+   * `pg_stat_activity` never lists a connection that is opened after its first use in this transaction.
+   */
   async awaited(count: number): Promise<void> {
     const waiting = async () => {
       const { rowCount } = await this.database.query(
         `WITH RECURSIVE waiting AS (
-           SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))
+           SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
            UNION
-           SELECT activity.pid FROM pg_stat_activity activity JOIN waiting ON waiting.pid = ANY(pg_blocking_pids(activity.pid))
+           SELECT pg_locks.pid FROM pg_locks JOIN waiting ON NOT granted AND waiting.pid = ANY(pg_blocking_pids(pg_locks.pid))
          )
          SELECT 1 FROM waiting`,
       );
