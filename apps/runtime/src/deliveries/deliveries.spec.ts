@@ -137,7 +137,11 @@ describe('an event', () => {
     const ids = bot.events().map(({ body }) => (body as Body).event.id);
     expect(ids).toEqual([event.id, event.id]);
     expect(bot.events().map(({ headers }) => headers['x-bp-attempt'])).toEqual(['1', '2']);
-    const [delivery] = await deliveriesOf(bot.id);
+    // The event is processed a moment before its work ends.
+    const [delivery] = await waitFor(
+      () => deliveriesOf(bot.id),
+      ([only]) => only?.status !== 'pending',
+    );
     expect(delivery).toMatchObject({ eventId: event.id, status: 'processed', attempts: [{}, { status: 200 }] });
   });
 
