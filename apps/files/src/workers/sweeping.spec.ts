@@ -64,6 +64,8 @@ const rows = (text: string, ...values: unknown[]) => sql.query<Record<string, st
 const countOf = async (table: string, bot: BotFiles) =>
   Number((await rows(`SELECT count(*) FROM ${table} WHERE bot_id = $1`, bot.id))[0]!['count']);
 const waitingOf = async (bot: BotFiles) => (await rows('SELECT 1 FROM work WHERE tenant = $1', bot.id)).length;
+const isErased = async (bot: BotFiles) =>
+  (await rows('SELECT 1 FROM deleted_bot WHERE bot_id = $1 AND erased_at IS NOT NULL', bot.id)).length === 1;
 const rowOf = async (id: string) => (await rows('SELECT * FROM file WHERE id = $1', id))[0]!;
 const versionOf = async (bot: BotFiles, fileId: string) => ({
   botId: bot.id,
@@ -557,10 +559,7 @@ describe('the deletion of a bot', () => {
 
     for (let n = 0; n < 3; n += 1) await announceDeleted(bot);
 
-    await waitFor(
-      () => rows('SELECT erased_at FROM deleted_bot WHERE bot_id = $1', bot.id),
-      ([row]) => row?.['erased_at'] != null,
-    );
+    await waitFor(() => isErased(bot));
     expect(await bot.leftovers()).toEqual(nothing);
     expect(await rows('SELECT 1 FROM dead_letter')).toEqual([]);
   });
@@ -581,6 +580,8 @@ describe('the deletion of a bot', () => {
     request.end('67890');
 
     expect(await answered).toBe(403);
+    // The erasure deletes the cleanups of the bot before it removes the contents.
+    await waitFor(() => isErased(bot));
     await waitFor(
       () => waitingOf(bot),
       (count) => count === 0,
@@ -602,10 +603,7 @@ describe('the deletion of a bot', () => {
     const bot = newBot();
     await bot.upload('seed', 'x');
     await announceDeleted(bot);
-    await waitFor(
-      () => rows('SELECT 1 FROM deleted_bot WHERE bot_id = $1 AND erased_at IS NOT NULL', bot.id),
-      ({ length }) => length === 1,
-    );
+    await waitFor(() => isErased(bot));
     await mkdir(join(blobsDir, bot.id, 'file_x'), { recursive: true });
     await writeFile(join(blobsDir, bot.id, 'file_x', 'LATE'), 'x');
     await writePassage({ botId: bot.id, fileId: 'file_x', contentVersion: 'LATE' }, 'late');

@@ -242,6 +242,8 @@ describe('A tunnel', () => {
       to.send({ requestId, status: 200, body: path === '/larger' ? 'x'.repeat(6_000_000) : text }),
     );
     const closed = closeCodeOf(tail);
+    // Without it the tunnel ends after 10 s, which a slow machine needs for these bodies.
+    tail.hello();
 
     expect((await request(id, { body })).body).toHaveLength(body.length);
     expect(await failureOf(request(id, { body: 'x'.repeat(5_000_000) }))).toBe('too large');
