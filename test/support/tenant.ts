@@ -58,6 +58,7 @@ const action = { input: { schema }, output: { schema } };
 export class Tenant {
   private spare?: { id: string; issueId: string };
   private recorded?: Promise<RecordedRequestPath>;
+  private live?: Promise<string>;
 
   private constructor(
     readonly home: Home,
@@ -191,13 +192,18 @@ export class Tenant {
     return (await this.client.createIntegration({ name: newName(), version })).integration.id;
   }
 
-  /** Bot with an integration that is code, under the alias `live`. */
+  /** Bot with the integration that is code, under the alias `live`. */
   async newBotWithIntegration(): Promise<string> {
-    const code = 'exports.handler = () => ({ status: 200 });';
-    const { integration } = await this.client.createIntegration({ name: newName(), version, code });
+    const integrationId = await (this.live ??= this.newLiveIntegration());
     const id = await this.newBot();
-    await this.withAliases.updateBot({ id, integrations: { live: { integrationId: integration.id } } });
+    await this.withAliases.updateBot({ id, integrations: { live: { integrationId } } });
     return id;
+  }
+
+  /** One for each tenant: code of its own would start processes of its own. */
+  private async newLiveIntegration(): Promise<string> {
+    const code = 'exports.handler = () => ({ status: 200 });';
+    return (await this.client.createIntegration({ name: newName(), version, code })).integration.id;
   }
 
   /** Request to the webhook of an installation, recorded. */
