@@ -397,6 +397,16 @@ describe('a body', () => {
 
 describe('large bodies', () => {
   const large = `{"code":"${'x'.repeat(9_000_000)}"`;
+  let patience: AbortController;
+  let timeouts: jest.SpyInstance;
+
+  // A waiting body gives up when the test says so, however slow the machine is.
+  beforeEach(() => {
+    patience = new AbortController();
+    timeouts = jest.spyOn(AbortSignal, 'timeout').mockReturnValue(patience.signal);
+  });
+
+  afterEach(() => timeouts.mockRestore());
 
   /**
    * Sends all but the last byte of a large body. `arrived` resolves when the gateway has read more than a socket
@@ -461,16 +471,14 @@ describe('large bodies', () => {
 
   it('that wait too long are rejected with Retry-After', async () => {
     const two = await startTwo();
-    const patience = new AbortController();
-    const timeout = jest.spyOn(AbortSignal, 'timeout').mockReturnValue(patience.signal);
+    timeouts.mockClear();
 
     const headers = { 'content-type': 'application/json' };
     const answering = send('POST /v1/admin/bots', { headers, body: `${large}}` });
-    await waitFor(() => timeout.mock.calls.length > 0);
+    await waitFor(() => timeouts.mock.calls.length > 0);
     patience.abort();
     const answer = await answering;
 
-    timeout.mockRestore();
     expect(answer).toEqual(anError(503, 'Internal', /at most 2 bodies over 1000000 bytes per workspace/));
     expect(answer.headers['retry-after']).toBe('1');
     two.forEach(({ abort }) => abort());
