@@ -57,8 +57,8 @@ const action = { input: { schema }, output: { schema } };
 /** Tenant: an account with a workspace and one resource of each kind in it, all private and named with `tag`. */
 export class Tenant {
   private spare?: { id: string; issueId: string };
-  private recorded?: Promise<RecordedRequestPath>;
-  private live?: Promise<string>;
+  private recorded?: RecordedRequestPath;
+  private live?: string;
 
   private constructor(
     readonly home: Home,
@@ -194,7 +194,7 @@ export class Tenant {
 
   /** Bot with the integration that is code, under the alias `live`. */
   async newBotWithIntegration(): Promise<string> {
-    const integrationId = await (this.live ??= this.newLiveIntegration());
+    const integrationId = (this.live ??= await this.newLiveIntegration());
     const id = await this.newBot();
     await this.withAliases.updateBot({ id, integrations: { live: { integrationId } } });
     return id;
@@ -207,8 +207,8 @@ export class Tenant {
   }
 
   /** Request to the webhook of an installation, recorded. */
-  recordedRequest(): Promise<RecordedRequestPath> {
-    return (this.recorded ??= this.newRecordedRequest());
+  async recordedRequest(): Promise<RecordedRequestPath> {
+    return (this.recorded ??= await this.newRecordedRequest());
   }
 
   private async newRecordedRequest(): Promise<RecordedRequestPath> {
