@@ -36,7 +36,12 @@ function makeNext(database: Database, rule: PartitionedTable): Promise<boolean> 
   const { table } = rule;
   return database.transaction(async (tx) => {
     if (!(await isOurs(tx, table))) return false;
-    const [missing] = await missingPartitions(tx, rule);
+    let [missing] = await missingPartitions(tx, rule);
+    if (missing?.isCurrent) {
+      // Writers use the default partition now. One that had chosen it before the change would be refused after it.
+      await tx.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
+      [missing] = await missingPartitions(tx, rule);
+    }
     if (!missing) return false;
     const { name, from, to } = missing;
     // ATTACH PARTITION takes a weaker lock than CREATE TABLE ... PARTITION OF, so writers can continue.
@@ -70,10 +75,10 @@ async function isOurs(tx: Transaction, table: string): Promise<boolean> {
 function missingPartitions(
   tx: Transaction,
   { table, unit, ahead }: PartitionedTable,
-): Promise<{ name: string; from: string; to: string }[]> {
+): Promise<{ name: string; from: string; to: string; isCurrent: boolean }[]> {
   const length = `make_interval(hours => ${hoursOf[unit]})`;
   return tx.query(
-    `SELECT name, begins::text AS from, (begins + ${length})::text AS to
+    `SELECT name, begins::text AS from, (begins + ${length})::text AS to, ahead = 0 AS "isCurrent"
      FROM generate_series(0, $1) AS ahead,
        LATERAL (SELECT date_trunc('${unit}', now(), 'UTC') + ahead * ${length} AS begins) AS unit,
        LATERAL (SELECT '${table}_' || to_char(begins AT TIME ZONE 'UTC', '${suffixOf[unit]}') AS name) AS partition

@@ -1,4 +1,7 @@
+import type { Database, Transaction } from '@parley/persistence/database';
+import { lockWaits } from '@parley/testing/lock-waits';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import { waitFor } from '@parley/testing/wait-for';
 import { chatDatabase } from '../chat.module';
 import { SignalPartitionsRepository } from './signal-partitions.repository';
 
@@ -56,6 +59,34 @@ it('creates no partition for an hour with signals in the default partition', asy
   await repository.rotatePartitions(2, 2);
 
   expect(await counts()).toEqual({ default: 1, 1: 0, 2: 0 });
+});
+
+it('lets a writer wait that comes while the partition of this hour is created, and accepts its signal', async () => {
+  let writing: Promise<void> | undefined;
+  const withWriter = (tx: Transaction) =>
+    new Proxy(tx, {
+      get: (target, name) =>
+        name !== 'query'
+          ? Reflect.get(target, name)
+          : async (text: string, values?: unknown[]) => {
+              const rows = await target.query(text, values);
+              if (text.includes('ATTACH PARTITION')) {
+                writing = addSignal(0);
+                await waitFor(async () => (await lockWaits(tx)) === 1);
+              }
+              return rows;
+            },
+    });
+  const database = {
+    transaction: (work: (tx: Transaction) => Promise<boolean>) =>
+      test.database.transaction((tx) => work(withWriter(tx))),
+    query: test.database.query.bind(test.database),
+  } as unknown as Database;
+
+  await new SignalPartitionsRepository(database).rotatePartitions(0, 2);
+  await writing;
+
+  expect(await counts()).toEqual({ default: 0, 0: 1 });
 });
 
 it('drops signals older than the retention, in partitions and in the default partition', async () => {
