@@ -1,5 +1,6 @@
 import { createLogger } from '@parley/logging/logger';
 import { type Database } from '@parley/persistence/database';
+import { lockWaits } from '@parley/testing/lock-waits';
 import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { waitFor } from '@parley/testing/wait-for';
 import {
@@ -505,6 +506,21 @@ describe('ordering keys', () => {
     await untilEmpty();
 
     expect({ most, count }).toEqual({ most: 1, count: 160 });
+  });
+
+  it('do not stop two transactions that add the same key at once', async () => {
+    await work.addNow(ordered, [of('a', { orderingKey: 'k' })]);
+    let both: Promise<void[]> | undefined;
+    await database.transaction(async (tx) => {
+      // Lets others read the row for the order, and change it only later.
+      await tx.query(`SELECT 1 FROM work WHERE key = 'a' FOR SHARE`);
+      both = Promise.all([1, 2].map(() => work.addNow(ordered, [of('a', { orderingKey: 'k' })])));
+      await waitFor(async () => (await lockWaits(tx)) === 2);
+    });
+
+    await both;
+
+    expect((await listAll()).map(({ key, state }) => [key, state])).toEqual([['a', 'ready']]);
   });
 
   it('go on when a process ended between finishing work and promoting the next', async () => {

@@ -69,8 +69,8 @@ export function addReadyWork(rows: string): string {
  * Prepared statement: rows come as JSON, since Postgres would plan arrays anew each time, for their length.
  * @param ordered columns and conditions of work with an ordering key
  */
-function insertStatement(ordered: { column: string; isNew: string; isBehind: string; held: string }) {
-  return `WITH new AS MATERIALIZED (
+function insertStatement(ordered: { column: string; own: string; isNew: string; isBehind: string; held: string }) {
+  return `WITH ${ordered.own}new AS MATERIALIZED (
       SELECT * FROM ROWS FROM (jsonb_to_recordset($3::jsonb) AS (
           key text, tenant text, payload jsonb, due_at timestamptz, traceparent text, ordering_key text))
         WITH ORDINALITY AS new (key, tenant, payload, due_at, traceparent, ordering_key, index)${ordered.isNew}),
@@ -89,6 +89,7 @@ function insertStatement(ordered: { column: string; isNew: string; isBehind: str
 
 export const insertUnordered = insertStatement({
   column: '',
+  own: '',
   isNew: '',
   isBehind: 'false',
   held: '',
@@ -96,9 +97,14 @@ export const insertUnordered = insertStatement({
 
 export const insertOrdered = insertStatement({
   column: ', ordering_key',
-  // Nothing may wait for failed work, which is not added again. OFFSET 0: by the primary key, never by a hash of the table.
-  isNew: ` WHERE NOT EXISTS (
-        SELECT FROM work WHERE work.queue = $1 AND work.key = new.key AND work.state = 'failed' OFFSET 0)`,
+  // Locked as for their change. With the weaker lock of `held`, two transactions that add the same key would wait for each other.
+  own: `own AS MATERIALIZED (
+      SELECT work.key, work.state FROM (
+          SELECT DISTINCT key FROM jsonb_to_recordset($3::jsonb) AS new (key text) ORDER BY 1) AS keys,
+        LATERAL (SELECT key, state FROM work WHERE queue = $1 AND work.key = keys.key FOR NO KEY UPDATE) AS work),
+    `,
+  // Nothing may wait for failed work, which is not added again.
+  isNew: ` WHERE key NOT IN (SELECT key FROM own WHERE state = 'failed')`,
   isBehind: `ordering_key IS NOT NULL AND (ordering_key IN (SELECT ordering_key FROM held)
           OR row_number() OVER (PARTITION BY ordering_key ORDER BY index) > 1)`,
   held: `,
