@@ -264,6 +264,13 @@ describe('a request to an unknown route', () => {
       'x-request-id': 'r-1',
     });
   });
+
+  it('has no CORS headers for a client that names no origin, and tells caches that origins differ', async () => {
+    const { headers } = await send('GET /v1/nothing');
+
+    expect(headers.vary).toBe('Origin');
+    expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
 });
 
 describe('a body', () => {

@@ -59,7 +59,8 @@ export class ForwardingModule implements OnModuleInit {
     };
     fastify.register(cors, {
       delegator: (request, decide) => {
-        if (isWebhookRoute(request)) return decide(null, { origin: false });
+        // Without an origin the client is no web page, and needs only `vary`, for caches.
+        if (request.headers.origin === undefined || isWebhookRoute(request)) return decide(null, { origin: false });
         const webhookId = webchatOf(request);
         if (!webhookId) return decide(null, allowed);
         void this.webchatOrigins
