@@ -562,7 +562,8 @@ it('repeats a call that waited behind one which blocked the process', async () =
   });
   const bot = await newBot();
   await bot.update({ probe: { integrationId: id } });
-  await limitTime(id, 4);
+  // Enough to start another process, with the low priority of code, on a busy machine.
+  await limitTime(id, 15);
   const call = (isEndless: boolean) => bot.client.callAction({ type: 'probe:block', input: { isEndless } });
 
   await expect(call(true)).rejects.toMatchObject({ type: 'OperationTimeout' });
