@@ -46,11 +46,13 @@ afterAll(async () => {
 
 type Definition = Parameters<Client['createBot']>[0];
 
-/** Bot with a server of its own that answers events like this, and other calls with success. */
+/** Bot with a server of its own that answers events like this, and other calls with success, leaving no connection open. */
 async function newBot(answer: RequestHandler = json({}), definition: Definition = {}) {
-  const server = await LoopbackServer.start((request, response) =>
-    (request.headers['x-bp-operation'] === 'event_received' ? answer : json({}))(request, response),
-  );
+  const server = await LoopbackServer.start((request, response) => {
+    if (request.headers['x-bp-operation'] === 'event_received') return answer(request, response);
+    response.setHeader('connection', 'close');
+    return json({})(request, response);
+  });
   servers.push(server);
   const { bot } = await account.client.createBot({ url: `${server.url}/bot`, ...definition });
   const client = api.client(account.token, account.workspaceId, bot.id);
