@@ -323,7 +323,7 @@ describe('creating or updating a file', () => {
     it('hides the file once it has passed', async () => {
       const { id } = await upserted({ key: 'expired', size: 1, expiresAt: fromNow(dayMs) });
 
-      await api.sql(`UPDATE files.file SET expires_at = now() WHERE id = $1`, [id]);
+      await api.sql(`UPDATE files.file SET expires_at = now() - interval '1 ms' WHERE id = $1`, [id]);
 
       for (const name of [id, 'expired']) {
         expect(await send(`GET /v1/files/${name}`)).toEqual(refusal('ResourceNotFound', new RegExp(name)));

@@ -547,8 +547,10 @@ describe('an expiry', () => {
     const { state: old } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
 
     // The sweep skips locked rows, and the write waits for the lock.
-    const { state } = await whileHeld(`UPDATE chat.state SET expires_at = now() WHERE owner_id = $1`, [path.id], () =>
-      write(path),
+    const { state } = await whileHeld(
+      `UPDATE chat.state SET expires_at = now() - interval '1 ms' WHERE owner_id = $1`,
+      [path.id],
+      () => write(path),
     );
 
     expect(state.payload).toEqual({ b: 1 });
@@ -573,7 +575,7 @@ describe('an expiry', () => {
     await Promise.all(paths.map((path) => client.setState({ ...path, payload: {}, expiry: 60_000 })));
     const ids = paths.map(({ id }) => id);
 
-    await api.sql('UPDATE chat.state SET expires_at = now() WHERE owner_id = ANY ($1)', [ids]);
+    await api.sql(`UPDATE chat.state SET expires_at = now() - interval '1 ms' WHERE owner_id = ANY ($1)`, [ids]);
     await Promise.all(paths.map((path) => client.patchState({ ...path, payload: { b: 1 } })));
 
     const events = await api.sql<{ user_id: string }>(

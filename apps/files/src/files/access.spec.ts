@@ -108,7 +108,7 @@ describe('a file', () => {
     expect(byBot).toMatchObject({ id, owner: { type: 'user', id: 'user_ann' } });
     await expect(bob.upsert({ key: 'mine', size: 1 })).rejects.toMatchObject({ type: 'AlreadyExists' });
     const database = service.apps[0]!.get(Database, { strict: false });
-    await database.query(`UPDATE file SET expires_at = now() WHERE id = $1`, [id]);
+    await database.query(`UPDATE file SET expires_at = now() - interval '1 ms' WHERE id = $1`, [id]);
     expect((await bob.upsert({ key: 'mine', size: 1 })).owner).toEqual({ type: 'user', id: 'user_bob' });
   });
 });

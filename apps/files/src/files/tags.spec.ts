@@ -194,7 +194,7 @@ describe('values of a tag', () => {
     await tagged(bot, 'a', { kind: 'three' });
     expect(await told()).toEqual({ names: ['kind'], kinds: ['other', 'three'] });
 
-    await sql.query('UPDATE file SET expires_at = now() WHERE id = $1', [other]);
+    await sql.query(`UPDATE file SET expires_at = now() - interval '1 ms' WHERE id = $1`, [other]);
     expect(await told()).toEqual({ names: ['kind'], kinds: ['three'] });
 
     await bot.delete(id);

@@ -232,7 +232,7 @@ describe('search results', () => {
     await store(bot, 'kept', ['four apples']);
 
     await bot.delete(deleted);
-    await sql.query(`UPDATE file SET expires_at = now() WHERE id = $1`, [expired]);
+    await sql.query(`UPDATE file SET expires_at = now() - interval '1 ms' WHERE id = $1`, [expired]);
     await bot.upsert({ key: 'declared', size: 1, index: true });
 
     expect(await keys(bot, 'apple', { limit: 1 })).toEqual(['kept']);
@@ -276,7 +276,7 @@ describe('a search by a restricted caller', () => {
     await store(bot, 'private', ['one apple']);
     await bot.upload('not indexed', 'x', { accessPolicies: ['public_content'] });
     const expired = await store(bot, 'expired', ['two apples'], { accessPolicies: ['public_content'] });
-    await sql.query('UPDATE file SET expires_at = now() WHERE id = $1', [expired]);
+    await sql.query(`UPDATE file SET expires_at = now() - interval '1 ms' WHERE id = $1`, [expired]);
     embeddings.order('apple of nobody', { status: 500, message: 'out of order' });
 
     const { found, searches } = await counted(() => keys(bot.forUser('user_ann'), 'apple of nobody'));

@@ -70,7 +70,7 @@ const usesUp = (bot: BotFiles, files: number) =>
   );
 const lapse = (id: string) =>
   sql.query("UPDATE file SET upload_expires_at = now() - interval '1 second' WHERE id = $1", [id]);
-const expire = (id: string) => sql.query('UPDATE file SET expires_at = now() WHERE id = $1', [id]);
+const expire = (id: string) => sql.query(`UPDATE file SET expires_at = now() - interval '1 ms' WHERE id = $1`, [id]);
 const outcomes = async (asked: Promise<unknown>[]) => {
   const settled = await Promise.allSettled(asked);
   return {
