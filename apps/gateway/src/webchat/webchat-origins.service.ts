@@ -45,7 +45,7 @@ export class WebchatOriginsService {
   }
 }
 
-/** Webhook id of the web chat that a page of any origin requests. */
-export function webchatOf({ url, headers }: FastifyRequest): string | undefined {
-  return headers.origin === undefined ? undefined : /^\/(?:chat|webchat)\/(?!assets\/)([^/?]+)\//.exec(url)?.[1];
+/** Webhook id of the web chat that is requested. */
+export function webchatOf({ url }: FastifyRequest): string | undefined {
+  return /^\/(?:chat|webchat)\/(?!assets\/)([^/?]+)\//.exec(url)?.[1];
 }
