@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import type { DynamicModule } from '@nestjs/common';
 import type { Client } from '@botpress/client';
@@ -102,7 +103,8 @@ export async function startPublicApi(
         app.register(Object.assign(settings, { databaseUrl }), platform),
     ),
   );
-  const postgres = new Pool({ connectionString: service.databaseUrl, max: 1 });
+  // Kept while it is idle: it may have an open transaction.
+  const postgres = new Pool({ connectionString: service.databaseUrl, max: 1, idleTimeoutMillis: 0 });
   const operator = operatorToken(settings.secretKey);
   const send = (line: string, options?: SendOptions) => sendTo(service.url, line, options);
   const client = (token: string, workspaceId?: string, botId?: string) =>
@@ -127,10 +129,17 @@ export async function startPublicApi(
     },
     stop: async () => {
       // A test of the stop stops it itself.
-      if (!postgres.ending) await postgres.end();
+      if (!postgres.ending) await closePool(postgres);
       await service.stop();
     },
   };
+}
+
+/** Unlike `end` alone, waits until the connection is closed: dropping the database would break it. */
+async function closePool(pool: Pool): Promise<void> {
+  const closed = pool.totalCount > 0 ? once(pool, 'remove') : undefined;
+  await pool.end();
+  await closed;
 }
 
 export async function newAccount(url: string, operator: string): Promise<Account> {
