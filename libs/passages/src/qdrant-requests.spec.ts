@@ -5,6 +5,7 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
 import type { Logger } from '@parley/logging/logger';
 import { json, LoopbackServer, type RequestHandler, type LoopbackRequest } from '@parley/testing/loopback-server';
+import { waitFor } from '@parley/testing/wait-for';
 import { IndexHealth } from './index-health';
 import { queryTerms } from './lexicon';
 import { PreparedIndex } from './prepared-index';
@@ -681,19 +682,32 @@ describe('a search in a Qdrant server that hangs', () => {
     message: expect.stringContaining('in time') as string,
   };
 
+  /** Searches, and lets the deadline pass when the server has been reached. */
+  async function searchUntil(hasReached: () => boolean, url = server.url): Promise<unknown> {
+    const deadline = new AbortController();
+    const timeout = jest.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(deadline.signal);
+    const search = searchOf(url)
+      .search(bot, query())
+      .catch((error: unknown) => error);
+    expect(timeout).toHaveBeenLastCalledWith(deadlineMs);
+    await waitFor(hasReached);
+    deadline.abort();
+    return search;
+  }
+
+  afterEach(() => jest.restoreAllMocks());
+
   it('during the preparation times out with a 503', async () => {
     answers[`GET ${name}`] = () => undefined;
 
-    await expect(searchOf(server.url).search(bot, query())).rejects.toMatchObject(late);
+    expect(await searchUntil(() => requestsTo(name).length === 1)).toMatchObject(late);
   });
 
   it('during the search times out with a 503', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
     answers['POST batch'] = () => undefined;
 
-    await expect(searchOf(server.url).search(bot, query())).rejects.toMatchObject(late);
-
-    expect(requestsTo('/batch')).toHaveLength(1);
+    expect(await searchUntil(() => requestsTo('/batch').length === 1)).toMatchObject(late);
   });
 
   it('during the connection setup times out with a 503', async () => {
@@ -703,9 +717,8 @@ describe('a search in a Qdrant server that hangs', () => {
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
 
-    await expect(searchOf(`https://127.0.0.1:${port}`).search(bot, query())).rejects.toMatchObject(late);
+    expect(await searchUntil(() => sockets.size === 1, `https://127.0.0.1:${port}`)).toMatchObject(late);
 
-    expect(sockets.size).toBe(1);
     sockets.forEach((socket) => socket.destroy());
     silent.close();
   });
