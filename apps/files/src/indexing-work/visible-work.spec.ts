@@ -10,6 +10,7 @@ import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { completionModels } from '@parley/testing/completion-server';
 import { type EmbeddingResponse, EmbeddingServer } from '@parley/testing/embedding-server';
+import { metricValue } from '@parley/testing/metric-value';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
@@ -471,7 +472,7 @@ describe('the metrics', () => {
   it('count the passages that a worker has indexed', async () => {
     const count = async () => {
       const { payload } = await service.apps[1]!.inject('/metrics');
-      return Number(/^parley_files_passages_indexed_total (\d+)$/m.exec(payload)![1]);
+      return metricValue(payload, 'parley_files_passages_indexed_total');
     };
     const bot = newBot();
     const before = await count();

@@ -12,6 +12,7 @@ import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
 import { BotFiles } from '@parley/testing/bot-files';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
+import { metricValue } from '@parley/testing/metric-value';
 import { sendTo } from '@parley/testing/public-api';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { sentDuring } from '@parley/testing/sent-statements';
@@ -182,7 +183,7 @@ describe('search results', () => {
     await store(bot, 'a.txt', ['one apple']);
     const degraded = async () => {
       const { text } = await sendTo(service.url, 'GET /metrics');
-      return Number(/^parley_search_degraded_total\{reason="index empty"\} (\d+)/m.exec(text)?.[1] ?? 0);
+      return metricValue(text, 'parley_search_degraded_total{reason="index empty"}') || 0;
     };
     const before = await degraded();
     await search(empty, 'apple');

@@ -10,6 +10,7 @@ import {
   startPublicApi,
 } from '@parley/testing/public-api';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
+import { metricValue } from '@parley/testing/metric-value';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { ChatModule } from '../../../chat/src/chat.module';
@@ -163,8 +164,9 @@ describe('Clients without a credential', () => {
 
   it('have five seconds to send a body', async () => {
     // Requests of the test before would set timers too.
-    await waitFor(async () =>
-      (await api.send('GET /metrics')).text.includes('\nparley_under_way{place="gateway"} 0\n'),
+    await waitFor(
+      async () => metricValue((await api.send('GET /metrics')).text, 'parley_under_way{place="gateway"}'),
+      (underWay) => underWay === 0,
     );
     fakeClock('setTimeout', 'clearTimeout');
     const timers = jest.spyOn(globalThis, 'setTimeout');

@@ -8,6 +8,7 @@ import { files } from '@parley/contracts/files';
 import { indexingWork, type StuckFiles } from '@parley/contracts/indexing-work';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import { metricValue } from '@parley/testing/metric-value';
 import {
   type Account,
   type AdminSettings,
@@ -88,14 +89,7 @@ const statusesOf = async (answers: Promise<TestResponse>[]) => (await Promise.al
 const allWell = Array<number>(inService).fill(200);
 
 async function metric(name: string): Promise<number> {
-  const { text } = await api.send('GET /metrics');
-  return Number(
-    text
-      .split('\n')
-      .find((line) => line.startsWith(`${name} `))
-      ?.split(' ')
-      .at(-1),
-  );
+  return metricValue((await api.send('GET /metrics')).text, name);
 }
 
 const underWay = () => metric('parley_under_way{place="gateway"}');

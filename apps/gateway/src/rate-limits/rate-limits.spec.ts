@@ -9,6 +9,7 @@ import {
   startPublicApi,
 } from '@parley/testing/public-api';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
+import { metricValue } from '@parley/testing/metric-value';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../gateway.module';
@@ -46,7 +47,7 @@ const ask = (account: Pick<Account, 'token'>) =>
 const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work));
 
 const refusals = async () =>
-  Number(/^parley_rate_limited_total\{of="token"\} (\d+)$/m.exec((await api.send('GET /metrics')).text)?.[1] ?? 0);
+  metricValue((await api.send('GET /metrics')).text, 'parley_rate_limited_total{of="token"}') || 0;
 const guess = () => ask({ token: newToken('pat') });
 
 const limited = {

@@ -4,6 +4,7 @@ import { Readiness } from '@parley/service/health.controller';
 import type { Platform } from '@parley/service/platform';
 import { sendTo } from '@parley/testing/public-api';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
+import { metricValue } from '@parley/testing/metric-value';
 import { type RunningService, startService, startServiceOn } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayConfig } from '../config';
@@ -52,9 +53,8 @@ function newConversation(): string {
   return `conv_${conversations}`;
 }
 
-async function metric(name: string): Promise<number> {
-  const { text } = await sendTo(service.url, 'GET /metrics');
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+async function metric(name: string, url = service.url): Promise<number> {
+  return metricValue((await sendTo(url, 'GET /metrics')).text, name);
 }
 
 function split(all: Client[]): [Client[], Client[]] {
@@ -602,12 +602,13 @@ describe('a gateway with a short ping interval', () => {
     const conversation = newConversation();
     // More than the socket buffers hold.
     stand.say(conversation, ...Array.from({ length: 200 }, () => 'x'.repeat(100_000)));
-    const open = async () => /^parley_streams_open (\d+)$/m.exec((await sendTo(own.url, 'GET /metrics')).text)![1];
-
     const client = await listen(kind, { conversation, after: { query: 0 } }, own.url);
     client.pause();
 
-    await waitFor(open, (count) => count === '0');
+    await waitFor(
+      () => metric('parley_streams_open', own.url),
+      (count) => count === 0,
+    );
   });
 
   it.each(['Unauthorized', 'Forbidden', 'ResourceNotFound'] as const)(

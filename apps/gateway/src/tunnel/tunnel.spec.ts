@@ -14,6 +14,7 @@ import { tunnelKey } from '@parley/secrets/tunnel-key';
 import type { Platform } from '@parley/service/platform';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { freePort } from '@parley/testing/free-port';
+import { metricValue } from '@parley/testing/metric-value';
 import { type RunningService, startService, startServiceOn } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -84,8 +85,7 @@ async function failureOf(reply: Promise<TunnelReply>): Promise<TunnelFailure | u
 
 async function metric(name: string): Promise<number> {
   const answer = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
-  const line = (await answer.text()).split('\n').find((each) => each.startsWith(`${name} `));
-  return Number(line?.split(' ').at(-1));
+  return metricValue(await answer.text(), name);
 }
 
 /** Opens a socket through a proxy that names this client. */
