@@ -11,3 +11,14 @@ export async function lockWaits(sql: Pick<Sql, 'query'>): Promise<number> {
   );
   return waiting.length;
 }
+
+/**
+ * Number of sessions that wait for a lock of this session. Reads `pg_locks`, because `pg_stat_activity` never lists a
+ * connection that is opened after its first use in the transaction.
+ */
+export async function blockedSessions(sql: Pick<Sql, 'query'>): Promise<number> {
+  const waiting = await sql.query(
+    'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+  );
+  return waiting.length;
+}

@@ -1,5 +1,6 @@
 import { administrativeChange } from '@parley/contracts/admin/audit';
 import { hubEntryChanged } from '@parley/contracts/hub/resolution';
+import { blockedSessions } from '@parley/testing/lock-waits';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -42,13 +43,6 @@ async function announced(subject: string, field: string, id: string) {
     [subject, field, id],
   );
   return rows.map(({ data }) => data);
-}
-
-async function isBlocked(): Promise<boolean> {
-  const waiting = await api.sql(
-    'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
-  );
-  return waiting.length > 0;
 }
 
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
@@ -195,7 +189,7 @@ describe('updating an integration', () => {
     await api.sql('DELETE FROM hub.integration WHERE id = $1', [id]);
     const updating = alice.client.updateIntegration({ id, code: 'x' });
     const refused = expect(updating).rejects.toMatchObject({ type: 'ResourceNotFound' });
-    await waitFor(isBlocked);
+    await waitFor(() => blockedSessions({ query: api.sql }));
 
     await api.sql('COMMIT');
 

@@ -1,6 +1,7 @@
 import { Client } from '@botpress/client';
 import { systemCaller } from '@parley/contracts/caller';
 import { resolution, type ResolvePlugins } from '@parley/contracts/hub/resolution';
+import { blockedSessions } from '@parley/testing/lock-waits';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -272,7 +273,7 @@ describe('the code of plugins', () => {
     await api.sql('BEGIN');
     await api.sql('SELECT FROM hub.plugin_code WHERE content = $1 FOR UPDATE', [node]);
     const saving = create(bob.client, { code: { node, browser: node } });
-    await waitFor(isBlocked);
+    await waitFor(() => blockedSessions({ query: api.sql }));
 
     await api.sql('DELETE FROM hub.plugin WHERE id = $1', [id]);
     await api.sql('DELETE FROM hub.plugin_code WHERE content = $1', [node]);
@@ -289,7 +290,7 @@ describe('the code of plugins', () => {
     await api.sql('BEGIN');
     await api.sql('UPDATE hub.plugin_code SET hash = hash WHERE content = $1', [node]);
     const dropping = alice.client.deletePlugin({ id });
-    await waitFor(isBlocked);
+    await waitFor(() => blockedSessions({ query: api.sql }));
 
     await api.sql('CREATE TEMPORARY TABLE copy AS SELECT * FROM hub.plugin WHERE id = $1', [id]);
     await api.sql("UPDATE copy SET id = id || '2', version = '2.0.0'");
@@ -324,13 +325,6 @@ describe('the code of plugins', () => {
     expect((await alice.client.getPluginCode({ id, platform: 'node' })).code.length).toBe(node.length);
   });
 });
-
-async function isBlocked(): Promise<boolean> {
-  const waiting = await api.sql(
-    'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
-  );
-  return waiting.length > 0;
-}
 
 async function codeRows(content: string): Promise<number> {
   return (await api.sql('SELECT 1 FROM hub.plugin_code WHERE content = $1', [content])).length;

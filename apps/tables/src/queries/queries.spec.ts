@@ -1,4 +1,5 @@
 import type { Client } from '@botpress/client';
+import { blockedSessions } from '@parley/testing/lock-waits';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -465,7 +466,7 @@ describe('findTableRows', () => {
     await api.sql('BEGIN; LOCK TABLE tables.row');
 
     const found = names(table, { filter: { name: 'pot' } });
-    await waitFor(async () => (await api.sql(waiting)).length > 0);
+    await waitFor(() => blockedSessions({ query: api.sql }));
     await removeKeyColumn(table);
 
     expect(await found).toEqual(['pot']);
@@ -491,8 +492,6 @@ describe('findTableRows', () => {
     expect(await names(table, { filter: { price: 20 } })).toEqual(['pot', 'Jug']);
   });
 });
-
-const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
 
 /** Simulates another process. */
 async function removeKeyColumn(table: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Client } from '@botpress/client';
+import { blockedSessions } from '@parley/testing/lock-waits';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -51,8 +52,6 @@ async function addManyRows(table: string): Promise<void> {
     [number],
   );
 }
-
-const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))';
 
 async function countsOf(table: string): Promise<{ counted: number; stored: number }> {
   const { rows: counted } = await client.getTable({ table });
@@ -200,7 +199,7 @@ describe('deleteTableRows', () => {
     await api.sql('BEGIN; LOCK TABLE tables.row');
 
     const gone = client.deleteTableRows({ table, filter: { name: 'cup 2' } });
-    await waitFor(async () => (await api.sql(waiting)).length > 0);
+    await waitFor(() => blockedSessions({ query: api.sql }));
     const [{ number } = {}] = await api.sql(
       'UPDATE tables."table" SET key_column = NULL WHERE name = $1 RETURNING number',
       [table],
@@ -222,7 +221,7 @@ describe('deleteTableRows', () => {
     );
 
     const gone = client.deleteTableRows({ table, filter: { price: { $gte: 1 } } });
-    await waitFor(async () => (await api.sql(waiting)).length > 0);
+    await waitFor(() => blockedSessions({ query: api.sql }));
     await api.sql('COMMIT');
 
     expect(await gone).toEqual({ deletedRows: 1 });
