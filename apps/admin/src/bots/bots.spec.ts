@@ -490,7 +490,10 @@ describe('rotating the signing secret of a bot', () => {
   it('deletes former secrets after 24 hours', async () => {
     const { id } = (await alice.client.createBot({})).bot;
     await alice.client.rotateBotSigningSecrets({ id });
-    await api.sql('UPDATE admin.bot_former_signing_secret SET valid_until = now() WHERE bot_id = $1', [id]);
+    await api.sql(
+      `UPDATE admin.bot_former_signing_secret SET valid_until = now() - interval '1 ms' WHERE bot_id = $1`,
+      [id],
+    );
 
     await alice.client.rotateBotSigningSecrets({ id });
 

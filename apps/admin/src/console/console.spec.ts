@@ -55,7 +55,9 @@ it('one of two concurrent requests with the same code succeeds', async () => {
 
 it('an unknown code and an expired one have the same answer', async () => {
   const code = await consoleCode(api, alice);
-  await api.sql('UPDATE admin.console_link SET valid_until = now() WHERE hash = $1', [hashToken(code)]);
+  await api.sql(`UPDATE admin.console_link SET valid_until = now() - interval '1 ms' WHERE hash = $1`, [
+    hashToken(code),
+  ]);
 
   expect(await redeem(code)).toMatchObject(refused);
   expect(await redeem('unknown')).toMatchObject(refused);
@@ -69,7 +71,7 @@ it('a code is required, within its length limit', async () => {
 it('an expired session is refused and not listed', async () => {
   const { json } = await redeem(await consoleCode(api, alice));
   const { token, tokenId } = json as { token: string; tokenId: string };
-  await api.sql('UPDATE admin.token SET valid_until = now() WHERE id = $1', [tokenId]);
+  await api.sql(`UPDATE admin.token SET valid_until = now() - interval '1 ms' WHERE id = $1`, [tokenId]);
 
   await expect(api.client(token).getAccount({})).rejects.toMatchObject({ type: 'Unauthorized' });
   const { pats } = await alice.client.listPersonalAccessTokens({});
@@ -79,8 +81,10 @@ it('an expired session is refused and not listed', async () => {
 it('expired codes and sessions are deleted, valid ones stay', async () => {
   const [gone, stays] = [await consoleCode(api, alice), await consoleCode(api, alice)];
   const { tokenId } = (await redeem(await consoleCode(api, alice))).json as { tokenId: string };
-  await api.sql('UPDATE admin.console_link SET valid_until = now() WHERE hash = $1', [hashToken(gone)]);
-  await api.sql('UPDATE admin.token SET valid_until = now() WHERE id = $1', [tokenId]);
+  await api.sql(`UPDATE admin.console_link SET valid_until = now() - interval '1 ms' WHERE hash = $1`, [
+    hashToken(gone),
+  ]);
+  await api.sql(`UPDATE admin.token SET valid_until = now() - interval '1 ms' WHERE id = $1`, [tokenId]);
 
   await api.apps[1]!.get(ConsoleService, { strict: false }).deleteExpired();
 
