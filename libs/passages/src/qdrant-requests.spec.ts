@@ -700,14 +700,16 @@ describe('a search in a Qdrant server that hangs', () => {
   it('during the preparation times out with a 503', async () => {
     answers[`GET ${name}`] = () => undefined;
 
-    expect(await searchUntil(() => requestsTo(name).length === 1)).toMatchObject(late);
+    expect(await searchUntil(() => requestsTo(name).length > 0)).toMatchObject(late);
   });
 
   it('during the search times out with a 503', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
     answers['POST batch'] = () => undefined;
 
-    expect(await searchUntil(() => requestsTo('/batch').length === 1)).toMatchObject(late);
+    expect(await searchUntil(() => requestsTo('/batch').length > 0)).toMatchObject(late);
+
+    expect(requestsTo('/batch')).toHaveLength(1);
   });
 
   it('during the connection setup times out with a 503', async () => {
@@ -717,8 +719,9 @@ describe('a search in a Qdrant server that hangs', () => {
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
 
-    expect(await searchUntil(() => sockets.size === 1, `https://127.0.0.1:${port}`)).toMatchObject(late);
+    expect(await searchUntil(() => sockets.size > 0, `https://127.0.0.1:${port}`)).toMatchObject(late);
 
+    expect(sockets.size).toBe(1);
     sockets.forEach((socket) => socket.destroy());
     silent.close();
   });

@@ -183,7 +183,7 @@ describe('search results', () => {
     await store(bot, 'a.txt', ['one apple']);
     const degraded = async () => {
       const { text } = await sendTo(service.url, 'GET /metrics');
-      return metricValue(text, 'parley_search_degraded_total{reason="index empty"}') || 0;
+      return metricValue(text, 'parley_search_degraded_total{reason="index empty"}', 0);
     };
     const before = await degraded();
     await search(empty, 'apple');

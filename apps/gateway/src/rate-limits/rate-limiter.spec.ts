@@ -2,6 +2,7 @@ import { newToken } from '@parley/secrets/token';
 import { createLogger } from '@parley/logging/logger';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
+import { metricValue } from '@parley/testing/metric-value';
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayConfig } from '../config';
 import { RateLimiter, type Sender } from './rate.limiter';
@@ -35,7 +36,7 @@ async function passing(limits: RateLimiter, sender: (number: number) => Sender):
 }
 
 async function namesCounted(): Promise<number> {
-  return Number(/^parley_rate_limit_names (\d+)$/m.exec(await metrics.registry.metrics())?.[1]);
+  return metricValue(await metrics.registry.metrics(), 'parley_rate_limit_names');
 }
 
 describe('a rate limit', () => {

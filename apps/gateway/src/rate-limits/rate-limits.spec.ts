@@ -47,7 +47,7 @@ const ask = (account: Pick<Account, 'token'>) =>
 const times = <T>(count: number, work: () => Promise<T>) => Promise.all(Array.from({ length: count }, work));
 
 const refusals = async () =>
-  metricValue((await api.send('GET /metrics')).text, 'parley_rate_limited_total{of="token"}') || 0;
+  metricValue((await api.send('GET /metrics')).text, 'parley_rate_limited_total{of="token"}', 0);
 const guess = () => ask({ token: newToken('pat') });
 
 const limited = {

@@ -602,6 +602,7 @@ describe('a gateway with a short ping interval', () => {
     const conversation = newConversation();
     // More than the socket buffers hold.
     stand.say(conversation, ...Array.from({ length: 200 }, () => 'x'.repeat(100_000)));
+
     const client = await listen(kind, { conversation, after: { query: 0 } }, own.url);
     client.pause();
 
