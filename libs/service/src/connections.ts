@@ -9,21 +9,20 @@ const lastAnswersMs = 100;
 
 /** Connections of an HTTP server, which can be closed in bounded time. */
 export class Connections {
-  private readonly sockets = new Set<Socket>();
-  /** Active requests: headers received, response not closed. */
-  private readonly underWay = new Map<ServerResponse, IncomingMessage>();
+  /** Responses to active requests: headers received, response not closed. Several with HTTP pipelining. */
+  private readonly responses = new Map<Socket, ServerResponse[]>();
   private isClosing = false;
 
   constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
       // `onWebSocket` emits `connection` again for each request that offers an upgrade.
-      if (this.sockets.has(socket)) return;
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
+      if (this.responses.has(socket)) return;
+      this.responses.set(socket, []);
+      socket.once('close', () => this.responses.delete(socket));
     });
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      this.underWay.set(response, request);
-      response.once('close', () => this.end(request, response));
+    server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+      this.responses.get(socket)?.push(response);
+      response.on('close', () => this.end(socket, response));
     });
   }
 
@@ -35,24 +34,25 @@ export class Connections {
     if (!this.server.listening) return;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     this.isClosing = true;
-    const busy = new Set([...this.underWay.values()].map(({ socket }) => socket));
-    for (const socket of this.sockets) if (!busy.has(socket)) socket.destroy();
+    for (const [socket, active] of this.responses) if (active.length === 0) socket.destroy();
     if (await withTimeout(finishMs, closed)) return;
-    for (const [response, request] of this.underWay) answerUnfinished(request, response);
+    for (const active of this.responses.values()) active.forEach(answerUnfinished);
     if (await withTimeout(lastAnswersMs, closed)) return;
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.responses.keys()) socket.destroy();
     await closed;
   }
 
-  private end({ socket }: IncomingMessage, response: ServerResponse): void {
-    this.underWay.delete(response);
+  private end(socket: Socket, response: ServerResponse): void {
+    const active = this.responses.get(socket);
+    active?.splice(active.indexOf(response), 1);
     if (this.isClosing) socket.destroySoon();
   }
 }
 
 /** 503 for an incomplete request, which was not processed; 504 for a complete one, which may have been. */
-function answerUnfinished(request: IncomingMessage, response: ServerResponse): void {
+function answerUnfinished(response: ServerResponse): void {
   if (response.headersSent) return;
+  const request = response.req;
   const error = request.complete
     ? new ApiError('OperationTimeout', 'The process stopped before the operation was finished. It may still be done.')
     : unavailable(

@@ -1,3 +1,4 @@
+import { HandleTable } from '@parley/background/handle-table';
 import { withTimeout } from '@parley/background/with-timeout';
 import { ApiError } from '@parley/contracts/errors';
 import { errorMessage } from './envelope';
@@ -47,7 +48,7 @@ const lastAnswersMs = 100;
 
 /** Pending requests, which a drain waits for and finally answers with an error. */
 export class InFlight {
-  private readonly underWay = new Set<() => void>();
+  private readonly underWay = new HandleTable<() => void>();
   private onIdle: () => void = () => undefined;
 
   /** Sends the result or error of `work`, or OperationTimeout when a drain ends first. `send` must not throw. */
@@ -57,11 +58,11 @@ export class InFlight {
       if (isAnswered) return;
       isAnswered = true;
       await send(reply);
-      this.underWay.delete(cut);
+      this.underWay.remove(handle);
       if (this.underWay.size === 0) this.onIdle();
     };
     const cut = () => void finish(errorMessage(stopped()));
-    this.underWay.add(cut);
+    const handle = this.underWay.add(cut);
     return work.then(finish, (error: unknown) => finish(errorMessage(error)));
   }
 
@@ -70,7 +71,7 @@ export class InFlight {
     if (this.underWay.size === 0) return;
     const idle = new Promise<void>((resolve) => (this.onIdle = resolve));
     if (await withTimeout(timeoutMs, idle)) return;
-    for (const cut of this.underWay) cut();
+    for (const cut of this.underWay.values()) cut();
     await withTimeout(lastAnswersMs, idle);
   }
 }

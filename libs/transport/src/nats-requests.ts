@@ -1,4 +1,5 @@
 import type { Msg } from 'nats';
+import { HandleTable } from '@parley/background/handle-table';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import type { NatsLink } from './nats-connection';
@@ -17,8 +18,7 @@ interface OpenRequest {
 /** Pending requests and the inbox for their answers. The client's own requests create an error with its stack for each. */
 export class NatsRequests {
   private readonly inbox: string;
-  private readonly open = new Map<string, OpenRequest>();
-  private count = 0;
+  private readonly open = new HandleTable<OpenRequest>();
 
   constructor(
     private readonly link: NatsLink,
@@ -32,7 +32,7 @@ export class NatsRequests {
         else this.take(answer);
       },
     });
-    link.onLost(() => this.open.forEach((request) => request.settle(broken(request))));
+    link.onLost(() => this.open.values().forEach((request) => request.settle(broken(request))));
     link.onRefused(({ subject }) => {
       for (const request of this.open.values()) if (request.subject === subject) request.settle(refused(request));
     });
@@ -41,31 +41,30 @@ export class NatsRequests {
   /** @param payload is prepared while the deadline is running. */
   send(subject: string, payload: Promise<Payload>, timeoutMs: number): Promise<Msg> {
     return new Promise((resolve, reject) => {
-      const reply = `${this.inbox}.${(this.count += 1).toString(36)}`;
       const request: OpenRequest = {
         subject,
         isSent: false,
         settle: (outcome) => {
           clearTimeout(deadline);
-          this.open.delete(reply);
+          this.open.remove(handle);
           if (outcome instanceof ApiError) reject(outcome);
           else resolve(outcome);
         },
       };
       const deadline = setTimeout(() => request.settle(timeoutError(request, timeoutMs)), timeoutMs);
-      this.open.set(reply, request);
+      const handle = this.open.add(request);
       payload.then(
-        (ready) => this.outgoing.add(() => this.publish(request, reply, ready)),
+        (ready) => this.outgoing.add(() => this.publish(request, handle, ready)),
         (error: unknown) => request.settle(toApiError(error)),
       );
     });
   }
 
-  private publish(request: OpenRequest, reply: string, { data, headers }: Payload): void {
+  private publish(request: OpenRequest, handle: number, { data, headers }: Payload): void {
     // The caller already has an error that says the request was not processed.
-    if (!this.open.has(reply)) return;
+    if (!this.open.get(handle)) return;
     try {
-      this.link.connection.publish(request.subject, data, { reply, headers });
+      this.link.connection.publish(request.subject, data, { reply: `${this.inbox}.${handle}`, headers });
       request.isSent = true;
     } catch (error) {
       request.settle(toApiError(error));
@@ -73,7 +72,7 @@ export class NatsRequests {
   }
 
   private take(answer: Msg): void {
-    const request = this.open.get(answer.subject);
+    const request = this.open.get(Number(answer.subject.slice(this.inbox.length + 1)));
     if (!request) return;
     try {
       request.settle(isUnserved(answer) ? unserved(request) : answer);

@@ -48,8 +48,8 @@ export class IdentityService implements OnModuleInit {
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
   async identify(request: TracedRequest, access: Access): Promise<Caller> {
     const { id: requestId, traceparent, ip: address } = request;
-    const base = { requestId, traceparent, address, ...actionDepthOf(request) };
-    const anonymous: Caller = { ...base, credential: 'none' };
+    const actionDepth = actionDepthOf(request);
+    const anonymous: Caller = { requestId, traceparent, address, actionDepth, credential: 'none' };
     if (access.actor === 'anyone') return anonymous;
     if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return withUserKey(request, anonymous, access);
 
@@ -58,7 +58,7 @@ export class IdentityService implements OnModuleInit {
     const identity =
       this.identities.get(key) ?? (await this.identities.fetch(key, { context: { input, caller: anonymous } }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is not valid.');
-    const caller = { ...base, ...identity.caller };
+    const caller = { requestId, traceparent, address, actionDepth, ...identity.caller };
     if (input.isWorkspaceImplied && !caller.workspace) throw missing('x-workspace-id', 'the id of a workspace');
     authorize(access, caller);
     return caller;
@@ -76,8 +76,8 @@ export class IdentityService implements OnModuleInit {
 
 /** Cache key. Headers contain no line breaks, so different requests have different keys. */
 function cacheKeyOf(input: Identify): string {
-  const { tokenHash, kind, isWorkspaceImplied = false, isForOperators = false, ...context } = input;
-  const { workspaceId = '', botId = '', integrationAlias = '', integrationId = '', userId = '' } = context;
+  const { tokenHash, kind, isWorkspaceImplied = false, isForOperators = false } = input;
+  const { workspaceId = '', botId = '', integrationAlias = '', integrationId = '', userId = '' } = input;
   return `${tokenHash}\n${kind}\n${isWorkspaceImplied}\n${isForOperators}\n${workspaceId}\n${botId}\n${integrationAlias}\n${integrationId}\n${userId}`;
 }
 
@@ -121,10 +121,10 @@ export function header(request: Pick<FastifyRequest, 'headers'>, name: string): 
 }
 
 /** Passed on by code, and by servers of bots that wish to. */
-function actionDepthOf(request: FastifyRequest): Pick<Caller, 'actionDepth'> {
+function actionDepthOf(request: FastifyRequest): number | undefined {
   const text = header(request, actionDepthHeader);
-  if (text === undefined) return {};
-  if (/^\d{1,3}$/.test(text)) return { actionDepth: Number(text) };
+  if (text === undefined) return undefined;
+  if (/^\d{1,3}$/.test(text)) return Number(text);
   throw new ApiError('InvalidPayload', `The header ${actionDepthHeader} must be an integer from 0 to 999.`);
 }
 

@@ -22,7 +22,7 @@ export function limitBodyTime({ raw }: FastifyRequest, timeoutMs = bodyTimeoutMs
     if (!raw.complete) raw.destroy();
   }, timeoutMs);
   timer.unref();
-  raw.once('close', () => clearTimeout(timer));
+  raw.on('close', () => clearTimeout(timer));
 }
 
 /** True for a body of unknown length as well. */

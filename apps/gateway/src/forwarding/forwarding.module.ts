@@ -1,4 +1,4 @@
-import cors, { type FastifyCorsOptions } from '@fastify/cors';
+import cors from '@fastify/cors';
 import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Operation } from '@parley/contracts/operation';
@@ -13,7 +13,6 @@ import { WebchatModule } from '../webchat/webchat.module';
 import { webchatOf, WebchatOriginsService } from '../webchat/webchat-origins.service';
 import { BodiesModule } from '../bodies/bodies.module';
 import { limitHeaders } from '../rate-limits/rate.limiter';
-import { isWebhookRoute } from './webhook-route';
 import { leaveBodiesUnread } from './body-parser';
 import { type ForwardedRequest, operationOf } from '../bodies/forwarded-request';
 import { forwardingControllers } from './forwarding-controllers';
@@ -50,23 +49,21 @@ export class ForwardingModule implements OnModuleInit {
     // CORS with credentials for any origin, because the public client sends credentials in browsers. That is safe:
     // tokens are sent in headers, which a browser does not add by itself.
     // `enableCors` of Nest would copy these headers to the raw response, which makes Node write all headers slowly.
-    const allowed: FastifyCorsOptions = {
-      origin: true,
+    fastify.addHook('onRequest', (request, _reply, next) => {
+      const webhookId = request.headers.origin === undefined ? undefined : webchatOf(request);
+      if (!webhookId) return next();
+      void this.webchatOrigins.allows(request, webhookId).then((mayRead) => {
+        if (!mayRead) delete request.raw.headers.origin;
+        next();
+      });
+    });
+    fastify.register(cors, {
+      // Without an origin the client is no web page, and needs only `vary`, for caches.
+      origin: (origin, decide) => decide(null, origin !== undefined),
       credentials: true,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed', ...limitHeaders],
       maxAge: 600,
-    };
-    fastify.register(cors, {
-      delegator: (request, decide) => {
-        // Without an origin the client is no web page, and needs only `vary`, for caches.
-        if (request.headers.origin === undefined || isWebhookRoute(request)) return decide(null, { origin: false });
-        const webhookId = webchatOf(request);
-        if (!webhookId) return decide(null, allowed);
-        void this.webchatOrigins
-          .allows(request, webhookId)
-          .then((mayRead) => decide(null, mayRead ? allowed : { origin: false }));
-      },
     });
     leaveBodiesUnread(fastify);
     const isForwarded = (request: ForwardedRequest) => operationOf(request) !== undefined;

@@ -23,7 +23,6 @@ import { RateLimiter } from '../rate-limits/rate.limiter';
 import { interstitialHeaders, interstitialPage } from './interstitial-page';
 import { relayedHeaders } from './relayed-headers';
 import { WebhookBodyService } from './webhook-body.service';
-import { webhookRoute } from '../forwarding/webhook-route';
 import { type SharedTarget, type WebhookTarget, webhookTarget } from './webhook-target';
 
 const base = '/webhooks';
@@ -57,7 +56,8 @@ export class WebhooksController implements OnModuleInit {
     // Not awaited: Fastify would fix the error handler of all routes before Nest sets it.
     fastify.register((scope, _options, done) => {
       const options: RouteShorthandOptions = {
-        config: webhookRoute,
+        // Integrations answer requests from other origins themselves.
+        config: { cors: false },
         errorHandler: (error, request, reply) => this.errors.answer(error, request, reply),
         onResponse: (request, reply, next) => {
           logRequest(this.platform, request, reply);
@@ -96,7 +96,7 @@ export class WebhooksController implements OnModuleInit {
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
     if (!isKnown && hasBody(request)) await this.require(caller, target);
     const sender = { tenant: `webhook ${key}`, isAuthenticated: isKnown };
-    const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
+    const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.on('close', () => lease.end()));
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
     const answered = () => {
       this.known.set(key, true);
