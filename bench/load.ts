@@ -1,4 +1,5 @@
 import { createHistogram } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpConnection } from './http-connection';
 
 export interface LoadOptions {
@@ -6,6 +7,8 @@ export interface LoadOptions {
   connections: number;
   seconds: number;
   next: () => string;
+  /** Requests a second, evenly spaced; by default as many as are answered. Latencies then include the pauses. */
+  perSecond?: number;
 }
 
 export interface LoadResult {
@@ -20,9 +23,15 @@ export interface LoadResult {
 }
 
 /** Closed-loop load: each connection sends its next request after the previous answer. */
-export async function runLoad({ url, connections, seconds, next }: LoadOptions): Promise<LoadResult> {
+export async function runLoad({ url, connections, seconds, next, perSecond }: LoadOptions): Promise<LoadResult> {
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(url)));
-  const senders = open.map((connection) => async () => {
+  const pauseMs = perSecond ? (1000 * connections) / perSecond : 0;
+  const start = performance.now();
+  const dueAt = open.map((_connection, index) => start + (pauseMs * index) / connections);
+  const senders = open.map((connection, index) => async () => {
+    const earlyMs = dueAt[index]! - performance.now();
+    if (pauseMs > 0 && earlyMs > 0) await sleep(earlyMs);
+    dueAt[index]! += pauseMs;
     const status = await connection.send(next());
     return status < 200 || status > 299 ? `answered ${status}` : undefined;
   });

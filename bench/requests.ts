@@ -7,12 +7,15 @@ import type { Options } from './options';
 import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
 import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
+import { pairedRatio } from './statistics';
 import { newLogFile, openBare, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 
 const seededFiles = 100;
 /** Time until the code is compiled and the pools are full. */
 const firstWarmUpSeconds = 3;
 const warmUpSeconds = 0.5;
+/** Requests a second with which the processor time of the gateway is compared: half of what this machine answers. */
+const fixedRate = 1_500;
 
 type Operation = 'read' | 'write';
 export type Candidate = Side & Record<Operation, () => string>;
@@ -42,10 +45,46 @@ export async function benchDistributed(bench: Workbench): Promise<Result[]> {
   const { product, nats } = await startDistributedSide(bench);
   const floor = await startFloor(bench, recordings, nats);
   const bare = await startBareApi(bench, recordings);
-  return compare(bench, 'Distributed mode', [product, floor, bare], (of) => [
+  const results = await compare(bench, 'Distributed mode', [product, floor, bare], (of) => [
     ...compareSpeed({ name: 'distributed / NATS floor', atLeast: 0.7, ambition: 0.75 }, of(product), of(floor)),
     ...compareSpeed({ name: 'distributed / bare' }, of(product), of(bare)),
   ]);
+  return bench.options.only.includes('read') ? [...results, await benchGateway(bench, product, floor)] : results;
+}
+
+/**
+ * Processor time of the gateway for a request at a fixed rate. Under full load it depends on the speed of the others: a
+ * process that receives more requests sleeps less, and reads and writes several at once.
+ */
+async function benchGateway(
+  { session, options: { connections, rounds, seconds } }: Workbench,
+  product: Candidate,
+  floor: Candidate,
+): Promise<Result> {
+  const sides = [product, floor];
+  const measured = await alternate(session, sides, rounds, (side) => {
+    const load = { url: side.url, next: side.read, connections, perSecond: fixedRate };
+    return runLoad({ ...load, seconds: warmUpSeconds }).then(() => timed(side, () => runLoad({ ...load, seconds })));
+  });
+  const [ofProduct, ofFloor] = measured as [LoadRound[], LoadRound[]];
+  const times = (all: LoadRound[]) => all.map(({ cpu, count }) => cpu.us['gateway']! / count);
+  const { median, lowest, highest } = pairedRatio(times(ofProduct), times(ofFloor));
+  return {
+    title: `Distributed mode: ${titles.read}; ${connections} connections, ${fixedRate} requests/s, ${rounds} rounds of ${seconds} s`,
+    rows: [toRow(product, ofProduct, 'request'), toRow(floor, ofFloor, 'request')],
+    aims: [
+      {
+        name: "processor time of the gateway / floor's",
+        value: median,
+        spread: [lowest, highest],
+        below: 2.5,
+        ambition: 2,
+      },
+    ],
+    notes: [],
+    errors: [...errorsOf(product, ofProduct), ...errorsOf(floor, ofFloor)],
+    rounds: { [product.name]: ofProduct, [floor.name]: ofFloor },
+  };
 }
 
 async function compare(

@@ -4,7 +4,7 @@ import { OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
 import { DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { createLogger } from '@parley/logging/logger';
-import { collectGarbageLater } from '@parley/service/heap';
+import { tuneGarbageCollection } from '@parley/service/heap';
 import { exitOnUnexpected, onStopSignal } from '@parley/service/process-end';
 import { flushMs, traceProcess } from '@parley/service/trace-process';
 import { readStandaloneConfig } from './app-configs';
@@ -17,7 +17,7 @@ const parentCheckMs = 250;
 const stopping = new AbortController();
 
 async function main(): Promise<void> {
-  collectGarbageLater();
+  tuneGarbageCollection();
   const config = readStandaloneConfig();
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { unavailable, WritesRefused } from '@parley/contracts/errors';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import {
@@ -101,8 +102,11 @@ export class ServiceDataSource extends DataSource {
       max: poolSize,
       // An idle service keeps one: a new connection costs more than many statements.
       min: 1,
-      query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + answerGraceMs : undefined,
       options: startOptions(schema, { lock_timeout: lockTimeoutMs, statement_timeout: statementTimeoutMs }),
+    });
+    pool.on('connect', (client) => {
+      if (client instanceof ListenedClient && statementTimeoutMs > 0)
+        client.closeUnlessAnswered(statementTimeoutMs + answerGraceMs);
     });
     const source = new ServiceDataSource(settings, pool);
     await source.initialize().catch((error: unknown) => {
@@ -219,9 +223,23 @@ class ServiceQueryRunner extends PostgresQueryRunner {
  * or in the packet that opens it, would end the process; here the next statement reports the error.
  */
 export class ListenedClient extends Client {
+  declare private readonly readyForQuery: boolean;
+
   constructor(config?: string | ClientConfig) {
     super(config);
     this.on('error', () => undefined);
+  }
+
+  /**
+   * Closes the connection, which fails its statement, when Postgres has sent nothing for this long. One timer for the
+   * connection: `query_timeout` of `pg` creates one for each statement, and its objects live until the next full garbage
+   * collection.
+   */
+  closeUnlessAnswered(timeoutMs: number): void {
+    const stream = this.connection.stream as Socket;
+    stream.setTimeout(timeoutMs, () => {
+      if (!this.readyForQuery) stream.destroy(new Error('Query read timeout'));
+    });
   }
 }
 

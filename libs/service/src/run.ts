@@ -10,7 +10,7 @@ import { ConfigError, readConfigs } from '@parley/config/config';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
-import { collectGarbageLater } from './heap';
+import { tuneGarbageCollection } from './heap';
 import { createHybridApp } from './hybrid-app';
 import { Metrics } from './metrics';
 import { serveMetrics } from './metrics-server';
@@ -33,7 +33,7 @@ const closeMs = 400;
  */
 export async function runApp<C extends ProcessConfig>(definition: AppDefinition<C>): Promise<void> {
   const { name } = definition;
-  collectGarbageLater();
+  tuneGarbageCollection();
   const { config, nats } = readBoth(definition.config);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);

@@ -52,7 +52,7 @@ export class MessagesService {
   async create(caller: BotCaller, input: CreateMessage): Promise<MessageReply> {
     const dueAt = dueTime(input.schedule, new Date());
     if (!dueAt && caller.idempotencyKey === undefined) {
-      const draft = { ...draftOf(caller, input), event_id: newId('evt') };
+      const draft = { event_id: newId('evt'), ...draftOf(caller, input) };
       await this.contents.validate(scopeOf(caller), input.conversationId, draft);
       if (await this.isForIntegration(caller, draft)) return this.writeOutgoing(caller, draft);
       return { message: toMessage(caller, await this.writer.write(caller.bot.id, draft)) };
@@ -178,7 +178,7 @@ export class MessagesService {
     input: GetOrCreateMessage,
     dueAt: Date | undefined,
   ): Promise<MessageEntity> {
-    const draft = { ...draftOf(caller, input), event_id: newId('evt') };
+    const draft = { event_id: newId('evt'), ...draftOf(caller, input) };
     await this.contents.validate(scopeOf(caller), input.conversationId, draft, tx);
     if (dueAt) return this.scheduled.add(tx, caller.bot.id, { ...draft, due_at: dueAt.toISOString() });
     const [row] = await this.writer.writeIn(tx, caller.bot.id, [draft]);

@@ -314,12 +314,8 @@ export class NewMessagesRepository {
     for (const { ordinal, signal, ...rest } of rows) {
       const { id, conversation_id, user_id, type, payload, tags, origin = null } = messages[ordinal - 1]!;
       const own = { bot_id: botId, id, conversation_id, user_id, type, payload, tags, origin };
-      written[ordinal - 1] = {
-        ...own,
-        ...rest,
-        updated_at: rest.created_at,
-        signal: signal === null ? null : Number(signal),
-      };
+      const updated_at = rest.created_at;
+      written[ordinal - 1] = Object.assign(own, rest, { updated_at, signal: signal === null ? null : Number(signal) });
     }
     return written;
   }
@@ -331,7 +327,7 @@ function draftsText(messages: (Draft & { event_id?: string })[]): string {
     messages.map((draft) =>
       draft.event_id === undefined
         ? draft
-        : { ...draft, event_at: timeOfId(draft.event_id), outbox_id: newId('outbox') },
+        : { event_at: timeOfId(draft.event_id), outbox_id: newId('outbox'), ...draft },
     ),
   );
 }

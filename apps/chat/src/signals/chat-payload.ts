@@ -68,6 +68,7 @@ function toStoredFields(type: string, fields: Record<string, unknown>): Record<s
   return { ...fields, items };
 }
 
+/** Changes `fields`. */
 function withTypes(type: string, fields: Record<string, unknown>): Record<string, unknown> {
   const { items } = fields;
   if (type === 'carousel' && Array.isArray(items)) {
@@ -78,7 +79,7 @@ function withTypes(type: string, fields: Record<string, unknown>): Record<string
     };
   }
   if (type === 'bloc' && Array.isArray(items)) return { ...fields, type, items: items.map(flattened) };
-  return { ...fields, type };
+  return Object.assign(fields, { type });
 }
 
 function flattened(item: unknown): unknown {

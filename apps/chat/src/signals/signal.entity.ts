@@ -73,7 +73,7 @@ export function frameOfMessage(type: string, message: SignalledMessage): string 
     createdAt: message.created_at,
   });
   if (type !== 'message_stream_complete')
-    return frameOf({ type, data: { ...shown, isBot: message.direction === 'outgoing' } });
+    return frameOf({ type, data: { isBot: message.direction === 'outgoing', ...shown } });
   const streamId = shown.metadata?.['streamId'];
   return frameOf({ type, data: typeof streamId === 'string' ? { streamId, message: shown } : undefined });
 }

@@ -34,12 +34,12 @@ export class InputReader {
 
   /** Throws InvalidPayload, InvalidQuery or ResourceNotFound, with the problem and the constraint. */
   read({ body, query, path, headers }: RawInput): object {
-    return {
-      ...(this.hasBody ? this.readBody(body) : {}),
-      ...readFields(this.query, query, 'InvalidQuery'),
-      ...readFields(this.headers, headers, 'InvalidPayload'),
-      ...readFields(this.path, path, 'ResourceNotFound'),
-    };
+    return Object.assign(
+      this.hasBody ? this.readBody(body) : {},
+      readFields(this.query, query, 'InvalidQuery'),
+      readFields(this.headers, headers, 'InvalidPayload'),
+      readFields(this.path, path, 'ResourceNotFound'),
+    );
   }
 
   private readBody(body: unknown = {}): object {

@@ -70,7 +70,7 @@ export class QueriesService {
     const order = readOrder(columns, orderBy, orderDirection);
     const dataOf = select && ((values: unknown[]) => projection.dataOf(values));
     const maxRowBytes = factor * rowBytesPerFactor;
-    const whole = { ...query, offset, limit: limit + 1, order, dataOf, maxRowBytes };
+    const whole = { offset, limit: limit + 1, order, dataOf, maxRowBytes, ...query };
     const isSearched = Boolean(search) && [...columns.values()].some(isSearchable);
     const found: FoundRow[] = isSearched ? await this.search.page(whole, search!) : await this.rows.listPage(whole);
     if (found.length > 0 && !isSearched && isSmall(whole)) prove();

@@ -16,7 +16,7 @@ export async function checkRows(
     if (typeof checked === 'string') problems.refuse(position, checked);
     else {
       checked.warnings.forEach((warning) => problems.warn(position, warning));
-      fit.push({ ...checked, position });
+      fit.push({ position, ...checked });
     }
     if (slice.isOver) await slice.yieldToEventLoop();
   }
