@@ -37,10 +37,11 @@ export class NatsDriver implements Driver {
     try {
       return await this.payloads.readAnswer(subject, await this.requests.send(subject, payload, timeoutMs));
     } finally {
-      payload.then(
-        (sent) => this.payloads.release(sent),
-        () => undefined,
-      );
+      if (payload instanceof Promise)
+        payload.then(
+          (sent) => this.payloads.release(sent),
+          () => undefined,
+        );
     }
   }
 

@@ -57,8 +57,11 @@ export class NatsPayloads {
     private readonly timing: PayloadTiming,
   ) {}
 
-  /** @param receiver is the only app that may read it. Throws PayloadTooLarge above the platform's body limit. */
-  async pack(what: 'request' | 'answer', receiver: string, message: RequestMessage): Promise<Payload> {
+  /**
+   * At once, unless the payload passes by reference. Throws PayloadTooLarge above the platform's body limit.
+   * @param receiver is the only app that may read it
+   */
+  pack(what: 'request' | 'answer', receiver: string, message: RequestMessage): Payload | Promise<Payload> {
     const { head, body, tenant } = message;
     if (Buffer.byteLength(body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
     if (typeof body === 'string') {
@@ -110,9 +113,12 @@ export class NatsPayloads {
    * Parses an answer. At most two payloads by reference are fetched at once. Throws OperationTimeout when one cannot be
    * fetched, because the operation has run already.
    */
-  async readAnswer(subject: string, message: Msg): Promise<Message> {
+  readAnswer(subject: string, message: Msg): Message | Promise<Message> {
     const reference = referenceOf(message);
-    if (!reference) return decode(message.data);
+    return reference ? this.fetchAnswer(subject, reference) : decode(message.data);
+  }
+
+  private async fetchAnswer(subject: string, reference: string): Promise<Message> {
     const late = new AbortController();
     const fetched = this.answers.run(() => this.take(reference), late.signal);
     try {

@@ -39,7 +39,7 @@ export class NatsRequests {
   }
 
   /** @param payload is prepared while the deadline is running. */
-  send(subject: string, payload: Promise<Payload>, timeoutMs: number): Promise<Msg> {
+  send(subject: string, payload: Payload | Promise<Payload>, timeoutMs: number): Promise<Msg> {
     return new Promise((resolve, reject) => {
       const request: OpenRequest = {
         subject,
@@ -53,10 +53,9 @@ export class NatsRequests {
       };
       const deadline = setTimeout(() => request.settle(timeoutError(request, timeoutMs)), timeoutMs);
       const handle = this.open.add(request);
-      payload.then(
-        (ready) => this.outgoing.add(() => this.publish(request, handle, ready)),
-        (error: unknown) => request.settle(toApiError(error)),
-      );
+      const publish = (ready: Payload) => this.outgoing.add(() => this.publish(request, handle, ready));
+      if (payload instanceof Promise) payload.then(publish, (error: unknown) => request.settle(toApiError(error)));
+      else publish(payload);
     });
   }
 

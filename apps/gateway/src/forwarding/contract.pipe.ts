@@ -25,8 +25,12 @@ interface Exchange {
   reply: FastifyReply;
 }
 
-/** Argument for ContractPipe: the request, with the operation of its route. */
-export const RequestInput = createParamDecorator((operation: Operation, context: ExecutionContext): Exchange => ({
+export interface ValidExchange extends Exchange {
+  input: object | JsonBytes;
+}
+
+/** Request and response, with the operation of the route. One argument: Nest resolves each with promises of its own. */
+export const RequestExchange = createParamDecorator((operation: Operation, context: ExecutionContext): Exchange => ({
   operation,
   request: requestOf(context),
   reply: replyOf(context),
@@ -37,7 +41,7 @@ export const RequestInput = createParamDecorator((operation: Operation, context:
  * after the guards: unauthenticated callers cannot make the gateway parse bodies.
  */
 @Injectable()
-export class ContractPipe implements PipeTransform<Exchange, Promise<object | JsonBytes>> {
+export class ContractPipe implements PipeTransform<Exchange, Promise<ValidExchange>> {
   private readonly readers = new Map<Operation, InputReader>();
 
   constructor(
@@ -47,9 +51,9 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<object | Js
   ) {}
 
   /** Throws InvalidPayload, InvalidQuery, ResourceNotFound, PayloadTooLarge, UnsupportedMediaType or a 503. */
-  async transform(exchange: Exchange): Promise<object | JsonBytes> {
+  async transform(exchange: Exchange): Promise<ValidExchange> {
     try {
-      return await this.read(exchange);
+      return Object.assign(exchange, { input: await this.read(exchange) });
     } catch (error) {
       throw (await this.refusal(exchange, error)) ?? error;
     }

@@ -1,12 +1,8 @@
-import { Controller, HttpCode, Inject, Req, RequestMapping, RequestMethod, Res, type Type } from '@nestjs/common';
+import { Controller, HttpCode, Inject, RequestMapping, RequestMethod, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { CurrentCaller } from '@parley/transport/handles';
-import type { JsonBytes } from '@parley/transport/message';
-import type { Caller } from '@parley/contracts/caller';
 import type { Operation, Route } from '@parley/contracts/operation';
-import type { FastifyReply } from 'fastify';
-import { ContractPipe, RequestInput } from './contract.pipe';
-import { ForOperation, type ForwardedRequest } from '../bodies/forwarded-request';
+import { ContractPipe, RequestExchange, type ValidExchange } from './contract.pipe';
+import { ForOperation } from '../bodies/forwarded-request';
 import { ForwardingService } from './forwarding.service';
 
 /** Creates a controller for each service, with a route for each operation that has one in its contract. */
@@ -42,20 +38,11 @@ function addOperation(controller: Type<{ forwarding: ForwardingService }>, opera
   const method = addMethod(
     controller,
     subject,
-    function (
-      this: { forwarding: ForwardingService },
-      caller: Caller,
-      input: object | JsonBytes,
-      request: ForwardedRequest,
-      reply: FastifyReply,
-    ): Promise<string> {
-      return this.forwarding.forward(operation, caller, input, request, reply);
+    function (this: { forwarding: ForwardingService }, exchange: ValidExchange): Promise<string> {
+      return this.forwarding.forward(exchange);
     },
   );
-  CurrentCaller()(prototype, subject, 0);
-  RequestInput(operation, ContractPipe)(prototype, subject, 1);
-  Req()(prototype, subject, 2);
-  Res({ passthrough: true })(prototype, subject, 3);
+  RequestExchange(operation, ContractPipe)(prototype, subject, 0);
   ForOperation(operation)(prototype, subject, method);
   HttpCode(operation.status)(prototype, subject, method);
   RouteConfig({ operation })(prototype, subject, method);

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@parley/contracts/caller';
-import type { Operation } from '@parley/contracts/operation';
 import type { Text } from '@parley/contracts/paging';
-import type { JsonBytes } from '@parley/transport/message';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyReply } from 'fastify';
 import { ChatCallersCache } from '../auth/chat-callers.cache';
 import { type ForwardedRequest, webhookIdOf } from '../bodies/forwarded-request';
+import type { ValidExchange } from './contract.pipe';
 import { TextDownloadLimiter } from './text-download.limiter';
 
 /** Forwards requests to the operations of services. */
@@ -20,13 +19,8 @@ export class ForwardingService {
   ) {}
 
   /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
-  async forward(
-    operation: Operation,
-    caller: Caller,
-    input: object | JsonBytes,
-    request: ForwardedRequest,
-    reply: FastifyReply,
-  ): Promise<string> {
+  async forward({ operation, request, reply, input }: ValidExchange): Promise<string> {
+    const caller = request.caller!;
     if (operation.contentType) this.textDownloads.admit(reply.raw);
     const { text, isReplayed } = await this.client.request(operation, caller, input);
     this.accept(caller, request);
