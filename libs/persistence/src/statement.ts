@@ -28,14 +28,16 @@ async function send(client: ClientBase, statement: QueryConfig): Promise<QueryRe
 class Statement extends Query {
   declare name?: string;
   declare values?: unknown[];
+  declare private readonly _result: { _types: QueryConfig['types'] };
 
   constructor(
     { text, values, name, types }: QueryConfig,
     callback: (error: Error | undefined, result: QueryResult) => void,
   ) {
-    super(types ? { text, types } : text, undefined, callback);
+    super(text, undefined, callback);
     this.name = name;
     this.values = values;
+    this._result._types = types;
   }
 }
 
