@@ -9,12 +9,11 @@ export class UrlSignature {
 
   /** Signed query for one scope, such as a method and the ids in the path. */
   sign(scope: readonly string[], parameters: Parameters, expiresAt: Date): string {
-    const signed: Parameters = { ...parameters, expires: String(Math.floor(expiresAt.getTime() / 1000)) };
-    signed['signature'] = signatureOf(this.keys[0], scope, signed);
+    const expires = String(Math.floor(expiresAt.getTime() / 1000));
+    const signed: Parameters = Object.assign({}, parameters, { expires });
     // `URLSearchParams` takes four times as long, for each file that is read.
-    return Object.keys(signed)
-      .map((name) => `${name}=${encodeURIComponent(signed[name]!)}`)
-      .join('&');
+    const query = Object.keys(signed).map((name) => `${name}=${encodeURIComponent(signed[name]!)}`);
+    return `${query.join('&')}&signature=${signatureOf(this.keys[0], scope, signed)}`;
   }
 
   /** Returns the named parameters. Throws Forbidden for a modified or expired URL. Accepts signatures of all keys. */
