@@ -37,6 +37,7 @@ class Statement extends Query {
     super(text, undefined, callback);
     this.name = name;
     this.values = values;
+    // `pg` sets the connection's parsers where there are none.
     this._result._types = types;
   }
 }

@@ -43,8 +43,9 @@ export class Connections {
   }
 
   private end(socket: Socket, response: ServerResponse): void {
-    const active = this.responses.get(socket);
-    active?.splice(active.indexOf(response), 1);
+    const active = this.responses.get(socket) ?? [];
+    const index = active.indexOf(response);
+    if (index !== -1) active.splice(index, 1);
     if (this.isClosing) socket.destroySoon();
   }
 }

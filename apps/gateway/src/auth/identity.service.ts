@@ -13,6 +13,7 @@ import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
 import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
+import { boundedKey } from '../rate-limits/rate.limiter';
 
 /** Cache TTL of `admin.identify` answers: a revocation takes effect within this time even when its broadcast is lost. */
 const identityTtlMs = 1_000;
@@ -89,13 +90,13 @@ const credentialHeaders = [
 ];
 
 /**
- * Cache key: all that `readCredential` reads, but the token itself, because a hash takes longer than the rest of the
- * request's authentication. Headers contain no line breaks, so different requests have different keys.
+ * Cache key: all that `readCredential` reads. The token is in it as it came, because its hash takes longer than the look-up.
+ * Headers contain no line breaks, so different requests have different keys.
  */
 function cacheKeyOf(request: FastifyRequest, { actor, credentials }: Access): string {
   let key = `${actor}\n${actor === 'operator' && credentials.includes('pat')}`;
   for (const name of credentialHeaders) key += `\n${header(request, name) ?? ''}`;
-  return key;
+  return boundedKey(key);
 }
 
 /** Caller with the user key from the header, which only the chat service can verify. */
