@@ -30,7 +30,7 @@ export async function runLoad({ url, connections, seconds, next, perSecond }: Lo
   const dueAt = open.map((_connection, index) => start + (pauseMs * index) / connections);
   const senders = open.map((connection, index) => async () => {
     const earlyMs = dueAt[index]! - performance.now();
-    if (pauseMs > 0 && earlyMs > 0) await sleep(earlyMs);
+    if (earlyMs > 0) await sleep(earlyMs);
     dueAt[index]! += pauseMs;
     const status = await connection.send(next());
     return status < 200 || status > 299 ? `answered ${status}` : undefined;

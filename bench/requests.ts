@@ -2,12 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { startDistributed } from '@parley/testing/running-platform';
 import { createEmptyDatabase } from '@parley/testing/test-database';
 import type { BareOptions } from './bare-sql';
-import { httpRequest, type LoadResult, runLoad } from './load';
+import { httpRequest, type LoadOptions, type LoadResult, runLoad } from './load';
 import type { Options } from './options';
 import { fileInput, record } from './recording';
 import type { Aim, Result } from './result';
-import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
-import { pairedRatio } from './statistics';
+import { type Round, type Side, compareSpeed, alternate, ratioOf, timed, toRow } from './rounds';
 import { newLogFile, openBare, openBot, openEmbedded, poolSize, productEnv, type Workbench } from './workbench';
 
 const seededFiles = 100;
@@ -56,35 +55,15 @@ export async function benchDistributed(bench: Workbench): Promise<Result[]> {
  * Processor time of the gateway for a request at a fixed rate. Under full load it depends on the speed of the others: a
  * process that receives more requests sleeps less, and reads and writes several at once.
  */
-async function benchGateway(
-  { session, options: { connections, rounds, seconds } }: Workbench,
-  product: Candidate,
-  floor: Candidate,
-): Promise<Result> {
+async function benchGateway({ session, options }: Workbench, product: Candidate, floor: Candidate): Promise<Result> {
   const sides = [product, floor];
-  const measured = await alternate(session, sides, rounds, (side) => {
-    const load = { url: side.url, next: side.read, connections, perSecond: fixedRate };
-    return runLoad({ ...load, seconds: warmUpSeconds }).then(() => timed(side, () => runLoad({ ...load, seconds })));
-  });
-  const [ofProduct, ofFloor] = measured as [LoadRound[], LoadRound[]];
-  const times = (all: LoadRound[]) => all.map(({ cpu, count }) => cpu.us['gateway']! / count);
-  const { median, lowest, highest } = pairedRatio(times(ofProduct), times(ofFloor));
-  return {
-    title: `Distributed mode: ${titles.read}; ${connections} connections, ${fixedRate} requests/s, ${rounds} rounds of ${seconds} s`,
-    rows: [toRow(product, ofProduct, 'request'), toRow(floor, ofFloor, 'request')],
-    aims: [
-      {
-        name: "processor time of the gateway / floor's",
-        value: median,
-        spread: [lowest, highest],
-        below: 1.5,
-        ambition: 1.25,
-      },
-    ],
-    notes: [],
-    errors: [...errorsOf(product, ofProduct), ...errorsOf(floor, ofFloor)],
-    rounds: { [product.name]: ofProduct, [floor.name]: ofFloor },
-  };
+  const measured = await alternate(session, sides, options.rounds, (side, isWarmUp) =>
+    measure(side, 'read', { ...options, perSecond: fixedRate }, isWarmUp),
+  );
+  const gatewayUs = ({ cpu, count }: Round) => cpu.us['gateway']! / count;
+  const ratio = ratioOf(gatewayUs, measured[0]!, measured[1]!);
+  const aims = [{ name: "processor time of the gateway / floor's", ...ratio, below: 1.5, ambition: 1.25 }];
+  return toResult(`Distributed mode: ${titles.read}; ${fixedRate} requests/s`, options, sides, measured, aims);
 }
 
 async function compare(
@@ -98,32 +77,44 @@ async function compare(
     const measured = await alternate(session, sides, options.rounds, (side, isWarmUp) =>
       measure(side, operation, options, isWarmUp),
     );
-    const of = (side: Candidate) => measured[sides.indexOf(side)]!;
-    results.push({
-      title: `${mode}: ${titles[operation]}; ${options.connections} connections, ${options.rounds} rounds of ${options.seconds} s`,
-      rows: sides.map((side) =>
-        toRow(side, of(side), 'request', {
-          'p50 ms': ({ p50Ms }) => p50Ms,
-          'p99 ms': ({ p99Ms }) => p99Ms,
-          'body bytes': ({ bodyBytes, count }) => bodyBytes / count,
-        }),
-      ),
-      aims: aims(of),
-      notes: [],
-      errors: sides.flatMap((side) => errorsOf(side, of(side))),
-      rounds: Object.fromEntries(sides.map((side) => [side.name, of(side)])),
-    });
+    const found = aims((side) => measured[sides.indexOf(side)]!);
+    results.push(
+      toResult(`${mode}: ${titles[operation]}`, options, sides, measured, found, {
+        'p50 ms': ({ p50Ms }) => p50Ms,
+        'p99 ms': ({ p99Ms }) => p99Ms,
+        'body bytes': ({ bodyBytes, count }) => bodyBytes / count,
+      }),
+    );
   }
   return results;
+}
+
+function toResult(
+  work: string,
+  { connections, rounds, seconds }: Options,
+  sides: Candidate[],
+  measured: LoadRound[][],
+  aims: Aim[],
+  figures: Record<string, (round: LoadRound) => number> = {},
+): Result {
+  return {
+    title: `${work}; ${connections} connections, ${rounds} rounds of ${seconds} s`,
+    rows: sides.map((side, index) => toRow(side, measured[index]!, 'request', figures)),
+    aims,
+    notes: [],
+    errors: sides.flatMap((side, index) => errorsOf(side, measured[index]!)),
+    rounds: Object.fromEntries(sides.map(({ name }, index) => [name, measured[index]!])),
+  };
 }
 
 async function measure(
   side: Candidate,
   operation: Operation,
-  { connections, seconds }: Options,
+  { connections, seconds, perSecond }: Pick<LoadOptions, 'connections' | 'seconds' | 'perSecond'>,
   isWarmUp: boolean,
 ): Promise<LoadRound> {
-  const load = (duration: number) => runLoad({ url: side.url, next: side[operation], connections, seconds: duration });
+  const { url } = side;
+  const load = (duration: number) => runLoad({ url, next: side[operation], connections, seconds: duration, perSecond });
   await load(isWarmUp ? Math.min(firstWarmUpSeconds, seconds) : warmUpSeconds);
   return timed(side, () => load(isWarmUp ? warmUpSeconds : seconds));
 }

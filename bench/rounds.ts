@@ -115,8 +115,13 @@ export function latencyAims(
   ];
 }
 
-function ratioOf(speed: (round: Round) => number, rounds: Round[], baseline: Round[]): Pick<Aim, 'value' | 'spread'> {
-  const { median, lowest, highest } = pairedRatio(rounds.map(speed), baseline.map(speed));
+/** Ratio of a figure of two sides, paired by round. */
+export function ratioOf(
+  figure: (round: Round) => number,
+  rounds: Round[],
+  baseline: Round[],
+): Pick<Aim, 'value' | 'spread'> {
+  const { median, lowest, highest } = pairedRatio(rounds.map(figure), baseline.map(figure));
   return { value: median, spread: [lowest, highest] };
 }
 

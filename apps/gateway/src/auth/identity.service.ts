@@ -55,17 +55,15 @@ export class IdentityService implements OnModuleInit {
     if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return withUserKey(request, anonymous, access);
 
     const key = cacheKeyOf(request, access);
-    const identity = this.identities.get(key) ?? (await this.fetch(key, readCredential(request, access), anonymous));
+    const identity =
+      this.identities.get(key) ??
+      (await this.identities.fetch(key, { context: { input: readCredential(request, access), caller: anonymous } }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is not valid.');
     const caller = { requestId, traceparent, address, actionDepth, ...identity.caller };
     if (access.actor === 'workspace' && caller.credential === 'pat' && !caller.workspace)
       throw missing('x-workspace-id', 'the id of a workspace');
     authorize(access, caller);
     return caller;
-  }
-
-  private fetch(key: string, input: Identify, caller: Caller): Promise<Identity | undefined> {
-    return this.identities.fetch(key, { context: { input, caller } });
   }
 
   private async callAdmin({ caller, input }: IdentifyRequest): Promise<Identity> {
@@ -78,7 +76,7 @@ export class IdentityService implements OnModuleInit {
   }
 }
 
-/** Headers that `readCredential` reads. */
+/** Headers that `readCredential` reads: its own type admits no other, which would be missing in the cache key. */
 const credentialHeaders = [
   'authorization',
   'x-workspace-id',
@@ -87,7 +85,8 @@ const credentialHeaders = [
   'x-integration-name',
   'x-integration-id',
   'x-user-id',
-];
+] as const;
+type CredentialHeader = (typeof credentialHeaders)[number];
 
 /**
  * Cache key: all that `readCredential` reads. The token is in it as it came, because its hash takes longer than the look-up.
@@ -113,21 +112,22 @@ export function bearerToken({ authorization }: IncomingHttpHeaders): string | un
 
 /** Reads the token and the context headers that the operation uses, or that must match the bot of the key. */
 function readCredential(request: FastifyRequest, { actor, credentials }: Access): Identify {
-  const token = bearerToken(request.headers);
+  const given = (name: CredentialHeader) => header(request, name);
+  const token = bearerToken({ authorization: given('authorization') });
   if (!token) throw new ApiError('Unauthorized', 'The Authorization header must be "Bearer <token>".');
   const kind = tokenKind(token);
   if (!kind) throw new ApiError('Unauthorized', 'The token in the Authorization header is malformed or incomplete.');
 
   const input: Identify = { tokenHash: hashToken(token), kind };
   const isKey = kind === 'bak' || kind === 'iak';
-  if (actor === 'workspace' || actor === 'bot' || isKey) input.workspaceId = header(request, 'x-workspace-id');
+  if (actor === 'workspace' || actor === 'bot' || isKey) input.workspaceId = given('x-workspace-id');
   if (actor === 'workspace' && kind === 'pat' && !input.workspaceId) input.isWorkspaceImplied = true;
   if (actor === 'operator' && kind === 'pat' && credentials.includes(kind)) input.isForOperators = true;
-  if (actor === 'bot' || kind === 'bak') input.botId = header(request, 'x-bot-id');
+  if (actor === 'bot' || kind === 'bak') input.botId = given('x-bot-id');
   if (actor === 'bot') {
-    input.integrationAlias = header(request, 'x-integration-alias') ?? header(request, 'x-integration-name');
-    input.integrationId = header(request, 'x-integration-id');
-    input.userId = header(request, 'x-user-id');
+    input.integrationAlias = given('x-integration-alias') ?? given('x-integration-name');
+    input.integrationId = given('x-integration-id');
+    input.userId = given('x-user-id');
   }
   if (actor === 'bot' && !input.botId) throw missing('x-bot-id', 'the id of a bot');
   return input;
