@@ -71,5 +71,5 @@ export class ConcurrencyLimiter {
 /** Runs the action when the request ends in any way, or at once when it has ended. */
 export function whenEnded({ raw }: Pick<FastifyReply, 'raw'>, action: () => void): void {
   if (raw.destroyed) action();
-  else raw.on('close', action);
+  else raw.once('close', action);
 }

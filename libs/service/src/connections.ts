@@ -22,7 +22,7 @@ export class Connections {
     });
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       this.responses.get(socket)?.push(response);
-      response.on('close', () => this.end(socket, response));
+      response.once('close', () => this.end(socket, response));
     });
   }
 

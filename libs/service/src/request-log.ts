@@ -25,7 +25,7 @@ export function logRequests(
 ): void {
   scope.addHook('onRequest', (request, reply, next) => {
     // Unlike Fastify's hooks, `close` also comes when the client has disconnected.
-    if (isLogged(request)) reply.raw.on('close', () => logRequest(platform, request, reply, about(request)));
+    if (isLogged(request)) reply.raw.once('close', () => logRequest(platform, request, reply, about(request)));
     next();
   });
 }

@@ -36,7 +36,7 @@ export function traceRequests(
     });
     request.span = span;
     request.traceparent = span.traceparent;
-    reply.raw.on('close', () => {
+    reply.raw.once('close', () => {
       const status = reply.raw.headersSent ? reply.statusCode : clientWentAway;
       span.set('http.response.status_code', status);
       if (status >= 400) span.set('error.type', request.errorType ?? String(status));

@@ -19,5 +19,5 @@ export function cutUnread({ raw }: FastifyRequest): void {
   });
   raw.resume();
   const timer = setTimeout(() => raw.complete || raw.socket.destroy(), lingerMs).unref();
-  raw.on('close', () => clearTimeout(timer));
+  raw.once('close', () => clearTimeout(timer));
 }

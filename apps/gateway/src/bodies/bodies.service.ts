@@ -101,7 +101,7 @@ export class BodiesService {
   /** Takes one of the tenant's slots for large bodies, until the request ends. */
   private async takeSlot({ raw, sender }: IncomingBody, lease: BodyLease): Promise<void> {
     const gone = new AbortController();
-    raw.on('close', () => gone.abort());
+    raw.once('close', () => gone.abort());
     const patience = AbortSignal.any([AbortSignal.timeout(waitMs), gone.signal]);
     const leave = await this.slots.enter(sender.tenant, patience).catch((error: unknown) => {
       if (error !== patience.reason && !(error instanceof TooManyWaiting)) throw error;

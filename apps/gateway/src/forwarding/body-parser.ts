@@ -22,7 +22,7 @@ export function limitBodyTime({ raw }: FastifyRequest, timeoutMs = bodyTimeoutMs
     if (!raw.complete) raw.destroy();
   }, timeoutMs);
   timer.unref();
-  raw.on('close', () => clearTimeout(timer));
+  raw.once('close', () => clearTimeout(timer));
 }
 
 /** True for a body of unknown length as well. */

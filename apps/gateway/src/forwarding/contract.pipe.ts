@@ -90,7 +90,7 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<ValidExchan
   private async admitBody(operation: Operation, request: ForwardedRequest, reply: FastifyReply): Promise<void> {
     const sender = await this.senderOfBody(request, operation.access);
     request.incoming = { raw: request.raw, operation, sender };
-    reply.raw.on('close', () => request.incoming?.lease?.end());
+    reply.raw.once('close', () => request.incoming?.lease?.end());
     limitBodyTime(request, sender.isAuthenticated ? undefined : unauthenticatedTimeoutMs);
   }
 

@@ -56,7 +56,7 @@ export class WebhookBodyService {
         chunks.push(chunk);
       });
       raw.once('error', fail);
-      raw.on('close', () => fail(clientGone()));
+      raw.once('close', () => fail(clientGone()));
       raw.once('end', () => {
         lease.complete();
         resolve(Buffer.concat(chunks));

@@ -96,7 +96,7 @@ export class WebhooksController implements OnModuleInit {
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
     if (!isKnown && hasBody(request)) await this.require(caller, target);
     const sender = { tenant: `webhook ${key}`, isAuthenticated: isKnown };
-    const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.on('close', () => lease.end()));
+    const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
     const answered = () => {
       this.known.set(key, true);
