@@ -8,6 +8,7 @@ import {
   type TestDatabase,
 } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
+import { Connection } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import { Database, OutdatedSchema } from './database';
 import { CannotConnect, isStopped, isUniqueViolation } from './errors';
@@ -780,5 +781,76 @@ describe('Migrations', () => {
     await expect(namesIn(things)).resolves.toEqual(['migrated']);
     await expect(namesIn(others)).resolves.toEqual([]);
     await Promise.all([things.close(), others.close()]);
+  });
+});
+
+describe('A prepared statement', () => {
+  let place: EmptyDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    place = await createEmptyDatabase();
+  });
+
+  beforeEach(async () => {
+    database = await Database.open({ url: place.url, schema: 'things', migrations: [], poolSize: 1 });
+  });
+
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await database.close();
+  });
+
+  afterAll(() => place.drop());
+
+  it('has its columns described once by each connection', async () => {
+    const describe = jest.spyOn(Connection.prototype, 'describe');
+    const read = (value: number) =>
+      database.query('SELECT $1::int AS value, NULL AS nothing, $2::jsonb AS list', [value, '[1]'], 'value');
+
+    await expect(read(1)).resolves.toEqual([{ value: 1, nothing: null, list: [1] }]);
+    await expect(read(2)).resolves.toEqual([{ value: 2, nothing: null, list: [1] }]);
+    await expect(read(3)).resolves.toEqual([{ value: 3, nothing: null, list: [1] }]);
+
+    expect(describe).toHaveBeenCalledTimes(1);
+  });
+
+  it('may return no columns', async () => {
+    await database.query('CREATE TEMP TABLE kept (value int)');
+    const store = (value: number) => database.query('INSERT INTO kept VALUES ($1)', [value], 'store');
+
+    await expect(store(1)).resolves.toEqual([]);
+    await expect(store(2)).resolves.toEqual([]);
+
+    await expect(database.query('SELECT value FROM kept')).resolves.toEqual([{ value: 1 }, { value: 2 }]);
+  });
+
+  it('reads times by the option of each call', async () => {
+    const read = (times: 'date' | 'text') =>
+      database.query("SELECT '2026-11-26 13:00:50.123+00'::timestamptz AS at WHERE $1", [true], 'time', times);
+
+    const text = { at: '2026-11-26T13:00:50.123Z' };
+    await expect(read('text')).resolves.toEqual([text]);
+    await expect(read('date')).resolves.toEqual([{ at: new Date(text.at) }]);
+    await expect(read('text')).resolves.toEqual([text]);
+  });
+
+  it('works after it has failed, the first time and later', async () => {
+    const divide = (by: number) => database.query('SELECT 6 / $1::int AS share', [by], 'share');
+
+    await expect(divide(0)).rejects.toThrow('division by zero');
+    await expect(divide(2)).resolves.toEqual([{ share: 3 }]);
+    await expect(divide(0)).rejects.toThrow('division by zero');
+    await expect(divide(3)).resolves.toEqual([{ share: 2 }]);
+  });
+
+  it('is refused by Postgres when its columns have changed', async () => {
+    await database.query('CREATE TEMP TABLE changing AS SELECT 1 AS value');
+    const read = () => database.query('SELECT * FROM changing WHERE $1', [true], 'all');
+
+    await expect(read()).resolves.toEqual([{ value: 1 }]);
+    await database.query('ALTER TABLE changing ADD COLUMN other int');
+
+    await expect(read()).rejects.toThrow('cached plan must not change result type');
   });
 });

@@ -1,5 +1,5 @@
 import { inSpan, isTraced } from '@parley/tracing/tracing';
-import { type ClientBase, Query, type QueryConfig, type QueryResult } from 'pg';
+import { type ClientBase, type Connection, Query, type QueryConfig, type QueryResult } from 'pg';
 
 /** Statements that certainly write nothing. */
 const read = /^\s*SELECT\b/i;
@@ -24,12 +24,53 @@ async function send(client: ClientBase, statement: QueryConfig): Promise<QueryRe
   }
 }
 
-/** Statement for `pg`, which copies the fields of a QueryConfig with their descriptors: 6 µs for each statement. */
-class Statement extends Query {
-  declare name?: string;
-  declare values?: unknown[];
-  declare private readonly _result: { _types: QueryConfig['types'] };
+/** The parts of `Query` of `pg` that its types leave out. */
+interface PgQuery extends Query {
+  name?: string;
+  values?: unknown[];
+  _result: Columns;
+  _accumulateRows: boolean;
+  prepare(connection: Connection): void;
+  handleCommandComplete(message: unknown, connection: Connection): void;
+}
 
+/** What `pg` derives from the description of a result. */
+interface Columns {
+  /** Parsers, of the statement or of the connection. Set when the statement is sent. */
+  _types: QueryConfig['types'];
+  fields: unknown[];
+  _parsers?: unknown[];
+  _prebuiltEmptyResultObject: object | null;
+}
+
+/** Prepared statements of a connection. */
+interface Prepared {
+  /** By name of the statement. Postgres rejects a statement whose columns have changed. */
+  columns: Map<string, Columns>;
+  /** Whether the columns of the statement that is being sent are known. They are not described. */
+  isKnown: boolean;
+}
+
+const prepared = new WeakMap<Connection, Prepared>();
+
+function preparedOn(connection: Connection): Prepared {
+  let found = prepared.get(connection);
+  if (!found) {
+    const statements = (found = { columns: new Map(), isKnown: false });
+    const describe = connection.describe.bind(connection);
+    connection.describe = (...message) => {
+      if (!statements.isKnown) describe(...message);
+    };
+    prepared.set(connection, found);
+  }
+  return found;
+}
+
+/**
+ * Statement for `pg`, which copies the fields of a QueryConfig with their descriptors (6 µs for each statement), and has
+ * the columns of a prepared statement described each time it runs (5 µs, and 1 µs of Postgres).
+ */
+class Statement extends (Query as unknown as new (...args: ConstructorParameters<typeof Query>) => PgQuery) {
   constructor(
     { text, values, name, types }: QueryConfig,
     callback: (error: Error | undefined, result: QueryResult) => void,
@@ -39,6 +80,31 @@ class Statement extends Query {
     this.values = values;
     // `pg` sets the connection's parsers where there are none.
     this._result._types = types;
+  }
+
+  override prepare(connection: Connection): void {
+    const statements = preparedOn(connection);
+    const known = this.name === undefined ? undefined : statements.columns.get(this.name);
+    if (known?._types !== this._result._types) return super.prepare(connection);
+    this._result.fields = known.fields;
+    this._result._parsers = known._parsers;
+    this._result._prebuiltEmptyResultObject = known._prebuiltEmptyResultObject;
+    this._accumulateRows = true;
+    statements.isKnown = true;
+    try {
+      super.prepare(connection);
+    } finally {
+      statements.isKnown = false;
+    }
+  }
+
+  override handleCommandComplete(message: unknown, connection: Connection): void {
+    super.handleCommandComplete(message, connection);
+    if (this.name === undefined) return;
+    const { columns } = preparedOn(connection);
+    const { _types, fields, _parsers, _prebuiltEmptyResultObject } = this._result;
+    if (columns.get(this.name)?.fields !== fields)
+      columns.set(this.name, { _types, fields, _parsers, _prebuiltEmptyResultObject });
   }
 }
 
