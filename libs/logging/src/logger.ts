@@ -12,8 +12,11 @@ const maxUnwritten = 16_000_000;
 
 /** Structured log of a process, one JSON object per line. Never log secrets: log ids, not bodies or headers. */
 export function createLogger(name: string, level: LogLevel): Logger {
-  return pino({ name, level, base: { name }, timestamp: isoTime }, standardOutput());
+  output ??= standardOutput();
+  return pino({ name, level, base: { name }, timestamp: isoTime }, output);
 }
+
+let output: pino.DestinationStream | undefined;
 
 let lastMs = 0;
 let lastTime = '';
@@ -37,26 +40,37 @@ function standardOutput(): pino.DestinationStream {
     dest: 1,
     sync: false,
     minLength: bufferedBytes,
-    // The mode for text measures its whole buffer again for each line.
+    // The mode for text measures its whole buffer again for each chunk.
     contentMode: 'buffer',
     // Must be above `minLength`, or nothing is ever written; the default is 16 kB.
     maxWrite: 2 * bufferedBytes,
     maxLength: maxUnwritten,
   });
+  // Encoding all lines of a moment at once takes a quarter of the time of encoding each.
+  let lines = '';
+  const pass = () => {
+    if (lines === '') return;
+    // Its type is that of the mode for text.
+    output.write(Buffer.from(lines) as unknown as string);
+    lines = '';
+  };
   // Its own `periodicFlush` writes even without lines, which costs an idle process ten system calls a second.
   let flushing: NodeJS.Timeout | undefined;
   const flush = () => {
     flushing = undefined;
+    pass();
     output.flush();
   };
   const flushSoon = () => (flushing ??= setTimeout(flush, flushMs).unref());
   // Lines that arrive during a write stay in the buffer after it.
   output.on('write', (bytes: number) => bytes > 0 && flushSoon());
+  // Before the listeners of `output`, which write what it has.
+  for (const end of ['beforeExit', 'exit']) process.prependListener(end, pass);
   return {
     write(line) {
-      // Its type is that of the mode for text.
-      output.write(Buffer.from(line) as unknown as string);
-      flushSoon();
+      lines += line;
+      if (lines.length < bufferedBytes) flushSoon();
+      else pass();
     },
   };
 }
