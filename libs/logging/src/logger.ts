@@ -65,7 +65,7 @@ function standardOutput(): pino.DestinationStream {
   // Lines that arrive during a write stay in the buffer after it.
   output.on('write', (bytes: number) => bytes > 0 && flushSoon());
   // Before the listeners of `output`, which write what it has.
-  for (const end of ['beforeExit', 'exit']) process.prependListener(end, pass);
+  process.prependListener('beforeExit', pass).prependListener('exit', pass);
   return {
     write(line) {
       lines += line;

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { columnParsers, type ColumnReading } from './column-parsers';
 import { CannotConnect, hasNoRoom, isUnsettled, toApiError, toUnknownOutcome } from './errors';
 import {
   type DataSourceOptions,
@@ -9,7 +10,6 @@ import {
   startOptions,
 } from './service-data-source';
 import { isRead, sendStatement } from './statement';
-import { withTimeTexts } from './timestamps';
 
 /** SQL executor: a repository takes it to run inside or outside a transaction. */
 export interface Sql {
@@ -19,13 +19,13 @@ export interface Sql {
    * Rows of the statement; `int8` and `numeric` are strings, as in `pg`.
    * @param name for a prepared statement, where planning takes longer than running: each connection plans it only a few
    * times
-   * @param times `text` for ISO 8601 instead of a Date, in rows that are only answered
+   * @param reading of columns; as values by default
    */
   query<Row = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],
     name?: string,
-    times?: 'date' | 'text',
+    reading?: ColumnReading,
   ): Promise<Row[]>;
 }
 
@@ -63,16 +63,21 @@ export class Database implements Sql {
   }
 
   /** Runs one statement as a transaction. Throws OperationTimeout when it may have been committed. */
-  async query<Row>(text: string, values?: readonly unknown[], name?: string, times?: 'date' | 'text'): Promise<Row[]> {
+  async query<Row>(text: string, values?: readonly unknown[], name?: string, reading?: ColumnReading): Promise<Row[]> {
     const explain = isRead(text) ? toApiError : toUnknownOutcome;
-    return this.lend((client) => runQuery<Row>(client, text, values, { name, times, explain }));
+    return this.lend((client) => runQuery<Row>(client, text, values, { name, reading, explain }));
   }
 
   /** Runs a read-only statement with its own timeout; `isStopped` recognises the error. */
-  async readWithin<Row>(timeoutMs: number, text: string, values?: readonly unknown[]): Promise<Row[]> {
+  async readWithin<Row>(
+    timeoutMs: number,
+    text: string,
+    values?: readonly unknown[],
+    reading?: ColumnReading,
+  ): Promise<Row[]> {
     return this.lend(async (client) => {
       await runQuery(client, `BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeoutMs}`);
-      const rows = await orRollBack(client, () => runQuery<Row>(client, text, values));
+      const rows = await orRollBack(client, () => runQuery<Row>(client, text, values, { reading }));
       await runQuery(client, 'COMMIT');
       return rows;
     });
@@ -218,8 +223,8 @@ class OpenTransaction implements Transaction {
     return (this.entities ??= this.source.managerOf(this.client));
   }
 
-  query<Row>(text: string, values?: readonly unknown[], name?: string, times?: 'date' | 'text'): Promise<Row[]> {
-    return runQuery<Row>(this.client, text, values, { name, times });
+  query<Row>(text: string, values?: readonly unknown[], name?: string, reading?: ColumnReading): Promise<Row[]> {
+    return runQuery<Row>(this.client, text, values, { name, reading });
   }
 
   afterCommit(action: () => void): void {
@@ -236,7 +241,7 @@ function timestampOf(name: string): number {
 
 interface RunOptions {
   name?: string;
-  times?: 'date' | 'text';
+  reading?: ColumnReading;
   explain?: (error: unknown) => unknown;
 }
 
@@ -244,9 +249,9 @@ async function runQuery<Row>(
   client: PoolClient,
   text: string,
   values?: readonly unknown[],
-  { name, times, explain = toApiError }: RunOptions = {},
+  { name, reading, explain = toApiError }: RunOptions = {},
 ): Promise<Row[]> {
-  const types = times === 'text' ? withTimeTexts : undefined;
+  const types = reading && columnParsers[reading];
   const statement = { name, text, values: values as unknown[], types };
   const result = await sendStatement(client, statement).catch((error: unknown) => {
     throw explain(error);

@@ -16,7 +16,7 @@ import { PostgresNames } from './postgres-names';
 import { defaultMaxWaiting, defaultStatementTimeoutMs } from './service-limits';
 import type { ServiceSchema } from './service-schema';
 import { inStatementSpan, isRead } from './statement';
-import { withDates } from './timestamps';
+import { columnParsers } from './column-parsers';
 
 export interface DataSourceOptions extends Omit<ServiceSchema, 'entities'>, Partial<Pick<ServiceSchema, 'entities'>> {
   url: string;
@@ -95,7 +95,7 @@ export class ServiceDataSource extends DataSource {
     const { openTimeoutMs = defaultOpenTimeoutMs, lockTimeoutMs = defaultLockTimeoutMs } = settings;
     const pool = new Pool({
       Client: ListenedClient,
-      types: withDates,
+      types: columnParsers.values,
       connectionString: url,
       application_name: `parley-${schema}`,
       connectionTimeoutMillis: openTimeoutMs,

@@ -85,7 +85,7 @@ class Statement extends (Query as unknown as new (...args: ConstructorParameters
   override prepare(connection: Connection): void {
     const statements = preparedOn(connection);
     const known = this.name === undefined ? undefined : statements.columns.get(this.name);
-    if (known?._types !== this._result._types) return super.prepare(connection);
+    if (!known || known._types !== this._result._types) return super.prepare(connection);
     this._result.fields = known.fields;
     this._result._parsers = known._parsers;
     this._result._prebuiltEmptyResultObject = known._prebuiltEmptyResultObject;

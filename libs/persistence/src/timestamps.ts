@@ -1,17 +1,9 @@
-import { TypeOverrides, types } from 'pg';
+import { types } from 'pg';
 
 const { TIMESTAMPTZ } = types.builtins;
 const readTimestamp = types.getTypeParser(TIMESTAMPTZ, 'text') as (text: string) => Date | number;
 
-/** Parsers of columns: `timestamptz` is a Date. */
-export const withDates = new TypeOverrides();
-withDates.setTypeParser(TIMESTAMPTZ, parseTimestamp);
-
-/** Parsers of columns: `timestamptz` is text in ISO 8601, for rows that are only answered. */
-export const withTimeTexts = new TypeOverrides();
-withTimeTexts.setTypeParser(TIMESTAMPTZ, toIsoText);
-
-/** Time in ISO 8601 of a column that is a Date or, with the option `times: 'text'`, has that form already. */
+/** Time in ISO 8601 of a column that is a Date or, read as text, has that form already. */
 export function isoTime(time: Date | string): string {
   return typeof time === 'string' ? time : time.toISOString();
 }
@@ -20,12 +12,12 @@ export function isoTime(time: Date | string): string {
  * A page of a list has dozens of timestamps. The default parser matches a regular expression; V8 reads ISO 8601 in half
  * the time. Others, such as `infinity` and those of another time zone, are left to the default.
  */
-function parseTimestamp(text: string): Date | number {
+export function parseTimestamp(text: string): Date | number {
   return isUtc(text) ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : readTimestamp(text);
 }
 
 /** Cuts the text of Postgres, `2026-11-26 13:00:50.123+00`, which ends without zeros: a tenth of the time of a Date. */
-function toIsoText(text: string): string {
+export function toIsoText(text: string): string {
   if (text.length <= 26 && isUtc(text))
     return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(3, '0')}Z`;
   return new Date(parseTimestamp(text)).toISOString();

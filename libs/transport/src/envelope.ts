@@ -1,7 +1,7 @@
 import { ApiError, type WireError } from '@parley/contracts/errors';
 import type { Caller } from '@parley/contracts/caller';
 import { isReplayed } from '@parley/contracts/replayed';
-import { JsonBytes, type Message, type RequestMessage } from './message';
+import { JsonBytes, JsonText, type Message, type RequestMessage } from './message';
 
 const ok = 'ok';
 const okAgain = 'replayed';
@@ -46,6 +46,7 @@ export function unreadable(cause: unknown): ApiError {
 }
 
 export function answerMessage(output: unknown): Message {
+  if (output instanceof JsonText) return { head: ok, body: output.text };
   return { head: isReplayed(output) ? okAgain : ok, body: JSON.stringify(output ?? {}) };
 }
 

@@ -4,6 +4,7 @@ import { BaseRpcContext, Ctx, EventPattern, MessagePattern, Payload } from '@nes
 import type { Caller } from '@parley/contracts/caller';
 import type { CallerFor, Consumer, Operation } from '@parley/contracts/operation';
 import type { Delivery } from './event-stream';
+import type { JsonText } from './message';
 
 /** Nest's id of this transport: handlers of other transports in the same app do not get its messages. */
 export const transportId = Symbol('parley');
@@ -40,7 +41,7 @@ export const CurrentCaller = createParamDecorator((_data: unknown, context: Exec
  */
 export function Handles<I, O, A extends Operation>(
   operation: Operation<I, O> & A,
-): Method<(caller: CallerFor<A>, input: I) => Promise<O>> {
+): Method<(caller: CallerFor<A>, input: I) => Promise<O | JsonText<O>>> {
   return (target, property, descriptor) => {
     MessagePattern(operation.subject, transportId, { operation })(target, property, descriptor);
     CurrentCaller()(target, property, 0);

@@ -17,5 +17,12 @@ export class JsonBytes {
   constructor(readonly bytes: Uint8Array) {}
 }
 
+/** Output of an operation, serialised already. */
+export class JsonText<T> {
+  declare readonly output?: T;
+
+  constructor(readonly text: string) {}
+}
+
 /** Bodies above this size are parsed on worker threads. */
 export const largeBodyBytes = 1_000_000;

@@ -207,7 +207,7 @@ export class MessagesRepository {
     // Their texts differ: a prepared statement for each would fill the memory of every connection.
     const rows =
       ofConversation || (!tags && alias === null)
-        ? await this.database.query<ListedMessage>(statement, values, undefined, 'text')
+        ? await this.database.query<ListedMessage>(statement, values, undefined, 'timeTexts')
         : await this.bounded.read<ListedMessage>(
             statement,
             values,
@@ -227,7 +227,7 @@ export class MessagesRepository {
        ${order} LIMIT $4`,
       [botId, alias, conversationId, limit],
       `latest-messages-${known}`,
-      'text',
+      'timeTexts',
     );
   }
 }

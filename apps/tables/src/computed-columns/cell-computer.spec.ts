@@ -4,6 +4,7 @@ import { TablesConfig } from '../config';
 import { SandboxService } from '../sandbox/sandbox.service';
 import { columnsOf } from '../schema/columns';
 import { RowValidator } from '../schema/row-validator';
+import { RowWriter } from '../tables/row-writer';
 import type { CachedTable } from '../tables/table.cache';
 import type { TableRow } from '../tables/table.entity';
 import { CellComputerService } from './cell-computer.service';
@@ -15,7 +16,11 @@ const withColumn = (column: object) =>
   ({ type: 'object', properties: { total: column, note } }) as unknown as TableRow['schema'];
 const schema = withColumn(total);
 const definition = { number: '1', schema, factor: 1, is_compute_enabled: true } as TableRow;
-const table: CachedTable = { ...definition, columns: columnsOf(definition), validator: new RowValidator(definition) };
+const cached = (row: TableRow): CachedTable => {
+  const columns = columnsOf(row);
+  return { ...row, columns, validator: new RowValidator(row), writer: new RowWriter(columns.values()) };
+};
+const table = cached(definition);
 const key = table.columns.get('total')!.key;
 const time = new Date();
 const row: StaleRow = {
@@ -57,7 +62,7 @@ it.each([401, 429, 500])(
     const asking = new Completions(Object.assign(new TablesConfig(), { completionsUrl: server.url }));
     const computed = { action: 'ai', prompt: '?', dependencies: ['note'] };
     const asked = { ...definition, schema: withColumn({ type: 'string', 'x-zui': { index: 0, computed } }) };
-    const ofModel: CachedTable = { ...asked, columns: columnsOf(asked), validator: new RowValidator(asked) };
+    const ofModel = cached(asked);
     const compute = (pauses: number) =>
       new CellComputerService(sandbox, asking).compute(ofModel, row, pauses, new AbortController().signal);
 

@@ -1,6 +1,6 @@
 import { knownLimit } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import type { ListedRow } from '../tables/row.entity';
+import type { TextRow } from '../tables/row.entity';
 import { tableIsCurrent, type TableRow } from '../tables/table.entity';
 import { expressionsOf, type Filter } from './filter';
 import { conditionOf, isIndexed } from './filter-sql';
@@ -38,7 +38,7 @@ export interface Measured {
   is_beyond?: boolean;
 }
 
-export type PageRow = ListedRow & Measured;
+export type PageRow = TextRow & Measured;
 
 /**
  * Statement for a page of `PageRow`; appends its parameters to `values`. Indexes: row_key for the key column, row_data

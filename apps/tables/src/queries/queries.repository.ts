@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
+import type { ColumnReading } from '@parley/persistence/column-parsers';
 import { Database } from '@parley/persistence/database';
 import { isStopped } from '@parley/persistence/errors';
 import { toText } from '@parley/persistence/storable';
@@ -51,8 +52,8 @@ export class QueriesRepository {
     const values: unknown[] = [];
     const statement = pageStatement(query, values);
     return isSmall(query)
-      ? this.database.query(statement, values, pageName(query), 'text')
-      : this.read(query, statement, values);
+      ? this.database.query(statement, values, pageName(query), 'texts')
+      : this.read(query, statement, values, { reading: 'texts' });
   }
 
   /** A page of groups. Reads every row that matches the filter. Throws OperationTimeout. */
@@ -82,13 +83,13 @@ export class QueriesRepository {
   /** Current rows of these ids, in the order of `ids`. Index: the primary key. */
   listByIds(query: PageQuery, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
-    return this.database.query<PageRow>(rowsOfIds(query, ids, values), values);
+    return this.database.query<PageRow>(rowsOfIds(query, ids, values), values, undefined, 'texts');
   }
 
   /** A page of the matching rows except these, by id. Throws OperationTimeout. */
   listPageWithout(query: PageQuery, ids: number[]): Promise<PageRow[]> {
     const values: unknown[] = [];
-    return this.read<PageRow>(query, pageWithoutIds(query, ids, values), values);
+    return this.read<PageRow>(query, pageWithoutIds(query, ids, values), values, { reading: 'texts' });
   }
 
   /** Ids of up to `limit` matching rows, in no defined order. Throws OperationTimeout. */
@@ -99,7 +100,7 @@ export class QueriesRepository {
       query,
       `SELECT ARRAY(SELECT row.id FROM ${rows} LIMIT $${values.push(limit)}::bigint) AS ids`,
       values,
-      timeoutMs,
+      { mostMs: timeoutMs },
     );
     return found!.ids;
   }
@@ -120,10 +121,10 @@ export class QueriesRepository {
     { filter }: RowQuery,
     statement: string,
     values: unknown[],
-    mostMs = Infinity,
+    { mostMs = Infinity, reading }: { mostMs?: number; reading?: ColumnReading } = {},
   ): Promise<Row[]> {
     const timeoutMs = Math.min(mostMs, this.config.findTimeoutMs);
-    return this.database.readWithin<Row>(timeoutMs, statement, values).catch((error: unknown) => {
+    return this.database.readWithin<Row>(timeoutMs, statement, values, reading).catch((error: unknown) => {
       if (!isStopped(error)) throw ofMatching(filter, error);
       throw new ApiError(
         'OperationTimeout',

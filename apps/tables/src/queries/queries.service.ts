@@ -5,7 +5,9 @@ import type { FindTableRows, FoundRows, GetTableRow, Row, RowReply } from '@parl
 import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
 import { keyColumnOf } from '../schema/columns';
 import { isSearchable } from '../schema/dirty-flags';
+import { JsonText } from '@parley/transport/message';
 import { toRow } from '../tables/row.entity';
+import { parsed } from '../tables/row-writer';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { readFilter } from './filter-reader';
 import { Grouping } from './grouping';
@@ -34,7 +36,7 @@ export class QueriesService {
     });
   }
 
-  find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows> {
+  find({ bot }: BotCaller, input: FindTableRows): Promise<FoundRows | JsonText<FoundRows>> {
     if (input.search && input.group)
       throw new ApiError('InvalidPayload', 'search and group cannot be combined: omit one of them.');
     return this.tableCache.read(bot.id, input.table, (table, prove) => this.findIn(table, input, prove));
@@ -50,17 +52,23 @@ export class QueriesService {
     };
   }
 
-  private async findIn(table: CachedTable, input: FindTableRows, prove: () => void): Promise<FoundRows> {
+  private async findIn(
+    table: CachedTable,
+    input: FindTableRows,
+    prove: () => void,
+  ): Promise<FoundRows | JsonText<FoundRows>> {
     const query = await this.readQuery(table, input.filter);
     const { limit = defaultLimit, offset = 0, group } = input;
     const { rows, hasMore, warnings } = group
       ? await this.findGroups(table, query, input, { offset, limit })
       : await this.findPage(table, query, input, { offset, limit }, prove);
-    return { rows, hasMore, offset, limit, ...(warnings.length > 0 ? { warnings } : {}) };
+    const about = { hasMore, offset, limit, ...(warnings.length > 0 ? { warnings } : {}) };
+    if (!(rows instanceof JsonText)) return { rows, ...about };
+    return new JsonText(`{"rows":${rows.text},${JSON.stringify(about).slice(1)}`);
   }
 
   private async findPage(
-    { columns, factor }: CachedTable,
+    { columns, factor, writer }: CachedTable,
     query: RowQuery,
     { select, orderBy, orderDirection, search }: FindTableRows,
     { offset, limit }: Page,
@@ -78,9 +86,10 @@ export class QueriesService {
     const warnings = [...projection.warnings, ...cuts];
     if (search && !isSearched) warnings.push('search was ignored: no column of the table is searchable.');
     if (isSearched && orderBy) warnings.push('orderBy was ignored: with search, rows are ordered by similarity.');
+    if (!select && !isSearched) return { rows: new JsonText(writer.writeAll(rows)), hasMore, warnings };
     return {
       rows: rows.map((found) => {
-        const row = projection.apply(toRow(columns.values(), found));
+        const row = projection.apply(toRow(columns.values(), parsed(found)));
         if (found.similarity !== undefined) row.similarity = found.similarity;
         return row;
       }),
@@ -132,7 +141,7 @@ interface Page {
 }
 
 interface Found {
-  rows: Row[];
+  rows: Row[] | JsonText<Row[]>;
   hasMore: boolean;
   warnings: string[];
 }

@@ -55,6 +55,14 @@ export type StoredRow = Omit<RowEntity, 'table_number' | 'key' | 'revision'>;
 export type ListedRow = Pick<StoredRow, 'id' | 'data' | 'computed' | 'stale'> &
   Record<'created_at' | 'updated_at', Date | string>;
 
+/** Row to answer as text: times in ISO 8601, and JSON. */
+export interface TextRow extends Pick<StoredRow, 'id' | 'stale'> {
+  created_at: string;
+  updated_at: string;
+  data: string;
+  computed: string | null;
+}
+
 export function toRow(
   columns: Iterable<TableColumn>,
   { id, data, computed, stale, created_at, updated_at }: ListedRow,

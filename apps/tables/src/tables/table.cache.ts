@@ -3,11 +3,13 @@ import { notFound, unavailable } from '@parley/contracts/errors';
 import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { RowValidator } from '../schema/row-validator';
+import { RowWriter } from './row-writer';
 import { type TableRow, type TableWithColumns, withColumns } from './table.entity';
 import { TablesRepository } from './tables.repository';
 
 export interface CachedTable extends TableWithColumns {
   readonly validator: RowValidator;
+  readonly writer: RowWriter;
 }
 
 const maxTables = 1000;
@@ -93,11 +95,16 @@ export class TableCache {
   }
 
   private remember(row: TableRow, nameOrId: string): CachedTable {
+    const whole = withColumns(row);
     let validator: RowValidator | undefined;
+    let writer: RowWriter | undefined;
     const table: CachedTable = {
-      ...withColumns(row),
+      ...whole,
       get validator() {
         return (validator ??= new RowValidator(row));
+      },
+      get writer() {
+        return (writer ??= new RowWriter(whole.columns.values()));
       },
     };
     this.cached.set(keyOf(row.bot_id, nameOrId), table);
