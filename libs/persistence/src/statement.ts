@@ -34,7 +34,7 @@ interface PgQuery extends Query {
   handleCommandComplete(message: unknown, connection: Connection): void;
 }
 
-/** What `pg` derives from the description of a result. */
+/** Columns of a result, as `pg` derives them from its description. */
 interface Columns {
   /** Parsers, of the statement or of the connection. Set when the statement is sent. */
   _types: QueryConfig['types'];
