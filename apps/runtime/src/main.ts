@@ -1,3 +1,4 @@
+import '@parley/service/tune-heap';
 import 'reflect-metadata';
 import { runApp } from '@parley/service/run';
 import { RuntimeConfig } from './config';

@@ -1,10 +1,11 @@
+import '@parley/service/tune-heap';
 import 'reflect-metadata';
 import { ConfigError } from '@parley/config/config';
 import { OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
 import { DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { createLogger } from '@parley/logging/logger';
-import { tuneGarbageCollection } from '@parley/service/heap';
+import { letYoungGenerationGrow } from '@parley/service/heap';
 import { exitOnUnexpected, onStopSignal } from '@parley/service/process-end';
 import { flushMs, traceProcess } from '@parley/service/trace-process';
 import { readStandaloneConfig } from './app-configs';
@@ -17,7 +18,6 @@ const parentCheckMs = 250;
 const stopping = new AbortController();
 
 async function main(): Promise<void> {
-  tuneGarbageCollection();
   const config = readStandaloneConfig();
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
@@ -34,6 +34,7 @@ async function main(): Promise<void> {
   process.stdout.write('Parley is starting …\n');
   const starting = EmbeddedPlatform.start(config, logger, stopping.signal);
   const { welcome } = await starting;
+  letYoungGenerationGrow();
   if (!stopping.signal.aborted) process.stdout.write(welcome);
 }
 

@@ -10,7 +10,7 @@ import { ConfigError, readConfigs } from '@parley/config/config';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
-import { tuneGarbageCollection } from './heap';
+import { letYoungGenerationGrow } from './heap';
 import { createHybridApp } from './hybrid-app';
 import { Metrics } from './metrics';
 import { serveMetrics } from './metrics-server';
@@ -33,7 +33,6 @@ const closeMs = 400;
  */
 export async function runApp<C extends ProcessConfig>(definition: AppDefinition<C>): Promise<void> {
   const { name } = definition;
-  tuneGarbageCollection();
   const { config, nats } = readBoth(definition.config);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);
@@ -47,6 +46,7 @@ export async function runApp<C extends ProcessConfig>(definition: AppDefinition<
   }, logger);
   try {
     const app = await starting;
+    letYoungGenerationGrow();
     logger.info({ url: await app.getUrl() }, `${name} is ready`);
   } catch (error) {
     logger.fatal({ err: error }, `${name} could not start: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,0 +1,4 @@
+import { tuneGarbageCollection } from './heap';
+
+// The first import of a process: those after it create most objects of the start.
+tuneGarbageCollection();
