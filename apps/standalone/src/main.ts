@@ -5,7 +5,7 @@ import { OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
 import { DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { createLogger } from '@parley/logging/logger';
-import { letYoungGenerationGrow } from '@parley/service/heap';
+import { tuneHeapForLoad } from '@parley/service/heap';
 import { exitOnUnexpected, onStopSignal } from '@parley/service/process-end';
 import { flushMs, traceProcess } from '@parley/service/trace-process';
 import { readStandaloneConfig } from './app-configs';
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   process.stdout.write('Parley is starting …\n');
   const starting = EmbeddedPlatform.start(config, logger, stopping.signal);
   const { welcome } = await starting;
-  letYoungGenerationGrow();
+  tuneHeapForLoad();
   if (!stopping.signal.aborted) process.stdout.write(welcome);
 }
 

@@ -10,7 +10,7 @@ import { ConfigError, readConfigs } from '@parley/config/config';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
-import { letYoungGenerationGrow } from './heap';
+import { tuneHeapForLoad } from './heap';
 import { createHybridApp } from './hybrid-app';
 import { Metrics } from './metrics';
 import { serveMetrics } from './metrics-server';
@@ -46,7 +46,7 @@ export async function runApp<C extends ProcessConfig>(definition: AppDefinition<
   }, logger);
   try {
     const app = await starting;
-    letYoungGenerationGrow();
+    tuneHeapForLoad();
     logger.info({ url: await app.getUrl() }, `${name} is ready`);
   } catch (error) {
     logger.fatal({ err: error }, `${name} could not start: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,4 +1,4 @@
-import { tuneGarbageCollection } from './heap';
+import { tuneHeapForStart } from './heap';
 
 // The first import of a process: those after it create most objects of the start.
-tuneGarbageCollection();
+tuneHeapForStart();
