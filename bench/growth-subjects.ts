@@ -1,11 +1,13 @@
 import type { RunningPlatform } from '@parley/testing/running-platform';
 import { openPool } from './bare-sql';
 import { fillConversation, openConversations } from './conversations';
-import { httpRequest } from './load';
+import { httpRequest, runLoad } from './load';
 import { fileInput } from './recording';
 import { blockName, cityName, columns, fillTable, firstNewBlock, rowsInBlock, rowsOf } from './table-rows';
 import { openBot, poolSize, type Workbench } from './workbench';
 
+/** Long enough to empty the pending list of the GIN index several times, and short, so that the size hardly changes. */
+export const secondsOfInserts = 0.5;
 /** Aim for requests whose work does not depend on the size. */
 const flat = 1.25;
 
@@ -14,6 +16,8 @@ export interface GrowthQuery {
   /** Maximum ratio of the latency at the largest and at the smallest size. */
   aim: number;
   isInsert?: boolean;
+  /** Runs before each round; not measured. */
+  prepare?: () => Promise<unknown>;
   next: () => string;
   /** Undoes the inserts of a round. */
   clear?: () => Promise<void>;
@@ -53,19 +57,35 @@ async function fillRows({ bench, platform, databaseUrl, size }: FilledPlatform):
   const find = (body: object) => request('POST /rows/find', body);
   const anyBlock = () => blockName(anyOf(size / rowsInBlock));
   let inserted = 0;
-  const insert = (count: number): GrowthQuery => ({
-    name: count === 1 ? 'insert of one row' : `insert of ${count} rows`,
+  const nextInsert = (count: number) =>
+    request('POST /rows', { rows: rowsOf(blockName(firstNewBlock + ++inserted), count) });
+  const nextBlock = () => nextInsert(rowsInBlock);
+  const insert = (query: Pick<GrowthQuery, 'name' | 'next'> & Partial<GrowthQuery>): GrowthQuery => ({
     aim: flat,
     isInsert: true,
-    next: () => request('POST /rows', { rows: rowsOf(blockName(firstNewBlock + ++inserted), count) }),
     clear: async () => {
       await pool.query('DELETE FROM row WHERE table_number = (SELECT number FROM "table") AND id > $1', [size]);
       await pool.query('VACUUM row');
+      // A GIN index keeps the entries of deleted rows, which would make all sizes alike in the end.
+      await pool.query('REINDEX INDEX row_data');
     },
+    ...query,
   });
   return [
-    insert(1),
-    insert(rowsInBlock),
+    insert({ name: 'insert of one row', next: () => nextInsert(1) }),
+    // After a checkpoint, Postgres writes each page to the WAL once. Large indexes have many, and the sizes must not differ by
+    // where checkpoints happen to fall.
+    insert({
+      name: `insert of ${rowsInBlock} rows`,
+      prepare: () => runLoad({ url: platform.url, next: nextBlock, connections: 1, seconds: secondsOfInserts }),
+      next: nextBlock,
+    }),
+    insert({
+      name: `insert of ${rowsInBlock} rows, just after a checkpoint`,
+      aim: 1.5,
+      prepare: () => pool.query('CHECKPOINT'),
+      next: nextBlock,
+    }),
     { name: 'get by id', aim: flat, next: () => request(`GET /row?id=${1 + anyOf(size)}`) },
     {
       name: 'find by key column',

@@ -1,4 +1,10 @@
-import { growthSubjects, type FilledPlatform, type GrowthQuery, type GrowthSubject } from './growth-subjects';
+import {
+  growthSubjects,
+  secondsOfInserts,
+  type FilledPlatform,
+  type GrowthQuery,
+  type GrowthSubject,
+} from './growth-subjects';
 import { runLoad } from './load';
 import { type LoadRound, newDatabase } from './operations';
 import type { Result, Row } from './result';
@@ -9,8 +15,6 @@ import { openEmbedded, type Workbench } from './workbench';
 const smallSizes = [10_000, 100_000];
 const largeSize = 1_000_000;
 const secondsOfReads = 1;
-/** Long enough to empty the pending list of the GIN index several times, and short, so that the size hardly changes. */
-const secondsOfInserts = 0.5;
 
 interface Candidate extends Side {
   query: GrowthQuery;
@@ -59,8 +63,9 @@ async function measure(
   // The sizes of one query are neighbours, since their rounds are compared.
   const sides = queries.flatMap((_query, i) => filled.map((candidates) => candidates[i]!));
   const measured = await alternate(session, sides, options.rounds, async (side) => {
-    const { next, isInsert, clear } = side.query;
+    const { next, isInsert, prepare, clear } = side.query;
     const seconds = isInsert ? secondsOfInserts : Math.min(secondsOfReads, options.seconds);
+    await prepare?.();
     const round = await timed(side, () => runLoad({ url: side.url, next, connections: 1, seconds }));
     await clear?.();
     return round;

@@ -127,6 +127,8 @@ function serverArguments({ data, port, settings }: ServerOptions): string[] {
     // once more: with the defaults, inserts into a table with a million rows are three times slower than with these.
     shared_buffers: '256MB',
     max_wal_size: '4GB',
+    // After a crash at most 4 GB are replayed, which takes some 9 s.
+    checkpoint_timeout: '15min',
     ...settings,
   };
   return ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
