@@ -15,8 +15,14 @@ jest.setTimeout(180_000);
 const settledWithinMs = 90_000;
 const tunnelUrl = 'http://tunnel.test';
 
-/** `untilMore` resolves when the bot has handled 50 more messages. */
-type Fault = (fleet: Fleet, untilMore: () => Promise<unknown>) => Promise<void>;
+/** Returns what mends it. `untilMore` resolves when the bot has handled 50 more messages. */
+type Fault = (fleet: Fleet, untilMore: () => Promise<unknown>) => Promise<() => Promise<unknown>>;
+
+interface Conversing {
+  conversations: number;
+  messages: number;
+  goesOn?: () => boolean;
+}
 
 const faults: Record<string, Fault> = {
   'a runtime process, then a chat process': async (fleet, untilMore) => {
@@ -25,12 +31,12 @@ const faults: Record<string, Fault> = {
     await untilMore();
     await chat.end('SIGKILL');
     await untilMore();
-    await Promise.all([runtime.start(), chat.start()]);
+    return () => Promise.all([runtime.start(), chat.start()]);
   },
   NATS: async ({ nats, balancers }) => {
     await nats.kill();
     await waitFor(() => balancers.every(({ readyCount }) => readyCount === 0));
-    await nats.run();
+    return () => nats.run();
   },
 };
 
@@ -78,10 +84,13 @@ const faults: Record<string, Fault> = {
       // Without answers, so that no attempt of the bot fails because of our fault.
       const { bot, client } = await newEchoBot({ BOT_DELAY_MS: '100', BOT_IS_SILENT: 'true' });
       const handles = async (count: number) => waitFor(async () => (await bot.effects()).length >= count);
-      const conversing = converse(client, { conversations: 50, messages: 8 });
+      let isHarming = true;
+      const conversing = converse(client, { conversations: 50, messages: 8, goesOn: () => isHarming });
       await handles(10);
 
-      await fault(fleet, async () => handles((await bot.effects()).length + 50));
+      const mend = await fault(fleet, async () => handles((await bot.effects()).length + 50));
+      isHarming = false;
+      await mend();
       const { ids, acknowledged } = await conversing;
 
       const sent = await messagesOf(client, ids);
@@ -138,10 +147,11 @@ const faults: Record<string, Fault> = {
   }
 
   /**
-   * Sends the messages `1`, `2`, … in each of the conversations. Repeats a request that fails, so that a message whose
-   * answer was lost may exist twice. Returns the ids of the conversations, and of the acknowledged messages.
+   * Sends the messages `1`, `2`, … in each of the conversations, more than `messages` while `goesOn()` is true. Repeats a
+   * request that fails, so that a message whose answer was lost may exist twice. Returns the ids of the conversations, and
+   * of the acknowledged messages.
    */
-  async function converse(client: Client, { conversations, messages }: { conversations: number; messages: number }) {
+  async function converse(client: Client, { conversations, messages, goesOn = () => false }: Conversing) {
     const acknowledged: string[] = [];
     const { user } = await client.createUser({ tags: {} });
     const ids = await Promise.all(
@@ -152,7 +162,7 @@ const faults: Record<string, Fault> = {
     );
     await Promise.all(
       ids.map(async (conversationId) => {
-        for (let n = 1; n <= messages; n += 1) {
+        for (let n = 1; n <= messages || goesOn(); n += 1) {
           const content = { type: 'text', payload: { text: String(n) }, tags: {} };
           const { message } = await patiently(() =>
             client.createMessage({ conversationId, userId: user.id, ...content }),
