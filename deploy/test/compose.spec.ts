@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { memoryAndCheckpoints } from '@parley/local-postgres/server';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { connect, nkeyAuthenticator, nkeys } from 'nats';
 import { parse } from 'yaml';
@@ -239,4 +240,10 @@ it('keeps data in volumes, and pins the version of every image', () => {
   const kept = Object.values(composition.services).flatMap(({ volumes = [] }) => volumes.map((v) => v.split(':')[0]));
   expect(kept).toEqual(expect.arrayContaining(Object.keys(composition.volumes)));
   expect(kept.filter((path) => path!.startsWith('./') && !existsSync(path!))).toEqual([]);
+});
+
+it('gives Postgres the memory and the checkpoints of embedded mode', () => {
+  const settings = Object.entries(memoryAndCheckpoints).map(([name, value]) => `-c${name}=${value}`);
+
+  expect(each('postgres').command).toEqual(expect.arrayContaining(settings));
 });

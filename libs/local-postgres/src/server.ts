@@ -9,6 +9,17 @@ import { commandOf, findFileOwner, type Runner } from './runner';
 
 export type Settings = Record<string, string | number>;
 
+/**
+ * Indexes of millions of rows exceed the default of 128 MB, and each checkpoint makes their pages go to the log once more:
+ * with the defaults of Postgres, inserts into a table with a million rows are three times slower than with these. After a
+ * crash at most 4 GB of the log are replayed, which takes some 9 s.
+ */
+export const memoryAndCheckpoints: Settings = {
+  shared_buffers: '256MB',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+};
+
 export interface ServerOptions {
   program: string;
   data: string;
@@ -123,12 +134,7 @@ function serverArguments({ data, port, settings }: ServerOptions): string[] {
     unix_socket_directories: '',
     // The log is for the server itself: errors of statements reach their client.
     log_min_messages: 'log',
-    // Indexes of millions of rows exceed the default of 128 MB, and each checkpoint makes their pages go to the log
-    // once more: with the defaults, inserts into a table with a million rows are three times slower than with these.
-    shared_buffers: '256MB',
-    max_wal_size: '4GB',
-    // After a crash at most 4 GB are replayed, which takes some 9 s.
-    checkpoint_timeout: '15min',
+    ...memoryAndCheckpoints,
     ...settings,
   };
   return ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
