@@ -86,10 +86,12 @@ const faults: Record<string, Fault> = {
       const handles = async (count: number) => waitFor(async () => (await bot.effects()).length >= count);
       let isHarming = true;
       const conversing = converse(client, { conversations: 50, messages: 8, goesOn: () => isHarming });
-      await handles(10);
+      const harm = async () => {
+        await handles(10);
+        return fault(fleet, async () => handles((await bot.effects()).length + 50));
+      };
 
-      const mend = await fault(fleet, async () => handles((await bot.effects()).length + 50));
-      isHarming = false;
+      const mend = await harm().finally(() => (isHarming = false));
       await mend();
       const { ids, acknowledged } = await conversing;
 
