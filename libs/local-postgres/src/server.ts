@@ -12,7 +12,7 @@ export type Settings = Record<string, string | number>;
 /**
  * Indexes of millions of rows exceed the default of 128 MB, and each checkpoint makes their pages go to the log once more:
  * with the defaults of Postgres, inserts into a table with a million rows are three times slower than with these. After a
- * crash at most 4 GB of the log are replayed, which takes some 9 s.
+ * crash at most 4 GB of the log are replayed; 2.9 GB took 6 s.
  */
 export const memoryAndCheckpoints: Settings = {
   shared_buffers: '256MB',
