@@ -5,6 +5,7 @@ import { workerFile } from '@parley/background/worker-file';
 import { waitFor } from '@parley/testing/wait-for';
 import { ChildPool } from './child-pool';
 import type { ProcessLimits } from './limited-process';
+import { ProcessorTimer } from './processor-timer';
 import { residentBytesOf } from './resident-memory';
 import { SupervisedChild } from './supervised-child';
 import type { TestOrder } from './test/obedient.child';
@@ -192,6 +193,77 @@ describe('a pool', () => {
     await pool.close();
 
     expect([busy.isAlive, idle.isAlive]).toEqual([false, false]);
+  });
+});
+
+describe('a processor timer', () => {
+  /** Processor time of a process that the test moves on. */
+  let usedMs: number | undefined;
+
+  beforeEach(() => {
+    usedMs = 5_000;
+    jest.useFakeTimers();
+  });
+  afterEach(() => jest.useRealTimers());
+
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+  it('counts processor time from its start, however long the process waits for a processor', async () => {
+    const onElapsed = jest.fn();
+    const timer = new ProcessorTimer(() => Promise.resolve(usedMs), 1_000, onElapsed);
+    timer.start();
+    await pass(60_000);
+    usedMs! += 999;
+    await pass(60_000);
+    expect(onElapsed).not.toHaveBeenCalled();
+
+    usedMs! += 1;
+    await pass(20);
+
+    expect(onElapsed).toHaveBeenCalledTimes(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('counts extensions', async () => {
+    const onElapsed = jest.fn();
+    const timer = new ProcessorTimer(() => Promise.resolve(usedMs), 1_000, onElapsed);
+    timer.start();
+    await pass(0);
+    timer.extend(500);
+    usedMs! += 1_400;
+    await pass(60_000);
+    expect(onElapsed).not.toHaveBeenCalled();
+
+    usedMs! += 100;
+    await pass(60_000);
+
+    expect(onElapsed).toHaveBeenCalledTimes(1);
+  });
+
+  it.each(['is stopped', 'sees the process end'])('leaves nothing behind when it %s', async (end) => {
+    const onElapsed = jest.fn();
+    const timer = new ProcessorTimer(() => Promise.resolve(usedMs), 1_000, onElapsed);
+    timer.start();
+    await pass(0);
+    if (end === 'is stopped') timer.stop();
+    else usedMs = undefined;
+    await pass(60_000);
+
+    expect(onElapsed).not.toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('sees a child that computes', async () => {
+    jest.useRealTimers();
+    const child = start();
+    await ask(child, 'block');
+
+    await new Promise<void>((resolve) => new ProcessorTimer(() => child.processorMs(), 100, resolve).start());
+
+    expect(await child.processorMs()).toBeGreaterThanOrEqual(100);
+    child.kill();
+    await child.ended;
+    expect(await child.processorMs()).toBeUndefined();
   });
 });
 

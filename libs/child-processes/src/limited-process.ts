@@ -4,6 +4,7 @@ import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { residentBytesOf } from './resident-memory';
+import { processorMsOf } from './runnable-time';
 
 export interface ProcessLimits {
   program: string;
@@ -129,6 +130,12 @@ export class LimitedProcess {
   /** Resident memory in bytes; 0 when the process has ended. */
   residentBytes(): Promise<number> {
     return this.nodePid && this.isAlive ? residentBytesOf(this.nodePid) : Promise.resolve(0);
+  }
+
+  /** Processor time of all threads in milliseconds; 0 until the process id is known, undefined when the process has ended. */
+  async processorMs(): Promise<number | undefined> {
+    if (!this.isAlive) return undefined;
+    return this.nodePid === undefined ? 0 : processorMsOf(this.nodePid);
   }
 
   /**

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 
 /**
  * Time in milliseconds for which the main thread of a process has run, or has waited for a processor. Undefined when the
@@ -24,12 +26,28 @@ export async function statFieldsOf(pid: number): Promise<string[] | undefined> {
   }
 }
 
+const run = promisify(execFile);
+/** Clock tick of Linux in /proc, the same on all of its architectures. */
+const tickMs = 10;
+
 /**
- * Processor time that all threads of a process have used, in clock ticks of the system. Undefined when the process has
- * ended, and on systems without /proc/<pid>/stat.
+ * Processor time in milliseconds that all threads of a process have used, counted in ticks of 10 ms. Read from /proc on Linux,
+ * from `ps` elsewhere. Undefined when the process has ended.
  */
-export async function processorTicksOf(pid: number): Promise<number | undefined> {
+export async function processorMsOf(pid: number): Promise<number | undefined> {
+  if (process.platform !== 'linux') return processorMsByPs(pid);
   const fields = await statFieldsOf(pid);
   // `utime` and `stime`.
-  return fields && Number(fields[11]) + Number(fields[12]);
+  return fields && (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
+
+/** `ps` prints `[[days-]hours:]minutes:seconds`. */
+async function processorMsByPs(pid: number): Promise<number | undefined> {
+  try {
+    const { stdout } = await run('ps', ['-o', 'time=', '-p', String(pid)]);
+    const [seconds = 0, minutes = 0, hours = 0, days = 0] = stdout.trim().split(/[:-]/).reverse().map(Number);
+    return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { processorTicksOf, runnableMsOf } from '@parley/child-processes/runnable-time';
+import { processorMsOf, runnableMsOf } from '@parley/child-processes/runnable-time';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
@@ -157,7 +157,7 @@ export class BotChild extends LimitedProcess {
   watchFolder(folder: TemporaryFolder): void {
     const check = async (former?: number, wasAtRest = false) => {
       const startedAt = performance.now();
-      const ticks = this.pid && (await processorTicksOf(this.pid));
+      const ticks = this.pid && (await processorMsOf(this.pid));
       const isAtRest = ticks !== undefined && ticks === former;
       const problem = this.pid && !(isAtRest && wasAtRest) && (await folderProblem(folder, this.pid));
       if (!this.isAlive) return;
