@@ -48,7 +48,7 @@ export class RunnerConfig extends ProcessConfig {
     env: 'RUNNER_ISOLATION',
     type: choice<'auto' | IsolationMode>('auto', ...isolationModes),
     about:
-      'Isolation of the processes: `process` for the limits of Node and of the system, `bwrap` for namespaces of bubblewrap around them (Linux), without which the start fails, `auto` for `bwrap` where it works.',
+      'Isolation of the processes: `process` for the limits of Node and of the system, `bwrap` for namespaces of bubblewrap around them (Linux), without which the start fails, `auto` for `bwrap` where it works. Where it does not, `auto` refuses code in embedded mode on an address that others reach, unless Parley runs as root.',
   })
   isolation: 'auto' | IsolationMode = 'auto';
 

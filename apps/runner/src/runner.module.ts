@@ -3,7 +3,6 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
 import { ChildrenService } from './children/children.service';
-import type { IsolationMode } from './children/isolation';
 import { IsolationService } from './children/isolation.service';
 import { CodeService } from './code/code.service';
 import { RunnerConfig } from './config';
@@ -15,9 +14,9 @@ import { LogSenderService } from './logs/log-sender.service';
 export class RunnerModule {
   constructor(private readonly isolationService: IsolationService) {}
 
-  /** Isolation of the processes of code, which is known when the module has started. */
-  get isolation(): IsolationMode {
-    return this.isolationService.mode;
+  /** Isolation of the processes of code, with its reason. Known when the module has started. */
+  get isolation(): string {
+    return this.isolationService.description;
   }
 
   static register(config: RunnerConfig, platform: Platform): DynamicModule {

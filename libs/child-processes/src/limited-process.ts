@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn, type StdioOptions } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -32,32 +32,49 @@ export interface ProcessLimits {
 /** Cause of an unexpected end: `memory` for any of the memory limits, otherwise `crash`. */
 export type ChildEnd = { cause: 'memory' } | { cause: 'crash'; detail: string };
 
-/**
- * Margin in MiB of the kernel's limit above ours: it counts thread stacks, resident or not. The kernel's limit stops an
- * allocation that is faster than the checks.
- */
-const kernelLimitMarginMb = 192;
+/** Thread stacks and other private memory, in MiB, that the kernel counts before it is resident. */
+const kernelLimitMarginMb = 128;
+/** Time in which the output of an ended process is read. A process that it has left behind may keep the pipes open. */
+const outputMs = 1_000;
 /** Characters kept of the error output: enough for the first line of a fatal V8 error. */
 const mostErrorCharacters = 4_000;
 const blocksPerMb = 2_048;
 
 /**
  * Shell prefix that sets limits which Node cannot set, then executes the program: no core dumps, limits of private memory
- * (`ulimit -d`), open files and written files, first choice of the kernel's OOM killer, and a lower priority. On a system that
- * lacks one of them, it is skipped. A priority that is set from outside comes too late for what a wrapper has forked by then.
+ * (`ulimit -d`), open files and written files, first choice of the kernel's OOM killer, a process group of its own, and a lower
+ * priority. On a system that lacks one of them, it is skipped. A priority that is set from outside comes too late for what a
+ * wrapper has forked by then. The group keeps the session, which `detached` of Node does not
+ * (docs/decisions/0070-session-of-code.md).
  */
 const launcher = [
   'ulimit -c 0',
-  'ulimit -d "$1" 2>/dev/null',
+  '[ "$1" = 0 ] || ulimit -d "$1" 2>/dev/null',
   '[ "$2" = 0 ] || ulimit -n "$2" 2>/dev/null',
   '[ "$3" = 0 ] || ulimit -f "$3" 2>/dev/null',
   'echo 1000 2>/dev/null >/proc/self/oom_score_adj',
   'niceness=$4; shift 4',
+  `command -v perl >/dev/null && set -- perl -e 'setpgrp 0, 0; exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n"' "$@"`,
   'command -v nice >/dev/null && exec nice -n "$niceness" "$@"',
   'exec "$@"',
 ].join('; ');
 
-/** Child process that runs one Node program with limits, and at a lower priority than this process. */
+/**
+ * Private memory in kB, resident or not, that the kernel counts for an idle process of this Node: 50 MB for Node 20, 560 MB
+ * for Node 24. Measured on this process at its start. 0 where it is not known.
+ */
+const idleDataKb = ownDataKb();
+
+/** Groups of ended processes in which a process may be left. */
+const endedGroups = new Set<number>();
+
+/** Number of ended processes that have left a process behind: one that even SIGKILL to its group has not ended so far. */
+export function orphanedGroups(): number {
+  for (const group of endedGroups) if (!signalGroup(group, 0)) endedGroups.delete(group);
+  return endedGroups.size;
+}
+
+/** Child process that runs one Node program with limits, in a process group of its own, and at a lower priority than this process. */
 export class LimitedProcess {
   protected readonly process: ChildProcess;
   private nodePid?: number;
@@ -89,12 +106,15 @@ export class LimitedProcess {
     stdio: StdioOptions,
   ) {
     this.limitBytes = residentMb * 2 ** 20;
-    const kernelLimitKb = (residentMb + kernelLimitMarginMb) * 1024;
+    // Stops an allocation that is faster than the checks of resident memory.
+    const kernelLimitKb = idleDataKb && idleDataKb + (residentMb + kernelLimitMarginMb) * 1024;
     const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
     // Added to that of this process, which answers requests.
     const niceness = isLast ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL;
     const limits = [kernelLimitKb, openFiles, fileMb * blocksPerMb, niceness].map(String);
-    const node = [process.execPath, `--max-old-space-size=${heapMb}`, ...nodeOptions, program];
+    // Frozen: a change of V8's flags at run time can turn off its checks of bounds.
+    const flags = [`--max-old-space-size=${heapMb}`, '--freeze-flags-after-init'];
+    const node = [process.execPath, ...flags, ...nodeOptions, program];
     this.process = spawn('/bin/sh', ['-c', launcher, 'sh', ...limits, ...wrapper, ...node], {
       env,
       stdio,
@@ -113,8 +133,9 @@ export class LimitedProcess {
         resolve(this.isOverLimit || isOutOfMemory(this.errorOutput) ? { cause: 'memory' } : { cause: 'crash', detail });
       };
       this.process.once('error', (error) => end(error.message));
+      this.process.once('exit', () => this.endGroup());
       // Unlike `exit`, `close` comes after the output has been read.
-      this.process.once('close', (code, signal) => end(signal ?? `exit code ${code}: ${this.errorOutput}`));
+      this.process.once('close', (code, signal) => end(describeEnd(code, signal, this.errorOutput)));
     });
   }
 
@@ -156,8 +177,22 @@ export class LimitedProcess {
     execFile('chrt', ['--idle', '--all-tasks', '--pid', '0', String(pid)], () => undefined);
   }
 
+  /** Kills the process with those that its wrapper has started. */
   kill(): void {
+    if (!this.isAlive) return;
+    // Before the process has its group, it has no children.
+    if (this.process.pid !== undefined) signalGroup(this.process.pid, 'SIGKILL');
     this.process.kill('SIGKILL');
+  }
+
+  /** A wrapper that is killed before it has armed the end of its child leaves it behind, with the pipes open. */
+  private endGroup(): void {
+    const group = this.process.pid!;
+    if (signalGroup(group, 'SIGKILL')) endedGroups.add(group);
+    const timer = setTimeout(() => {
+      for (const stream of this.process.stdio) stream?.destroy();
+    }, outputMs);
+    this.process.once('close', () => clearTimeout(timer));
   }
 
   private async readPid(readable: Readable): Promise<void> {
@@ -181,6 +216,29 @@ export class LimitedProcess {
     this.isOverLimit = true;
     this.kill();
   }
+}
+
+/** Signals all processes of a group. False if there is none. */
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-group, signal);
+    return true;
+  } catch (error) {
+    // EPERM: a process of another user, which is not ours.
+    if (['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code!)) return false;
+    throw error;
+  }
+}
+
+function ownDataKb(): number {
+  if (process.platform !== 'linux') return 0;
+  return Number(/^VmData:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0);
+}
+
+function describeEnd(code: number | null, signal: NodeJS.Signals | null, errorOutput: string): string {
+  if (signal === 'SIGTRAP')
+    return `SIGTRAP: V8 ended the process, for lack of memory or for a change of its flags: ${errorOutput}`;
+  return signal ?? `exit code ${code}: ${errorOutput}`;
 }
 
 /** Linux has a priority for each thread, other systems for the process. */

@@ -2,16 +2,26 @@ import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
 import { processorMsOf, runnableMsOf } from '@parley/child-processes/runnable-time';
-import { isRecord, recordIn } from '@parley/contracts/is-record';
+import { isRecord } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
-import { type InvokeFrame, type LoadFrame, type Order, orderDescriptor, replyDescriptor } from '../host/frames';
+import {
+  encodeFrame,
+  type InvokeFrame,
+  type LoadFrame,
+  type Order,
+  orderDescriptor,
+  replyDescriptor,
+} from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
-import { LineReader } from './line-reader';
+import { type Frame, FrameReader, FrameRefused } from './frame-reader';
+import { LoadLimits, loadProblems } from './load-limits';
+import { ReadingPace, sliceMs } from './reading-pace';
 import { exceededLimit, type TemporaryFolder } from './temporary-folder';
 
 /** Characters of an error: the code chooses its text, which may have megabytes. */
 const maxMessageLength = 4_000;
-const loadTimeoutMs = 10_000;
+/** Bytes of any message but the answer of a call that is under way. */
+const maxMessageBytes = 64_000;
 const maxHeaders = 100;
 const memoryCheckMs = 250;
 const folderCheckMs = 250;
@@ -21,9 +31,6 @@ const folderCheckShare = 0.1;
 const busy = { share: 0.9, checks: 3, checkMs: 1_000 };
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
-/** A body of JSON text within JSON text, at worst with every character escaped. */
-const maxLineLength = 6 * maxCodeBodyBytes;
-
 export interface CodeResponse {
   status: number;
   body: string;
@@ -52,8 +59,19 @@ export class CodePaused extends CodeFailed {
   }
 }
 
+/** The code exceeded a limit of its load, by its own fault. */
+export class LoadHung extends CodeFailed {
+  constructor(message: string) {
+    super('not loadable', message);
+  }
+}
+
 /** The process ended before it began the call, because another one blocked it: the call can be repeated safely. */
 export class CallNotBegun extends CodeFailed {}
+
+type Call = Omit<InvokeFrame, 'type' | 'id' | 'isConfirmed' | 'request'> & {
+  request: InvokeFrame['request'] & { body: string };
+};
 
 interface Waiting {
   resolve: (response: CodeResponse) => void;
@@ -69,8 +87,13 @@ interface Waiting {
 export class BotChild extends LimitedProcess {
   private readonly waiting = new Map<string, Waiting>();
   private readonly orders: Writable;
+  private readonly frames = new FrameReader((header) => this.maxBodyBytes(header));
+  private readonly pace: ReadingPace;
   private onLoaded?: (error?: CodeFailed) => void;
+  /** Whether Node has started, so that only the code can end the process. */
+  private hasStarted = false;
   private pongTimer?: NodeJS.Timeout;
+  private silenceTimer?: NodeJS.Timeout;
   private lastWords?: string;
   private folderTimer?: NodeJS.Timeout;
   private processorTimer?: NodeJS.Timeout;
@@ -90,16 +113,21 @@ export class BotChild extends LimitedProcess {
     const replies = this.process.stdio[replyDescriptor] as Readable;
     // Writing to an ended process fails; `ended` has the cause.
     this.orders.on('error', () => undefined);
-    const tooLong = () => this.kill();
-    const reader = new LineReader(maxLineLength, (line) => this.receive(line), tooLong);
-    replies.on('data', (bytes: Buffer) => reader.read(bytes)).on('error', tooLong);
+    for (const pipe of [this.orders, replies]) pipe.on('close', () => this.endSilent());
+    this.pace = new ReadingPace([replies, stdout as Readable, stderr as Readable], () => this.readFrames());
+    replies.on('data', (bytes: Buffer) => {
+      this.frames.push(bytes);
+      if (!this.pace.isPaused) this.readFrames();
+    });
+    replies.on('error', () => this.kill());
     this.readRaw(stdout as Readable, 'stdout');
     this.readRaw(stderr as Readable, 'stderr');
     this.startMemoryCheck(memoryCheckMs);
-    void this.ended.then(({ cause }) => {
-      clearTimeout(this.folderTimer);
-      clearTimeout(this.processorTimer);
-      const error = cause === 'memory' ? outOfMemory() : this.crash();
+    void this.ended.then((end) => {
+      const { cause } = end;
+      this.pace.close();
+      for (const timer of [this.folderTimer, this.processorTimer, this.silenceTimer]) clearTimeout(timer);
+      const error = cause === 'memory' ? outOfMemory() : this.hasStarted ? this.crash() : notStarted(end.detail);
       if (cause === 'memory') this.onOutput({ stream: 'stderr', text: `${error.message}\n` });
       if (!this.isTainted) this.endReason = error;
       this.rejectAll(error);
@@ -110,21 +138,22 @@ export class BotChild extends LimitedProcess {
     return this.waiting.size;
   }
 
-  /** Throws CodeFailed if the bundle cannot be loaded. */
-  async load(frame: Omit<LoadFrame, 'type'>): Promise<void> {
+  /** Throws CodeFailed if the bundle cannot be loaded: `not started` if that is no fault of the bundle. */
+  async load({ code, ...frame }: Omit<LoadFrame, 'type'> & { code: string }): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const end = (error?: CodeFailed) => {
-        clearTimeout(timer);
+        limits.end();
         this.onLoaded = undefined;
         if (error) reject(error);
         else resolve();
       };
-      const timer = setTimeout(() => {
-        end(new CodeFailed('not loadable', `The code did not load within ${loadTimeoutMs / 1_000} s.`));
+      const limits = new LoadLimits(this, (limit) => {
+        const problem = loadProblems[limit];
+        end(limit === 'clock' ? new CodeFailed('not started', problem) : new LoadHung(problem));
         this.kill();
-      }, loadTimeoutMs);
+      });
       this.onLoaded = end;
-      this.send({ type: 'load', ...frame });
+      this.send({ type: 'load', ...frame }, code);
     });
     await this.pidRead;
     void this.watchProcessor();
@@ -135,7 +164,7 @@ export class BotChild extends LimitedProcess {
    * @param onStart gets the id of the invocation, which names its output
    */
   invoke(
-    frame: Omit<InvokeFrame, 'type' | 'id' | 'isConfirmed'>,
+    { request: { body, ...request }, ...frame }: Call,
     onStart: (id: string) => void,
   ): Promise<CodeResponse> {
     const id = randomUUID();
@@ -146,7 +175,7 @@ export class BotChild extends LimitedProcess {
       const isConfirmed = this.underWay > 0;
       this.waiting.set(id, { resolve, reject, timer, hasBegun: this.isAlive && !isConfirmed });
       if (!this.isAlive) return this.rejectAll(this.crash());
-      this.send({ type: 'invoke', id, isConfirmed, ...frame });
+      this.send({ type: 'invoke', id, isConfirmed, request, ...frame }, body);
     });
   }
 
@@ -201,50 +230,88 @@ export class BotChild extends LimitedProcess {
     this.send({ type: 'ping' });
   }
 
-  private send(order: Order): void {
-    this.orders.write(`${JSON.stringify(order)}\n`);
+  private send(order: Order, body = ''): void {
+    for (const part of encodeFrame(order, Buffer.from(body))) this.orders.write(part);
   }
 
-  private receive(line: string): void {
-    const reply = recordIn(line);
-    // Only code that writes to the pipe itself sends anything else.
-    if (!reply) return this.kill();
-    const { type, id, message } = reply;
+  /** A process that closes one of its pipes would take calls and never answer. One that ends closes them too. */
+  private endSilent(): void {
+    this.silenceTimer ??= setTimeout(() => {
+      this.lastWords ??= 'it closed its connection to the runner.';
+      this.kill();
+    }, pongMs).unref();
+  }
+
+  /** Only the answer of a call that is under way may be large. */
+  private maxBodyBytes({ type, id }: Record<string, unknown>): number {
+    const isAnswer = type === 'answered' && typeof id === 'string' && this.waiting.has(id);
+    return isAnswer ? maxCodeBodyBytes : maxMessageBytes;
+  }
+
+  /** Frames that have arrived, as many as the event loop has time for. */
+  private readFrames(): void {
+    const startedAt = performance.now();
+    let spentMs = 0;
+    try {
+      for (let frame = this.frames.next(); frame; frame = this.frames.next()) {
+        this.receive(frame);
+        spentMs = performance.now() - startedAt;
+        if (spentMs > sliceMs) break;
+      }
+    } catch (error) {
+      if (!(error instanceof FrameRefused)) throw error;
+      this.lastWords ??= `it sent ${error.message}`;
+      this.kill();
+    }
+    this.pace.spend(Math.max(spentMs, performance.now() - startedAt));
+  }
+
+  private receive({ header, body }: Frame): void {
+    const { type, id } = header;
     switch (type) {
+      case 'ready':
+        this.hasStarted = true;
+        return;
       case 'loaded':
         return this.onLoaded?.();
-      case 'not loadable':
-        this.onOutput({ stream: 'stderr', text: `The code cannot be loaded: ${String(message)}\n` });
-        return this.onLoaded?.(new CodeFailed('not loadable', `The code cannot be loaded: ${String(message)}`));
+      case 'not loadable': {
+        if (!this.onLoaded) return;
+        const text = `The code cannot be loaded: ${body.toString()}`;
+        this.onOutput({ stream: 'stderr', text: `${text}\n` });
+        return this.onLoaded(new CodeFailed('not loadable', text));
+      }
       case 'begun':
         return this.noteBegun(id);
       case 'answered':
         return this.settle(id)?.resolve({
-          status: statusOf(reply['status']),
-          body: String(reply['body']),
-          headers: headersOf(reply['headers']),
+          status: statusOf(header['status']),
+          body: body.toString(),
+          headers: headersOf(header['headers']),
         });
       case 'failed':
-        return this.settle(id)?.reject(new CodeFailed('failed', String(message)));
+        return this.settle(id)?.reject(new CodeFailed('failed', body.toString()));
       case 'too large':
         return this.settle(id)?.reject(
-          new CodeFailed('too large', `The answer has more than ${maxCodeBodyBytes} bytes: ${String(reply['bytes'])}.`),
+          new CodeFailed('too large', `The answer has more than ${maxCodeBodyBytes} bytes: ${String(header['bytes'])}.`),
         );
       case 'crashed':
-        this.lastWords = String(message);
+        // The host says it once, and ends.
+        if (this.lastWords !== undefined) return this.kill();
+        this.lastWords = body.toString();
         return this.onOutput({ stream: 'stderr', text: `${this.lastWords}\n` });
       case 'output':
         return this.onOutput({
           invocationId: typeof id === 'string' && this.waiting.has(id) ? id : undefined,
-          stream: reply['stream'] === 'stderr' ? 'stderr' : 'stdout',
-          text: String(reply['text']),
+          stream: header['stream'] === 'stderr' ? 'stderr' : 'stdout',
+          text: body.toString(),
         });
       case 'pong':
         clearTimeout(this.pongTimer);
         this.pongTimer = undefined;
         return;
       default:
-        return this.kill();
+        // Only code that writes to the pipe itself sends anything else.
+        throw new FrameRefused('a message of an unknown type');
     }
   }
 
@@ -279,7 +346,11 @@ export class BotChild extends LimitedProcess {
 
   /** Output that goes round the captured streams, such as the last words of Node itself. */
   private readRaw(readable: Readable, stream: 'stdout' | 'stderr'): void {
-    readable.on('data', (text: Buffer | string) => this.onOutput({ stream, text: text.toString() }));
+    readable.on('data', (text: Buffer | string) => {
+      const startedAt = performance.now();
+      this.onOutput({ stream, text: text.toString() });
+      this.pace.spend(performance.now() - startedAt);
+    });
     readable.on('error', () => undefined);
   }
 }
@@ -292,6 +363,11 @@ async function folderProblem(folder: TemporaryFolder, pid: number): Promise<stri
   } catch (error) {
     return `The temporary folder of the code cannot be checked: ${(error as Error).message}`;
   }
+}
+
+/** The process ended before it began to load the code. */
+function notStarted(detail: string): CodeFailed {
+  return new CodeFailed('not started', `The process of the code did not start: ${detail}`);
 }
 
 function outOfMemory(): CodeFailed {

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { pathOf } from './programs';
 import { folderBytes } from './temporary-folder';
 
 /** Inside of the namespace, where paths of the machine do not exist. */
@@ -43,12 +42,6 @@ export function bubblewrap(program: string, pidDescriptor: number): string[] {
     ...['--ro-bind', program, programPath],
     ...['--proc', '/proc', '--remount-ro', '/', '--chdir', temporaryPath],
   ];
-}
-
-/** The process of code has no PATH. */
-function pathOf(command: string): string {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return folders.map((folder) => join(folder, command)).find(existsSync) ?? command;
 }
 
 /** Shared objects that this process was started with, by the paths under which the loader looks for them. */

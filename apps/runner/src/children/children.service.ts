@@ -2,18 +2,20 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { CodeSecrets } from '@parley/contracts/runner/code';
-import type { CodeOwner, InvokeCode, Lane, LoadCode } from '@parley/contracts/runner/runner';
+import type { CodeOwner, InvokeCode, Lane, LoadCode, RunnerFailure } from '@parley/contracts/runner/runner';
 import { webhookBaseOf } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { atMostEntries } from '@parley/background/entry-limit';
+import { withTimeout } from '@parley/background/with-timeout';
+import { orphanedGroups } from '@parley/child-processes/limited-process';
 import { LRUCache } from 'lru-cache';
 import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { AllowedOrigin } from '../host/frames';
-import { BundleOutput } from '../logs/bundle-output';
+import type { BundleOutput } from '../logs/bundle-output';
 import { LogSenderService } from '../logs/log-sender.service';
-import { BotChild, CodeFailed, CodePaused } from './bot-child';
+import { BotChild, CodeFailed, CodePaused, LoadHung } from './bot-child';
 import type { Isolation } from './isolation';
 import { IsolationService } from './isolation.service';
 import { folderMb } from './temporary-folder';
@@ -26,6 +28,8 @@ const openFiles = 2_048;
 const startsWithoutPause = 4;
 /** An end by a memory limit counts as so many: until then, a process costs others most. */
 const startsOfMemoryEnd = 2;
+/** A load that exceeds its limits holds its place for ten seconds and longer: it causes a pause at once. */
+const startsOfHungLoad = 4;
 const firstPauseMs = 10_000;
 const maxPauseMs = 30_000;
 /** Failed starts that are further apart are not in a row. */
@@ -34,6 +38,17 @@ const failedStartsMs = 90_000;
 const maxEnds = 2;
 const endsMs = 60_000;
 const maxBundlesKept = 10_000;
+/** Time in which callers wait for a process to load. It goes on loading for those that come later. */
+const maxLoadWaitMs = 12_000;
+/** A load that takes longer may hang: on a quiet machine, 14 MB of code take less than a second. */
+const slowLoadMs = 3_000;
+/** Share of the places for slow loads, beyond which code that hung before, or is not deployed yet, waits. */
+const slowLoadShare = 0.25;
+
+type Output = Pick<BundleOutput, 'begin' | 'take' | 'end'>;
+
+/** Logs belong to a bot or an integration: there is none yet. */
+const discardedOutput: Output = { begin: () => undefined, take: () => undefined, end: () => undefined };
 
 /** Code with its secrets: one process serves it. */
 type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket' | 'lane'>;
@@ -47,21 +62,36 @@ interface Entry {
   ownerId?: string;
   /** Order of starting. */
   number: number;
-  place: number;
+  startedAt: number;
   /** Calls that use the process or wait for it to load. */
   users: number;
   usersOfLane: Record<Lane, number>;
   hasAnswered: boolean;
-  output: BundleOutput;
+  output: Output;
   starting: Promise<BotChild>;
+  /** Set when it has loaded. */
   child?: BotChild;
+  /** Ends the start: nobody wants the process any more. */
+  abandoned: AbortController;
   idleTimer?: NodeJS.Timeout;
+}
+
+const noFaultOfCode: ReadonlySet<RunnerFailure> = new Set(['busy', 'not started']);
+
+interface Start {
+  key: string;
+  owner: CodeOwner;
+  place: number;
+  output: Output;
+  abandoned: AbortSignal;
 }
 
 interface FailedStarts {
   count: number;
   /** Their number, where those count more that cost others more. */
   weight: number;
+  /** Whether it exceeded the limits of its load. */
+  hasHung: boolean;
   pauseEndsAt: number;
   /** Why the last process ended. */
   reason: string;
@@ -73,6 +103,8 @@ export class ChildrenService implements OnApplicationShutdown {
   private readonly logger = new Logger(ChildrenService.name);
   private readonly entries = new Map<string, Entry>();
   private started = 0;
+  /** Places of processes, also of those that are replaced or that end: in the mode `process`, a place is a user id. */
+  private readonly taken = new Set<number>();
   private readonly ending = new Set<Promise<unknown>>();
   /** By bundle: newer code starts at once. */
   private readonly failedStarts = new LRUCache<string, FailedStarts>({
@@ -104,6 +136,11 @@ export class ChildrenService implements OnApplicationShutdown {
     metrics.gauge('parley_runner_resident_bytes', 'Resident memory of the processes that run the code of bots.', () =>
       this.residentBytes(),
     );
+    metrics.gauge(
+      'parley_runner_orphans',
+      'Ended processes of code that have left a process behind, which could not be killed.',
+      () => Promise.resolve(orphanedGroups()),
+    );
   }
 
   /** Places that another bundle could have: free ones, and those of idle processes. */
@@ -113,9 +150,11 @@ export class ChildrenService implements OnApplicationShutdown {
 
   /**
    * Runs `call` with the process of the bundle.
-   * @throws CodeFailed `busy` without a free place; `not loadable`; CodePaused
+   * @throws CodeFailed `busy` without a free place; `not started`; `not loadable`; CodePaused
    */
-  async use<T>(bundle: Bundle, call: (child: BotChild, output: BundleOutput) => Promise<T>): Promise<T> {
+  async use<T>(bundle: Bundle, call: (child: BotChild, output: Output) => Promise<T>): Promise<T> {
+    const { refusal } = this.isolation;
+    if (refusal) throw new CodeFailed('away', refusal);
     const key = `${bundle.ownerId}/${bundle.codeRevision}`;
     const entry = this.usable(key) ?? this.startDeployed(key, bundle);
     const { lane = 'events' } = bundle;
@@ -126,7 +165,7 @@ export class ChildrenService implements OnApplicationShutdown {
     entry.users += 1;
     entry.usersOfLane[lane] += 1;
     try {
-      const answer = await call(await entry.starting, entry.output);
+      const answer = await call(await startedInTime(entry), entry.output);
       entry.hasAnswered = true;
       this.failedStarts.delete(key);
       return answer;
@@ -142,21 +181,25 @@ export class ChildrenService implements OnApplicationShutdown {
    * @throws CodeFailed as `use`
    */
   async tryLoad({ owner, ownerId, code, secrets }: LoadCode): Promise<void> {
+    const { refusal, isRefusalFinal } = this.isolation;
+    if (refusal) throw new CodeFailed(isRefusalFinal ? 'not loadable' : 'away', refusal);
     const key = randomUUID();
-    const output = ownerId === undefined ? discardedOutput() : this.logs.outputOf({ owner, ownerId });
+    const output = ownerId === undefined ? discardedOutput : this.logs.outputOf({ owner, ownerId });
     const program = { code, secrets, token: randomBytes(16).toString('hex') };
+    this.refuseBesideSlowLoads();
     const entry = this.start(key, { owner }, output, () => Promise.resolve(program));
     entry.users = 1;
     try {
-      await entry.starting;
+      await startedInTime(entry);
     } finally {
       this.end(key, entry);
     }
   }
 
   async onApplicationShutdown(): Promise<void> {
-    for (const entry of this.entries.values()) entry.child?.kill();
-    await Promise.all([...this.entries.values()].map(({ starting }) => starting.then(ended, () => undefined)));
+    const starts = [...this.entries.values()].map(({ starting }) => starting);
+    for (const [key, entry] of this.entries) this.end(key, entry);
+    await Promise.allSettled(starts);
     await Promise.all(this.ending);
   }
 
@@ -178,9 +221,10 @@ export class ChildrenService implements OnApplicationShutdown {
 
   private startDeployed(key: string, bundle: Bundle): Entry {
     this.refusePaused(key);
+    if (this.failedStarts.get(key)?.hasHung) this.refuseBesideSlowLoads();
     const entry = this.start(key, bundle, this.logs.outputOf(bundle), () => this.fetchProgram(bundle));
     entry.starting.catch((error: unknown) => {
-      if (error instanceof CodeFailed && error.failure !== 'busy') this.noteFailedStart(key, entry, error);
+      if (error instanceof CodeFailed && !noFaultOfCode.has(error.failure)) this.noteFailedStart(key, entry, error);
     });
     return entry;
   }
@@ -189,27 +233,29 @@ export class ChildrenService implements OnApplicationShutdown {
   private start(
     key: string,
     { owner, ownerId }: Pick<Bundle, 'owner'> & Partial<Bundle>,
-    output: BundleOutput,
+    output: Output,
     getProgram: () => Promise<Program>,
   ): Entry {
     if (this.entries.size >= this.config.processes) this.makeRoom();
-    const places = new Set([...this.entries.values()].map(({ place }) => place));
-    let place = 0;
-    while (places.has(place)) place += 1;
+    const place = this.takePlace();
+    const abandoned = new AbortController();
     const entry: Entry = {
       ownerId,
       number: (this.started += 1),
-      place,
+      startedAt: performance.now(),
       users: 0,
       usersOfLane: { events: 0, actions: 0, webhooks: 0 },
       hasAnswered: false,
       output,
-      starting: getProgram().then((started) => this.startChild(key, owner, started, place, output)),
+      abandoned,
+      starting: this.startChild({ key, owner, place, output, abandoned: abandoned.signal }, getProgram),
     };
     this.entries.set(key, entry);
     entry.starting.then(
       (child) => {
         entry.child = child;
+        // Its callers may have given up.
+        this.rest(key, entry);
         void child.ended.then(() => {
           this.noteEnd(key, entry);
           this.forget(key, entry);
@@ -231,15 +277,43 @@ export class ChildrenService implements OnApplicationShutdown {
     }
   }
 
-  private async startChild(
-    key: string,
-    owner: CodeOwner,
-    { code, token, secrets }: Program,
-    place: number,
-    output: BundleOutput,
-  ): Promise<BotChild> {
-    const { memoryMb, publicUrl } = this.config;
-    const isolation = await this.isolate(place);
+  private takePlace(): number {
+    let place = 0;
+    while (this.taken.has(place)) place += 1;
+    this.taken.add(place);
+    return place;
+  }
+
+  private async startChild(start: Start, getProgram: () => Promise<Program>): Promise<BotChild> {
+    const { place, abandoned } = start;
+    let isolation: Isolation;
+    let program: Program;
+    try {
+      program = await getProgram();
+      if (abandoned.aborted) throw new CodeFailed('away', 'The runner is stopping.');
+      isolation = await this.isolate(place);
+    } catch (error) {
+      this.taken.delete(place);
+      throw error;
+    }
+    const child = this.open(start, isolation);
+    const end = () => child.kill();
+    abandoned.addEventListener('abort', end);
+    if (abandoned.aborted) end();
+    try {
+      await child.load({ ...this.loadedBy(start, program), allowedOrigins: this.allowedOrigins });
+      return child;
+    } catch (error) {
+      end();
+      if (error instanceof CodeFailed && error.failure === 'not started' && !abandoned.aborted)
+        this.logger.warn(`A process of code did not start (${start.key}): ${error.message}`);
+      throw error;
+    }
+  }
+
+  /** The process, whose place is free when it has ended and its folder is removed. */
+  private open({ key, place, output }: Start, isolation: Isolation): BotChild {
+    const { memoryMb } = this.config;
     const child = new BotChild(
       {
         ...{ ...isolation.limits, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles, fileMb: folderMb },
@@ -253,21 +327,23 @@ export class ChildrenService implements OnApplicationShutdown {
     const ending = child.ended
       .then(() => isolation.folder.remove())
       .catch((error: unknown) => this.logger.warn((error as Error).message))
-      .finally(() => this.ending.delete(ending));
+      .finally(() => {
+        this.taken.delete(place);
+        this.ending.delete(ending);
+      });
     this.ending.add(ending);
+    return child;
+  }
+
+  private loadedBy({ owner }: Start, { code, token, secrets }: Program): { code: string; env: Record<string, string> } {
+    const { publicUrl } = this.config;
     const secretEnv = Object.entries(secrets).map(([name, value]) => [`SECRET_${name}`, value] as const);
     const env = {
       ...Object.fromEntries(secretEnv),
       ...{ BP_API_URL: publicUrl, BP_TOKEN: token, BP_LOG_FORMAT: 'json' },
       ...(owner === 'integration' && { BP_WEBHOOK_URL: webhookBaseOf(this.config) }),
     };
-    try {
-      await child.load({ code, env, allowedOrigins: this.allowedOrigins });
-      return child;
-    } catch (error) {
-      child.kill();
-      throw error;
-    }
+    return { code, env };
   }
 
   /** Throws CodeFailed: another runner may have room. */
@@ -275,6 +351,7 @@ export class ChildrenService implements OnApplicationShutdown {
     try {
       return await this.isolation.isolate(place);
     } catch (error) {
+      if (error instanceof CodeFailed) throw error;
       const reason = `The runner has no temporary folder: ${(error as Error).message}`;
       this.logger.error(reason);
       throw new CodeFailed('busy', reason);
@@ -301,6 +378,7 @@ export class ChildrenService implements OnApplicationShutdown {
   }
 
   private end(key: string, entry: Entry): void {
+    entry.abandoned.abort();
     entry.child?.kill();
     this.forget(key, entry);
   }
@@ -318,17 +396,27 @@ export class ChildrenService implements OnApplicationShutdown {
   }
 
   /** The pause doubles with each process that ends before it has answered a call. */
-  private noteFailedStart(key: string, { ownerId, output }: Entry, { failure, message: reason }: CodeFailed): void {
+  private noteFailedStart(key: string, { ownerId, output }: Entry, error: CodeFailed): void {
+    const { failure, message: reason } = error;
     const former = this.failedStarts.get(key);
     const count = (former?.count ?? 0) + 1;
-    const weight = (former?.weight ?? 0) + (failure === 'out of memory' ? startsOfMemoryEnd : 1);
+    const hasHung = error instanceof LoadHung;
+    const weight = (former?.weight ?? 0) + (hasHung ? startsOfHungLoad : failure === 'out of memory' ? startsOfMemoryEnd : 1);
     const doublings = weight - startsWithoutPause;
     const pauseMs = doublings < 0 ? 0 : Math.min(maxPauseMs, firstPauseMs * 2 ** doublings);
-    this.failedStarts.set(key, { count, weight, pauseEndsAt: performance.now() + pauseMs, reason });
+    this.failedStarts.set(key, { count, weight, hasHung, pauseEndsAt: performance.now() + pauseMs, reason });
     if (pauseMs === 0) return;
     const text = `${count} processes in a row ended before they had answered a call: the next one starts after ${pauseMs / 1_000} s.`;
     output.take({ stream: 'stderr', text: `${text}\n` });
     this.logger.warn(`Code of ${ownerId}: ${text}`);
+  }
+
+  /** Loads that hang must not take all places. Throws CodeFailed. */
+  private refuseBesideSlowLoads(): void {
+    const slowSince = performance.now() - slowLoadMs;
+    const slow = [...this.entries.values()].filter(({ child, startedAt }) => !child && startedAt < slowSince).length;
+    if (slow >= Math.max(1, Math.floor(this.config.processes * slowLoadShare)))
+      throw new CodeFailed('busy', 'Too much code is being loaded by the runner.');
   }
 
   private refusePaused(key: string): void {
@@ -344,17 +432,10 @@ export class ChildrenService implements OnApplicationShutdown {
   }
 }
 
-/** Logs belong to a bot or an integration: there is none yet. */
-function discardedOutput(): BundleOutput {
-  return new BundleOutput(
-    () => undefined,
-    () => undefined,
-  );
-}
-
-function ended(child: BotChild): Promise<unknown> {
-  child.kill();
-  return child.ended;
+/** Throws CodeFailed if the process takes too long to load for its callers. */
+async function startedInTime({ starting }: Entry): Promise<BotChild> {
+  if (await withTimeout(maxLoadWaitMs, starting)) return starting;
+  throw new CodeFailed('not started', `The code has not loaded within ${maxLoadWaitMs / 1_000} s so far.`);
 }
 
 function originOf(address: string): AllowedOrigin {

@@ -137,7 +137,7 @@ const processes: [string, string, RegExp][] = [
 const messages: [string, string, RegExp][] = [
   [
     'an answer in the name of a sibling',
-    `fs.writeSync(4, stringify({ type: 'answered', id: target.siblingCall, status: 200, body: 'forged' }) + '\\n'); return 'no error'`,
+    `fs.writeSync(4, frame({ type: 'answered', id: target.siblingCall, status: 200 }, 'forged')); return 'no error'`,
     /^got no error/,
   ],
   ['the environment', `return stringify(process.env)`, /^got \{(?!.*of the runner)(?!.*of the sibling).*of the code/],
@@ -254,10 +254,9 @@ const alone: (Omit<Attack, 'isAlone'> & { expected: Expected; next: Expected; th
   },
   {
     name: '100 MB of logs',
-    code: `const part = Buffer.from(stringify({ type: 'output', stream: 'stdout', text: 'x'.repeat(1e6) + '\\n' }) + '\\n');
-           for (let sent = 0; sent < 100; sent += 1) for (let at = 0; at < part.length;) {
-             try { at += fs.writeSync(4, part, at) } catch (error) { if (error.code !== 'EAGAIN') throw error; await new Promise(setImmediate) }
-           } return 'all written'`,
+    code: `const part = frame({ type: 'output', stream: 'stdout' }, 'x'.repeat(49_999) + '\\n');
+           for (let sent = 0; sent < 2_000; sent += 1) await writeAll(4, part);
+           return 'all written'`,
     // On a busy machine, code has little of the processors.
     ...{ timeoutMs: 60_000, expected: /^got all written$/, next: /^unharmed$/ },
     then: ({ loggedCharacters, droppedLines }) => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { ConfigError } from '@parley/config/config';
+import { Metrics } from '@parley/service/metrics';
 import { RunnerConfig } from '../config';
 import { bubblewrapProblem, IsolationService } from './isolation.service';
 
@@ -10,11 +11,18 @@ beforeAll(() => Logger.overrideLogger(false));
 
 const path = process.env['PATH'];
 
-async function modeOf(isolation: RunnerConfig['isolation']) {
-  const service = new IsolationService(Object.assign(new RunnerConfig(), { isolation }));
+async function started(
+  isolation: RunnerConfig['isolation'],
+  { host = '127.0.0.1', isOnlyProcess = true }: { host?: string; isOnlyProcess?: boolean } = {},
+) {
+  const config = Object.assign(new RunnerConfig(), { isolation, host });
+  const service = new IsolationService(config, { isOnlyProcess, metrics: new Metrics() });
   await service.onModuleInit();
-  return service.mode;
+  service.onApplicationShutdown();
+  return service;
 }
+
+const modeOf = async (isolation: RunnerConfig['isolation']) => (await started(isolation)).description.split(':', 1)[0];
 
 it('uses bubblewrap by default where it works', async () => {
   expect(await modeOf('auto')).toBe((await bubblewrapProblem()) === undefined ? 'bwrap' : 'process');

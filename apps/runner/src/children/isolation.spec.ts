@@ -253,7 +253,9 @@ describe('messages', () => {
     let id = '';
     const answer = victim.invoke(frame, (given) => (id = given));
     const { child } = await start(`exports.handler = ({ body }) => {
-      require('fs').writeSync(4, JSON.stringify({ type: 'answered', id: body, status: 200, body: 'forged' }) + '\\n'); return { status: 200 } }`);
+      const header = Buffer.from(JSON.stringify({ type: 'answered', id: body, status: 200 })), prefix = Buffer.alloc(8);
+      prefix.writeUInt32BE(header.length, 0); prefix.writeUInt32BE(6, 4);
+      require('fs').writeSync(4, Buffer.concat([prefix, header, Buffer.from('forged')])); return { status: 200 } }`);
 
     await call(child, id);
 
@@ -335,7 +337,7 @@ describe('the code', () => {
 
 it('is in the session of the runner under bubblewrap, since priorities count within a session', async () => {
   const problem = await bubblewrapProblem();
-  if (problem) return void process.stderr.write(`The session under bubblewrap is not tested: ${problem}\n`);
+  if (problem) return void process.stderr.write(`The session under bubblewrap is not tested: ${problem.text}\n`);
 
   const { child } = await start(`exports.handler = () => ({ status: 200 })`, { mode: 'bwrap' });
 
@@ -346,7 +348,7 @@ it('is in the session of the runner under bubblewrap, since priorities count wit
 
 it.each(isolationModes)('ends with the runner, also when it is blocked, isolated by %s', async (mode) => {
   const problem = mode === 'bwrap' && (await bubblewrapProblem());
-  if (problem) return void process.stderr.write(`The end of code under bubblewrap is not tested: ${problem}\n`);
+  if (problem) return void process.stderr.write(`The end of code under bubblewrap is not tested: ${problem.text}\n`);
   const script = `
     const { BotChild } = require('./dist/apps/runner/src/children/bot-child.js');
     const { isolate } = require('./dist/apps/runner/src/children/isolation.js');

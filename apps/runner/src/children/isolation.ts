@@ -33,6 +33,8 @@ const databaseFlags = process.allowedNodeEnvironmentFlags.has('--experimental-sq
 
 const isRoot = process.getuid?.() === 0;
 const hasSetpriv = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
+/** Whether each process of code has a user id of its own, in the mode `process` too. */
+export const hasOwnUserIds = isRoot && hasSetpriv;
 
 /**
  * Isolation of a new process. Node's permission model refuses files outside of its folder, child processes, threads and
@@ -52,7 +54,7 @@ export async function isolate(mode: IsolationMode, program: string, place: numbe
     };
   }
   const path = await mkdtemp(join(tmpdir(), 'parley-bot-'));
-  if (isRoot && hasSetpriv) await chown(path, userId, userId);
+  if (hasOwnUserIds) await chown(path, userId, userId);
   return {
     limits: { program, cwd: path, ...optionsOf(program, path), wrapper },
     env: environmentOf(path),

@@ -1,5 +1,5 @@
 /**
- * Host of one bundle: loads it and calls its handler. It imports nothing but built-in modules, because its process may
+ * Host of one bundle: loads it and calls its handler. `frames.ts` describes its messages. It imports nothing but built-in modules, because its process may
  * read no other file. It captures what it uses before the bundle is loaded.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -8,10 +8,12 @@ import { subscribe } from 'node:diagnostics_channel';
 import dns from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
-import { Module } from 'node:module';
+import { Module, syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
-import { join } from 'node:path';
+import os from 'node:os';
+import { dirname, join, resolve, sep } from 'node:path';
 import { inspect } from 'node:util';
+import v8 from 'node:v8';
 import type { AllowedOrigin, InvokeFrame, LoadFrame, Order, Reply } from './frames';
 
 interface Answer {
@@ -27,7 +29,9 @@ interface Context {
   getRemainingTimeInMillis(): number;
 }
 
-type Handler = (request: InvokeFrame['request'], context: Context) => unknown;
+type Request = InvokeFrame['request'] & { body: string };
+
+type Handler = (request: Request, context: Context) => unknown;
 
 interface Bundle {
   handler?: unknown;
@@ -41,13 +45,28 @@ interface LoadableModule {
   _compile(code: string, filename: string): void;
 }
 
+/** The part of Node's loader that this host uses: Node declares no types for it. */
+interface ModuleLoader {
+  _cache: Record<string, unknown>;
+  _resolveFilename(request: unknown, parent: { filename?: string } | undefined, ...others: unknown[]): string;
+  findPackageJSON?: unknown;
+  isBuiltin(name: string): boolean;
+}
+
+const bundleName = 'bot.cjs';
 const orderDescriptor = 3;
 const replyDescriptor = 4;
+const prefixBytes = 8;
 const maxBodyBytes = 5_000_000;
+/** Characters of one message, so that no character takes the frame beyond 64 kB. */
+const maxTextLength = 16_000;
 /** The runner counts output too: this only spares it work. */
 const maxOutputBytes = 1_000_000;
 
 const { parse, stringify } = JSON;
+const { from: bytesOf, concat, byteLength } = Buffer;
+const { readUInt32BE, writeUInt32BE, subarray, toString: bufferToString } = Buffer.prototype;
+const { slice } = String.prototype;
 const { apply } = Reflect;
 const { isArray } = Array;
 const [toText, toNumber] = [String, Number];
@@ -64,8 +83,22 @@ const runInvocation = invocations.run.bind(invocations);
 const currentInvocation = invocations.getStore.bind(invocations);
 let handler: Handler | undefined;
 
-function reply(message: Reply): void {
-  write(`${stringify(message)}\n`);
+function frameOf(header: Reply, text: string): Buffer {
+  const json = bytesOf(stringify(header));
+  const body = bytesOf(text);
+  const prefix = bytesOf('\0'.repeat(prefixBytes));
+  apply(writeUInt32BE, prefix, [json.length, 0]);
+  apply(writeUInt32BE, prefix, [body.length, 4]);
+  return concat([prefix, json, body]);
+}
+
+function reply(header: Reply, text = ''): void {
+  write(frameOf(header, text));
+}
+
+/** Beginning of a text that code chooses: it may have megabytes. */
+function shortened(text: string): string {
+  return apply(slice, text, [0, maxTextLength]) as string;
 }
 
 const { value: errorToString } = Object.getOwnPropertyDescriptor(Error.prototype, 'toString') as {
@@ -97,7 +130,7 @@ function messageOf(error: unknown): string {
 function loadFailureOf(error: unknown, filename: string): string {
   const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
   const places = lines.filter((line) => line.includes(filename)).slice(0, 3);
-  return [messageWithName(error), ...places.map((line) => line.slice(0, 300).replace(filename, 'bot.cjs'))].join('\n');
+  return [messageWithName(error), ...places.map((line) => line.slice(0, 300).replace(filename, bundleName))].join('\n');
 }
 
 function messageWithName(error: unknown): string {
@@ -106,7 +139,7 @@ function messageWithName(error: unknown): string {
 
 /** Ends the process after its last words have left. */
 function crash(error: unknown): void {
-  replies.end(`${stringify({ type: 'crashed', message: textOf(error) } satisfies Reply)}\n`, () => exit(1));
+  replies.end(frameOf({ type: 'crashed' }, shortened(textOf(error))), () => exit(1));
 }
 
 /** Sends what the bundle prints, with the invocation that printed it. */
@@ -119,23 +152,73 @@ function captureOutput(stream: 'stdout' | 'stderr'): void {
     const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
     const invocation = currentInvocation();
     if (invocation) invocation.outputBytes += text.length;
-    if (!invocation || invocation.outputBytes <= maxOutputBytes)
-      reply({ type: 'output', id: invocation?.id, stream, text });
+    if (!invocation || invocation.outputBytes <= maxOutputBytes) sendOutput(stream, invocation?.id, text);
     const callback = typeof encoding === 'function' ? encoding : done;
     if (callback) process.nextTick(callback);
     return true;
   };
 }
 
-/** Replaces what would end this process or reach another one. The permission model of Node refuses the rest. */
-function restrictProcess(): void {
-  const refuse = (name: string) => () => {
+/** Sends a text in pieces, each of whole characters. */
+function sendOutput(stream: 'stdout' | 'stderr', id: string | undefined, text: string): void {
+  for (let from = 0; from < text.length;) {
+    const piece = apply(slice, text, [from, from + maxTextLength]) as string;
+    const isCutInside = from + piece.length < text.length && isHighSurrogate(piece, piece.length - 1);
+    const whole = isCutInside ? (apply(slice, piece, [0, -1]) as string) : piece;
+    reply({ type: 'output', id, stream }, whole);
+    from += whole.length;
+  }
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const code = text.charCodeAt(index);
+  return code >= 0xd8_00 && code <= 0xdb_ff;
+}
+
+/** Replaces a property for good. */
+function fix(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, configurable: false, writable: false });
+}
+
+function refuse(name: string): () => never {
+  return () => {
     throw new Error(`${name} is not available to the code of a bot.`);
   };
-  const names = ['abort', 'dlopen', 'exit', 'kill', 'reallyExit', '_kill', '_debugProcess'];
-  for (const name of names) {
-    Object.defineProperty(process, name, { value: refuse(`process.${name}`), configurable: false, writable: false });
-  }
+}
+
+/**
+ * Replaces what would end this process, reach another one, or show where the platform is installed. The permission model of
+ * Node refuses the rest, and V8 ends a process that changes its flags, which is why code gets an error before.
+ */
+function restrictProcess(bundle: object): void {
+  for (const name of ['abort', 'dlopen', 'exit', 'kill', 'reallyExit', '_kill', '_debugProcess'])
+    fix(process, name, refuse(`process.${name}`));
+  for (const name of ['setFlagsFromString', 'setHeapSnapshotNearHeapLimit', 'writeHeapSnapshot'])
+    fix(v8, name, refuse(`v8.${name}`));
+  fix(v8, 'startupSnapshot', undefined);
+  fix(process, 'report', undefined);
+  const shown = { argv: ['node', bundleName], execArgv: [], execPath: 'node', mainModule: bundle };
+  for (const [name, value] of Object.entries(shown)) fix(process, name, value);
+  fix(os, 'hostname', () => 'code');
+  // Modules that are imported, not required, have copies of these properties.
+  syncBuiltinESMExports();
+}
+
+/** Modules of Node and files of the folder can be required: other paths would tell which files exist. */
+function restrictModules(): void {
+  const modules = Module as unknown as ModuleLoader;
+  const { _resolveFilename: resolveFilename } = modules;
+  const folder = join(process.cwd(), sep);
+  const restricted: ModuleLoader['_resolveFilename'] = function (this: unknown, request, parent, ...others) {
+    const text = `${request}`;
+    const isOwnFile = /^\.{0,2}\//.test(text) && resolve(parent?.filename ? dirname(parent.filename) : folder, text).startsWith(folder);
+    if (isOwnFile || modules.isBuiltin(text)) return apply(resolveFilename, this, [text, parent, ...others]) as string;
+    throw Object.assign(new Error(`Cannot find module '${text}'. Bundle all packages into the code.`), { code: 'MODULE_NOT_FOUND' });
+  };
+  fix(modules, '_resolveFilename', restricted);
+  fix(modules, '_findPath', refuse('Module._findPath'));
+  if (modules.findPackageJSON) fix(modules, 'findPackageJSON', refuse('Module.findPackageJSON'));
+  delete modules._cache[__filename];
 }
 
 const privateNetworks = new BlockList();
@@ -147,14 +230,16 @@ for (const [address, prefix] of [
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const)
   privateNetworks.addSubnet(address, prefix, 'ipv4');
 for (const [address, prefix] of [
-  ['::', 128],
-  ['::1', 128],
+  ['::', 96],
   ['64:ff9b::', 96],
   ['2001::', 32],
   ['2002::', 16],
@@ -163,6 +248,10 @@ for (const [address, prefix] of [
   ['ff00::', 8],
 ] as const)
   privateNetworks.addSubnet(address, prefix, 'ipv6');
+
+// Public addresses of this machine have its local ports too.
+for (const own of Object.values(os.networkInterfaces()))
+  for (const { address, family } of own ?? []) privateNetworks.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
 
 const isPrivate = privateNetworks.check.bind(privateNetworks);
 
@@ -217,17 +306,30 @@ function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
     for (let index = 0; index < list.length; index += 1) if (typeof list[index] === 'function') callback = list[index];
     return apply(connect, this, callback ? [options, callback] : [options]);
   };
-  Object.defineProperty(Socket.prototype, 'connect', { value: checked, configurable: false, writable: false });
+  fix(Socket.prototype, 'connect', checked);
   const refuseServer = () => {
     throw refusal('a server');
   };
-  Object.defineProperty(Server.prototype, 'listen', { value: refuseServer, configurable: false, writable: false });
-  for (const name of ['bind', 'connect', 'send'])
-    Object.defineProperty(DatagramSocket.prototype, name, {
-      value: refuseServer,
-      configurable: false,
-      writable: false,
-    });
+  fix(Server.prototype, 'listen', refuseServer);
+  for (const name of ['bind', 'connect', 'send']) fix(DatagramSocket.prototype, name, refuseServer);
+  for (const resolver of [dns, dns.promises, dns.Resolver.prototype, dns.promises.Resolver.prototype])
+    restrictNameServers(resolver);
+  syncBuiltinESMExports();
+}
+
+/** Questions to a name server are UDP to an address of its choice. */
+function restrictNameServers(resolver: { setServers(servers: readonly string[]): void }): void {
+  const { setServers } = resolver;
+  fix(resolver, 'setServers', function (this: unknown, servers: unknown) {
+    const copies: string[] = [];
+    for (let index = 0; index < (servers as string[]).length; index += 1) {
+      const server = `${(servers as string[])[index]!}`;
+      const host = isIP(server) === 0 ? server.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') : server;
+      if (isIP(host) === 0 || isPrivate(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')) throw refusal(server);
+      copies[index] = server;
+    }
+    return apply(setServers, this, [copies]) as unknown;
+  });
 }
 
 /** Copy, whose properties do not change after they were checked. */
@@ -280,23 +382,24 @@ function addHeaders(add: (name: string, text: string) => void): void {
   for (const [name, text] of Object.entries(headers)) add(name, text);
 }
 
-function load({ code, env, allowedOrigins }: LoadFrame): void {
+function load({ env, allowedOrigins }: LoadFrame, code: string): void {
   Object.assign(process.env, env);
   captureOutput('stdout');
   captureOutput('stderr');
-  restrictProcess();
+  const filename = join(process.cwd(), bundleName);
+  const bundle = new Module(filename) as unknown as LoadableModule;
+  restrictProcess(bundle);
+  restrictModules();
   if (env['BP_API_URL']) passHeadersOn(env['BP_API_URL']);
   if (allowedOrigins) restrictNetwork(allowedOrigins);
-  const filename = join(process.cwd(), 'bot.cjs');
   try {
-    const bundle = new Module(filename) as unknown as LoadableModule;
     bundle.filename = filename;
     bundle.paths = [];
     bundle._compile(code, filename);
     handler = handlerOf(bundle.exports);
     reply({ type: 'loaded' });
   } catch (error) {
-    reply({ type: 'not loadable', message: loadFailureOf(error, filename) });
+    reply({ type: 'not loadable' }, shortened(loadFailureOf(error, filename)));
   }
 }
 
@@ -309,7 +412,7 @@ function handlerOf(bundle: Bundle): Handler {
   );
 }
 
-function invoke({ id, isConfirmed, apiHeaders, request, timeoutMs, ...called }: InvokeFrame): void {
+function invoke({ id, isConfirmed, apiHeaders, request, timeoutMs, ...called }: InvokeFrame, body: string): void {
   if (isConfirmed) reply({ type: 'begun', id });
   const endsAt = now() + timeoutMs;
   const context: Context = {
@@ -318,24 +421,24 @@ function invoke({ id, isConfirmed, apiHeaders, request, timeoutMs, ...called }: 
     memoryLimitInMB: toText(called.memoryMb),
     getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAt - now())),
   };
-  void runInvocation({ id, apiHeaders, outputBytes: 0 }, () => run(id, request, context));
+  void runInvocation({ id, apiHeaders, outputBytes: 0 }, () => run(id, { ...request, body }, context));
 }
 
 /** Native promises only: code may have replaced the global one. */
-async function run(id: string, request: InvokeFrame['request'], context: Context): Promise<void> {
+async function run(id: string, request: Request, context: Context): Promise<void> {
   try {
     answered(id, ((await handler!(request, context)) as Answer | undefined) ?? {});
   } catch (error) {
     process.stderr.write(`${textOf(error)}\n`);
-    reply({ type: 'failed', id, message: messageOf(error) });
+    reply({ type: 'failed', id }, shortened(messageOf(error)));
   }
 }
 
 function answered(id: string, { status = 200, body, headers }: Answer): void {
   const text = typeof body === 'string' ? body : (stringify(body ?? undefined) ?? '');
-  const bytes = Buffer.byteLength(text);
+  const bytes = byteLength(text);
   if (bytes > maxBodyBytes) reply({ type: 'too large', id, bytes });
-  else reply({ type: 'answered', id, status: toNumber(status), body: text, headers: headersOf(headers) });
+  else reply({ type: 'answered', id, status: toNumber(status), headers: headersOf(headers) }, text);
 }
 
 /** Texts only: the runner checks them again. */
@@ -347,23 +450,46 @@ function headersOf(given: unknown): Record<string, string> | undefined {
   return headers;
 }
 
-function obey(order: Order): void {
-  if (order.type === 'load') load(order);
-  else if (order.type === 'invoke') invoke(order);
+function obey(order: Order, body: string): void {
+  if (order.type === 'load') load(order, body);
+  else if (order.type === 'invoke') invoke(order, body);
   else reply({ type: 'pong' });
+}
+
+/** Length of the frame that begins here, or of its prefix while that is incomplete. */
+function frameBytes(bytes: Buffer): number {
+  return bytes.length < prefixBytes ? prefixBytes : prefixBytes + uint32At(bytes, 0) + uint32At(bytes, 4);
+}
+
+function uint32At(bytes: Buffer, at: number): number {
+  return apply(readUInt32BE, bytes, [at]) as number;
+}
+
+function textAt(bytes: Buffer, start: number, end: number): string {
+  return apply(bufferToString, bytes, ['utf8', start, end]) as string;
 }
 
 process.on('uncaughtException', crash);
 process.on('unhandledRejection', crash);
-let parts: string[] = [];
-orders.setEncoding('utf8').on('data', (text: string) => {
-  const [first, ...others] = text.split('\n');
-  parts.push(first!);
-  for (const line of others) {
-    obey(parse(parts.join('')) as Order);
-    parts = [line];
+let received: Buffer[] = [];
+let receivedBytes = 0;
+let wantedBytes = prefixBytes;
+orders.on('data', (chunk: Buffer) => {
+  received[received.length] = chunk;
+  receivedBytes += chunk.length;
+  if (receivedBytes < wantedBytes) return;
+  let bytes: Buffer = concat(received);
+  for (;;) {
+    wantedBytes = frameBytes(bytes);
+    if (bytes.length < wantedBytes) break;
+    const bodyStart = prefixBytes + uint32At(bytes, 0);
+    obey(parse(textAt(bytes, prefixBytes, bodyStart)) as Order, textAt(bytes, bodyStart, wantedBytes));
+    bytes = apply(subarray, bytes, [wantedBytes]) as Buffer;
   }
+  received = [bytes];
+  receivedBytes = bytes.length;
 });
 // The runner has ended.
 orders.on('end', () => exit(0));
 replies.on('error', () => exit(0));
+reply({ type: 'ready' });

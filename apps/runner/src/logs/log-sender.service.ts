@@ -15,13 +15,16 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { BundleOutput, type PrintedLine } from './bundle-output';
+import { LineTurns } from './line-turns';
 
 /** Lines of this time share a request. */
 const collectMs = 200;
 const retryMs = 1_000;
-/** Memory: characters that wait in all, and in one request. */
+/** Memory: size of the lines that wait in all, and characters in one request. */
 const maxWaiting = 8_000_000;
 const maxInRequest = 400_000;
+/** Memory of a line beside its text, in characters. */
+const lineOverhead = 200;
 
 /**
  * Sends the output of code to the runtime. Calls never wait for it: while the runtime is away, lines wait in memory, and
@@ -32,7 +35,8 @@ export class LogSenderService implements OnApplicationBootstrap, BeforeApplicati
   private readonly logger = new Logger(LogSenderService.name);
   private readonly countDropped: (by?: number) => void;
   private waiting: LogLine[] = [];
-  private characters = 0;
+  private size = 0;
+  private readonly turns = new LineTurns();
   private readonly sending: PollingWorker;
 
   constructor(
@@ -55,6 +59,7 @@ export class LogSenderService implements OnApplicationBootstrap, BeforeApplicati
     return new BundleOutput(
       (line) => this.add({ ...attributed(line), id: newId('log'), timestamp: new Date().toISOString() }),
       (lines) => this.countDropped(lines),
+      (output) => this.turns.add(output),
     );
   }
 
@@ -64,15 +69,16 @@ export class LogSenderService implements OnApplicationBootstrap, BeforeApplicati
 
   /** Sends the last lines, without another attempt. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.turns.finish();
     await this.sending.stop();
     while (this.waiting.length > 0)
       await this.send(this.next()).catch((error: unknown) => this.giveUp(this.waiting, error));
   }
 
   private add(line: LogLine): void {
-    if (this.characters > maxWaiting) return this.countDropped();
+    if (this.size > maxWaiting) return this.countDropped();
     this.waiting.push(line);
-    this.characters += line.message.length;
+    this.size += sizeOf(line);
     if (this.waiting.length === 1) this.sending.wakeIn(collectMs);
   }
 
@@ -104,8 +110,8 @@ export class LogSenderService implements OnApplicationBootstrap, BeforeApplicati
   }
 
   private remove(lines: LogLine[]): void {
-    this.waiting = this.waiting.slice(lines.length);
-    this.characters -= lines.reduce((sum, { message }) => sum + message.length, 0);
+    this.waiting.splice(0, lines.length);
+    this.size -= lines.reduce((sum, line) => sum + sizeOf(line), 0);
   }
 
   private giveUp(lines: LogLine[], reason: unknown): void {
@@ -113,6 +119,10 @@ export class LogSenderService implements OnApplicationBootstrap, BeforeApplicati
     this.countDropped(lines.length);
     this.remove(lines);
   }
+}
+
+function sizeOf({ message }: LogLine): number {
+  return message.length + lineOverhead;
 }
 
 /** The runtime is away, or slow. It may have stored the lines, which it notices by their ids. */

@@ -134,6 +134,8 @@ export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data:
  * - `busy`: no place is free. The code was not called.
  * - `away`: no such runner serves, or it stops. The code was not called.
  * - `paused`: its processes keep ending, so the next one starts after a pause. The code was not called.
+ * - `not started`: the process did not get ready, or did not load the bundle in time, because the machine was too busy. The code
+ *   was not called.
  * - `not loadable`: the bundle could not be loaded, or has no handler.
  * - `failed`: the handler threw an error that it did not handle.
  * - `crashed`: the process of the bundle ended. The code may have done its work.
@@ -145,6 +147,7 @@ export const runnerFailures = [
   'busy',
   'away',
   'paused',
+  'not started',
   'not loadable',
   'failed',
   'crashed',
@@ -161,6 +164,7 @@ export function runnerError(failure: RunnerFailure, message: string, leftMs?: nu
     case 'busy':
       return new ApiError('RateLimited', message, { metadata });
     case 'away':
+    case 'not started':
       return new ApiError('Internal', message, { code: 503, metadata });
     case 'timed out':
       return new ApiError('OperationTimeout', message, { metadata });

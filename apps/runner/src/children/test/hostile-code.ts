@@ -66,6 +66,9 @@ class Target {
   readonly output = new BundleOutput(
     (line) => this.lines.push(line),
     (count) => (this.droppedLines += count),
+    (waiting) => {
+      while (waiting.printNext());
+    },
   );
   readonly child: BotChild;
   readonly folder: string;
@@ -130,6 +133,14 @@ function bundleOf(attacks: Attack[]): string {
     const fs = require('fs'), path = require('path');
     const own = (name) => path.join(process.env.TMPDIR, name);
     const { stringify, parse } = JSON, Native = Promise, wait = setTimeout;
+    const frame = (header, body = '') => {
+      const parts = [Buffer.alloc(8), Buffer.from(stringify(header)), Buffer.from(body)];
+      parts[0].writeUInt32BE(parts[1].length, 0); parts[0].writeUInt32BE(parts[2].length, 4);
+      return Buffer.concat(parts);
+    };
+    const writeAll = async (fd, bytes) => { for (let at = 0; at < bytes.length;) {
+      try { at += fs.writeSync(fd, bytes, at) } catch (error) { if (error.code !== 'EAGAIN') throw error; await new Native((resolve) => wait(resolve, 1)) }
+    } };
     const attacks = { ${functions.join(',\n')} };
     exports.handler = async ({ body }) => {
       const { name, target } = parse(body);
@@ -192,7 +203,7 @@ async function run(plan: Plan): Promise<Report> {
 
 async function main(): Promise<void> {
   const plan = JSON.parse(await text(process.stdin)) as Plan | 'is bubblewrap there';
-  const report = plan === 'is bubblewrap there' ? { problem: await bubblewrapProblem() } : await run(plan);
+  const report = plan === 'is bubblewrap there' ? { problem: (await bubblewrapProblem())?.text } : await run(plan);
   process.stdout.write(JSON.stringify(report));
 }
 
