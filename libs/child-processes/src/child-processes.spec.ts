@@ -7,6 +7,7 @@ import { ChildPool } from './child-pool';
 import type { ProcessLimits } from './limited-process';
 import { ProcessorTimer } from './processor-timer';
 import { residentBytesOf } from './resident-memory';
+import { statFieldsOf } from './runnable-time';
 import { SupervisedChild } from './supervised-child';
 import type { TestOrder } from './test/obedient.child';
 import { WorkTimer } from './work-timer';
@@ -75,6 +76,35 @@ it.each<[string, string[], number]>([
   const pid = (await ask(start({ wrapper, isLast }), 'pid')) as number;
 
   expect(getPriority(pid)).toBe(Math.min(getPriority() + niceness, constants.priority.PRIORITY_LOW));
+});
+
+it('gives each child a process group of its own, in the session of this process', async () => {
+  const [child, sibling] = [start(), start()];
+  await Promise.all([ask(child, 'pid'), ask(sibling, 'pid')]);
+
+  const fields = await Promise.all([process.pid, child.pid!, sibling.pid!].map(statFieldsOf));
+
+  if (process.platform !== 'linux') return;
+  expect(new Set(fields.map((all) => all![2])).size).toBe(3);
+  expect(new Set(fields.map((all) => all![3])).size).toBe(1);
+});
+
+it('ends although a process that it left behind holds its pipes', async () => {
+  // Leaves its process group, as only native code could.
+  const wrapper = ['perl', '-e', 'unless (fork) { setpgrp 0, 0; sleep 60; exit } exec { $ARGV[0] } @ARGV'];
+  const child = start({ wrapper });
+  await ask(child, 'pid');
+
+  child.kill();
+
+  expect(await child.ended).toMatchObject({ cause: 'crash' });
+});
+
+it('ends a child that changes the flags of V8', async () => {
+  const child = start();
+  child.send('set a flag of V8');
+
+  expect(await child.ended).toMatchObject({ cause: 'crash', detail: expect.stringMatching(/^SIGTRAP: V8 ended/) });
 });
 
 it('ends a child that exceeds its heap limit', async () => {

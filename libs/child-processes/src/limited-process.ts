@@ -133,14 +133,26 @@ export class LimitedProcess {
         resolve(this.isOverLimit || isOutOfMemory(this.errorOutput) ? { cause: 'memory' } : { cause: 'crash', detail });
       };
       this.process.once('error', (error) => end(error.message));
-      this.process.once('exit', () => this.endGroup());
-      // Unlike `exit`, `close` comes after the output has been read.
+      this.process.once('exit', (code, signal) => {
+        this.killRest();
+        // `close` comes after the output has been read, but not while a process that was left behind holds a pipe.
+        const timer = setTimeout(() => {
+          this.closePipes();
+          end(describeEnd(code, signal, this.errorOutput));
+        }, outputMs);
+        this.process.once('close', () => clearTimeout(timer));
+      });
       this.process.once('close', (code, signal) => end(describeEnd(code, signal, this.errorOutput)));
     });
   }
 
   get isAlive(): boolean {
     return !this.hasEnded && this.process.exitCode === null && this.process.signalCode === null;
+  }
+
+  /** Process group of Node and its wrapper. Undefined if the process could not be started. */
+  get groupId(): number | undefined {
+    return this.process.pid;
   }
 
   /** Process id of Node. Undefined until the wrapper has written it. */
@@ -186,13 +198,14 @@ export class LimitedProcess {
   }
 
   /** A wrapper that is killed before it has armed the end of its child leaves it behind, with the pipes open. */
-  private endGroup(): void {
+  private killRest(): void {
     const group = this.process.pid!;
     if (signalGroup(group, 'SIGKILL')) endedGroups.add(group);
-    const timer = setTimeout(() => {
-      for (const stream of this.process.stdio) stream?.destroy();
-    }, outputMs);
-    this.process.once('close', () => clearTimeout(timer));
+  }
+
+  private closePipes(): void {
+    for (const stream of this.process.stdio) stream?.destroy();
+    if (this.process.connected) this.process.disconnect();
   }
 
   private async readPid(readable: Readable): Promise<void> {

@@ -163,10 +163,7 @@ export class BotChild extends LimitedProcess {
    * Calls the handler. Throws CodeFailed, CallNotBegun in particular.
    * @param onStart gets the id of the invocation, which names its output
    */
-  invoke(
-    { request: { body, ...request }, ...frame }: Call,
-    onStart: (id: string) => void,
-  ): Promise<CodeResponse> {
+  invoke({ request: { body, ...request }, ...frame }: Call, onStart: (id: string) => void): Promise<CodeResponse> {
     const id = randomUUID();
     onStart(id);
     this.lastUsedAt = performance.now();
@@ -292,7 +289,10 @@ export class BotChild extends LimitedProcess {
         return this.settle(id)?.reject(new CodeFailed('failed', body.toString()));
       case 'too large':
         return this.settle(id)?.reject(
-          new CodeFailed('too large', `The answer has more than ${maxCodeBodyBytes} bytes: ${String(header['bytes'])}.`),
+          new CodeFailed(
+            'too large',
+            `The answer has more than ${maxCodeBodyBytes} bytes: ${String(header['bytes'])}.`,
+          ),
         );
       case 'crashed':
         // The host says it once, and ends.

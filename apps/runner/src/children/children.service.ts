@@ -71,8 +71,9 @@ interface Entry {
   starting: Promise<BotChild>;
   /** Set when it has loaded. */
   child?: BotChild;
-  /** Ends the start: nobody wants the process any more. */
+  /** Ends the process or its start: nobody wants it any more. */
   abandoned: AbortController;
+  isEndNoted?: boolean;
   idleTimer?: NodeJS.Timeout;
 }
 
@@ -214,7 +215,8 @@ export class ChildrenService implements OnApplicationShutdown {
     const entry = this.entries.get(key);
     if (!entry?.child) return entry;
     if (entry.child.isAlive && !entry.child.isTainted) return entry;
-    this.noteEnd(key, entry);
+    // One that has ended is noted when its last words are known.
+    if (entry.child.isTainted) this.noteEnd(key, entry);
     this.entries.delete(key);
     return undefined;
   }
@@ -383,9 +385,10 @@ export class ChildrenService implements OnApplicationShutdown {
     this.forget(key, entry);
   }
 
-  /** An end that this service did not want: it has forgotten the others before. */
+  /** An end that this service did not want. */
   private noteEnd(key: string, entry: Entry): void {
-    if (this.entries.get(key) !== entry) return;
+    if (entry.abandoned.signal.aborted || entry.isEndNoted) return;
+    entry.isEndNoted = true;
     this.ends.set(key, (this.ends.get(key) ?? 0) + 1);
     if (!entry.hasAnswered) this.noteFailedStart(key, entry, entry.child!.endReason);
   }
@@ -401,7 +404,8 @@ export class ChildrenService implements OnApplicationShutdown {
     const former = this.failedStarts.get(key);
     const count = (former?.count ?? 0) + 1;
     const hasHung = error instanceof LoadHung;
-    const weight = (former?.weight ?? 0) + (hasHung ? startsOfHungLoad : failure === 'out of memory' ? startsOfMemoryEnd : 1);
+    const weight =
+      (former?.weight ?? 0) + (hasHung ? startsOfHungLoad : failure === 'out of memory' ? startsOfMemoryEnd : 1);
     const doublings = weight - startsWithoutPause;
     const pauseMs = doublings < 0 ? 0 : Math.min(maxPauseMs, firstPauseMs * 2 ** doublings);
     this.failedStarts.set(key, { count, weight, hasHung, pauseEndsAt: performance.now() + pauseMs, reason });

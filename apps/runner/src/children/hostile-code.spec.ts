@@ -3,7 +3,7 @@ import { spawn, spawnSync, type SpawnOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { workerFile } from '@parley/background/worker-file';
@@ -79,6 +79,7 @@ const connected = (socket: string) =>
   `return new Promise((resolve, reject) => ${socket}.on('connect', () => resolve('a connection')).on('error', reject))`;
 const denied = /^refused: (ERR_ACCESS_DENIED|EACCES|ENOENT|EPERM|ERR_UNKNOWN_BUILTIN_MODULE|MODULE_NOT_FOUND)/;
 const unavailable = /^refused: process\.\w+ is not available/;
+const notAvailable = /^refused: v8\.\w+ is not available/;
 const privateAddress = /^refused: EACCES/;
 
 const escaped = `/var/tmp/parley-escaped-${process.pid}`;
@@ -106,6 +107,19 @@ const files: [string, string, RegExp][] = [
   ['a path out', `return fs.readFileSync(process.env.TMPDIR + '/../../etc/passwd', 'utf8')`, denied],
   ['a path of bytes', `return fs.readFileSync(Buffer.from('/etc/passwd'), 'utf8')`, denied],
   ['a write elsewhere', `return fs.writeFileSync('${escaped}', 'x')`, denied],
+  ['whether a file exists', `return require.resolve('/etc/passwd')`, denied],
+  [
+    'whether a file exists, by a new require',
+    `return require('module').createRequire('/x.js').resolve('./etc/passwd')`,
+    denied,
+  ],
+  ['whether a file exists, by the loader', `return require('module')._findPath('/etc/passwd', [])`, /^refused: /],
+  ['the report of its process', `return stringify(process.report.getReport())`, /^refused: /],
+  [
+    'where the platform is installed',
+    `return stringify([process.argv, process.execArgv, process.execPath, require.main?.filename, process.mainModule?.filename, Object.keys(require.cache), require('os').hostname()])`,
+    new RegExp(`^got (?!.*(host\\.(child|js)|${hostname()}))`),
+  ],
   ['SQLite', `const { DatabaseSync } = require('node:sqlite'); new DatabaseSync('${escaped}')`, denied],
 ];
 
@@ -131,6 +145,20 @@ const processes: [string, string, RegExp][] = [
   ['an end of its process', `return process.exit(0)`, unavailable],
   ['an end by the private function', `return process.reallyExit(0)`, unavailable],
   ['an abort', `return process.abort()`, unavailable],
+  ['flags of V8', `return require('v8').setFlagsFromString('--allow-natives-syntax')`, notAvailable],
+  [
+    'flags of V8 by import',
+    `return (await import('node:v8')).setFlagsFromString('--allow-natives-syntax')`,
+    notAvailable,
+  ],
+  ['flags of V8 by the default import', `return (await import('v8')).default.setFlagsFromString('--x')`, notAvailable],
+  [
+    'flags of V8 by the list of modules',
+    `const get = process.getBuiltinModule ?? require; return get('v8').setFlagsFromString('--allow-natives-syntax')`,
+    notAvailable,
+  ],
+  ['a startup snapshot', `return require('v8').startupSnapshot.isBuildingSnapshot()`, /^refused: /],
+  ['a snapshot of its heap', `return require('v8').writeHeapSnapshot(own('heap'))`, notAvailable],
   ['the channel of Node to its parent', `return process.send({ type: 'answered' })`, /^refused: process\.send is not/],
 ];
 
@@ -176,6 +204,21 @@ const network: [string, string, RegExp][] = [
      return new Promise((resolve, reject) => socket.on('data', (bytes) => resolve(bytes)).on('error', reject).write('GET / HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n'))`,
     /^got HTTP\/1\.1 302/,
   ],
+  ['at an address for documentation', fetched('http://192.0.2.1/'), privateAddress],
+  ['by an IPv4 address in the oldest IPv6 form', fetched('http://[::7f00:1]:${target.otherPort}/'), privateAddress],
+  ['by a name server', `return require('dns').setServers(['127.0.0.1'])`, privateAddress],
+  [
+    'by a name server with a port',
+    `return new (require('dns').Resolver)().setServers(['10.0.0.1:5353'])`,
+    privateAddress,
+  ],
+  ['by a name server, by promises', `return require('dns/promises').setServers(['[::1]:53'])`, privateAddress],
+  ['by a name server, by import', `return (await import('dns')).setServers(['127.0.0.1'])`, privateAddress],
+  [
+    'by a name server of a resolver, by promises',
+    `return new (require('dns').promises.Resolver)().setServers(['127.0.0.1'])`,
+    privateAddress,
+  ],
   ['by a socket', connected(`require('net').connect(target.otherPort, '127.0.0.1')`), privateAddress],
   ['by a local socket', connected(`require('net').connect('/run/any.sock')`), privateAddress],
   ['by UDP', `require('dgram').createSocket('udp4').send('x', 53, '127.0.0.1')`, privateAddress],
@@ -216,6 +259,63 @@ const alone: (Omit<Attack, 'isAlone'> & { expected: Expected; next: Expected; th
     name: 'a message that is none',
     code: `fs.writeSync(4, 'nonsense\\n'); return new Promise(() => {})`,
     ...{ expected: /^crashed: /, next: /^crashed: / },
+  },
+  {
+    name: 'a signal to its process group',
+    // A new handle has whatever process id its memory has: sometimes 0, for the group.
+    code: `for (let tries = 0; tries < 20_000; tries += 1) {
+             const handle = new (require('child_process').ChildProcess)()._handle;
+             if (handle.kill(0) === 0) handle.kill(9);
+           } return 'alive'`,
+    ...{ expected: /^crashed: |^got alive$/, next: /^crashed: |^unharmed$/ },
+  },
+  {
+    name: 'a closed pipe of orders',
+    code: `fs.closeSync(3); return 'closed'`,
+    ...{ expected: /^got closed|^crashed: /, next: /^crashed: .*closed its connection/ },
+  },
+  {
+    name: '100,000 line breaks',
+    code: `console.log('\\n'.repeat(100_000)); return 'printed'`,
+    ...{ expected: /^got printed$/, next: /^unharmed$/ },
+    then: ({ droppedLines }) => expect(droppedLines).toBeGreaterThan(40_000),
+  },
+  {
+    name: 'line breaks past the captured streams',
+    code: `await writeAll(1, Buffer.alloc(300_000, 10)); await writeAll(2, Buffer.alloc(300_000, 10)); return 'written'`,
+    ...{ expected: /^got written$/, next: /^unharmed$/ },
+    then: ({ droppedLines }) => expect(droppedLines).toBeGreaterThan(500_000),
+  },
+  {
+    name: 'a failed load in an error of line breaks',
+    code: `throw new Error('\\n'.repeat(1e6))`,
+    ...{ expected: /^refused: /, next: /^unharmed$/ },
+  },
+  {
+    name: 'short messages without an end',
+    code: `const part = Buffer.concat(Array(3_000).fill(frame({ type: 'pong' }))); for (;;) await writeAll(4, part)`,
+    ...{ timeoutMs: 1_500, expected: /^timed out: /, next: /^crashed: |^timed out: / },
+  },
+  {
+    name: 'last words without an end',
+    code: `const part = Buffer.concat(Array(3_000).fill(frame({ type: 'crashed' }, 'again'))); for (;;) await writeAll(4, part)`,
+    ...{ expected: /^crashed: .*again/, next: /^crashed: / },
+  },
+  {
+    name: 'a message of 29 MB',
+    code: `await writeAll(4, frame({ type: 'output', stream: 'stdout' }, '['.repeat(29e6))); return 'written'`,
+    ...{ expected: /^crashed: .*64000 are allowed/, next: /^crashed: / },
+  },
+  {
+    name: 'a header of 29 MB',
+    code: `await writeAll(4, frame({ type: '['.repeat(29e6) })); return 'written'`,
+    ...{ expected: /^crashed: .*64000 are allowed/, next: /^crashed: / },
+  },
+  {
+    name: 'an answer byte by byte',
+    code: `for (const byte of frame({ type: 'output', stream: 'stdout' }, 'x'.repeat(20_000) + '\\n')) await writeAll(4, Buffer.from([byte])); return 'written'`,
+    ...{ expected: /^got written$/, next: /^unharmed$/ },
+    then: ({ loggedCharacters }) => expect(loggedCharacters).toBeGreaterThan(15_000),
   },
   {
     name: 'a polluted Object.prototype',

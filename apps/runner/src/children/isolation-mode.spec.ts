@@ -1,11 +1,13 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { ConfigError } from '@parley/config/config';
 import { Metrics } from '@parley/service/metrics';
 import { RunnerConfig } from '../config';
+import { hasOwnUserIds } from './isolation';
 import { bubblewrapProblem, IsolationService } from './isolation.service';
+import { pathOf } from './programs';
 
 beforeAll(() => Logger.overrideLogger(false));
 
@@ -44,9 +46,44 @@ describe('where bubblewrap does not work', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('does without it by default', async () => {
-    expect(await modeOf('auto')).toBe('process');
-    expect(await modeOf('process')).toBe('process');
+  it('does without it by default, and says why and what that means', async () => {
+    expect((await started('auto')).description).toMatch(
+      /^process: (each process of code has a user id of its own|code of bots can read this user's files) \(bubblewrap: exit code 1: bwrap: No permissions to create new namespace\)$/,
+    );
+    expect((await started('process')).description).toMatch(/^process: .* \(RUNNER_ISOLATION=process\)$/);
+  });
+
+  it('names what to install when it is missing', async () => {
+    await rm(join(folder, 'bwrap'));
+    const others = ['perl', 'setpriv'].map((name) => symlink(pathOf(name), join(folder, name)));
+    await Promise.all(others);
+    process.env['PATH'] = folder;
+
+    expect((await started('auto')).description).toContain('(bubblewrap: not installed; apt install bubblewrap)');
+  });
+
+  it('refuses code where strangers reach a platform that shares its user with code', async () => {
+    const { description, refusal } = await started('auto', { host: '0.0.0.0' });
+
+    if (hasOwnUserIds) expect([description, refusal]).toEqual([expect.stringMatching(/^process: /), undefined]);
+    else {
+      expect(description).toMatch(/^none: .*bubblewrap.*RUNNER_ISOLATION=process/);
+      expect(refusal).toMatch(/^This runner runs no code: it could read the data and keys of the platform/);
+    }
+  });
+
+  it('runs code where the operator accepts it, and in a process of its own', async () => {
+    expect((await started('process', { host: '0.0.0.0' })).refusal).toBeUndefined();
+    expect((await started('auto', { host: '0.0.0.0', isOnlyProcess: false })).refusal).toBeUndefined();
+  });
+
+  it('is tried again when it was killed from outside', async () => {
+    await writeFile(join(folder, 'bwrap'), '#!/bin/sh\nkill -9 $$\n', { mode: 0o755 });
+
+    const { description, refusal } = await started('auto');
+
+    expect(description).toMatch(/^impaired: bubblewrap could not be tried \(.*SIGKILL.*\); another attempt follows/);
+    expect(refusal).toMatch(/^This runner runs no code: bubblewrap could not be tried/);
   });
 
   it('does not start when it is required, and says why and what to do', async () => {
@@ -54,7 +91,7 @@ describe('where bubblewrap does not work', () => {
 
     await expect(starting).rejects.toThrow(ConfigError);
     await expect(starting).rejects.toThrow(
-      /RUNNER_ISOLATION is bwrap, but .* No permissions to create new namespace.* Install it .* or set RUNNER_ISOLATION=process/,
+      /RUNNER_ISOLATION is bwrap, but .* No permissions to create new namespace\. Use it where user namespaces are allowed, or set RUNNER_ISOLATION=process/,
     );
   });
 });

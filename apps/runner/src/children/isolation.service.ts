@@ -80,7 +80,10 @@ export class IsolationService implements OnModuleInit, OnApplicationShutdown {
   }
 
   private tryLater(problem: string): void {
-    this.become('impaired', `bubblewrap could not be tried (${problem}); another attempt follows in ${probeAgainMs / 1_000} s`);
+    this.become(
+      'impaired',
+      `bubblewrap could not be tried (${problem}); another attempt follows in ${probeAgainMs / 1_000} s`,
+    );
     this.timer = setTimeout(() => {
       this.decide().catch((error: unknown) => this.become('none', (error as Error).message));
     }, probeAgainMs).unref();

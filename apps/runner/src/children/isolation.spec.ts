@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
+import { orphanedGroups } from '@parley/child-processes/limited-process';
 import { statFieldsOf } from '@parley/child-processes/runnable-time';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
 import { waitFor } from '@parley/testing/wait-for';
@@ -57,9 +59,9 @@ async function attempt(expression: string, options: StartOptions = {}): Promise<
   return (await call(child)).body;
 }
 
-async function schedulingOf(pid: number): Promise<{ session?: string; policy?: string }> {
+async function schedulingOf(pid: number): Promise<{ group?: string; session?: string; policy?: string }> {
   const fields = (await statFieldsOf(pid)) ?? [];
-  return { session: fields[3], policy: fields[38] };
+  return { group: fields[2], session: fields[3], policy: fields[38] };
 }
 
 afterEach(async () => {
@@ -335,16 +337,56 @@ describe('the code', () => {
   });
 });
 
-it('is in the session of the runner under bubblewrap, since priorities count within a session', async () => {
-  const problem = await bubblewrapProblem();
-  if (problem) return void process.stderr.write(`The session under bubblewrap is not tested: ${problem.text}\n`);
+it.each(isolationModes)(
+  'has a process group of its own, in the session of the runner since priorities count within that, isolated by %s',
+  async (mode) => {
+    const problem = mode === 'bwrap' && (await bubblewrapProblem());
+    if (problem) return void process.stderr.write(`The group under bubblewrap is not tested: ${problem.text}\n`);
+    const code = `exports.handler = () => ({ status: 200 })`;
 
-  const { child } = await start(`exports.handler = () => ({ status: 200 })`, { mode: 'bwrap' });
+    const [{ child }, { child: sibling }] = [await start(code, { mode }), await start(code, { mode })];
 
-  const { session } = await schedulingOf(process.pid);
-  expect(session).toMatch(/^\d+$/);
-  expect(await schedulingOf(child.pid!)).toMatchObject({ session });
-});
+    const { group, session } = await schedulingOf(process.pid);
+    const [own, other] = await Promise.all([child, sibling].map(({ pid }) => schedulingOf(pid!)));
+    expect(session).toMatch(/^\d+$/);
+    expect([own!.session, other!.session]).toEqual([session, session]);
+    expect(new Set([group, own!.group, other!.group]).size).toBe(3);
+  },
+);
+
+/** Process ids of all processes of a group. */
+async function membersOf(group: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const groups = await Promise.all(pids.map(async (pid) => (await statFieldsOf(pid))?.[2]));
+  return pids.filter((_pid, index) => groups[index] === String(group));
+}
+
+(process.platform === 'linux' ? it.each(isolationModes) : it.skip.each(isolationModes))(
+  'ends with all of its processes whenever it is killed during its start, isolated by %s',
+  async (mode) => {
+    const problem = mode === 'bwrap' && (await bubblewrapProblem());
+    if (problem)
+      return void process.stderr.write(`Kills during a start under bubblewrap are not tested: ${problem.text}\n`);
+    for (let delayMs = 0; delayMs <= 120; delayMs += 4) {
+      const { limits, env, folder } = await isolate(mode, program, (place += 1));
+      const child = new BotChild({ ...limits, env, heapMb: 64, residentMb: 256 }, () => undefined);
+      const loading = child.load({ code: 'exports.handler = () => ({})', env: {} }).catch((error: Error) => error);
+      const group = child.groupId!;
+      await setTimeout(delayMs);
+
+      child.kill();
+
+      await child.ended;
+      await loading;
+      await folder.remove();
+      await waitFor(
+        () => membersOf(group),
+        (members) => members.length === 0,
+      );
+    }
+    expect(orphanedGroups()).toBe(0);
+  },
+);
 
 it.each(isolationModes)('ends with the runner, also when it is blocked, isolated by %s', async (mode) => {
   const problem = mode === 'bwrap' && (await bubblewrapProblem());

@@ -57,9 +57,11 @@ export class LoadLimits {
     const now = performance.now();
     const runnableMs = pid === undefined ? undefined : await runnableMsOf(pid);
     if (this.hasEnded) return;
-    const isIdle = startedAt !== undefined && runnableMs !== undefined && now - startedAt - (runnableMs - formerRunnableMs) > idleMs;
+    const isIdle =
+      startedAt !== undefined && runnableMs !== undefined && now - startedAt - (runnableMs - formerRunnableMs) > idleMs;
     if (isIdle) return this.exceed('idle');
-    const [from, fromMs] = startedAt === undefined && runnableMs !== undefined ? [now, runnableMs] : [startedAt, formerRunnableMs];
+    const [from, fromMs] =
+      startedAt === undefined && runnableMs !== undefined ? [now, runnableMs] : [startedAt, formerRunnableMs];
     this.idleTimer = setTimeout(() => void this.checkIdle(from, fromMs), checkMs).unref();
   }
 }

@@ -211,9 +211,12 @@ function restrictModules(): void {
   const folder = join(process.cwd(), sep);
   const restricted: ModuleLoader['_resolveFilename'] = function (this: unknown, request, parent, ...others) {
     const text = `${request}`;
-    const isOwnFile = /^\.{0,2}\//.test(text) && resolve(parent?.filename ? dirname(parent.filename) : folder, text).startsWith(folder);
+    const isOwnFile =
+      /^\.{0,2}\//.test(text) && resolve(parent?.filename ? dirname(parent.filename) : folder, text).startsWith(folder);
     if (isOwnFile || modules.isBuiltin(text)) return apply(resolveFilename, this, [text, parent, ...others]) as string;
-    throw Object.assign(new Error(`Cannot find module '${text}'. Bundle all packages into the code.`), { code: 'MODULE_NOT_FOUND' });
+    throw Object.assign(new Error(`Cannot find module '${text}'. Bundle all packages into the code.`), {
+      code: 'MODULE_NOT_FOUND',
+    });
   };
   fix(modules, '_resolveFilename', restricted);
   fix(modules, '_findPath', refuse('Module._findPath'));

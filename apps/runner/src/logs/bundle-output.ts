@@ -116,7 +116,8 @@ export class BundleOutput {
         return this.printLine(step);
       case 'end':
         this.running.delete(step.call);
-        for (const stream of ['stdout', 'stderr'] as const) this.print(stream, step.call.unfinished[stream], step.call.context);
+        for (const stream of ['stdout', 'stderr'] as const)
+          this.print(stream, step.call.unfinished[stream], step.call.context);
         return true;
       case 'dropped':
         this.onLine({ level: 'warn', message: dropNote });

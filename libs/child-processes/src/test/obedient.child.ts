@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import { ChildData, endWithParent } from '../in-child';
 
 export type TestOrder =
@@ -7,6 +8,7 @@ export type TestOrder =
   | 'fill buffers'
   | 'block'
   | 'exit'
+  | 'set a flag of V8'
   | 'environment'
   | { readBytes: number };
 
@@ -22,6 +24,8 @@ async function obey(order: TestOrder): Promise<void> {
       return tell(process.pid);
     case 'environment':
       return tell({ ...process.env, coreLimit: /^Max core file size +(\S+)/m.exec(ownLimits())?.[1] });
+    case 'set a flag of V8':
+      return setFlagsFromString('--allow-natives-syntax');
     case 'exit':
       return process.exit(7);
     case 'fill the heap':
