@@ -7,6 +7,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { workerFile } from '@parley/background/worker-file';
+import { expectGenerated } from '@parley/testing/generated-text';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { isolationModes, type IsolationMode } from './isolation';
 import type { Attack, Outcome, Plan, Report } from './test/hostile-code';
@@ -439,6 +440,48 @@ const attacks: Attack[] = [
   ...together.map(({ kind, name, code }) => ({ name: `${kind}: ${name}`, code })),
   ...alone.map(({ name, code, timeoutMs }) => ({ name, code, timeoutMs, isAlone: true })),
 ];
+
+/** Page with what each attack gets, in the words of the patterns that the results have to match. */
+function attacksPage(): string {
+  const verdicts: Record<string, string> = {
+    refused: 'refused',
+    got: 'nothing of others',
+    crashed: 'its process ends',
+    'timed out': 'its process ends at the time limit',
+    'out of memory': 'its process ends at the memory limit',
+  };
+  const verdict = (expected: Expected, mode: IsolationMode) => {
+    const { source } = expected instanceof RegExp ? expected : expected[mode]!;
+    const found = Object.keys(verdicts).filter((result) => new RegExp(`[\\^(|]${result}\\b`).test(source));
+    return found.map((result) => verdicts[result]).join(', or ');
+  };
+  const row = (name: string, expected: Expected, succeeds = false) => {
+    const cells = isolationModes.map((mode) => {
+      const text = verdict(expected, mode);
+      return succeeds && text === verdicts['got'] ? '**reached**' : text;
+    });
+    return `| ${name} | ${cells.join(' | ')} |`;
+  };
+  return [
+    '# Hostile code',
+    '',
+    'Attacks of code against its runner, and what each gets by the isolation of its process. `hostile-code.spec.ts` tries each of',
+    'them for a runner that is root and for one that is an ordinary user, with two versions of Node: the results are the same. After',
+    'each, the runner and a process beside it go on. [SECURITY.md](../SECURITY.md) says what the modes mean.',
+    '',
+    'This page is generated from the suite: `UPDATE_DOCS=1 npm test -- hostile-code`.',
+    '',
+    `| attack | ${isolationModes.map((mode) => `\`${mode}\``).join(' | ')} |`,
+    '| --- | --- | --- |',
+    ...together.map(({ kind, name, expected }) => row(`${kind}: ${name}`, expected, kind === 'left')),
+    ...alone.map(({ name, expected }) => row(`alone: ${name}`, expected)),
+    '',
+  ].join('\n');
+}
+
+it('are listed in docs/hostile-code.md with what each gets', () => {
+  expectGenerated('docs/hostile-code.md', attacksPage());
+});
 
 it('are tried in all combinations where they are required', () => {
   if (isRequired) expect(missing).toEqual([]);
