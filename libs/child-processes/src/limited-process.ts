@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { residentBytesOf } from './resident-memory';
-import { processorMsOf } from './runnable-time';
+import { processorMsOf, runnableMsOf } from './runnable-time';
 
 export interface ProcessLimits {
   program: string;
@@ -169,6 +169,11 @@ export class LimitedProcess {
   async processorMs(): Promise<number | undefined> {
     if (!this.isAlive) return undefined;
     return this.nodePid === undefined ? 0 : processorMsOf(this.nodePid);
+  }
+
+  /** Time in milliseconds in which the main thread has run or waited for a processor. Undefined where that is not known. */
+  async runnableMs(): Promise<number | undefined> {
+    return this.nodePid === undefined ? undefined : runnableMsOf(this.nodePid);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { processorMsOf, runnableMsOf } from '@parley/child-processes/runnable-time';
+import { processorMsOf } from '@parley/child-processes/runnable-time';
 import { isRecord } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import {
@@ -196,7 +196,7 @@ export class BotChild extends LimitedProcess {
 
   /** Other code goes first once this code computes all the time: an endless loop, for example. */
   private async watchProcessor(busyChecks = 0, formerMs = Infinity, formerTime = 0): Promise<void> {
-    const runnableMs = this.pid && (await runnableMsOf(this.pid));
+    const runnableMs = await this.runnableMs();
     if (!this.isAlive || runnableMs === undefined) return;
     const now = performance.now();
     const isBusy = runnableMs - formerMs > busy.share * (now - formerTime);

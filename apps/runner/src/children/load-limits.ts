@@ -1,6 +1,5 @@
 import type { LimitedProcess } from '@parley/child-processes/limited-process';
 import { ProcessorTimer } from '@parley/child-processes/processor-timer';
-import { runnableMsOf } from '@parley/child-processes/runnable-time';
 
 /** Processor time that a bundle may take to load. */
 const processorMs = 10_000;
@@ -27,7 +26,7 @@ export class LoadLimits {
   private hasEnded = false;
 
   constructor(
-    private readonly child: Pick<LimitedProcess, 'pid' | 'processorMs'>,
+    private readonly child: Pick<LimitedProcess, 'processorMs' | 'runnableMs'>,
     private readonly onExceeded: (limit: LoadLimit) => void,
   ) {
     this.processorTimer = new ProcessorTimer(
@@ -53,9 +52,8 @@ export class LoadLimits {
   }
 
   private async checkIdle(startedAt?: number, formerRunnableMs = 0): Promise<void> {
-    const { pid } = this.child;
     const now = performance.now();
-    const runnableMs = pid === undefined ? undefined : await runnableMsOf(pid);
+    const runnableMs = await this.child.runnableMs();
     if (this.hasEnded) return;
     const isIdle =
       startedAt !== undefined && runnableMs !== undefined && now - startedAt - (runnableMs - formerRunnableMs) > idleMs;
