@@ -214,6 +214,24 @@ describe('an event', () => {
     expect(await bot.issues()).toEqual([]);
   });
 
+  it('is delivered although nine processes of the platform ended while they delivered it, which are no attempts', async () => {
+    const bot = await newBot();
+    runner.answers['event_received'] = [notStarted];
+    const id = await bot.create();
+    await waitFor(
+      () => bot.delivery(id),
+      (found) => found?.status === 'parked',
+    );
+
+    await api.sql(`UPDATE runtime.work SET attempts = 9 WHERE queue = $1 AND key LIKE '%' || $2`, [
+      deliveryQueue.name,
+      id,
+    ]);
+
+    expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+    expect(bot.calls().map(({ headers }) => headers['x-bp-attempt'])).toEqual(['1', '1']);
+  });
+
   it('fails that ends each runner, and the next one of the conversation is delivered', async () => {
     const bot = await newBot();
     const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
@@ -239,6 +257,41 @@ describe('an event', () => {
 
     expect(await bot.settled(id)).toMatchObject({ status: 'failed', failureReason: 'The code waits for ever.' });
     expect(bot.calls()).toHaveLength(3);
+  });
+
+  it('whose code hangs while it loads leaves places, however many such bots a workspace has', async () => {
+    const hostile = [await newBot(), await newBot(), await newBot(), await newBot()];
+    const healthy = await newBot();
+    const ends: (() => void)[] = [];
+    const hang: Answer = () =>
+      new Promise((_resolve, reject) =>
+        ends.push(() => reject(runnerError('not loadable', 'The code waits for ever.'))),
+      );
+    const seen = new Map<string, number>();
+    runner.answers['event_received'] = Array<Answer>(99).fill((call) => {
+      const count = (seen.get(call.botId) ?? 0) + 1;
+      seen.set(call.botId, count);
+      if (call.botId === healthy.id) return fine(call);
+      return count === 1 ? fails('not loadable', 'The code waits for ever.')(call) : hang(call);
+    });
+
+    const ids = await Promise.all(hostile.map((bot) => bot.create()));
+    await soon(
+      () => Promise.all(hostile.map((bot, index) => bot.delivery(ids[index]!))),
+      (found) => found.filter((delivery) => delivery?.status === 'parked').length === 2,
+    );
+    const id = await healthy.create();
+
+    expect(await healthy.settled(id)).toMatchObject({ status: 'processed' });
+    expect(ends).toHaveLength(2);
+    const settled = soon(
+      async () => {
+        ends.splice(0).forEach((end) => end());
+        return Promise.all(hostile.map((bot, index) => bot.client.getEvent({ id: ids[index]! })));
+      },
+      (events) => events.every(({ event }) => event.status === 'failed'),
+    );
+    expect(await settled).toHaveLength(hostile.length);
   });
 
   it('is answered by its runner although that takes no other call meanwhile', async () => {

@@ -31,6 +31,7 @@ import {
   RunnersBusy,
 } from './invocation';
 import { RunnersService } from './runners.service';
+import { UnloadableCodeLimiter } from './unloadable-code.limiter';
 
 const ended = 'The runner ended before the code answered.';
 
@@ -43,18 +44,21 @@ export class RunnerClient {
   constructor(
     private readonly client: ParleyClient,
     private readonly runners: RunnersService,
+    private readonly unloadable: UnloadableCodeLimiter,
   ) {}
 
   async send(
-    { owner, ownerId, botId }: Pick<Callee, 'owner' | 'ownerId' | 'botId'>,
+    { owner, ownerId, botId, workspaceId }: Pick<Callee, 'owner' | 'ownerId' | 'botId' | 'workspaceId'>,
     { revision, ticket }: CodeTarget,
     { operation, context, headers, body, timeoutMs, signal }: CallRequest,
   ): Promise<CalleeAnswer> {
     const call = { lane: lanes[operation], context, headers, body, timeoutMs };
     const input: InvokeCode = { owner, ownerId, botId, codeRevision: revision, ticket, ...call };
-    const answer = this.askOne(owner, ownerId, (runnerId) =>
-      this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
-    );
+    const ask = () =>
+      this.askOne(owner, ownerId, (runnerId) =>
+        this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
+      );
+    const answer = this.unloadable.run({ ownerId, workspaceId }, revision, ask);
     return orWhenAborted(signal, answer, () => new CalleeTimedOut('The code did not answer in time.'));
   }
 
