@@ -1,4 +1,4 @@
-// Takes more than 10 s: a fleet of its own, and a killed runner is missed after 7 s.
+// Takes more than 10 s: a fleet of its own, and a killed runner is missed after 8 s.
 import type { Client } from '@botpress/client';
 import type { Deliveries, DeliveryStatus } from '@parley/contracts/runtime/deliveries';
 import { operatorToken } from '@parley/secrets/token';
@@ -10,7 +10,7 @@ import { Fleet } from './fleet';
 const webhooks = Number(process.env['WEBHOOKS'] ?? 500);
 const deployments = Number(process.env['DEPLOYMENTS'] ?? 20);
 const awayMs = Number(process.env['RUNNER_AWAY_MS'] ?? 0);
-/** Rows of deleted bots are looked for once more after 150 s. */
+/** Rows of deleted bots are looked for once more after 270 s. */
 const erasureMs = Number(process.env['ERASURE_MS'] ?? 0);
 
 jest.setTimeout(180_000 + webhooks * 300 + deployments * 2_000 + awayMs + erasureMs);
@@ -106,6 +106,39 @@ const codeOf = (version: number) => `
     expect(await allProcessed(client, 200)).toEqual({ processed: 200 });
     expect((await processesOf(id)).length).toBeGreaterThan(2);
     await second!.start();
+  });
+
+  it('end well for an event under which all runners are stopped three times, which is no attempt', async () => {
+    const code = (handling: string) => `exports.handler = async ({ headers }) => {
+      if (headers['x-bp-operation'] !== 'event_received') return { status: 200 };
+      console.log('attempt ' + headers['x-bp-attempt']);
+      ${handling}
+      return { status: 200 };
+    };`;
+    const { id } = (
+      await clientOf(fleet).createBot({ code: code('await new Promise(() => setInterval(() => {}, 1e6))') })
+    ).bot;
+    const client = clientOf(fleet, id);
+    const runners = fleet.replicas('runner');
+    const timeStart = new Date(Date.now() - 600_000).toISOString();
+    const attempts = async () =>
+      (await clientOf(fleet).getBotLogs({ id, timeStart, messageContains: 'attempt ' })).logs.map(
+        ({ message }) => message,
+      );
+
+    await send(client, 1);
+    for (let stops = 1; stops <= 3; stops += 1) {
+      await waitFor(attempts, ({ length }) => length === stops, settledWithinMs);
+      await Promise.all(runners.map((runner) => runner.end('SIGTERM')));
+      // No runner can check the code.
+      if (stops === 3) await clientOf(fleet).updateBot({ id, code: code('') });
+      await Promise.all(runners.map((runner) => runner.start()));
+    }
+
+    expect(await allProcessed(client, 1)).toEqual({ processed: 1 });
+    expect(await waitFor(attempts, ({ length }) => length === 4)).toEqual(Array(4).fill('attempt 1'));
+    const [delivery] = await deliveriesOf(id, 'processed');
+    expect(delivery!.attempts).toHaveLength(1);
   });
 
   it('wait while no runner is there, and go on when one comes back', async () => {

@@ -4,6 +4,7 @@ import { chat, chatWorkAdded } from '@parley/contracts/chat/chat';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
 import { workController } from '@parley/work-queue/work.controller';
+import { WorkFailures1796900000000 } from '@parley/work-queue/migrations/1796900000000-work-failures';
 import { WorkEntity } from '@parley/work-queue/work.entity';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
@@ -60,6 +61,7 @@ export const chatDatabase: ServiceSchema = {
     Analytics1796200000000,
     RecurringOutcomes1796300000000,
     OutgoingChanges1796600000000,
+    WorkFailures1796900000000,
   ],
   entities: [
     ...eventEntities,

@@ -11,6 +11,7 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { workController } from '@parley/work-queue/work.controller';
+import { WorkFailures1796900000000 } from '@parley/work-queue/migrations/1796900000000-work-failures';
 import { WorkEntity } from '@parley/work-queue/work.entity';
 import { ActionRunEntity } from './actions/action-run.entity';
 import { ActionsModule } from './actions/actions.module';
@@ -53,6 +54,7 @@ export const runtimeDatabase: ServiceSchema = {
     Integrations1796600000000,
     Changes1796700000000,
     WebhookRecordings1796800000000,
+    WorkFailures1796900000000,
   ],
   entities: [
     ...eventEntities,

@@ -6,6 +6,7 @@ import { eventEntities } from '@parley/events/event-entities';
 import { localIndexEntities } from '@parley/passages/local-index.entity';
 import { PassageIndexModule } from '@parley/passages/passage-index.module';
 import { workController } from '@parley/work-queue/work.controller';
+import { WorkFailures1796900000000 } from '@parley/work-queue/migrations/1796900000000-work-failures';
 import { WorkEntity } from '@parley/work-queue/work.entity';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
@@ -31,7 +32,7 @@ import { TableEntity } from './tables/table.entity';
 
 export const tablesDatabase: ServiceSchema = {
   schema: 'tables',
-  migrations: [Tables1795392000000, WorkQueue1796000000000],
+  migrations: [Tables1795392000000, WorkQueue1796000000000, WorkFailures1796900000000],
   entities: [
     ...eventEntities,
     WorkEntity,

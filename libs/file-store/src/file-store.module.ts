@@ -7,6 +7,7 @@ import { localIndexEntities } from '@parley/passages/local-index.entity';
 import { PassageIndexModule } from '@parley/passages/passage-index.module';
 import { embedder } from '@parley/passages/tokens';
 import { Database } from '@parley/persistence/database';
+import { WorkFailures1796900000000 } from '@parley/work-queue/migrations/1796900000000-work-failures';
 import { WorkEntity } from '@parley/work-queue/work.entity';
 import { IdempotencyKeyEntity } from '@parley/persistence/idempotency-key.entity';
 import type { ServiceSchema } from '@parley/persistence/service-schema';
@@ -40,7 +41,7 @@ import { UploadsRepository } from './uploads.repository';
 
 export const filesDatabase: ServiceSchema = {
   schema: 'files',
-  migrations: [Files1795392000000, WorkQueue1796000000000],
+  migrations: [Files1795392000000, WorkQueue1796000000000, WorkFailures1796900000000],
   entities: [
     ...eventEntities,
     WorkEntity,

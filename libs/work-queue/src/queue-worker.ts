@@ -8,6 +8,7 @@ import type { HeldLease, Leases } from './leases';
 import {
   type FailureHandler,
   GiveUp,
+  Interrupted,
   LeaseLost,
   type Outcome,
   Park,
@@ -214,7 +215,7 @@ export class QueueWorker {
       return 'parked';
     }
     if (error instanceof RetryLater) {
-      await rows.postponeWork(work, { pauseMs: error.pauseMs, error: error.message, counts: false });
+      await rows.postponeWork(work, { pauseMs: error.pauseMs, error: error.message, counts: 'nothing' });
       pollIn(error.pauseMs);
       return 'postponed';
     }
@@ -228,8 +229,14 @@ export class QueueWorker {
       return 'given back';
     }
     if (error instanceof RetryAfter && work.attempt < this.options.attempts) {
-      await rows.postponeWork(work, { pauseMs: error.pauseMs, error: error.message, counts: true });
+      await rows.postponeWork(work, { pauseMs: error.pauseMs, error: error.message, counts: 'failure' });
       pollIn(error.pauseMs);
+      return 'retried';
+    }
+    if (error instanceof Interrupted && work.attempt < this.options.attempts) {
+      const pauseMs = retryBackoffMs(work.attempt - work.failures);
+      await rows.postponeWork(work, { pauseMs, error: error.message, counts: 'attempt' });
+      pollIn(pauseMs);
       return 'retried';
     }
     const about = { err: error, queue: work.queue, key: work.key, attempt: work.attempt };
@@ -240,7 +247,7 @@ export class QueueWorker {
     }
     logger.warn(about, 'background work failed, retrying later');
     const pauseMs = Math.max(retryBackoffMs(work.attempt), error instanceof ServerBusy ? error.retryAfterMs : 0);
-    await rows.postponeWork(work, { pauseMs, error: reason, counts: true });
+    await rows.postponeWork(work, { pauseMs, error: reason, counts: 'attempt' });
     pollIn(pauseMs);
     return 'retried';
   }
@@ -283,7 +290,7 @@ export class QueueWorker {
   }
 
   private toWork(work: LeasedWork, lease: HeldLease): Work {
-    const { key, tenant, payload, attempt, lastError, createdAt } = work;
+    const { key, tenant, payload, attempt, failures, lastError, createdAt } = work;
     const traceparent = work.traceparent ?? undefined;
     const { work: rows } = this.context;
     const { signal } = lease.work;
@@ -295,7 +302,8 @@ export class QueueWorker {
     const advance = async (tx: Transaction) => {
       requireLease(await rows.recordProgress(tx, work));
       work.attempt = 1;
+      work.failures = 0;
     };
-    return { key, tenant, payload, attempt, lastError, traceparent, createdAt, signal, confirm, advance };
+    return { key, tenant, payload, attempt, failures, lastError, traceparent, createdAt, signal, confirm, advance };
   }
 }

@@ -43,6 +43,8 @@ export interface Work<Payload = unknown> {
   readonly payload: Payload;
   /** Number of this attempt, from 1. Attempts of processes that died count; those of processes that stopped do not. */
   readonly attempt: number;
+  /** Earlier attempts that failed: they threw RetryAfter. Others ended with their process, or were interrupted. */
+  readonly failures: number;
   readonly lastError: string | null;
   /** W3C trace context of the cause, if it was traced. */
   readonly traceparent?: string;
@@ -108,7 +110,10 @@ export class RetryLater extends Error {
   }
 }
 
-/** Thrown by a handler: an expected failure, which is not logged. The attempt counts, and the next one starts after the pause. */
+/**
+ * Thrown by a handler: an expected failure, which is not logged. The attempt counts, also in `failures`, and the next one
+ * starts after the pause.
+ */
 export class RetryAfter extends Error {
   override readonly name = 'RetryAfter';
 
@@ -118,6 +123,14 @@ export class RetryAfter extends Error {
   ) {
     super(message);
   }
+}
+
+/**
+ * Thrown by a handler: a process that the attempt needs ended under it. Like the end of its own process, it counts as an
+ * attempt and not in `failures`. The pause grows with each such end.
+ */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
 }
 
 /** Thrown by a handler: another server asks for a pause. The attempt counts, and its backoff may be longer. */

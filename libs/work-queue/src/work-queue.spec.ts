@@ -5,10 +5,12 @@ import { pagesOf, sentDuring } from '@parley/testing/sent-statements';
 import { waitFor } from '@parley/testing/wait-for';
 import {
   GiveUp,
+  Interrupted,
   LeaseLost,
   type NewWork,
   Park,
   queue,
+  RetryAfter,
   RetryLater,
   ServerBusy,
   type Work,
@@ -588,6 +590,31 @@ describe('failures', () => {
     expect(attempts).toEqual([1, 1, 1]);
   });
 
+  it('count apart from ends of processes that the work needs, which are retried up to the number of attempts', async () => {
+    const seen: string[] = [];
+    await start(
+      plain,
+      async ({ attempt, failures }) => {
+        seen.push(`attempt ${attempt}, ${failures} failed`);
+        throw attempt === 2 ? new RetryAfter('no', 0) : new Interrupted('The helper ended.');
+      },
+      { attempts: 4 },
+    );
+
+    await work.addNow(plain, [of('a')]);
+    const row = await waitFor(
+      async () => {
+        await database.query(`UPDATE work SET due_at = now() WHERE state = 'waiting'`);
+        runners[0]!.wakeAll();
+        return (await listAll())[0]!;
+      },
+      ({ state }) => state === 'failed',
+    );
+
+    expect(seen).toEqual(['attempt 1, 0 failed', 'attempt 2, 0 failed', 'attempt 3, 1 failed', 'attempt 4, 1 failed']);
+    expect(row).toMatchObject({ attempts: 4, failures: 1, last_error: 'The helper ended.' });
+  });
+
   it('count when a server asks for a pause, which is a minimum', async () => {
     await start(plain, () => Promise.reject(new ServerBusy('slow down', 60_000)));
 
@@ -703,8 +730,8 @@ describe('a clock of the database that went two hours ahead and back', () => {
     const limits = { worker: 'dead', leaseMs: 15_000, limit: 4, perTenant: 4, running: new Map() };
     const claimed = await rows.claimWork(plain, limits);
     const [retried, busy] = ['retried', 'busy'].map((name) => claimed.find(({ key }) => key === name)!);
-    await rows.postponeWork(retried!, { pauseMs: 60_000, error: 'no', counts: true });
-    await rows.postponeWork(busy!, { pauseMs: 7_200_000, error: 'busy', counts: true });
+    await rows.postponeWork(retried!, { pauseMs: 60_000, error: 'no', counts: 'failure' });
+    await rows.postponeWork(busy!, { pauseMs: 7_200_000, error: 'busy', counts: 'attempt' });
     await database.query(`UPDATE work SET due_at = due_at + interval '2 hours' WHERE key IN ('leased', 'retried')`);
 
     const moved = await rows.advanceTooFarAhead();

@@ -1,7 +1,7 @@
 import { lockNext } from '@parley/persistence/lock-next';
 
 const claimedColumns = `work.queue, work.key, work.tenant, work.ordering_key AS "orderingKey", work.payload,
-      work.attempts AS attempt, work.last_error AS "lastError", work.traceparent, work.created_at AS "createdAt"`;
+      work.attempts AS attempt, work.failures, work.last_error AS "lastError", work.traceparent, work.created_at AS "createdAt"`;
 
 /** Smallest position of the queue: a tenant without ready work starts here, beside the others and not behind them. */
 export const firstPosition = (queue: string) =>
@@ -39,7 +39,8 @@ const onConflict = (isRepeated: string) => `ON CONFLICT (queue, key) DO UPDATE S
             WHEN excluded.state = 'ready' THEN 'ready' ELSE 'waiting' END,
           CASE WHEN work.state <> 'running' THEN excluded.position END,
           CASE WHEN work.state = 'running' THEN work.due_at WHEN excluded.state <> 'ready' THEN coalesce(excluded.due_at, now()) END),
-      (attempts, last_error) = (SELECT CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END,
+      (attempts, failures, last_error) = (SELECT CASE work.state WHEN 'failed' THEN 0 ELSE work.attempts END,
+          CASE work.state WHEN 'failed' THEN 0 ELSE work.failures END,
           CASE WHEN work.state <> 'failed' THEN work.last_error END)
     WHERE (work.state IN ('running', 'failed') AND ${isRepeated})
       OR (work.state = 'waiting' AND work.attempts = 0 AND work.due_at > coalesce(excluded.due_at, now()))`;

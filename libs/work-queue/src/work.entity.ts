@@ -72,6 +72,10 @@ export class WorkEntity {
   @Column('integer', { default: 0 })
   attempts!: number;
 
+  /** Those of the attempts that failed, and did not end with their process. */
+  @Column('integer', { default: 0 })
+  failures!: number;
+
   @Column('text', { nullable: true })
   last_error!: string | null;
 

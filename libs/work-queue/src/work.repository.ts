@@ -31,6 +31,7 @@ export interface LeasedWork {
   orderingKey: string | null;
   payload: unknown;
   attempt: number;
+  failures: number;
   lastError: string | null;
   traceparent: string | null;
   createdAt: Date;
@@ -173,7 +174,11 @@ export class WorkRepository {
 
   /** Like `lockLease`. Attempts are counted anew. */
   async recordProgress(tx: Transaction, { queue, key, lease }: LeaseOf): Promise<boolean> {
-    const rows = await tx.query(`UPDATE work SET attempts = 1 WHERE ${leased} RETURNING 1`, [queue, key, lease]);
+    const rows = await tx.query(`UPDATE work SET attempts = 1, failures = 0 WHERE ${leased} RETURNING 1`, [
+      queue,
+      key,
+      lease,
+    ]);
     return rows.length > 0;
   }
 
@@ -195,7 +200,8 @@ export class WorkRepository {
   /** The work is `ready` again, behind that of other tenants. Its attempts start anew. False when the lease is lost. */
   async requeueWork({ queue, key, lease, tenant }: LeasedWork): Promise<boolean> {
     const rows = await this.database.query(
-      `UPDATE work SET ${ready}, position = ${nextPosition('$1', '$4')}, attempts = 0, last_error = NULL, ${released}
+      `UPDATE work SET ${ready}, position = ${nextPosition('$1', '$4')}, attempts = 0, failures = 0,
+         last_error = NULL, ${released}
        WHERE ${leased} RETURNING 1`,
       [queue, key, lease, tenant],
       'requeue_work',
@@ -206,13 +212,16 @@ export class WorkRepository {
   /** The work becomes ready after the pause. Its ordering key waits with it. */
   async postponeWork(
     { queue, key, lease }: LeaseOf,
-    { pauseMs, error, counts }: { pauseMs: number; error: string; counts: boolean },
+    { pauseMs, error, counts }: { pauseMs: number; error: string; counts: 'nothing' | 'attempt' | 'failure' },
   ): Promise<void> {
     await this.database.query(
       `UPDATE work SET state = 'waiting', lease = NULL, again = false, last_error = $4, attempts = attempts - $6,
-         due_at = now() + $5::float8 * interval '1 millisecond'
+         failures = failures + $7, due_at = now() + $5::float8 * interval '1 millisecond'
        WHERE ${leased}`,
-      [queue, key, lease, toText(error).slice(0, maxErrorLength), Math.min(pauseMs, maxPauseMs), counts ? 0 : 1],
+      [
+        ...[queue, key, lease, toText(error).slice(0, maxErrorLength), Math.min(pauseMs, maxPauseMs)],
+        ...[counts === 'nothing' ? 1 : 0, counts === 'failure' ? 1 : 0],
+      ],
     );
   }
 
@@ -397,7 +406,7 @@ export class WorkRepository {
       makeReady(
         `SELECT queue, key FROM work WHERE queue = $1 AND ($2::text IS NULL OR key = $2)
            AND (state = 'failed' OR $2::text IS NOT NULL AND state IN ('waiting', 'parked')) FOR UPDATE`,
-        'attempts = 0',
+        'attempts = 0, failures = 0',
       ),
       [queue, key ?? null],
     );

@@ -15,7 +15,7 @@ type Method<T> = <M extends T>(
 
 /**
  * Worker of a queue, on a method of a provider or controller. Must be idempotent: return to finish, throw to retry with
- * a backoff, throw `GiveUp`, `RetryAfter`, `RetryLater`, `ServerBusy` or `Park` for other ends. Options may be read from
+ * a backoff, throw `GiveUp`, `Interrupted`, `RetryAfter`, `RetryLater`, `ServerBusy` or `Park` for other ends. Options may be read from
  * the provider, such as from its configuration.
  */
 export function Worker<Payload, Self = unknown>(

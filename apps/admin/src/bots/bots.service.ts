@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { withTimeout } from '@parley/background/with-timeout';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
@@ -27,6 +28,8 @@ import { type BotRow, toBot, toBotEntry } from './bot.entity';
 import { RegistrationsService } from '../registrations/registrations.service';
 import { BotsRepository } from './bots.repository';
 
+/** Less than the deadline of an update, in which code is checked before. */
+const registeredWithinMs = admin.bots.update.timeoutMs - 5_000;
 const formerSecretLifetimeMs = 24 * 60 * 60_000;
 
 @Injectable()
@@ -54,10 +57,11 @@ export class BotsService {
   }
 
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
+    const registeredBy = performance.now() + registeredWithinMs;
     const row = await this.deployment.update(caller, input);
     if (input.blocked !== undefined)
       this.client.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
-    return this.reply(caller, await this.registered(caller, input, row), input.byAlias);
+    return this.reply(caller, await this.registered(caller, input, row, registeredBy), input.byAlias);
   }
 
   async list(caller: WorkspaceCaller, query: ListBots): Promise<Bots> {
@@ -83,10 +87,15 @@ export class BotsService {
     return { newSigningSecret: secret };
   }
 
-  /** The bot once its integrations have been notified of the change, or after 20 s. */
-  private async registered(caller: WorkspaceCaller, { id, integrations }: UpdateBot, row: BotRow): Promise<BotRow> {
+  /** The bot once its integrations have been notified of the change, or after 20 s, or at that time. */
+  private async registered(
+    caller: WorkspaceCaller,
+    { id, integrations }: UpdateBot,
+    row: BotRow,
+    by: number,
+  ): Promise<BotRow> {
     if (!integrations || !row.integrations.some(isPending)) return row;
-    await this.registrations.run(caller, id);
+    await withTimeout(Math.max(0, by - performance.now()), this.registrations.run(caller, id));
     return (await this.bots.findVisible(viewerOf(caller), id)) ?? row;
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
 import type { BotCaller } from '@parley/contracts/access';
-import { ApiError } from '@parley/contracts/errors';
+import { ApiError, unavailable } from '@parley/contracts/errors';
 import { isRecord, recordIn } from '@parley/contracts/is-record';
 import { actionTimeoutMs, type CallAction, maxActionDepth } from '@parley/contracts/runtime/actions';
 import type { CodeOwner } from '@parley/contracts/runner/runner';
@@ -17,8 +17,10 @@ import {
   CalleeUnavailable,
   CallQuotaExceeded,
   type Invocation,
-  isCalleeError,
-  NoRunner,
+  isCallError,
+  isPlatformFault,
+  RunnerEnded,
+  RunnersBusy,
 } from '../invocations/invocation';
 import { outcomeOf } from '../invocations/outcome';
 import { ActionSlotsLimiter } from './action-slots.limiter';
@@ -38,7 +40,7 @@ export class ActionCallsService {
 
   /**
    * Action of the bot or of one of its plugins, which are part of its code. Returns the output. Throws Runtime when the
-   * action failed, OperationTimeout, RateLimited or QuotaExceeded.
+   * action failed, OperationTimeout, RateLimited, QuotaExceeded, or 503 without a runner.
    */
   callBot(caller: BotCaller, action: CallAction): Promise<Output> {
     return this.call(caller, action, 'bot', async () => {
@@ -117,12 +119,15 @@ function outputOf(answer: CalleeAnswer, type: string, owner: CodeOwner): Output 
 }
 
 function apiErrorOf(error: unknown, type: string): unknown {
-  if (!isCalleeError(error)) return error;
+  if (!isCallError(error)) return error;
   const { message } = error;
+  if (error instanceof RunnerEnded)
+    return new ApiError('OperationTimeout', `The action "${type}" may have been done: ${message}`);
   if (error instanceof CalleeTimedOut)
     return new ApiError('OperationTimeout', `The action "${type}" did not answer in time: ${message}`);
   if (error instanceof CallQuotaExceeded) return new ApiError('QuotaExceeded', message);
-  if (error instanceof NoRunner) return new ApiError('RateLimited', message, { retryAfterSeconds: 1 });
+  if (error instanceof RunnersBusy) return new ApiError('RateLimited', message, { retryAfterSeconds: 1 });
+  if (isPlatformFault(error)) return unavailable(message);
   if (error instanceof CalleeUnavailable) return new ApiError('Runtime', message);
   return new ApiError('Runtime', `The action "${type}" failed: ${message}`);
 }

@@ -10,7 +10,7 @@ export class CodeChecksController {
   constructor(private readonly service: CodeChecksService) {}
 
   @Handles(runtime.codeChecks.run)
-  run(_caller: Caller, input: LoadCode) {
-    return this.service.run(input);
+  run(caller: Caller, input: LoadCode) {
+    return this.service.run(caller, input);
   }
 }

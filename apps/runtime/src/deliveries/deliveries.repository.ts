@@ -70,23 +70,23 @@ export class DeliveriesRepository {
     this.outbox.wake();
   }
 
-  /** Records an attempt that did not settle the delivery. Returns the time of the first attempt since it was announced. */
+  /** Records an attempt that did not settle the delivery. Returns the attempts since it was announced. */
   async insertAttempt({
     attempt,
     created_at,
     ...delivery
-  }: Omit<Settlement, 'status' | 'attempts'> & { attempt: DeliveryAttempt }): Promise<Date> {
+  }: Omit<Settlement, 'status' | 'attempts'> & { attempt: DeliveryAttempt }): Promise<DeliveryAttempt[]> {
     const { bot_id, event_id, type, replays, reason } = delivery;
-    const [row] = await this.database.query<{ first: string }>(
+    const [row] = await this.database.query<Pick<DeliveryEntity, 'attempts'>>(
       `INSERT INTO delivery (bot_id, event_id, type, replays, reason, attempts, created_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (bot_id, event_id) DO UPDATE SET status = NULL, settled_at = NULL, reason = excluded.reason,
          replays = excluded.replays,
          attempts = CASE WHEN delivery.status IS NULL THEN ${joined} ELSE excluded.attempts END
-       RETURNING attempts -> 0 ->> 'at' AS first`,
+       RETURNING attempts`,
       [bot_id, event_id, type, replays, reason, toJsonb([attempt]), created_at],
     );
-    return new Date(row!.first);
+    return row!.attempts;
   }
 
   /** Replays of the event before its settled delivery; undefined if it is not settled. Primary key. */

@@ -3,16 +3,25 @@ import type { BotTarget } from '@parley/contracts/admin/targets';
 import type { Event } from '@parley/contracts/chat/events';
 import { ifFound } from '@parley/contracts/errors';
 import { newTraceparent } from '@parley/tracing/traceparent';
-import { type FailedWork, GiveUp, Park, RetryAfter, RetryLater, type Work, Yield } from '@parley/work-queue/queue';
+import {
+  type FailedWork,
+  GiveUp,
+  Interrupted,
+  Park,
+  RetryAfter,
+  RetryLater,
+  type Work,
+  Yield,
+} from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { RuntimeConfig } from '../config';
 import { whenThere } from '../invocations/when-there';
-import { attempted, type Called, maxAttempts, pauseAfter } from '../invocations/attempts';
+import { attempted, attemptTimeoutMs, type Called, maxAttempts, maxBuildMs, pauseAfter } from '../invocations/attempts';
 import { BotClient } from '../invocations/bot.client';
 import { CalleeUnavailable, CallQuotaExceeded, CodePaused, NoRunner } from '../invocations/invocation';
-import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
+import { timeLimitMs } from '../invocations/time-limit';
 import { CallPlacesLimiter } from './call-places.limiter';
 import { DeliveriesRepository, type Settlement } from './deliveries.repository';
 import { BotRateLimiter } from './bot-rate.limiter';
@@ -27,10 +36,8 @@ const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
-/** `bp dev` builds a bot for some seconds. */
-const startPauseMs = 1_000;
+const buildPauseMs = 1_000;
 const noPlacePauseMs = 1_000;
-const maxStartMs = 60_000;
 
 type Delivery = DeliveryPayload & Pick<Settlement, 'replays' | 'created_at'>;
 
@@ -57,7 +64,7 @@ export class DeliveriesWorker {
     perTenant: config.deliveriesPerBot,
     heldTenants: () => places.heldBots(),
     attempts: maxAttempts,
-    timeoutMs: maxInvocationMs + 10_000,
+    timeoutMs: attemptTimeoutMs,
   }))
   async deliver(work: Work<DeliveryPayload>): Promise<void> {
     const { botId, eventId } = work.payload;
@@ -82,10 +89,11 @@ export class DeliveriesWorker {
     if (!leave) throw new RetryLater(this.places.reason, noPlacePauseMs);
     try {
       const called = await this.call(target, event, work);
-      this.places.noteAnswer(botId, !called.isTimeOut);
+      this.places.noteAnswer(botId, called.failure !== 'timed out');
       this.metrics.observeCall(callOutcomeOf(called), called.attempt.durationMs);
-      await this.settleCall(delivery, work.attempt, called);
+      await this.settleCall(delivery, work.failures + 1, called);
     } catch (error) {
+      if (error instanceof Interrupted) this.metrics.countDelivery('interrupted');
       if (!(error instanceof CalleeUnavailable)) throw error;
       if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
       if (error instanceof CodePaused) {
@@ -120,7 +128,7 @@ export class DeliveriesWorker {
     throw new Yield('An earlier event is not delivered yet.', keys, yieldPauseMs);
   }
 
-  /** Throws CalleeUnavailable. */
+  /** Throws CalleeUnavailable and Interrupted. */
   private call(target: BotTarget, event: Event, work: Work<DeliveryPayload>): Promise<Called> {
     return attempted('bot', work.signal, () =>
       this.bots.invoke(target, {
@@ -128,8 +136,8 @@ export class DeliveriesWorker {
         type: event.type,
         body: { event },
         id: event.id,
-        attempt: work.attempt,
-        timeoutMs: timeLimitMs(target, work.attempt),
+        attempt: work.failures + 1,
+        timeoutMs: timeLimitMs(target, work.failures + 1),
         context: {
           eventId: event.id,
           conversationId: event.conversationId ?? undefined,
@@ -146,28 +154,28 @@ export class DeliveriesWorker {
     if (outcome.kind === 'processed')
       return this.settle(delivery, { status: 'processed', reason: null, attempts: [record] });
     const { reason } = outcome;
-    if (outcome.kind === 'starting' && Date.now() - delivery.created_at.getTime() < maxStartMs)
-      throw new RetryLater(reason, startPauseMs);
+    if (outcome.kind === 'starting' && Date.now() - delivery.created_at.getTime() < maxBuildMs)
+      throw new RetryLater(reason, buildPauseMs);
     if (outcome.kind === 'failed') {
       this.issues.recordFailure(delivery, reason);
       return this.settle(delivery, { status: 'failed', reason, attempts: [record] });
     }
-    const firstAt = await this.deliveries.insertAttempt({ ...rowOf(delivery), reason, attempt: record });
-    const pauseMs = pauseAfter(attempt, called, firstAt);
+    const attempts = await this.deliveries.insertAttempt({ ...rowOf(delivery), reason, attempt: record });
+    const pauseMs = pauseAfter(attempt, called, attempts);
     if (pauseMs === undefined) throw new GiveUp(reason);
-    this.metrics.countDelivery(called.isTimeOut ? 'timed out' : 'repeated');
+    this.metrics.countDelivery(called.failure === 'timed out' ? 'timed out' : 'repeated');
     throw new RetryAfter(reason, pauseMs);
   }
 
   /** Parks the delivery until the bot changes, for 24 hours in all. Then the event is ignored. */
   private async park(delivery: Delivery, cause: CalleeUnavailable): Promise<void> {
-    const { message, retryAfterMs } = cause;
+    const { message } = cause;
     const endsAt = delivery.created_at.getTime() + maxParkedMs;
     if (Date.now() >= endsAt) return this.ignore(delivery, `The bot could not be called for 24 hours: ${message}`);
     await this.waiting.note(delivery.botId);
     this.metrics.countDelivery('parked');
     const waitsFor = cause instanceof NoRunner ? freeRunner : changeOf(delivery.botId);
-    throw new Park(message, waitsFor, new Date(Math.min(Date.now() + retryAfterMs, endsAt)));
+    throw new Park(message, waitsFor, new Date(Math.min(Date.now() + cause.pauseMs(delivery.created_at), endsAt)));
   }
 
   private ignore(delivery: Delivery, reason: string): Promise<void> {
@@ -187,7 +195,7 @@ function rowOf({ botId, eventId, type, replays, created_at }: Delivery) {
   return { bot_id: botId, event_id: eventId, type, replays, created_at };
 }
 
-function callOutcomeOf({ outcome, isTimeOut }: Called): CallOutcome {
-  if (isTimeOut) return 'timed out';
+function callOutcomeOf({ outcome, failure }: Called): CallOutcome {
+  if (failure === 'timed out') return 'timed out';
   return outcome.kind === 'processed' || outcome.kind === 'failed' ? outcome.kind : 'repeated';
 }

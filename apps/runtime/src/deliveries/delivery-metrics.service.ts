@@ -3,8 +3,11 @@ import type { SettledStatus } from '@parley/contracts/runtime/deliveries';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 
-/** `repeated` and `timed out`: the delivery is attempted again. `parked`: it waits for a change of the bot. */
-export type DeliveryOutcome = SettledStatus | 'repeated' | 'timed out' | 'parked';
+/**
+ * `repeated` and `timed out`: the delivery is attempted again. `interrupted`: the runner ended under the call, which is no
+ * attempt. `parked`: it waits for a change of the bot, or for a runner.
+ */
+export type DeliveryOutcome = SettledStatus | 'repeated' | 'timed out' | 'interrupted' | 'parked';
 export type CallOutcome = 'processed' | 'failed' | 'repeated' | 'timed out';
 
 /** A call takes at most 120 s. */

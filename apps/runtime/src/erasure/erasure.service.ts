@@ -12,13 +12,13 @@ import { DeliveriesRepository } from '../deliveries/deliveries.repository';
 import { IssuesRepository } from '../issues/issues.repository';
 import { MessageDeliveriesRepository } from '../message-deliveries/message-deliveries.repository';
 import { LogsRepository } from '../logs/logs.repository';
-import { maxInvocationMs } from '../invocations/time-limit';
+import { attemptTimeoutMs } from '../invocations/attempts';
 import { WebhookRecordingsRepository } from '../webhook-recordings/webhook-recordings.repository';
 import { eraseBots } from '../erased-bots/erasure-queue';
 
 const rowsAtOnce = 5_000;
 /** Attempts that were running at the deletion may still record their outcome until then. */
-const settledMs = maxInvocationMs + 30_000;
+const settledMs = attemptTimeoutMs + 20_000;
 
 /** Erases the rows of deleted bots: right after the deletion, and once more when no attempt of before is running. */
 @Injectable()

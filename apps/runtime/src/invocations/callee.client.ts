@@ -9,6 +9,7 @@ import {
   CallQuotaExceeded,
   type CallRequest,
   type Invocation,
+  RunnerEnded,
 } from './invocation';
 import { RunnerClient } from './runner.client';
 import { TunnelClient } from './tunnel.client';
@@ -25,7 +26,8 @@ export class CalleeClient {
   ) {}
 
   /**
-   * Counts the call, except for a ping and for the end of an installation. Throws CalleeUnavailable, CalleeTimedOut, CalleeUnreachable or ExchangeTooLarge.
+   * Counts the call, except for a ping and for the end of an installation. Throws CalleeUnavailable, CalleeTimedOut,
+   * CalleeUnreachable, ExchangeTooLarge or RunnerEnded.
    */
   async call(callee: Callee, headers: Record<string, string>, invocation: Invocation): Promise<CalleeAnswer> {
     const { id, operation, context, timeoutMs, signal } = invocation;
@@ -43,7 +45,7 @@ export class CalleeClient {
       if (isCounted) this.counts.count(callee);
       return answer;
     } catch (error) {
-      if (isCounted && !(error instanceof CalleeUnavailable)) this.counts.count(callee);
+      if (isCounted && !(error instanceof CalleeUnavailable || error instanceof RunnerEnded)) this.counts.count(callee);
       throw error;
     }
   }

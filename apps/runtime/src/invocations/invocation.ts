@@ -77,13 +77,53 @@ export class CalleeUnavailable extends Error {
   ) {
     super(message);
   }
+
+  /** Pause of work that waits since then. */
+  pauseMs(_since: Date): number {
+    return this.retryAfterMs;
+  }
 }
 
-/** No runner has a place for the code. */
-export class NoRunner extends CalleeUnavailable {}
+/** Code cannot be called now, and can later although nothing of it changes. Background work waits for it. */
+export class CodeUnavailable extends CalleeUnavailable {
+  /**
+   * @param retryAfterMs longest pause
+   * @param firstRetryMs pause of work that has just begun
+   */
+  constructor(
+    message: string,
+    retryAfterMs: number,
+    private readonly firstRetryMs = retryAfterMs,
+  ) {
+    super(message, retryAfterMs);
+  }
+
+  /** Grows with the age of the work. */
+  override pauseMs(since: Date): number {
+    return Math.min(Math.max(Date.now() - since.getTime(), this.firstRetryMs), this.retryAfterMs);
+  }
+}
+
+/** No runner is there. */
+export class NoRunner extends CodeUnavailable {
+  constructor(message: string) {
+    // Runners tell when they have free places; the pauses are for those that could not.
+    super(message, 5_000, 1_000);
+  }
+}
+
+/** Runners are there, and none has a place for the code. */
+export class RunnersBusy extends NoRunner {}
+
+/** The process of the code did not get ready, which is not the fault of the code. */
+export class CodeNotStarted extends CodeUnavailable {
+  constructor(message: string) {
+    super(message, 30_000, 5_000);
+  }
+}
 
 /** Processes of the code keep ending: none is started for `retryAfterMs`. */
-export class CodePaused extends CalleeUnavailable {}
+export class CodePaused extends CodeUnavailable {}
 
 /** The workspace has used up its calls of this month. */
 export class CallQuotaExceeded extends CalleeUnavailable {}
@@ -95,7 +135,17 @@ export class CalleeTimedOut extends Error {
 
 /** It could not be reached, or broke off its answer. */
 export class CalleeUnreachable extends Error {
-  override readonly name = 'CalleeUnreachable';
+  override readonly name: string = 'CalleeUnreachable';
+}
+
+/** Its code cannot be loaded. */
+export class NotLoadable extends CalleeUnreachable {
+  override readonly name = 'NotLoadable';
+}
+
+/** The runner ended, stopped or fell silent under the call, which is no failed attempt. The code may have done its work. */
+export class RunnerEnded extends Error {
+  override readonly name = 'RunnerEnded';
 }
 
 /** Request or answer beyond a limit: another attempt would end the same way. */
@@ -103,7 +153,14 @@ export class ExchangeTooLarge extends Error {
   override readonly name = 'ExchangeTooLarge';
 }
 
-/** Whether the call failed because of the bot or integration, and not because of the platform. */
-export function isCalleeError(error: unknown): error is Error {
-  return [CalleeUnavailable, CalleeTimedOut, CalleeUnreachable, ExchangeTooLarge].some((type) => error instanceof type);
+/** Whether the call failed for a reason that the caller may see. */
+export function isCallError(error: unknown): error is Error {
+  return [CalleeUnavailable, CalleeTimedOut, CalleeUnreachable, ExchangeTooLarge, RunnerEnded].some(
+    (type) => error instanceof type,
+  );
+}
+
+/** Whether the platform is the reason of the failure, and neither the bot nor the integration. */
+export function isPlatformFault(error: unknown): boolean {
+  return [NoRunner, CodeNotStarted, RunnerEnded].some((type) => error instanceof type);
 }

@@ -9,6 +9,7 @@ import { IntegrationClient } from './integration.client';
 import { IntegrationTargetsCache } from './integration-targets.cache';
 import { RunnerClient } from './runner.client';
 import { RunnersService } from './runners.service';
+import { UnloadableCodeLimiter } from './unloadable-code.limiter';
 import { UrlClient } from './url.client';
 import { TunnelClient } from './tunnel.client';
 
@@ -24,6 +25,7 @@ import { TunnelClient } from './tunnel.client';
     TunnelClient,
     RunnersService,
     RunnerClient,
+    UnloadableCodeLimiter,
     CalleeClient,
     BotClient,
     IntegrationClient,

@@ -24,12 +24,16 @@ import {
   type CallRequest,
   CalleeTimedOut,
   CalleeUnreachable,
+  CodeNotStarted,
   NoRunner,
+  NotLoadable,
+  RunnerEnded,
+  RunnersBusy,
 } from './invocation';
 import { RunnersService } from './runners.service';
+import { UnloadableCodeLimiter } from './unloadable-code.limiter';
 
-/** Runners tell when they have free places; this is for those that could not. */
-const retryAfterMs = 5_000;
+const ended = 'The runner ended before the code answered.';
 
 /** Others are events. */
 const lanes: Partial<Record<CallOperation, Lane>> = { action_triggered: 'actions', webhook_received: 'webhooks' };
@@ -40,25 +44,28 @@ export class RunnerClient {
   constructor(
     private readonly client: ParleyClient,
     private readonly runners: RunnersService,
+    private readonly unloadable: UnloadableCodeLimiter,
   ) {}
 
   async send(
-    { owner, ownerId, botId }: Pick<Callee, 'owner' | 'ownerId' | 'botId'>,
+    { owner, ownerId, botId, workspaceId }: Pick<Callee, 'owner' | 'ownerId' | 'botId' | 'workspaceId'>,
     { revision, ticket }: CodeTarget,
-    { operation, context, headers, body, timeoutMs }: CallRequest,
+    { operation, context, headers, body, timeoutMs, signal }: CallRequest,
   ): Promise<CalleeAnswer> {
     const call = { lane: lanes[operation], context, headers, body, timeoutMs };
     const input: InvokeCode = { owner, ownerId, botId, codeRevision: revision, ticket, ...call };
-    try {
-      return await this.askOne(owner, ownerId, (runnerId) =>
+    const ask = () =>
+      this.askOne(owner, ownerId, (runnerId) =>
         this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
       );
-    } catch (error) {
-      throw calleeError(error);
-    }
+    const answer = this.unloadable.run({ ownerId, workspaceId }, revision, ask);
+    return orWhenAborted(signal, answer, () => new CalleeTimedOut('The code did not answer in time.'));
   }
 
-  /** Reason why the code cannot be loaded; undefined if it can. Throws NoRunner, and other errors of the platform. */
+  /**
+   * Reason why the code cannot be loaded; undefined if it can. Throws CodeUnavailable, RunnerEnded, and other errors of the
+   * platform.
+   */
   async load(input: LoadCode): Promise<string | undefined> {
     try {
       await this.askOne(input.owner, input.ownerId ?? '', (runnerId) =>
@@ -66,37 +73,38 @@ export class RunnerClient {
       );
       return undefined;
     } catch (error) {
-      const failure = runnerFailureOf(error);
-      if (failure === 'not loadable' || failure === 'out of memory') return (error as Error).message;
+      if (error instanceof CalleeUnreachable) return error.message;
       throw error;
     }
   }
 
   /** Asks the runners in the order for this key, until one has a place. */
   private async askOne<T>(owner: CodeOwner, key: string, ask: (runnerId: string) => Promise<T>): Promise<T> {
-    let reason = `No runner is there to run the code of the ${owner}.`;
+    let refusal = new NoRunner(`No runner is there to run the code of the ${owner}.`);
     for (const runnerId of this.runners.inOrderFor(key)) {
       try {
         return await this.untilGone(runnerId, ask(runnerId));
       } catch (error) {
-        const failure = runnerFailureOf(error);
-        if (failure !== 'busy' && failure !== 'away') throw error;
-        if (failure === 'away') this.runners.lookAgain(runnerId);
-        reason = (error as Error).message;
+        const failure = calleeError(error);
+        if (!(failure instanceof NoRunner)) throw failure;
+        const isBusy = failure instanceof RunnersBusy;
+        if (!isBusy) this.runners.lookAgain(runnerId);
+        if (isBusy || !(refusal instanceof RunnersBusy)) refusal = failure;
       }
     }
     this.runners.noteRefusal();
-    throw new NoRunner(reason, retryAfterMs);
+    throw refusal;
   }
 
   /** A runner that was killed never answers. */
   private async untilGone<T>(runnerId: string, answer: Promise<T>): Promise<T> {
     const signal = this.runners.goneSignal(runnerId);
     if (!signal) throw runnerError('away', 'The runner is gone.');
-    return orWhenAborted(signal, answer, () => runnerError('crashed', 'The runner ended before the code answered.'));
+    return orWhenAborted(signal, answer, () => new RunnerEnded(ended));
   }
 }
 
+/** Error of a failed call: see the table of decision 0081. */
 function calleeError(error: unknown): unknown {
   const { message } = error as Error;
   switch (runnerFailureOf(error)) {
@@ -106,13 +114,20 @@ function calleeError(error: unknown): unknown {
       return new ExchangeTooLarge(message);
     case 'paused':
       return new CodePaused(message, pauseLeftMs(error));
+    case 'not started':
+      return new CodeNotStarted(message);
+    case 'ended':
+      return new RunnerEnded(ended);
     case 'not loadable':
+      return new NotLoadable(message);
     case 'failed':
     case 'crashed':
     case 'out of memory':
       return new CalleeUnreachable(message);
     case 'busy':
+      return new RunnersBusy(message);
     case 'away':
+      return new NoRunner(message);
     case undefined:
       return error;
   }

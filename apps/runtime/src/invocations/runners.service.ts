@@ -6,14 +6,14 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
 
-/** A runner that is not heard for this time has ended. */
-const silenceMs = 3.5 * announceMs;
+/** A runner that was not heard between more ticks has ended. */
+const maxSilentTicks = 3;
 
 interface Runner {
-  freePlaces: number;
+  /** False after it took no call, until it announces itself again. */
+  isOffered: boolean;
+  silentTicks: number;
   gone: AbortController;
-  /** None in the only process, whose runner ends with it. */
-  timer?: NodeJS.Timeout;
 }
 
 /** Runners that announce themselves. */
@@ -22,6 +22,7 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly known = new Map<string, Runner>();
   private readonly listeners: ((freePlaces: number) => void)[] = [];
   private hasRefused = false;
+  private ticking?: NodeJS.Timeout;
 
   constructor(
     private readonly client: ParleyClient,
@@ -31,10 +32,12 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
   onApplicationBootstrap(): void {
     this.client.listen(runnerAnnounced, (announced) => this.note(announced));
     this.client.broadcast(runnersWanted, {});
+    // The runner of the only process ends with it.
+    if (!this.platform.isOnlyProcess) this.ticking = setInterval(() => this.tick(), announceMs).unref();
   }
 
   onModuleDestroy(): void {
-    for (const { timer } of this.known.values()) clearTimeout(timer);
+    clearInterval(this.ticking);
   }
 
   /** No runner had a place. */
@@ -47,9 +50,13 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
     this.listeners.push(listener);
   }
 
-  /** Ids of all runners. The first one is always the same for a key, as long as it is there: rendezvous hashing. */
+  /**
+   * Ids of the runners that take calls. The first one is always the same for a key, as long as it is there: rendezvous
+   * hashing.
+   */
   inOrderFor(key: string): string[] {
-    const weights = [...this.known.keys()].map((id) => ({ id, weight: hash('sha256', `${key}/${id}`) }));
+    const offered = [...this.known].filter(([, { isOffered }]) => isOffered);
+    const weights = offered.map(([id]) => ({ id, weight: hash('sha256', `${key}/${id}`) }));
     return weights.sort((a, b) => (a.weight < b.weight ? 1 : -1)).map(({ id }) => id);
   }
 
@@ -58,28 +65,28 @@ export class RunnersService implements OnApplicationBootstrap, OnModuleDestroy {
     return this.known.get(id)?.gone.signal;
   }
 
-  /** Forgets a runner that did not take a call, unless it announces itself again. */
+  /** Offers a runner that did not take a call no more, unless it announces itself again. It may answer its other calls. */
   lookAgain(id: string): void {
-    this.forget(id);
+    const runner = this.known.get(id);
+    if (runner) runner.isOffered = false;
     this.client.broadcast(runnersWanted, {});
   }
 
-  private forget(id: string): void {
-    const runner = this.known.get(id);
-    if (!runner) return;
-    clearTimeout(runner.timer);
-    this.known.delete(id);
-    runner.gone.abort();
+  /** Counts ticks, not time: while this process does not run, it hears nobody, and only one tick is missed. */
+  private tick(): void {
+    for (const [id, runner] of this.known) {
+      runner.silentTicks += 1;
+      if (runner.silentTicks <= maxSilentTicks) continue;
+      this.known.delete(id);
+      runner.gone.abort();
+    }
   }
 
   private note({ runnerId, freePlaces, isLeaving }: RunnerAnnounced): void {
-    const former = this.known.get(runnerId);
-    clearTimeout(former?.timer);
     // Calls that run are answered before a runner leaves.
     if (isLeaving) return void this.known.delete(runnerId);
-    const { isOnlyProcess } = this.platform;
-    const timer = isOnlyProcess ? undefined : setTimeout(() => this.forget(runnerId), silenceMs).unref();
-    this.known.set(runnerId, { freePlaces, timer, gone: former?.gone ?? newGone() });
+    const gone = this.known.get(runnerId)?.gone ?? newGone();
+    this.known.set(runnerId, { isOffered: true, silentTicks: 0, gone });
     if (freePlaces === 0 || !this.hasRefused) return;
     this.hasRefused = false;
     for (const listener of this.listeners) listener(freePlaces);

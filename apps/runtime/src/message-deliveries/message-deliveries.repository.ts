@@ -22,21 +22,21 @@ export class MessageDeliveriesRepository {
     @InjectRepository(MessageDeliveryEntity) private readonly deliveries: Repository<MessageDeliveryEntity>,
   ) {}
 
-  /** Adds attempts to the record. Returns the time of the first attempt, if there is one. Primary key. */
+  /** Adds attempts to the record. Returns all of them. Primary key. */
   async storeOutcome(
     { botId, id, conversationId, change }: MessageDeliveryPayload,
     { status, reason, attempts }: MessageOutcome,
-  ): Promise<Date | undefined> {
-    const [row] = await this.database.query<{ first: string | null }>(
+  ): Promise<DeliveryAttempt[]> {
+    const [row] = await this.database.query<Pick<MessageDeliveryEntity, 'attempts'>>(
       `INSERT INTO message_delivery (bot_id, id, conversation_id, change, status, reason, attempts, created_at, settled_at)
        VALUES ($1, $2, $3, $7, $4, $5, $6, now(), CASE WHEN $4::text IS NOT NULL THEN now() END)
        ON CONFLICT (bot_id, id) DO UPDATE SET status = excluded.status, reason = excluded.reason,
          attempts = message_delivery.attempts || excluded.attempts, settled_at = excluded.settled_at
-       RETURNING attempts -> 0 ->> 'at' AS first`,
+       RETURNING attempts`,
       [botId, id, conversationId, status, reason, toJsonb(attempts), change ?? null],
       'store_message_outcome',
     );
-    return row?.first ? new Date(row.first) : undefined;
+    return row!.attempts;
   }
 
   /** Those of the messages and changes that have no settled delivery, in the given order. Primary key. */

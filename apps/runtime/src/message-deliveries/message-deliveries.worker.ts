@@ -13,11 +13,11 @@ import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work, Yield } fro
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Every, OnFailed, Worker } from '@parley/work-queue/worker';
 import { RuntimeConfig } from '../config';
-import { attempted, type Called, maxAttempts, pauseAfter } from '../invocations/attempts';
+import { attempted, attemptTimeoutMs, type Called, maxAttempts, maxBuildMs, pauseAfter } from '../invocations/attempts';
 import { type InstalledTarget, IntegrationClient } from '../invocations/integration.client';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
-import { CalleeUnavailable, CodePaused, NoRunner } from '../invocations/invocation';
-import { maxInvocationMs, timeLimitMs } from '../invocations/time-limit';
+import { CalleeUnavailable } from '../invocations/invocation';
+import { timeLimitMs } from '../invocations/time-limit';
 import { whenThere } from '../invocations/when-there';
 import { IssueRecordsService } from '../issues/issue-records.service';
 import { MessageDeliveriesRepository, type MessageOutcome } from './message-deliveries.repository';
@@ -26,14 +26,11 @@ import { messageDeliveries, messageDeliveryKey, type MessageDeliveryPayload } fr
 
 /** An integration that cannot be called is tried for this time. Then the message is not delivered. */
 const maxUnavailableMs = 24 * 60 * 60_000;
-const unavailablePauseMs = 60_000;
-const noRunnerPauseMs = 1_000;
+const maxUnavailablePauseMs = 60_000;
 /** Deliveries wait for earlier messages that were not announced yet at most this long. */
 const maxYieldMs = 5_000;
 const yieldPauseMs = 50;
-/** `bp dev` builds an integration for some seconds. */
-const startPauseMs = 1_000;
-const maxStartMs = 60_000;
+const buildPauseMs = 1_000;
 const cleanMs = 10 * 60_000;
 
 const failureTitles: Record<ChangeOperation | 'message_created', string> = {
@@ -68,7 +65,7 @@ export class MessageDeliveriesWorker {
     concurrency: config.deliveriesConcurrency,
     perTenant: config.deliveriesPerBot,
     attempts: maxAttempts,
-    timeoutMs: maxInvocationMs + 10_000,
+    timeoutMs: attemptTimeoutMs,
   }))
   async deliver(work: Work<MessageDeliveryPayload>): Promise<void> {
     const { botId, id, isOwn, change } = work.payload;
@@ -114,7 +111,7 @@ export class MessageDeliveriesWorker {
     throw new Yield('An earlier message or change is not delivered yet.', keys, yieldPauseMs);
   }
 
-  /** Throws CalleeUnavailable. */
+  /** Throws CalleeUnavailable and Interrupted. */
   private call(
     target: InstalledTarget,
     { operation, body, conversation, userId }: Deliverable,
@@ -122,8 +119,8 @@ export class MessageDeliveriesWorker {
   ): Promise<Called> {
     return attempted('integration', work.signal, () =>
       this.integrations.invoke(target, {
-        ...{ operation, type: operation, id: work.payload.id, attempt: work.attempt, body },
-        timeoutMs: timeLimitMs(target.integration, work.attempt),
+        ...{ operation, type: operation, id: work.payload.id, attempt: work.failures + 1, body },
+        timeoutMs: timeLimitMs(target.integration, work.failures + 1),
         context: { conversationId: conversation.id, userId },
         traceparent: work.traceparent ?? newTraceparent(),
         signal: work.signal,
@@ -135,11 +132,11 @@ export class MessageDeliveriesWorker {
     const { attempt, outcome } = called;
     if (outcome.kind === 'processed') return this.settle(work.payload, 'processed', null, [attempt]);
     const { reason } = outcome;
-    if (outcome.kind === 'starting' && Date.now() - work.createdAt.getTime() < maxStartMs)
-      throw new RetryLater(reason, startPauseMs);
+    if (outcome.kind === 'starting' && Date.now() - work.createdAt.getTime() < maxBuildMs)
+      throw new RetryLater(reason, buildPauseMs);
     const isLasting = outcome.kind === 'failed';
-    const firstAt = await this.deliveries.storeOutcome(work.payload, { status: null, reason, attempts: [attempt] });
-    const pauseMs = isLasting ? undefined : pauseAfter(work.attempt, called, firstAt!);
+    const attempts = await this.deliveries.storeOutcome(work.payload, { status: null, reason, attempts: [attempt] });
+    const pauseMs = isLasting ? undefined : pauseAfter(work.failures + 1, called, attempts);
     if (pauseMs !== undefined) throw new RetryAfter(reason, pauseMs);
     this.recordFailure(work.payload, found, reason);
     throw new GiveUp(reason);
@@ -152,8 +149,7 @@ export class MessageDeliveriesWorker {
       this.recordFailure(work.payload, found, message);
       return this.settle(work.payload, 'failed', `The integration could not be called for 24 hours: ${message}`);
     }
-    if (error instanceof CodePaused) throw new RetryLater(message, error.retryAfterMs);
-    throw new RetryLater(message, error instanceof NoRunner ? noRunnerPauseMs : unavailablePauseMs);
+    throw new RetryLater(message, Math.min(error.pauseMs(work.createdAt), maxUnavailablePauseMs));
   }
 
   private async settle(

@@ -6,7 +6,7 @@ import { newTraceparent } from '@parley/tracing/traceparent';
 import { isUUID } from 'class-validator';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { BotClient } from '../invocations/bot.client';
-import { isCalleeError } from '../invocations/invocation';
+import { isCallError } from '../invocations/invocation';
 import { outcomeOf } from '../invocations/outcome';
 
 const timeoutMs = 15_000;
@@ -41,7 +41,7 @@ export class PingsService {
       const outcome = outcomeOf(answer);
       return ping(answer.status, 'reason' in outcome ? outcome.reason : null);
     } catch (error) {
-      if (isCalleeError(error)) return ping(null, error.message);
+      if (isCallError(error)) return ping(null, error.message);
       throw error;
     }
   }

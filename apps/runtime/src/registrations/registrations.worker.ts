@@ -7,16 +7,17 @@ import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work } from '@par
 import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { BotClient } from '../invocations/bot.client';
-import { isCalleeError } from '../invocations/invocation';
-import { outcomeOf } from '../invocations/outcome';
+import type { CalleeAnswer } from '../invocations/invocation';
+import {
+  devStartPauseMs,
+  maxDevStartMs,
+  registrationFailure,
+  registrationLimits,
+} from '../invocations/registration-attempts';
 import { timeLimitMs } from '../invocations/time-limit';
+import { whenThere } from '../invocations/when-there';
 import { IssueRecordsService } from '../issues/issue-records.service';
 import { registrations } from './registration-queue';
-
-const retryPausesMs = [5_000, 30_000];
-/** `bp dev` deploys a bot before its worker listens. */
-const startPauseMs = 1_000;
-const maxStartMs = 30_000;
 
 /** Calls `register` of bots that were deployed. */
 @Injectable()
@@ -28,15 +29,16 @@ export class RegistrationsWorker {
   ) {}
 
   /** Idempotent as far as the bot is: it may be called several times for one deployment. */
-  @Worker(registrations, { concurrency: 20, perTenant: 1, attempts: retryPausesMs.length + 1, timeoutMs: 130_000 })
+  @Worker(registrations, { concurrency: 20, perTenant: 1, ...registrationLimits })
   async register(work: Work<null>): Promise<void> {
-    const target = await ifFound(this.targets.get(work.key));
+    const target = await whenThere(work, ifFound(this.targets.get(work.key)));
     // Deleted, blocked, or without url and code since the deployment.
     if (!target || (target.url === null && target.code === null) || target.isBlocked) return;
-    const reason = await this.call(work, target);
-    if (reason === undefined) return;
-    if (target.isDev && Date.now() - work.createdAt.getTime() < maxStartMs) throw new RetryLater(reason, startPauseMs);
-    const pauseMs = retryPausesMs[work.attempt - 1];
+    const failure = await registrationFailure('bot', work, () => this.call(work, target));
+    if (!failure) return;
+    const { reason, pauseMs } = failure;
+    if (target.isDev && Date.now() - work.createdAt.getTime() < maxDevStartMs)
+      throw new RetryLater(reason, devStartPauseMs);
     throw pauseMs === undefined || target.isDev ? new GiveUp(reason) : new RetryAfter(reason, pauseMs);
   }
 
@@ -53,24 +55,16 @@ export class RegistrationsWorker {
     return Promise.resolve();
   }
 
-  /** Reason of the failure; undefined after a success. */
-  private async call(work: Work<null>, target: BotTarget): Promise<string | undefined> {
-    try {
-      const answer = await this.bots.invoke(target, {
-        operation: 'register',
-        type: 'register',
-        body: {},
-        id: newId('reg'),
-        attempt: work.attempt,
-        timeoutMs: timeLimitMs(target, work.attempt),
-        traceparent: work.traceparent ?? newTraceparent(),
-        signal: work.signal,
-      });
-      const outcome = outcomeOf(answer);
-      return 'reason' in outcome ? outcome.reason : undefined;
-    } catch (error) {
-      if (isCalleeError(error)) return error.message;
-      throw error;
-    }
+  private call(work: Work<null>, target: BotTarget): Promise<CalleeAnswer> {
+    return this.bots.invoke(target, {
+      operation: 'register',
+      type: 'register',
+      body: {},
+      id: newId('reg'),
+      attempt: work.failures + 1,
+      timeoutMs: timeLimitMs(target, work.failures + 1),
+      traceparent: work.traceparent ?? newTraceparent(),
+      signal: work.signal,
+    });
   }
 }

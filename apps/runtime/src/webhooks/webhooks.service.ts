@@ -29,8 +29,10 @@ import {
   CalleeUnavailable,
   ExchangeTooLarge,
   type Invocation,
-  isCalleeError,
+  isCallError,
+  isPlatformFault,
   NoRunner,
+  RunnerEnded,
 } from '../invocations/invocation';
 import { IssueRecordsService } from '../issues/issue-records.service';
 import { WebhookRecorderService } from '../webhook-recordings/webhook-recorder.service';
@@ -176,17 +178,18 @@ export class WebhooksService {
   }
 
   private apiErrorOf(error: unknown, { installation: { alias, botId } }: InstalledTarget): unknown {
-    if (!isCalleeError(error)) return error;
+    if (!isCallError(error)) return error;
     const { message } = error;
     this.countAnswer(error instanceof CalleeTimedOut ? 'timed out' : 'failed');
-    this.issues.record({
-      ...{ botId, code: 'webhook_failed', category: 'user_code', groupBy: ['alias'] },
-      title: `A webhook of the integration "${alias}" failed`,
-      description: message,
-      data: { alias: { raw: alias }, reason: { raw: message } },
-    });
+    if (!isPlatformFault(error))
+      this.issues.record({
+        ...{ botId, code: 'webhook_failed', category: 'user_code', groupBy: ['alias'] },
+        title: `A webhook of the integration "${alias}" failed`,
+        description: message,
+        data: { alias: { raw: alias }, reason: { raw: message } },
+      });
     const text = `The integration "${alias}" did not handle the request: ${message}`;
-    if (error instanceof CalleeTimedOut) return new ApiError('OperationTimeout', text);
+    if (error instanceof CalleeTimedOut || error instanceof RunnerEnded) return new ApiError('OperationTimeout', text);
     if (error instanceof ExchangeTooLarge) return new ApiError('PayloadTooLarge', text);
     if (error instanceof CalleeUnavailable) return unavailable(text);
     return new ApiError('Runtime', text, { code: 502 });

@@ -11,8 +11,11 @@ export const maxCodeTimeoutMs = 120_000;
 export const maxCodeBodyBytes = 5_000_000;
 /** Runners in processes of their own announce themselves this often, in milliseconds. */
 export const announceMs = 2_000;
-/** Time to load a bundle, beside the time limit of the invocation. */
-const loadMs = 15_000;
+/**
+ * Longest time in milliseconds until a process is ready, beside the time limit of the call: the runner gives up after 100 s
+ * (`not started`), and fetches the code before. Those who wait for an answer have a deadline of their own, which is shorter.
+ */
+export const maxStartMs = 120_000;
 
 /** Calls of each lane have slots of their own: a handler of an event can call an action of its own bot. */
 export const lanes = ['events', 'actions', 'webhooks'] as const;
@@ -81,7 +84,7 @@ export const invokeCode = instanceOperation({
   subject: 'runner.invoke',
   input: InvokeCode,
   output: CodeAnswer,
-  timeoutMs: maxCodeTimeoutMs + loadMs,
+  timeoutMs: maxCodeTimeoutMs + maxStartMs,
 });
 
 /** Code that is to be deployed. */
@@ -107,7 +110,7 @@ export const loadCode = instanceOperation({
   subject: 'runner.load',
   input: LoadCode,
   output: Empty,
-  timeoutMs: loadMs,
+  timeoutMs: maxStartMs,
 });
 
 /** Sign of life of a runner, also sent on request and at its stop. */
@@ -133,6 +136,8 @@ export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data:
 /**
  * - `busy`: no place is free. The code was not called.
  * - `away`: no such runner serves, or it stops. The code was not called.
+ * - `not started`: the process of the code did not get ready although its code had not used up its processor time: the
+ *   machine was too busy, or its start was cut off. The code was not called.
  * - `paused`: its processes keep ending, so the next one starts after a pause. The code was not called.
  * - `not started`: the process did not get ready, or did not load the bundle in time, because the machine was too busy. The code
  *   was not called.
@@ -146,6 +151,7 @@ export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data:
 export const runnerFailures = [
   'busy',
   'away',
+  'not started',
   'paused',
   'not started',
   'not loadable',
@@ -156,6 +162,9 @@ export const runnerFailures = [
   'too large',
 ] as const;
 export type RunnerFailure = (typeof runnerFailures)[number];
+
+/** `ended`: the runner ended, stopped or fell silent under the call. The code may have done its work. */
+export type CallFailure = RunnerFailure | 'ended';
 
 /** @param leftMs of a pause */
 export function runnerError(failure: RunnerFailure, message: string, leftMs?: number): ApiError {
@@ -182,11 +191,12 @@ export function runnerError(failure: RunnerFailure, message: string, leftMs?: nu
 export const pauseLeftMs = (error: unknown): number => Number((error as ApiError).metadata?.['leftMs']);
 
 /** Undefined for an error that does not come from a runner. */
-export function runnerFailureOf(error: unknown): RunnerFailure | undefined {
+export function runnerFailureOf(error: unknown): CallFailure | undefined {
   if (!(error instanceof ApiError)) return undefined;
   const failure = error.metadata?.['runner'] as RunnerFailure | undefined;
   if (failure) return failure;
   // The bus answers 503 at once when no process serves the key.
   if (error.code === 503) return 'away';
-  return error.type === 'OperationTimeout' ? 'timed out' : undefined;
+  // A runner that stops answers so too.
+  return error.type === 'OperationTimeout' ? 'ended' : undefined;
 }

@@ -4,8 +4,11 @@ import { Nullable } from '../fields';
 import { operation } from '../operation';
 import { LoadCode } from '../runner/runner';
 
+/** Time in milliseconds for which a deployment waits for its code check. */
+export const codeCheckMs = 15_000;
+
 export class CodeCheck {
-  /** Reason why the code cannot be loaded. Null if it was loaded, and if no runner could try. */
+  /** Reason why the code cannot be loaded. Null if it was loaded, and if no runner could try or came to an end in time. */
   @Nullable()
   @IsString()
   failure!: string | null;
@@ -18,6 +21,6 @@ export const codeChecks = {
     access: service,
     input: LoadCode,
     output: CodeCheck,
-    timeoutMs: 17_000,
+    timeoutMs: codeCheckMs + 2_000,
   }),
 };

@@ -3,6 +3,7 @@ import type { Migration, ServiceSchema } from '@parley/persistence/service-schem
 import { copyDatabase, createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import type { QueryRunner } from 'typeorm';
 import { workTable1796000000000 } from '../migrations/1796000000000-work-table';
+import { WorkFailures1796900000000 } from '../migrations/1796900000000-work-failures';
 import { WorkEntity } from '../work.entity';
 
 class Work1796000000000 implements Migration {
@@ -13,7 +14,7 @@ class Work1796000000000 implements Migration {
 
 export const workSchema: ServiceSchema = {
   schema: 'probe',
-  migrations: [Work1796000000000],
+  migrations: [Work1796000000000, WorkFailures1796900000000],
   entities: [WorkEntity],
 };
 

@@ -1,0 +1,463 @@
+import type { Client } from '@botpress/client';
+import { ApiError } from '@parley/contracts/errors';
+import {
+  announceMs,
+  type CodeAnswer,
+  invokeCode,
+  type InvokeCode,
+  loadCode,
+  type LoadCode,
+  runnerAnnounced,
+  runnerError,
+  runnersWanted,
+} from '@parley/contracts/runner/runner';
+import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
+import { newId } from '@parley/persistence/ids';
+import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
+import { ParleyClient } from '@parley/transport/parley-client';
+import { ParleyServer } from '@parley/transport/parley-server';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { WorkRepository } from '@parley/work-queue/work.repository';
+import { AdminModule } from '../../../admin/src/admin.module';
+import { AdminConfig } from '../../../admin/src/config';
+import { ChatConfig } from '../../../chat/src/config';
+import { ChatModule } from '../../../chat/src/chat.module';
+import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubModule } from '../../../hub/src/hub.module';
+import { RuntimeConfig } from '../config';
+import { deliveryQueue } from '../deliveries/delivery-queues';
+import { integrationRegistrations } from '../integration-registrations/integration-registration-queue';
+import { messageDeliveries } from '../message-deliveries/message-delivery-queue';
+import { registrations } from '../registrations/registration-queue';
+import { RuntimeModule } from '../runtime.module';
+
+type Answer = (call: InvokeCode) => CodeAnswer | Promise<CodeAnswer>;
+
+const fine: Answer = () => ({ status: 200, body: '{"output":{"is":"done"}}' });
+const fails =
+  (...failure: Parameters<typeof runnerError>): Answer =>
+  () => {
+    throw runnerError(...failure);
+  };
+const notStarted = fails('not started', 'The machine is too busy to start the process of the code.');
+/** Answer of a bus to which the runner is lost, and of a runner that stops. */
+const ended: Answer = () => {
+  throw new ApiError('OperationTimeout', 'runner.invoke did not answer in time.');
+};
+
+const queues = [deliveryQueue, messageDeliveries, registrations, integrationRegistrations].map(({ name }) => name);
+
+let api: PublicApi;
+let account: Account;
+let runner: StandInRunner;
+
+/** Runner that answers like a test tells it. */
+class StandInRunner {
+  readonly id = newId('runner');
+  readonly calls: InvokeCode[] = [];
+  /** Answers of the next calls by operation; others succeed. */
+  answers: Record<string, Answer[]> = {};
+  readonly loads: LoadCode[] = [];
+  onLoad: (load: LoadCode) => Promise<void> = () => Promise.resolve();
+  private serving: { live: Promise<void>; stop: () => void }[] = [];
+  private timer?: NodeJS.Timeout;
+  private isLeaving = false;
+
+  constructor(
+    private readonly client: ParleyClient,
+    private readonly server: ParleyServer,
+  ) {}
+
+  async start(): Promise<void> {
+    this.serving = [
+      this.server.serveInstance(invokeCode, this.id, async (_caller, call) => this.answer(call)),
+      this.server.serveInstance(loadCode, this.id, async (_caller, load) => {
+        this.loads.push(load);
+        await this.onLoad(load);
+        return {};
+      }),
+    ];
+    await Promise.all(this.serving.map(({ live }) => live));
+    this.client.listen(runnersWanted, () => this.announce());
+    this.timer = setInterval(() => this.announce(), announceMs);
+    this.announce();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.isLeaving = true;
+    this.announce();
+    this.serving.forEach((served) => served.stop());
+  }
+
+  /** Calls of this operation for a bot. */
+  callsOf(botId: string, operation: string): InvokeCode[] {
+    return this.calls.filter((call) => call.botId === botId && call.headers['x-bp-operation'] === operation);
+  }
+
+  private answer(call: InvokeCode): CodeAnswer | Promise<CodeAnswer> {
+    this.calls.push(call);
+    const next = this.answers[call.headers['x-bp-operation']!]?.shift() ?? fine;
+    return next(call);
+  }
+
+  private announce(): void {
+    this.client.broadcast(runnerAnnounced, { runnerId: this.id, freePlaces: 4, isLeaving: this.isLeaving });
+  }
+}
+
+beforeAll(async () => {
+  api = await startPublicApi(
+    GatewayModule,
+    configured(AdminModule, AdminConfig),
+    HubModule,
+    configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
+    configured(RuntimeModule, RuntimeConfig),
+  );
+  account = await api.newAccount();
+});
+
+afterAll(() => api?.stop());
+
+beforeEach(async () => {
+  const runtime = api.apps.at(-1)!;
+  runner = new StandInRunner(
+    runtime.get(ParleyClient, { strict: false }),
+    runtime.get(ParleyServer, { strict: false }),
+  );
+  await runner.start();
+});
+
+afterEach(() => runner.stop());
+
+const anything = { schema: { type: 'object' } };
+
+async function newBot(definition: Parameters<Client['createBot']>[0] = {}) {
+  const { bot } = await account.client.createBot({ code: 'exports.handler = () => {}', ...definition });
+  const client = api.client(account.token, account.workspaceId, bot.id);
+  const create = async (conversationId?: string) =>
+    (await client.createEvent({ type: 'happened', payload: {}, conversationId })).event.id;
+  const settled = (id: string) =>
+    soon(
+      async () => (await client.getEvent({ id })).event,
+      ({ status }) => status !== 'pending',
+    );
+  const delivery = async (eventId: string) => {
+    const headers = { authorization: `Bearer ${api.operatorToken}` };
+    const { json } = await api.send(`GET /operator/runtime/bots/${bot.id}/deliveries?eventId=${eventId}`, { headers });
+    return (json as { deliveries: DeliveryEntry[] }).deliveries[0];
+  };
+  const issues = async () => (await account.client.listBotIssues({ id: bot.id })).issues.map(({ code }) => code);
+  return {
+    id: bot.id,
+    client,
+    create,
+    settled,
+    delivery,
+    issues,
+    calls: () => runner.callsOf(bot.id, 'event_received'),
+  };
+}
+
+/** Waits for the condition, and ends each pause of work at once. */
+function soon<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
+  const runtime = api.apps.at(-1)!;
+  const work = runtime.get(WorkQueue, { strict: false });
+  const rows = runtime.get(WorkRepository, { strict: false });
+  return waitFor(async () => {
+    await api.sql(`UPDATE runtime.work SET due_at = now() WHERE state IN ('waiting', 'parked') AND due_at > now()`);
+    const { ready } = await rows.releaseDueWork(queues);
+    ready.forEach((queue) => work.wake(queue));
+    return ask();
+  }, isWanted);
+}
+
+describe('an event', () => {
+  it('is parked while the process of its code does not get ready, which is no attempt', async () => {
+    const bot = await newBot();
+    let isReady = false;
+    runner.answers['event_received'] = Array<Answer>(20).fill((call) => (isReady ? fine : notStarted)(call));
+
+    const id = await bot.create();
+    const parked = await waitFor(
+      () => bot.delivery(id),
+      (found) => found?.status === 'parked',
+    );
+    await soon(
+      async () => bot.calls().length,
+      (count) => count > 5,
+    );
+    isReady = true;
+
+    expect(parked).toMatchObject({ reason: expect.stringContaining('too busy'), attempts: [] });
+    expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+    expect(await bot.delivery(id)).toMatchObject({ attempts: [{ status: 200 }] });
+    expect(new Set(bot.calls().map(({ headers }) => headers['x-bp-attempt']))).toEqual(new Set(['1']));
+  });
+
+  it('is delivered although ten runners end under it, which are no attempts', async () => {
+    const bot = await newBot();
+    const answers = [...Array<Answer>(5).fill(ended), fails('failed', 'no'), ...Array<Answer>(5).fill(ended)];
+    runner.answers['event_received'] = [...answers, fails('failed', 'no'), fails('failed', 'no')];
+
+    const id = await bot.create();
+
+    expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+    expect(bot.calls().map(({ headers }) => Number(headers['x-bp-attempt']))).toEqual([
+      ...Array<number>(6).fill(1),
+      ...Array<number>(6).fill(2),
+      3,
+      4,
+    ]);
+    expect((await bot.delivery(id))!.attempts.map(({ error }) => error)).toEqual(['no', 'no', 'no', null]);
+    expect(await bot.issues()).toEqual([]);
+  });
+
+  it('is delivered although nine processes of the platform ended while they delivered it, which are no attempts', async () => {
+    const bot = await newBot();
+    runner.answers['event_received'] = [notStarted];
+    const id = await bot.create();
+    await waitFor(
+      () => bot.delivery(id),
+      (found) => found?.status === 'parked',
+    );
+
+    await api.sql(`UPDATE runtime.work SET attempts = 9 WHERE queue = $1 AND key LIKE '%' || $2`, [
+      deliveryQueue.name,
+      id,
+    ]);
+
+    expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+    expect(bot.calls().map(({ headers }) => headers['x-bp-attempt'])).toEqual(['1', '1']);
+  });
+
+  it('fails that ends each runner, and the next one of the conversation is delivered', async () => {
+    const bot = await newBot();
+    const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
+    const isPoison = ({ body }: InvokeCode) => body.includes(poison);
+    runner.answers['event_received'] = Array<Answer>(30).fill((call) => (isPoison(call) ? ended : fine)(call));
+
+    const poison = await bot.create(conversation.id);
+    const next = await bot.create(conversation.id);
+
+    expect(await bot.settled(poison)).toMatchObject({
+      status: 'failed',
+      failureReason: 'The runner ended before the code answered.',
+    });
+    expect(await bot.settled(next)).toMatchObject({ status: 'processed' });
+    expect(bot.calls().map(isPoison)).toEqual([...Array<boolean>(14).fill(true), false]);
+  });
+
+  it('fails after three attempts to load its code', async () => {
+    const bot = await newBot();
+    runner.answers['event_received'] = Array<Answer>(4).fill(fails('not loadable', 'The code waits for ever.'));
+
+    const id = await bot.create();
+
+    expect(await bot.settled(id)).toMatchObject({ status: 'failed', failureReason: 'The code waits for ever.' });
+    expect(bot.calls()).toHaveLength(3);
+  });
+
+  it('whose code hangs while it loads leaves places, however many such bots a workspace has', async () => {
+    const hostile = [await newBot(), await newBot(), await newBot(), await newBot()];
+    const healthy = await newBot();
+    const ends: (() => void)[] = [];
+    const hang: Answer = () =>
+      new Promise((_resolve, reject) =>
+        ends.push(() => reject(runnerError('not loadable', 'The code waits for ever.'))),
+      );
+    const seen = new Map<string, number>();
+    runner.answers['event_received'] = Array<Answer>(99).fill((call) => {
+      const count = (seen.get(call.botId) ?? 0) + 1;
+      seen.set(call.botId, count);
+      if (call.botId === healthy.id) return fine(call);
+      return count === 1 ? fails('not loadable', 'The code waits for ever.')(call) : hang(call);
+    });
+
+    const ids = await Promise.all(hostile.map((bot) => bot.create()));
+    await soon(
+      () => Promise.all(hostile.map((bot, index) => bot.delivery(ids[index]!))),
+      (found) => found.filter((delivery) => delivery?.status === 'parked').length === 2,
+    );
+    const id = await healthy.create();
+
+    expect(await healthy.settled(id)).toMatchObject({ status: 'processed' });
+    expect(ends).toHaveLength(2);
+    const settled = soon(
+      async () => {
+        ends.splice(0).forEach((end) => end());
+        return Promise.all(hostile.map((bot, index) => bot.client.getEvent({ id: ids[index]! })));
+      },
+      (events) => events.every(({ event }) => event.status === 'failed'),
+    );
+    expect(await settled).toHaveLength(hostile.length);
+  });
+
+  it('is answered by its runner although that takes no other call meanwhile', async () => {
+    const [slow, other] = [await newBot(), await newBot()];
+    let answer: (value: CodeAnswer) => void = () => undefined;
+    runner.answers['event_received'] = [() => new Promise((resolve) => (answer = resolve)), fails('away', 'It stops.')];
+
+    const first = await slow.create();
+    await waitFor(() => slow.calls().length === 1);
+    const second = await other.create();
+    await other.settled(second);
+    answer({ status: 200, body: '' });
+
+    expect(await slow.settled(first)).toMatchObject({ status: 'processed' });
+    expect(slow.calls()).toHaveLength(1);
+  });
+});
+
+describe('a deployment', () => {
+  it('is not refused while its code does not get ready, and registers once it does', async () => {
+    runner.onLoad = () => Promise.reject(runnerError('not started', 'The machine is too busy.'));
+    runner.answers['register'] = [...Array<Answer>(6).fill(notStarted), ...Array<Answer>(6).fill(ended)];
+
+    const bot = await newBot();
+    await soon(
+      async () => runner.callsOf(bot.id, 'register').length,
+      (count) => count === 13,
+    );
+    await waitFor(async () => (await api.sql(`SELECT 1 FROM runtime.work WHERE key = $1`, [bot.id])).length === 0);
+
+    expect(runner.loads).toHaveLength(1);
+    expect(await bot.issues()).toEqual([]);
+  });
+
+  it('is refused for code that cannot be loaded', async () => {
+    runner.onLoad = () => Promise.reject(runnerError('not loadable', 'The code waits for ever.'));
+
+    await expect(newBot()).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining('for ever') });
+  });
+
+  it('leaves places to those of other workspaces, however many of one load', async () => {
+    const ends: (() => void)[] = [];
+    runner.onLoad = () => new Promise((resolve) => ends.push(resolve));
+    const other = await api.newAccount();
+
+    const created = [newBot(), newBot(), newBot()];
+    await waitFor(() => ends.length === 2);
+    created.push(other.client.createBot({ code: 'exports.handler = () => {}' }) as never);
+    await waitFor(() => ends.length === 3);
+    expect(runner.loads).toHaveLength(3);
+    ends.forEach((end) => end());
+    await waitFor(() => ends.length === 4);
+    ends[3]!();
+
+    expect(await Promise.all(created)).toHaveLength(4);
+  });
+});
+
+describe('an integration', () => {
+  async function newIntegration() {
+    const definition = {
+      ...{ name: `probe${runner.id.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()}`, version: '1.0.0' },
+      code: 'exports.handler = () => {}',
+      actions: { try: { input: anything, output: anything } },
+      channels: { channel: { messages: { text: { schema: {} } } } },
+    };
+    return (await account.client.createIntegration(definition)).integration;
+  }
+
+  it('is pending in the bot while its code does not get ready, and registered then', async () => {
+    const { id: integrationId } = await newIntegration();
+    const bot = await newBot();
+    let isReady = false;
+    runner.answers['register'] = Array<Answer>(99).fill((call) => (isReady ? fine : notStarted)(call));
+
+    const updated = account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });
+    const statusOf = async () => (await account.client.getBot({ id: bot.id })).bot.integrations[integrationId]?.status;
+    await soon(
+      async () => runner.callsOf(bot.id, 'register').length,
+      (count) => count > 5,
+    );
+    const before = await statusOf();
+    isReady = true;
+    await soon(statusOf, (status) => status === 'registered');
+
+    expect(before).toBe('registration_pending');
+    expect((await updated).bot.integrations[integrationId]).toMatchObject({ status: 'registered', statusReason: null });
+    expect(await bot.issues()).toEqual([]);
+  });
+
+  it('gets a message although runners end under it, and fails to register with code that ends each runner', async () => {
+    const { id: integrationId, name } = await newIntegration();
+    const bot = await newBot();
+    await account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });
+    runner.answers['message_created'] = [...Array<Answer>(6).fill(ended), ...Array<Answer>(6).fill(notStarted)];
+    const { conversation } = await bot.client.createConversation({
+      ...{ channel: 'channel', integrationName: name, tags: {} },
+    });
+
+    const { message } = await bot.client.createMessage({
+      ...{ conversationId: conversation.id, userId: bot.id, type: 'text', payload: { text: 'hi' }, tags: {} },
+    });
+    const [delivery] = await soon(
+      () =>
+        api.sql<{ status: string; attempts: object[] }>('SELECT * FROM runtime.message_delivery WHERE id = $1', [
+          message.id,
+        ]),
+      ([row]) => row?.status != null,
+    );
+
+    expect(delivery).toMatchObject({ status: 'processed', attempts: [{ status: 200 }] });
+    expect(runner.callsOf(bot.id, 'message_created')).toHaveLength(13);
+
+    runner.answers['register'] = Array<Answer>(99).fill(ended);
+    const headers = { authorization: `Bearer ${api.operatorToken}` };
+    void api.send(`POST /operator/admin/bots/${bot.id}/integrations/${name}/register`, { headers, json: {} });
+    const failed = await soon(
+      async () => (await account.client.getBot({ id: bot.id })).bot.integrations[integrationId],
+      (found) => found?.status === 'registration_failed',
+    );
+    expect(failed).toMatchObject({ statusReason: 'The runner ended before the code answered.' });
+    await waitFor(bot.issues, (codes) => codes.includes('integration_registration_failed'));
+  });
+
+  it('tells the sender of a webhook to repeat it, without an issue, when the platform could not call it', async () => {
+    const { id: integrationId } = await newIntegration();
+    const bot = await newBot();
+    const { bot: installed } = await account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });
+    const path = new URL(installed.integrations[integrationId]!.webhookUrl).pathname;
+    runner.answers['webhook_received'] = [notStarted, ended];
+
+    const answers = [await api.send(`POST ${path}`), await api.send(`POST ${path}`), await api.send(`POST ${path}`)];
+
+    expect(answers.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
+      [503, '1'],
+      [504, undefined],
+      [200, undefined],
+    ]);
+    expect(await bot.issues()).toEqual([]);
+  });
+});
+
+it('answers the caller of an action with an error that tells whether to repeat it', async () => {
+  const { id } = await newBot({ actions: { try: { input: anything, output: anything } } });
+  const headers = { authorization: `Bearer ${account.token}`, 'x-bot-id': id };
+  const call = async () => {
+    const answer = await api.send('POST /v1/chat/actions', { headers, json: { type: 'try', input: {} } });
+    return `${answer.status} ${answer.json.message ?? JSON.stringify(answer.json.output)}`;
+  };
+  runner.answers['action_triggered'] = [notStarted, ended, fails('busy', 'full'), fails('away', 'gone')];
+
+  expect([await call(), await call(), await call(), await call(), await call()]).toEqual([
+    '503 The machine is too busy to start the process of the code.',
+    '504 The action "try" may have been done: The runner ended before the code answered.',
+    '429 full',
+    '503 gone',
+    '200 {"is":"done"}',
+  ]);
+});
+
+it('tells an operator who pings a bot that its process did not get ready', async () => {
+  const bot = await newBot();
+  runner.answers['ping'] = [notStarted];
+  const headers = { authorization: `Bearer ${api.operatorToken}` };
+
+  const { json } = await api.send(`POST /operator/runtime/bots/${bot.id}/ping`, { headers, json: {} });
+
+  expect(json).toMatchObject({ status: null, error: expect.stringContaining('too busy') });
+});
