@@ -139,8 +139,6 @@ export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data:
  * - `not started`: the process of the code did not get ready although its code had not used up its processor time: the
  *   machine was too busy, or its start was cut off. The code was not called.
  * - `paused`: its processes keep ending, so the next one starts after a pause. The code was not called.
- * - `not started`: the process did not get ready, or did not load the bundle in time, because the machine was too busy. The code
- *   was not called.
  * - `not loadable`: the bundle could not be loaded, or has no handler.
  * - `failed`: the handler threw an error that it did not handle.
  * - `crashed`: the process of the bundle ended. The code may have done its work.
@@ -153,7 +151,6 @@ export const runnerFailures = [
   'away',
   'not started',
   'paused',
-  'not started',
   'not loadable',
   'failed',
   'crashed',
