@@ -17,7 +17,8 @@ function standalone(env: Record<string, string> = {}) {
 
 async function newDataDir(): Promise<void> {
   dataDir = await mkdtemp(join(tmpdir(), 'parley-machine-'));
-  await chmod(dataDir, 0o755);
+  // As root, Postgres runs as another user, which passes through.
+  await chmod(dataDir, 0o711);
 }
 
 const removeDataDir = () => rm(dataDir, { recursive: true, force: true });
@@ -45,6 +46,7 @@ describe('embedded mode with an invalid configuration', () => {
       'Cannot connect to the Postgres of DATABASE_URL at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.',
     ],
     [{ HOST: '192.0.2.1' }, 'Cannot listen on 192.0.2.1: listen EADDRNOTAVAIL'],
+    [{ PARLEY_DATA_DIR: 'package.json' }, `Cannot use the data folder ${join(process.cwd(), 'package.json')} as user `],
   ])('reports %j in one sentence', async (env, sentence) => {
     const platform = standalone(env);
     await platform.ended;

@@ -16,8 +16,10 @@ import { withTimeout } from '@parley/background/with-timeout';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { ConfigError } from '@parley/config/config';
+import { WritesRefused } from '@parley/contracts/errors';
 import { isLocalOnly } from '@parley/config/loopback';
 import { Database } from '@parley/persistence/database';
+import { explainDataError } from '@parley/local-postgres/cannot-open-data';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import type { Logger } from '@parley/logging/logger';
@@ -87,7 +89,9 @@ export class EmbeddedPlatform {
       return platform;
     } catch (error) {
       await platform.undo();
-      throw error;
+      throw process.env['DATABASE_URL'] && error instanceof WritesRefused
+        ? error
+        : await explainDataError(config.dataDir, error);
     }
   }
 
@@ -138,6 +142,8 @@ export class EmbeddedPlatform {
     const { dataDir, port, host, maxBodyBytes } = this.config;
     const folder = await claim(dataDir);
     this.started.push(() => folder.release());
+    const openness = await folder.findOpenness();
+    if (openness) this.logger.warn(openness);
     const api = await PublicListener.listen(port, host);
     this.started.push(() => api.close(0));
     const publicUrl = this.config.publicUrl ?? api.url;
