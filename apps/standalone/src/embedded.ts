@@ -73,6 +73,8 @@ export class EmbeddedPlatform {
   /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
   private closeBy = Infinity;
+  private hasStarted!: () => void;
+  private readonly whenStarted = new Promise<void>((resolve) => (this.hasStarted = resolve));
 
   private constructor(
     private readonly config: StandaloneConfig,
@@ -178,6 +180,7 @@ export class EmbeddedPlatform {
       migrateAtStart: true,
       instance: 'embedded',
       isOnlyProcess: true,
+      started: this.whenStarted,
     });
 
     this.started.push(() => this.closeApps());
@@ -205,6 +208,7 @@ export class EmbeddedPlatform {
     this.tunnelUrl = configs.gateway.tunnelUrl;
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);
+    this.hasStarted();
   }
 
   private async startPostgres(folder: string, signal: AbortSignal): Promise<LocalPostgres> {
@@ -218,6 +222,7 @@ export class EmbeddedPlatform {
       url,
       ...eventsSchema,
       poolSize: 10,
+      started: this.whenStarted,
       onWritesRefused: () => metrics.countWritesRefused('database'),
     });
     this.started.push(async () => void (await withTimeout(this.timeLeftMs, database.close())));

@@ -60,11 +60,14 @@ async function startApp<C extends ProcessConfig>(
   nats: NatsConfig,
   logger: Logger,
 ): Promise<NestFastifyApplication> {
-  const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
+  let hasStarted!: () => void;
+  const started = new Promise<void>((resolve) => (hasStarted = resolve));
+  const platform = { ...(await connectPlatform(name, nats, config.maxBodyBytes, logger)), started };
   const app = await createHybridApp(module(config, platform), logger, config);
   // Runs until the process ends, so that metrics of a stopping process can be scraped.
   await serveMetrics(config, platform.metrics);
   await app.listen(config.port, config.host);
+  hasStarted();
   return app;
 }
 
