@@ -56,6 +56,18 @@ describe('embedded mode with an invalid configuration', () => {
   });
 });
 
+it('warns about an unknown variable with the nearest known one', async () => {
+  const platform = run('dist/apps/standalone/src/main.js', {
+    PARLEY_DATADIR: '/data',
+    PARLEY_DATA_DIR: 'package.json',
+  });
+  await platform.ended;
+
+  expect(platform.output()).toMatch(
+    /"level":40.*PARLEY_DATADIR is not a variable .* Did you mean PARLEY_DATA_DIR\?"}\n/,
+  );
+});
+
 /** These tests share one data folder and depend on their order. */
 describe('embedded mode with a data folder of its own', () => {
   let platform: ReturnType<typeof standalone>;

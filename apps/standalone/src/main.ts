@@ -1,6 +1,7 @@
 import '@parley/service/tune-heap';
 import 'reflect-metadata';
 import { ConfigError } from '@parley/config/config';
+import { warningsAboutUnknown } from '@parley/config/unknown-variables';
 import { OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
 import { CannotOpenData } from '@parley/local-postgres/cannot-open-data';
@@ -21,6 +22,7 @@ async function main(): Promise<void> {
   const config = readStandaloneConfig();
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
+  for (const warning of warningsAboutUnknown(process.env)) logger.warn(warning);
   const stopTracing = await traceProcess('parley', config, logger);
   const stop = onStopSignal(async () => {
     process.stdout.write('Parley is stopping …\n');

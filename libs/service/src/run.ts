@@ -7,6 +7,7 @@ import { NatsLink } from '@parley/transport/nats-connection';
 import { NatsDriver } from '@parley/transport/nats-driver';
 import { hostname } from 'node:os';
 import { ConfigError, readConfigs } from '@parley/config/config';
+import { warningsAboutUnknown } from '@parley/config/unknown-variables';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
@@ -36,6 +37,7 @@ export async function runApp<C extends ProcessConfig>(definition: AppDefinition<
   const { config, nats } = readBoth(definition.config);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);
+  for (const warning of warningsAboutUnknown(process.env)) logger.warn(warning);
   const stopTracing = await traceProcess(`parley-${name}`, config, logger);
   const starting = startApp(definition, config, nats, logger);
   onStopSignal(async () => {
