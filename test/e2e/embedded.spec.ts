@@ -118,13 +118,15 @@ describe('embedded mode with a data folder of its own', () => {
   it('prints the first token, and stores it readable for its owner only', async () => {
     await start();
 
-    expect(platform.output()).not.toContain('bp dev');
-
     const { token, email } = await credentials();
     expect(platform.output()).toContain(token);
     expect(platform.output()).toContain('Account    admin@parley.local');
     expect(email).toBe('admin@parley.local');
     expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
+  });
+
+  it('prints how to get the tunnel, which other ports than 3000 have only with TUNNEL_PORT', () => {
+    expect(platform.output()).toContain('\n  Bots       bp dev needs a tunnel: start with TUNNEL_PORT=3100\n');
   });
 
   it('has no rate limit on a loopback address', async () => {
@@ -266,12 +268,16 @@ describe('embedded mode with a data folder of its own', () => {
   });
 
   it('starts with the new key alone, and has no rate limit when it is set to 0', async () => {
-    await start({ HOST: '0.0.0.0', RATE_LIMIT_PER_SECOND: '0' });
+    await start({ HOST: '0.0.0.0', RATE_LIMIT_PER_SECOND: '0', TUNNEL_PORT: '0' });
 
     const { url, ...rest } = await credentials();
     const client = clientOf({ ...rest, url: url.replace('0.0.0.0', '127.0.0.1') });
     expect((await client.getBot({ id: bot.id })).bot.signingSecret).toBe(bot.signingSecret);
     expect(await rateLimit()).toBeNull();
+  });
+
+  it('does not print how to get the tunnel where it is turned off', () => {
+    expect(platform.output()).not.toContain('bp dev');
   });
 
   it('limits rates behind a proxy on the same machine', async () => {

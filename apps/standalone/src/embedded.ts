@@ -46,7 +46,6 @@ import {
 } from './credentials';
 import { PublicListener } from './public-listener';
 
-/** Tunnel port of a platform on the default port. */
 const usualPort = 3000;
 const usualTunnelPort = 3100;
 
@@ -114,12 +113,19 @@ export class EmbeddedPlatform {
       `  Console    ${this.consoleLink}`,
       `  API        ${url}/docs`,
       ...(this.webchatUrl ? [`  Web chat   ${this.webchatUrl}`] : []),
-      ...(this.tunnelUrl ? [`  Bots       bp dev --tunnel-url ${this.tunnelUrl}`] : []),
+      ...this.tunnelLine,
       '',
       '  Try        npm run demo -- README.md',
       '',
       '',
     ].join('\n');
+  }
+
+  /** Empty where the tunnel is turned off by TUNNEL_PORT=0. */
+  private get tunnelLine(): string[] {
+    if (this.tunnelUrl) return [`  Bots       bp dev --tunnel-url ${this.tunnelUrl}`];
+    if (process.env['TUNNEL_PORT']) return [];
+    return [`  Bots       bp dev needs a tunnel: start with TUNNEL_PORT=${tunnelPortBeside(this.config.port)}`];
   }
 
   /** Reports "not ready", serves on for the grace period, then stops the parts in reverse order of their start. */
@@ -270,11 +276,17 @@ export class EmbeddedPlatform {
 
 /** Platforms on other ports have no tunnel unless TUNNEL_PORT is set: several may run side by side. */
 function tunnelSettings(apiUrl: string, port: number): Record<string, string> {
-  const tunnelPort = Number(process.env['TUNNEL_PORT'] || (port === usualPort ? usualTunnelPort : 0));
+  const tunnelPort = Number(process.env['TUNNEL_PORT'] || (port === usualPort ? tunnelPortBeside(port) : 0));
   if (tunnelPort === 0) return { TUNNEL_PORT: '0', TUNNEL_URL: '' };
   const url = new URL(apiUrl);
   url.port = String(tunnelPort);
   return { TUNNEL_PORT: String(tunnelPort), TUNNEL_URL: process.env['TUNNEL_URL'] || url.origin };
+}
+
+/** As far from the port as on the usual ones. */
+function tunnelPortBeside(port: number): number {
+  const beside = port + usualTunnelPort - usualPort;
+  return port === 0 || beside > 65_535 ? usualTunnelPort : beside;
 }
 
 /** Waits until all have opened or failed, so that all can be closed. Joins the problems of invalid configurations. */
