@@ -27,7 +27,7 @@ FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 PARLEY_DATA_DIR=/app/data
 # Only standalone writes there. Other apps write to /tmp only.
-RUN mkdir data && chown 1000:1000 data
+RUN install -d -m 700 -o 1000 -g 1000 data
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./

@@ -18,12 +18,16 @@ const sources = [
   '.swcrc',
 ];
 
-/** Compiles into `dist` if sources have changed; prints errors only, and exits on failure. */
-export function build() {
+/**
+ * Compiles into `dist` if sources have changed; prints errors, and exits on failure.
+ * @param say gets a line before and after, since a first build takes several seconds
+ */
+export function build(say = () => undefined) {
   const started = new Date();
   if (existsSync(marker) && statSync(marker).mtimeMs > Math.max(...sources.map((path) => newest(join(root, path)))))
     return;
 
+  say('Compiling Parley, as at the first start and after each change of its sources …');
   const nest = require.resolve('@nestjs/cli/bin/nest.js');
   const { status, stdout, stderr } = spawnSync(process.execPath, [nest, 'build'], { cwd: root, encoding: 'utf8' });
   if (status !== 0) {
@@ -33,6 +37,7 @@ export function build() {
   writeFileSync(marker, '');
   // Files changed during the compilation are compiled by the next build.
   utimesSync(marker, started, started);
+  say(`Compiled in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
 export function newest(path) {

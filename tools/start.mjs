@@ -1,11 +1,11 @@
-// `npm start`: builds if sources have changed, then runs the whole platform in this process. Pages are built beside it.
+// Builds if sources have changed, then runs the whole platform in this process. Pages are built beside it.
 import { spawn, spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { arePagesBuilt } from './build-pages.mjs';
 import { build, root } from './build.mjs';
 
-build();
+build((text) => process.stdout.write(`${text}\n`));
 if (!arePagesBuilt()) buildPages();
 
 // npm may put a shell between itself and this process; npm is the process to watch.

@@ -42,6 +42,10 @@ it('runs as a numeric user other than root', () => {
   expect(instructions('USER')).toEqual(['1000:1000']);
 });
 
+it('has a data folder that is closed to other users', () => {
+  expect(instructions('RUN')).toContain('install -d -m 700 -o 1000 -g 1000 data');
+});
+
 it('can be built for every folder of apps, and fails for any other name', () => {
   // Pages that the gateway serves.
   expect(readdirSync('apps').filter((app) => !existsSync(`apps/${app}/src/main.ts`))).toEqual(['console', 'webchat']);

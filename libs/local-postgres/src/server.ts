@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { open, rename, stat } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CannotOpenData } from './cannot-open-data';
 import { readPidFile } from './pid-file';
 import { postgresEnvironment } from './postgres-environment';
 import { commandOf, findFileOwner, type Runner } from './runner';
@@ -35,9 +36,9 @@ export interface Server {
 }
 
 /** Failed start: the server ended before it was ready; `log` is its output. */
-export class ServerFailed extends Error {
+export class ServerFailed extends CannotOpenData {
   constructor(readonly log: string) {
-    super(`Postgres did not start:\n${log}`);
+    super(`Postgres did not start:\n${log.trim()}`);
   }
 
   get isPortTaken(): boolean {

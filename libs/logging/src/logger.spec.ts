@@ -27,6 +27,25 @@ const ends: Record<string, string> = {
   throws: `throw new Error('the end');`,
 };
 
+/** Output of a process whose standard output is a terminal, according to Node. */
+function onTerminal(env: NodeJS.ProcessEnv): Promise<string> {
+  const program = `
+    require('node:tty').isatty = () => true;
+    process.stdout.hasColors = require('node:tty').WriteStream.prototype.hasColors;
+    process.stdout.getColorDepth = require('node:tty').WriteStream.prototype.getColorDepth;
+    require(${JSON.stringify(logger)}).createLogger('test', 'info').warn({ line: 1 }, 'a line');`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'], env });
+  return text(child.stdout);
+}
+
+it.each([
+  ['with colours on a terminal', { TERM: 'xterm-256color' }, '\u001b[33mWARN \u001b[39m'],
+  ['without colours where NO_COLOR is set', { TERM: 'xterm-256color', NO_COLOR: '1' }, 'WARN '],
+  ['without colours on a dumb terminal', { TERM: 'dumb' }, 'WARN '],
+])('writes readable text %s', async (_name, env, level) => {
+  expect((await onTerminal(env)).slice('hh:mm:ss.mmm '.length)).toBe(`${level} test: a line line=1\n`);
+});
+
 describe.each(Object.keys(ends))('A process that %s', (name) => {
   // The second number is more than is buffered at once.
   it.each([1, 3000])('has written its %d lines in order', async (count) => {

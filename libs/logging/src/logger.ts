@@ -1,5 +1,7 @@
+import { isatty } from 'node:tty';
 import type { LoggerService } from '@nestjs/common';
 import pino from 'pino';
+import { readableLine } from './readable-line';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
 export type Logger = pino.Logger;
@@ -10,7 +12,7 @@ const bufferedBytes = 32_768;
 /** Backpressure limit in bytes: when the reader of the log has stopped, lines beyond it are dropped. */
 const maxUnwritten = 16_000_000;
 
-/** Structured log of a process, one JSON object per line. Never log secrets: log ids, not bodies or headers. */
+/** Structured log of a process: one JSON object per line, readable text on a terminal. Never log secrets: log ids, not bodies or headers. */
 export function createLogger(name: string, level: LogLevel): Logger {
   output ??= standardOutput();
   return pino({ name, level, base: { name }, timestamp: isoTime }, output);
@@ -48,6 +50,7 @@ function standardOutput(): pino.DestinationStream {
   });
   // Encoding all lines of a moment at once takes a quarter of the time of encoding each.
   let lines = '';
+  const format = isatty(1) ? forTerminal() : (line: string) => line;
   const pass = () => {
     if (lines === '') return;
     // Its type is that of the mode for text.
@@ -68,11 +71,17 @@ function standardOutput(): pino.DestinationStream {
   process.prependListener('beforeExit', pass).prependListener('exit', pass);
   return {
     write(line) {
-      lines += line;
+      lines += format(line);
       if (lines.length < bufferedBytes) flushSoon();
       else pass();
     },
   };
+}
+
+/** Node decides about colours, by `NO_COLOR`, `FORCE_COLOR` and `TERM`. */
+function forTerminal(): (line: string) => string {
+  const hasColors = process.stdout.hasColors();
+  return (line) => readableLine(line, { hasColors });
 }
 
 /** Loggers of Nest itself: their messages about modules and routes are `debug`. */

@@ -262,6 +262,28 @@ describe('A database that does not answer', () => {
     await database.close();
   });
 
+  it('is waited for longer until the process has started', async () => {
+    const limits = { url: empty.url, schema: 'things', migrations: [], poolSize: 1, connectTimeoutMs: 200 };
+    let start!: () => void;
+    const started = new Promise<void>((resolve) => (start = resolve));
+    const starting = await Database.open({ ...limits, started });
+    const running = await Database.open(limits);
+    const [giveBack, giveBackOther] = [await hold(starting), await hold(running)];
+    const waiting = starting.query('SELECT 1 AS one');
+
+    // The limit of the process that has started has passed twice.
+    await expect(running.query('SELECT 1')).rejects.toMatchObject(unavailable);
+    await expect(running.query('SELECT 1')).rejects.toMatchObject(unavailable);
+    await giveBack();
+    await expect(waiting).resolves.toEqual([{ one: 1 }]);
+
+    start();
+    const giveBackAgain = await hold(starting);
+    await expect(starting.query('SELECT 1')).rejects.toMatchObject(unavailable);
+    await Promise.all([giveBackAgain(), giveBackOther()]);
+    await Promise.all([starting.close(), running.close()]);
+  });
+
   it('is waited for once more after the process was suspended', async () => {
     const database = await Database.open({
       url: empty.url,

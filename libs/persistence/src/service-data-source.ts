@@ -25,8 +25,10 @@ export interface DataSourceOptions extends Omit<ServiceSchema, 'entities'>, Part
   statementTimeoutMs?: number;
   /** Longest wait for a pool connection. */
   connectTimeoutMs?: number;
-  /** Longest wait for the first connection. */
+  /** Longest wait for a connection until the process has started. */
   openTimeoutMs?: number;
+  /** Resolves when the process has started; absent: it has, once the pool is open. */
+  started?: Promise<void>;
   lockTimeoutMs?: number;
   /** Load shedding: most callers that may wait for a connection. */
   maxWaiting?: number;
@@ -40,7 +42,10 @@ export interface DataSourceOptions extends Omit<ServiceSchema, 'entities'>, Part
  * caller gets a definite 503 rather than a timeout.
  */
 const defaultConnectTimeoutMs = 3_000;
-/** Longest wait for the first connection, on a machine that may be starting everything else too. No caller waits yet. */
+/**
+ * Longest wait for a connection while the process starts: it compiles and wires its modules without a pause, on a machine that
+ * may be starting everything else too. No caller waits yet.
+ */
 export const defaultOpenTimeoutMs = 30_000;
 /** A timer that fires this much late means that the whole process was suspended, not only busy. */
 const standstillMs = 250;
@@ -93,6 +98,7 @@ export class ServiceDataSource extends DataSource {
   static async open(settings: DataSourceOptions): Promise<ServiceDataSource> {
     const { url, schema, poolSize, statementTimeoutMs = defaultStatementTimeoutMs } = settings;
     const { openTimeoutMs = defaultOpenTimeoutMs, lockTimeoutMs = defaultLockTimeoutMs } = settings;
+    const { started = Promise.resolve() } = settings;
     const pool = new Pool({
       Client: ListenedClient,
       types: columnParsers.values,
@@ -115,7 +121,7 @@ export class ServiceDataSource extends DataSource {
       // An error of TypeORM itself is a defect of an entity.
       throw error instanceof TypeORMError ? error : new CannotConnect(url, error);
     });
-    pool.options.connectionTimeoutMillis = source.connectTimeoutMs;
+    void started.then(() => (pool.options.connectionTimeoutMillis = source.connectTimeoutMs));
     return source;
   }
 
@@ -157,10 +163,11 @@ export class ServiceDataSource extends DataSource {
   /** Waits once more after the process was suspended with its machine: no connection could become free meanwhile. */
   private async connect(): Promise<PoolClient> {
     const begun = performance.now();
+    const { connectionTimeoutMillis = 0 } = this.pool.options;
     try {
       return await this.pool.connect();
     } catch (error) {
-      if (performance.now() - begun < this.connectTimeoutMs + standstillMs) throw error;
+      if (performance.now() - begun < connectionTimeoutMillis + standstillMs) throw error;
       return this.pool.connect();
     }
   }

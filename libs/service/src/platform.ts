@@ -18,4 +18,6 @@ export interface Platform {
   instance: string;
   /** True if no other process works on the database: leases of the last run can be ended at the start. */
   isOnlyProcess: boolean;
+  /** Resolves when the whole process has started: before, waits for the database are longer. Absent: no such difference. */
+  started?: Promise<void>;
 }

@@ -7,6 +7,7 @@ import { NatsLink } from '@parley/transport/nats-connection';
 import { NatsDriver } from '@parley/transport/nats-driver';
 import { hostname } from 'node:os';
 import { ConfigError, readConfigs } from '@parley/config/config';
+import { warningsAboutUnknown } from '@parley/config/unknown-variables';
 import { createLogger, type Logger } from '@parley/logging/logger';
 import { NatsConfig, type ProcessConfig } from './config';
 import { Readiness } from './health.controller';
@@ -36,6 +37,7 @@ export async function runApp<C extends ProcessConfig>(definition: AppDefinition<
   const { config, nats } = readBoth(definition.config);
   const logger = createLogger(name, config.logLevel);
   exitOnUnexpected(logger);
+  for (const warning of warningsAboutUnknown(process.env)) logger.warn(warning);
   const stopTracing = await traceProcess(`parley-${name}`, config, logger);
   const starting = startApp(definition, config, nats, logger);
   onStopSignal(async () => {
@@ -60,11 +62,14 @@ async function startApp<C extends ProcessConfig>(
   nats: NatsConfig,
   logger: Logger,
 ): Promise<NestFastifyApplication> {
-  const platform = await connectPlatform(name, nats, config.maxBodyBytes, logger);
+  let hasStarted!: () => void;
+  const started = new Promise<void>((resolve) => (hasStarted = resolve));
+  const platform = { ...(await connectPlatform(name, nats, config.maxBodyBytes, logger)), started };
   const app = await createHybridApp(module(config, platform), logger, config);
   // Runs until the process ends, so that metrics of a stopping process can be scraped.
   await serveMetrics(config, platform.metrics);
   await app.listen(config.port, config.host);
+  hasStarted();
   return app;
 }
 

@@ -113,12 +113,13 @@ export class ServiceModule {
 /** Opens the data source, and runs the migrations or requires that they have run. */
 async function openDataSource(
   { name, database: { config, ...schema } }: ServiceOptions,
-  { metrics, migrateAtStart }: Platform,
+  { metrics, migrateAtStart, started }: Platform,
 ): Promise<ServiceDataSource> {
   const place = `${name} waiting for the database`;
   const source = await ServiceDataSource.open({
     ...schema,
     url: config.databaseUrl,
+    started,
     poolSize: config.databasePoolSize,
     statementTimeoutMs: config.statementTimeoutMs,
     maxWaiting: config.databaseMaxWaiting,

@@ -57,7 +57,8 @@ const head = [
   '# Configuration',
   '',
   'All configuration comes from environment variables. A process with a missing or wrong variable does not start; it prints',
-  'the name of the variable and the accepted values. An empty variable counts as absent.',
+  'the name of the variable and the accepted values. An empty variable counts as absent. An unknown one that begins with `PARLEY_`,',
+  'or that differs from one below by one or two letters, is a warning that names the nearest.',
   '',
   'This page is generated from the code: `UPDATE_DOCS=1 npm test -- documentation`.',
 ];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, chown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readMajor } from '@parley/local-postgres/cluster-backup';
-import { DataFolder, DataFolderInUse, makeDataFolder } from '@parley/local-postgres/data-folder';
+import { DataFolder, makeDataFolder } from '@parley/local-postgres/data-folder';
 import { findClusterNeeds, recoverCluster } from '@parley/local-postgres/restored-cluster';
 import type { User } from '@parley/local-postgres/runner';
 import { CommandFailed } from '../output';
@@ -146,18 +146,11 @@ async function checkEmpty(target: string) {
     return null;
   }
   if (names.length === 0) return stat(target);
-  if (names.includes('parley.lock')) await refuseRunning(target);
+  // Throws DataFolderInUse.
+  if (names.includes('parley.lock')) await (await DataFolder.claim(target)).release();
   throw new CommandFailed(
     `${target} is not empty: choose another folder with --to, or rename ${basename(target)} first. Nothing was replaced.`,
   );
-}
-
-async function refuseRunning(target: string): Promise<void> {
-  try {
-    await (await DataFolder.claim(target)).release();
-  } catch (error) {
-    throw error instanceof DataFolderInUse ? new CommandFailed(error.message) : error;
-  }
 }
 
 async function takeAfter({ uid, gid, mode }: { uid: number; gid: number; mode: number }, path: string): Promise<void> {

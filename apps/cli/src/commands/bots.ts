@@ -5,7 +5,7 @@ import { files } from '@parley/contracts/files';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import { tables } from '@parley/contracts/tables/tables';
 import { Operator } from '../operator';
-import { type Output, printResult } from '../output';
+import { CommandFailed, type Output, printResult } from '../output';
 
 export function addBotCommands(program: Command, output: Output): void {
   const bot = program.command('bot').description('calls and data of bots');
@@ -27,9 +27,12 @@ export function addBotCommands(program: Command, output: Output): void {
     .description('registers an installed integration of the bot again, and shows its status')
     .argument('<bot id>')
     .argument('<alias>', 'alias of the integration in the bot')
-    .action(async (botId: string, alias: string) =>
-      printResult(output, await Operator.find().call(admin.registrations.registerAgain, { botId, alias })),
-    );
+    .action(async (botId: string, alias: string) => {
+      const registration = await Operator.find().call(admin.registrations.registerAgain, { botId, alias });
+      printResult(output, registration);
+      if (registration.status.endsWith('_failed'))
+        throw new CommandFailed(`The integration is not registered: ${registration.statusReason}`);
+    });
   bot
     .command('link')
     .description('shows the link that connects an installed integration with the other service')
@@ -42,5 +45,9 @@ export function addBotCommands(program: Command, output: Output): void {
     .command('ping')
     .description('calls the bot without an event, and shows its HTTP status or the reason of the failure')
     .argument('<bot id>')
-    .action(async (botId: string) => printResult(output, await Operator.find().call(runtime.pingBot, { botId })));
+    .action(async (botId: string) => {
+      const ping = await Operator.find().call(runtime.pingBot, { botId });
+      printResult(output, ping);
+      if (ping.error !== null) throw new CommandFailed(`The bot did not answer with success: ${ping.error}`);
+    });
 }

@@ -119,7 +119,61 @@ it('calls the bot without an event', async () => {
   const refused = await run('bot', 'ping', botId);
 
   expect(reached).toMatchObject({ status: 0, result: { status: 200, error: null } });
-  expect(refused).toMatchObject({ status: 0, result: { status: 400, error: 'I cannot.' } });
+  expect(refused).toMatchObject({
+    status: 1,
+    result: { status: 400, error: 'I cannot.' },
+    errors: 'The bot did not answer with success: I cannot.\n',
+  });
+});
+
+describe('an integration', () => {
+  let botId: string;
+  let webhookUrl: string;
+
+  beforeAll(async () => {
+    answer = works;
+    const { client } = await newAccount(api.url, api.operatorToken);
+    const { integration } = await client.createIntegration({ name: 'line', version: '1.0.0', url: bot.url });
+    const created = (await client.createBot({ url: bot.url })).bot;
+    const installed = await client.updateBot({
+      id: created.id,
+      integrations: { line: { integrationId: integration.id, enabled: true } },
+    });
+    botId = created.id;
+    webhookUrl = Object.values(installed.bot.integrations).find(({ name }) => name === 'line')!.webhookUrl;
+  });
+
+  it('is registered again, with a failure where it refuses', async () => {
+    answer = works;
+    const registered = await run('bot', 'register', botId, 'line');
+    answer = refuses;
+    const refused = await run('bot', 'register', botId, 'line');
+
+    expect(registered).toEqual({ status: 0, result: { status: 'registered', statusReason: null }, errors: '' });
+    expect(refused).toMatchObject({
+      status: 1,
+      result: { status: 'registration_failed' },
+      errors: expect.stringMatching(/^The integration is not registered: .*I cannot\.\n$/),
+    });
+  });
+
+  it('gets a recorded request once more, with a failure where it refuses', async () => {
+    answer = works;
+    await run('webhooks', 'record', botId, 'line');
+    await fetch(`${api.url}${new URL(webhookUrl).pathname}`, { method: 'POST', body: 'rang' });
+    const { result } = await waitFor(
+      () => run('webhooks', 'list', botId, 'line'),
+      (listed: { result: { id: string }[] }) => listed.result.length > 0,
+    );
+    const { id } = (result as { id: string }[])[0]!;
+
+    const taken = await run('webhooks', 'replay', botId, 'line', id);
+    answer = refuses;
+    const refused = await run('webhooks', 'replay', botId, 'line', id);
+
+    expect(taken).toMatchObject({ status: 0, errors: '' });
+    expect(refused).toMatchObject({ status: 1, errors: 'The integration answered with the status 400.\n' });
+  });
 });
 
 it('delivers one event again, and all that failed', async () => {

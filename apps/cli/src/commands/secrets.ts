@@ -3,7 +3,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import { hub } from '@parley/contracts/hub/hub';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import type { sealedTextOperations } from '@parley/contracts/sealed-texts';
-import { DataFolder, DataFolderInUse } from '@parley/local-postgres/data-folder';
+import { DataFolder } from '@parley/local-postgres/data-folder';
 import { addKey } from '@parley/secrets/key-file';
 import { CommandFailed, type Output, printResult } from '../output';
 import { dataFolder, readKeptFile } from '../kept-file';
@@ -36,9 +36,7 @@ export function addSecretCommands(program: Command, output: Output): void {
 async function newKey(): Promise<string> {
   if (process.env['PARLEY_SECRET_KEY']) throw new CommandFailed(changeByHand);
   readKeptFile('secret.key', 'set PARLEY_DATA_DIR to its data folder');
-  const folder = await DataFolder.claim(dataFolder()).catch((error: unknown) => {
-    throw error instanceof DataFolderInUse ? new CommandFailed(error.message) : error;
-  });
+  const folder = await DataFolder.claim(dataFolder());
   try {
     await addKey(folder.path);
   } finally {

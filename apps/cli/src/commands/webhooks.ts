@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import { possibleBot } from '../bot-id';
 import { Operator } from '../operator';
-import { type Output, printResult } from '../output';
+import { CommandFailed, type Output, printResult } from '../output';
 
 const operations = runtime.webhookRecordings;
 
@@ -49,7 +49,9 @@ export function addWebhookCommands(program: Command, output: Output): void {
         }),
       );
       const input = { botId: possibleBot(bot), alias, requestId, headers };
-      printResult(output, await Operator.find().call(operations.replayOfAnyBot, input));
+      const answer = await Operator.find().call(operations.replayOfAnyBot, input);
+      printResult(output, answer);
+      if (answer.status >= 400) throw new CommandFailed(`The integration answered with the status ${answer.status}.`);
     });
 }
 
