@@ -90,6 +90,11 @@ async function strangerScenes(platform: RunningPlatform): Promise<Scene[]> {
       disturbance: { kind: 'requests', url, line, headers, body: body && JSON.stringify(body), connections },
     };
   };
+  const { client } = await openBot(platform);
+  const { file } = await client.upsertFile({ key: 'public', size: 1, accessPolicies: ['public_content'] });
+  const headers = { 'content-type': 'application/octet-stream' };
+  const { ok } = await fetch(file.uploadUrl, { method: 'PUT', body: 'a', headers });
+  if (!ok) throw new Error('The public file could not be uploaded.');
   const message = { conversationId: ids[0], payload: { type: 'text', text: 'Hello' } };
   return [
     requests('anonymous createUser', 20, `POST ${path}/users`, { body: { name: 'Anonymous' } }),
@@ -99,6 +104,13 @@ async function strangerScenes(platform: RunningPlatform): Promise<Scene[]> {
     requests('unknown webhooks', 30, `POST /webhooks/${uniquePlaceholder}`, { body: {} }),
     requests('readers of /openapi.json', 20, 'GET /openapi.json'),
     requests('readers of the console', 20, 'GET /console'),
+    requests('readers of a public file', 20, `GET /content/${file.id}`),
+    requests('readers of unknown paths', 30, 'GET /unknown'),
+    requests('readers of /readyz', 20, 'GET /readyz'),
+    requests('readers of /healthz', 20, 'GET /healthz'),
+    requests('browsers that ask for CORS', 20, 'OPTIONS /v1/files', {
+      headers: { origin: 'https://example.com', 'access-control-request-method': 'PUT' },
+    }),
   ];
 }
 
