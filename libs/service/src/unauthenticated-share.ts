@@ -30,11 +30,16 @@ export interface UnauthenticatedSender {
  * waiting as are still free.
  */
 export class UnauthenticatedShare {
+  private readonly place: string;
   private readonly limiter: ConcurrencyLimiter;
 
-  /** @param options `max`: requests that wait or work */
-  constructor(options: Omit<ConcurrencyLimiterOptions, 'place'> & { place?: string }) {
-    this.limiter = new ConcurrencyLimiter({ place: 'unauthenticated', ...options });
+  /** @param options `place` has a queue of its own, `max` are its requests that wait or work */
+  constructor({
+    place = 'unauthenticated',
+    ...options
+  }: Omit<ConcurrencyLimiterOptions, 'place'> & { place?: string }) {
+    this.place = place;
+    this.limiter = new ConcurrencyLimiter({ place, ...options });
   }
 
   /** Throws a 503 when too many wait, when the sender has waited for ten seconds, and when it has gone. Do not nest. */
@@ -42,7 +47,7 @@ export class UnauthenticatedShare {
     const network = networkOf(sender.ip);
     const leave = this.limiter.enter(network);
     try {
-      const endTurn = await takeTurn(network);
+      const endTurn = await takeTurn(`${this.place} ${network}`);
       sender.isAdmitted = true;
       if (sender.raw.socket.destroyed) {
         endTurn();
@@ -61,9 +66,9 @@ export class UnauthenticatedShare {
   }
 }
 
-async function takeTurn(network: string): Promise<() => void> {
+async function takeTurn(queue: string): Promise<() => void> {
   const patience = AbortSignal.timeout(waitMs);
-  return turns.enter(network, patience).catch((error: unknown) => {
+  return turns.enter(queue, patience).catch((error: unknown) => {
     if (error !== patience.reason) throw error;
     throw unavailable(
       'Too many requests without a valid credential are waiting; this one was not processed. Retry after 1 s.',
