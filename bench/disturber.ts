@@ -1,22 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type ClientRequest, request, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newToken } from '@parley/secrets/token';
+import { type Disturbance, tokenPlaceholder, uniquePlaceholder } from './disturbance';
+import { HttpConnection } from './http-connection';
+import { httpRequest } from './load';
 
 // Noisy neighbour in a separate process, so that its own CPU time does not slow the measured requests.
 
-/** Load that makes other clients wait. */
-export type Disturbance =
-  | {
-      kind: 'bodies';
-      url: string;
-      line: string;
-      headers: Record<string, string>;
-      bodyFile: string;
-      connections: number;
-    }
-  | { kind: 'silent sockets'; url: string; line: string; headers: Record<string, string>; sockets: number };
-
+const uniqueBytes = 32;
 const answers: Record<string, number> = {};
 let isStopping = false;
 
@@ -78,6 +73,34 @@ async function holdSockets({ url, line, headers, sockets }: Disturbance & { kind
   await Promise.all(Array.from({ length: sockets }, worker));
 }
 
+/** By connections that stay open. A connection that the server closes is opened again. */
+async function sendRequests(disturbance: Disturbance & { kind: 'requests' }): Promise<void> {
+  const { url, line, headers, body, connections, pauseMs, isOnce } = disturbance;
+  const text = httpRequest(line, headers, body);
+  const worker = async () => {
+    let connection = await HttpConnection.open(url);
+    while (!isStopping) {
+      try {
+        const unique = randomBytes(uniqueBytes).toString('base64url');
+        const request = text.replaceAll(uniquePlaceholder, unique).replaceAll(tokenPlaceholder, () => newToken('pat'));
+        count(String(await connection.send(request)));
+      } catch (error) {
+        count((error as Error).message);
+        connection = await HttpConnection.open(url);
+      }
+      if (isOnce) return;
+      if (pauseMs) await sleep(pauseMs);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, worker));
+}
+
+const disturb: { [Kind in Disturbance['kind']]: (disturbance: Disturbance & { kind: Kind }) => Promise<void> } = {
+  bodies: sendBodies,
+  'silent sockets': holdSockets,
+  requests: sendRequests,
+};
+
 const disturbance = JSON.parse(process.env['DISTURBANCE'] ?? 'null') as Disturbance;
 process.on('SIGTERM', () => {
   isStopping = true;
@@ -85,4 +108,4 @@ process.on('SIGTERM', () => {
   process.exit();
 });
 console.log('Disturbing');
-void (disturbance.kind === 'bodies' ? sendBodies(disturbance) : holdSockets(disturbance));
+void (disturb[disturbance.kind] as (disturbance: Disturbance) => Promise<void>)(disturbance);

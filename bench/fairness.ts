@@ -1,22 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clientOf } from '@parley/testing/api';
 import { run, type RunningPlatform, startDistributed } from '@parley/testing/running-platform';
-import type { Disturbance } from './disturber';
+import { type Probe, type Scene, scenesOf } from './fairness-scenes';
 import { httpRequest, type LoadResult, runLoad } from './load';
 import type { Result } from './result';
 import { median, pairedRatio } from './statistics';
 import { newLogFile, openBot, openEmbedded, productEnv, type Workbench } from './workbench';
-
-type Probe = 'read' | 'write';
-
-/** Noisy neighbour scenario: one client that causes much work or holds a scarce resource while others are measured. */
-interface Scene {
-  name: string;
-  disturbance: Disturbance;
-  probe: Probe;
-}
 
 /** Few connections, to measure waiting time instead of throughput. */
 const probeConnections = 2;
@@ -24,8 +12,6 @@ const probeConnections = 2;
 const ambition = 3;
 /** Time for the disturbance to start, and for its effects to end. */
 const settleMs = 1_000;
-
-const mega = 1_000_000;
 
 export function benchFairnessEmbedded(bench: Workbench): Promise<Result[]> {
   return benchFairness(bench, 'Embedded mode', () => openEmbedded(bench, { RATE_LIMIT_PER_SECOND: '0' }));
@@ -45,7 +31,8 @@ async function benchFairness(bench: Workbench, mode: string, open: () => Promise
     runLoad({ url: platform.url, next: requests[probe], connections: probeConnections, seconds });
 
   const results: Result[] = [];
-  for (const scene of await scenesOf(bench, platform)) {
+  const scenes = await scenesOf(bench, platform);
+  for (const scene of scenes.filter(({ name }) => options.scene?.test(name) ?? true)) {
     const alone: LoadResult[] = [];
     const beside: LoadResult[] = [];
     const answers: string[] = [];
@@ -53,6 +40,7 @@ async function benchFairness(bench: Workbench, mode: string, open: () => Promise
     for (let round = 0; round < options.rounds; round++) {
       session.checkpoint();
       alone.push(await measure(scene.probe, options.seconds));
+      await scene.begin?.();
       const disturber = session.keep(
         run('dist/bench/disturber.js', { DISTURBANCE: JSON.stringify(scene.disturbance) }),
       );
@@ -61,6 +49,7 @@ async function benchFairness(bench: Workbench, mode: string, open: () => Promise
       beside.push(await measure(scene.probe, options.seconds));
       await disturber.stop();
       answers.push(disturber.output().trim().split('\n').at(-1)!);
+      await scene.end?.();
       await sleep(settleMs);
     }
     results.push(report(`${mode}: ${scene.name}`, scene, { alone, beside, answers }, options.seconds));
@@ -107,56 +96,4 @@ async function probesOf(platform: RunningPlatform): Promise<Record<Probe, () => 
     read: () => read,
     write: () => httpRequest('PUT /v1/files', headers, JSON.stringify({ key: `probe-${(count += 1)}`, size: 1 })),
   };
-}
-
-async function scenesOf(bench: Workbench, platform: RunningPlatform): Promise<Scene[]> {
-  const { url, token } = platform;
-  const { id: workspaceId } = await clientOf(platform).createWorkspace({ name: 'One of many' });
-  const { bot, client } = await openBotIn({ ...platform, workspaceId });
-  const { integrations } = (await client.getBot({ id: bot.id })).bot;
-  const { webhookId } = Object.values(integrations).find(({ name }) => name === 'chat')!;
-  const { table } = await client.createTable({ name: 'AllTable', schema: { a: { type: 'string' } } });
-
-  const account = { authorization: `Bearer ${token}`, 'x-workspace-id': workspaceId };
-  const ofBot = { ...account, 'x-bot-id': bot.id };
-  const bodies = async (name: string, line: string, headers: Record<string, string>, body: string): Promise<Scene> => {
-    const bodyFile = join(bench.folder, `${name.replaceAll(/\W+/g, '-')}.json`);
-    await writeFile(bodyFile, body);
-    return { name, probe: 'read', disturbance: { kind: 'bodies', url, line, headers, bodyFile, connections: 2 } };
-  };
-  const silent = (sockets: number): Scene => ({
-    name: `${sockets} silent sockets without a credential`,
-    probe: 'write',
-    disturbance: { kind: 'silent sockets', url, line: `POST /chat/${webhookId}/users`, headers: {}, sockets },
-  });
-  const update = `PUT /v1/admin/bots/${bot.id}`;
-  return [
-    await bodies('the code of a bot, 25 MB', update, account, JSON.stringify({ code: codeOf(25 * mega - 100_000) })),
-    await bodies('bodies of 60 MB', update, account, JSON.stringify({ code: codeOf(55 * mega) })),
-    await bodies('1000 rows of 4 kB', `POST /v1/tables/${table.id}/rows`, ofBot, rowsOf(1000, 3_900)),
-    await bodies('12 MB of small values', `POST /v1/tables/${table.id}/rows`, ofBot, valuesOf(12 * mega)),
-    await bodies('1.9 MB of {} without a credential', `POST /chat/${webhookId}/users`, {}, valuesOf(1.9 * mega)),
-    await bodies('0.9 MB of {} with a credential', 'PUT /v1/files', ofBot, valuesOf(0.9 * mega)),
-    silent(130),
-    silent(1000),
-  ];
-}
-
-async function openBotIn(platform: RunningPlatform) {
-  const { bot } = await clientOf(platform).createBot({});
-  return { bot, client: clientOf(platform, bot.id) };
-}
-
-/** JavaScript as bundlers write it, with characters that JSON escapes. */
-function codeOf(bytes: number): string {
-  const line = 'var a=function(b,c){return b.d("e",c)};\n';
-  return line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes);
-}
-
-function rowsOf(count: number, bytes: number): string {
-  return JSON.stringify({ rows: Array.from({ length: count }, () => ({ a: 'x'.repeat(bytes) })) });
-}
-
-function valuesOf(bytes: number): string {
-  return `{"rows":[${'{},'.repeat(Math.floor(bytes / 3))}{}]}`;
 }

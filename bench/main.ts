@@ -39,7 +39,7 @@ import { openWorkbench, type Workbench } from './workbench';
 
 type Work = (bench: Workbench) => Promise<Result[]>;
 
-function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
+function plan({ only, scene }: Options): { embedded: Work[]; distributed: Work[] } {
   const has = (...parts: Options['only']) => parts.some((part) => only.includes(part));
   const threadCounts = [...new Set([1, availableParallelism()])];
   return {
@@ -71,7 +71,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('search') ? [benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),
       ...(has('console') && hasChromium ? [benchConsole] : []),
-      ...(has('fairness') ? [benchFairnessEmbedded, benchIndexingFairnessEmbedded] : []),
+      ...(has('fairness') ? [benchFairnessEmbedded, ...(scene ? [] : [benchIndexingFairnessEmbedded])] : []),
     ],
     distributed: [
       ...(has('read', 'write') ? [benchDistributed] : []),
@@ -86,7 +86,7 @@ function plan({ only }: Options): { embedded: Work[]; distributed: Work[] } {
       ...(has('code') ? [benchCodeDistributed] : []),
       ...(has('recovery') ? [benchRecovery] : []),
       ...(has('scale') ? [benchScale] : []),
-      ...(has('fairness') ? [benchFairnessDistributed, benchIndexingFairnessDistributed] : []),
+      ...(has('fairness') ? [benchFairnessDistributed, ...(scene ? [] : [benchIndexingFairnessDistributed])] : []),
     ],
   };
 }

@@ -38,6 +38,8 @@ export interface Options {
   large: boolean;
   /** Uses the held-out half of the questions of `retrieval`, which search was not tuned with. */
   heldOut: boolean;
+  /** Scenes of `fairness` to measure; by default all. */
+  scene?: RegExp;
   /** Folder for CPU profiles of the product's processes; off by default. */
   profile?: string;
   /** Folder with installed peers: its `node_modules`. */
@@ -55,6 +57,7 @@ export const usage = `npm run bench -- [options]
   --quick              two rounds of one second: checks that it runs, figures are not comparable
   --large              a million rows, messages and files in 'growth' too (a few more minutes)
   --held-out           the questions of 'retrieval' that search was not tuned with: for the last measurement
+  --scene <pattern>    scenes of 'fairness' whose names match this regular expression (all by default)
   --profile <folder>   CPU profiles of the product's processes, which slows them down
   --out <file>         the figures as JSON (bench/results/<time>.json)
 
@@ -75,6 +78,7 @@ export function readOptions(args: string[], now = new Date(), peers = process.en
       quick: { type: 'boolean' },
       large: { type: 'boolean' },
       'held-out': { type: 'boolean' },
+      scene: { type: 'string' },
       profile: { type: 'string' },
       out: { type: 'string' },
     },
@@ -86,6 +90,7 @@ export function readOptions(args: string[], now = new Date(), peers = process.en
     connections: readNumber('connections', values.connections, 16),
     large: values.large ?? false,
     heldOut: values['held-out'] ?? false,
+    scene: values.scene === undefined ? undefined : new RegExp(values.scene),
     profile: values.profile,
     peers,
     out: values.out ?? `bench/results/${now.toISOString().slice(0, 19).replaceAll(':', '')}.json`,

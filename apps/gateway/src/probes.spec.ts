@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => gateway?.stop());
 
-const get = (path: string) => sendTo(gateway.url, `GET ${path}`);
+const get = (path: string, headers?: Record<string, string>) => sendTo(gateway.url, `GET ${path}`, { headers });
 
 describe('a gateway', () => {
   it('is alive and ready while its bus is', async () => {
@@ -76,7 +76,7 @@ describe('a gateway', () => {
       ([, attribute, url]) => (attribute ?? url)!,
     );
 
-    const answers = await Promise.all(assets.map(get));
+    const answers = await Promise.all(assets.map((path) => get(path)));
 
     expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'text/html; charset=utf-8' });
     expect(assets).toEqual(['/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json']);
@@ -85,6 +85,9 @@ describe('a gateway', () => {
       [200, 'text/javascript; charset=utf-8'],
       [200, 'application/json; charset=utf-8'],
     ]);
+    const packed = await get('/openapi.json', { 'accept-encoding': 'gzip' });
+    const known = await get('/openapi.json', { 'if-none-match': answers[2]!.headers.etag! });
+    expect([packed.headers['content-encoding'], known.status, known.text]).toEqual(['gzip', 304, '']);
     expect(answers[2]!.json).toMatchObject({
       openapi: '3.0.3',
       paths: { '/v1/files': { put: { operationId: 'files.upsert' } } },

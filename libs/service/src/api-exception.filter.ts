@@ -3,9 +3,13 @@ import { Overloaded } from './concurrency-limiter';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { UnauthenticatedShare } from './unauthenticated-share';
 import { cutUnread } from './unread-body';
 import { newErrorId, toApiError, toErrorBody } from './error-body';
 import type { TracedRequest } from './request-trace';
+
+/** Rejections that wait. Further ones are sent at once. */
+const maxRejections = 500;
 
 /**
  * Exception filter: the only place that turns errors into HTTP responses, for all routes. Errors of messages pass through
@@ -13,7 +17,17 @@ import type { TracedRequest } from './request-trace';
  */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
-  constructor(@Inject(platformToken) private readonly platform: Platform) {}
+  private readonly rejections: UnauthenticatedShare;
+
+  constructor(@Inject(platformToken) private readonly platform: Platform) {
+    const { metrics } = platform;
+    this.rejections = new UnauthenticatedShare({
+      place: 'rejections',
+      max: maxRejections,
+      maxLoopDelayMs: Infinity,
+      metrics,
+    });
+  }
 
   catch(error: unknown, host: ArgumentsHost): void {
     if (host.getType() === 'rpc') throw error;
@@ -21,12 +35,22 @@ export class ApiExceptionFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  /** A client error waits for its turn when its sender has proven nothing: for a path without a route, for example. */
+  answer(error: unknown, request: TracedRequest, reply: FastifyReply): void {
+    if (request.isAdmitted || toApiError(error).code >= 500) return this.answerNow(error, request, reply);
+    // When too many wait, it is sent at once.
+    void this.rejections
+      .run(request, () => undefined)
+      .catch(() => undefined)
+      .then(() => this.answerNow(error, request, reply));
+  }
+
+  private answerNow(error: unknown, request: TracedRequest, reply: FastifyReply): void {
     // Nobody reads the response, and the request log has the status 499.
     if (isDroppedBody(error, request)) return void reply.hijack();
     const known = toApiError(error);
     const id = newErrorId();
-    (request as TracedRequest).errorType = known.type;
+    request.errorType = known.type;
     if (known.code >= 500 && !(known.cause instanceof Overloaded)) {
       // A 503 has a known, temporary cause: warning instead of error.
       this.platform.logger[known.code === 503 ? 'warn' : 'error'](

@@ -8,6 +8,8 @@ export interface TracedRequest extends FastifyRequest {
   traceparent?: string;
   span?: OpenSpan;
   errorType?: string;
+  /** The sender has proven something, or the request had its turn in UnauthenticatedShare. */
+  isAdmitted?: boolean;
 }
 
 export function traceparentOf({ traceparent }: IncomingHttpHeaders): string {

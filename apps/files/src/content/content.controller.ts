@@ -8,8 +8,9 @@ import { ConcurrencyLimiter, whenEnded } from '@parley/service/concurrency-limit
 import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
-import { traceRequests } from '@parley/service/request-trace';
+import { type TracedRequest, traceRequests } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FilesConfig } from '../config';
 import { ContentUrlsService } from './content-urls.service';
@@ -19,6 +20,8 @@ import { UploadsService } from './uploads.service';
 const idleTimeoutMs = 60_000;
 const defaultMaxUploads = 400;
 const maxDownloads = 2_000;
+/** Downloads without a signature whose file is looked up or waits for that. */
+const maxPublicLookups = 500;
 /** Types that browsers display without running any of their content. */
 const inertTypes = /^(image\/(?!svg)|audio\/|video\/|text\/plain|application\/pdf)/i;
 
@@ -33,6 +36,7 @@ type ContentRequest = FastifyRequest<{ Params: { fileId: string }; Querystring: 
 export class ContentController implements OnModuleInit {
   private readonly uploadLimiter: ConcurrencyLimiter;
   private readonly downloadLimiter: ConcurrencyLimiter;
+  private readonly publicLookups: UnauthenticatedShare;
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -46,6 +50,7 @@ export class ContentController implements OnModuleInit {
     const common = { maxLoopDelayMs, metrics: platform.metrics };
     this.uploadLimiter = new ConcurrencyLimiter({ place: 'uploads', max: maxUploads, ...common });
     this.downloadLimiter = new ConcurrencyLimiter({ place: 'downloads', max: maxDownloads, ...common });
+    this.publicLookups = new UnauthenticatedShare({ place: 'public lookups', max: maxPublicLookups, ...common });
   }
 
   onModuleInit(): void {
@@ -74,6 +79,7 @@ export class ContentController implements OnModuleInit {
 
   private async put(request: ContentRequest, reply: FastifyReply) {
     const grant = this.urls.readUpload(request.params.fileId, request.query);
+    (request as TracedRequest).isAdmitted = true;
     const { 'content-type': contentType, 'content-length': length, 'x-amz-tagging': tagging } = request.headers;
     if (contentType !== undefined && contentType !== grant.contentType.trim()) {
       throw new ApiError('InvalidPayload', `content-type must be ${grant.contentType}, as declared.`);
@@ -96,9 +102,10 @@ export class ContentController implements OnModuleInit {
 
   private async get(request: ContentRequest, reply: FastifyReply) {
     const grant = this.urls.readDownload(request.params.fileId, request.query);
+    (request as TracedRequest).isAdmitted = grant !== undefined;
     const file = grant
       ? await this.contents.find(grant.fileId, grant.version)
-      : await this.contents.findPublic(request.params.fileId);
+      : await this.publicLookups.run(request, () => this.contents.findPublic(request.params.fileId));
     const size = Number(file.size);
     describeContent(reply, file, grant ? 'private, max-age=900' : publicCaching(file));
     if (isKnown(request.headers['if-none-match'], String(reply.getHeader('etag')))) return reply.code(304).send();

@@ -30,6 +30,11 @@ export class ChatCallersCache {
 
   constructor(private readonly client: ParleyClient) {}
 
+  /** An answer at most a minute old. */
+  find(caller: Caller, webhookId: string): ChatBot | undefined {
+    return this.known.get(cacheKeyOf(caller, webhookId));
+  }
+
   /** An answer at most a minute old, without a call when it is cached. Throws the error of the service. */
   verify(caller: Caller, webhookId: string): ChatBot | Promise<ChatBot> {
     const name = cacheKeyOf(caller, webhookId);

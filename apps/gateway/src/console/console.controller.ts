@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { Public } from '@parley/service/public';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayConfig } from '../config';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
-import { sendFile, StaticFolder } from '../static-files/static-files';
+import { StaticFolder } from '../static-files/static-files';
 
 const base = '/console';
 const bundled = join(__dirname, '../../../../console');
@@ -57,40 +58,46 @@ export class ConsoleController {
   private readonly folder: StaticFolder;
   private readonly others: string[];
 
-  constructor({ consoleDir, contentUrl, chatUrl }: GatewayConfig) {
+  constructor(
+    { consoleDir, contentUrl, chatUrl }: GatewayConfig,
+    private readonly unauthenticated: UnauthenticatedShare,
+  ) {
     this.folder = new StaticFolder(consoleDir ?? bundled);
     this.others = [contentUrl, chatUrl].flatMap((url) => (url ? [new URL(url).origin] : []));
   }
 
   @Get()
-  page(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
-    return this.showPage(reply);
+  page(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+    return this.unauthenticated.run(request, () => this.showPage(reply));
   }
 
   @Get('*')
-  async fileOrPage(
+  fileOrPage(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Buffer | string> {
+  ): Promise<Buffer | string | undefined> {
+    return this.unauthenticated.run(request, () => this.showFileOrPage(request, reply));
+  }
+
+  private showFileOrPage(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | string | undefined> {
     const name = request.url.slice(base.length + 1).replace(/\?.*$/, '');
     const isAsset = name.startsWith('assets/');
     // A page that was opened before a build requests its own files first.
     const file = this.folder.find(name) ?? (isAsset ? this.folder.findInNewest(name) : undefined);
     if (isAsset && !file) throw new ApiError('ResourceNotFound', `The console has no file "${name}". Reload the page.`);
     if (!file) return this.showPage(reply);
-    return sendFile(file, request, reply, isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
+    return file.answer(request, reply, isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
   }
 
   private async showPage(reply: FastifyReply): Promise<string> {
-    const { isBuilt } = this.folder;
+    const page = this.folder.page();
     const nonce = randomBytes(nonceBytes).toString('base64');
     void reply
-      .code(isBuilt ? 200 : 503)
+      .code(page ? 200 : 503)
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-cache')
       .header('content-security-policy', policyOf(nonce, this.others))
       .header('cross-origin-opener-policy', 'same-origin');
-    if (!isBuilt) return notBuilt;
-    return (await this.folder.page()).replaceAll(noncePlaceholder, nonce);
+    return page ? (await page).replaceAll(noncePlaceholder, nonce) : notBuilt;
   }
 }

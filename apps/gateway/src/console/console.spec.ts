@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -102,5 +102,27 @@ describe('the built console', () => {
     '/console/assets/main-1.js.br',
   ])('has no file at %s', async (path) => {
     expect(await get(path)).toMatchObject({ status: 404, text: expect.not.stringContaining('secret"') });
+  });
+
+  it('answers 304 to a browser that has the file', async () => {
+    const { etag } = (await get('/console/assets/main-1.js')).headers;
+
+    const answer = await get('/console/assets/main-1.js', { 'if-none-match': etag! });
+
+    expect(answer).toMatchObject({ status: 304, text: '', headers: { etag } });
+  });
+
+  it('answers from memory until there is another build', async () => {
+    const before = await get('/console/assets/main-1.js');
+    await rm(join(consoleDir, 'assets/main-1.js'));
+    const fromMemory = await get('/console/assets/main-1.js');
+    const page = join(consoleDir, 'index.html');
+    await writeFile(page, 'another build');
+    await utimes(page, new Date(), new Date(Date.now() + 60_000));
+
+    expect([before.status, fromMemory.status, fromMemory.text]).toEqual([200, 200, script]);
+    expect((await get('/console')).text).toBe('another build');
+    expect((await get('/console/assets/none.js')).status).toBe(404);
+    expect((await get('/console/assets/main-1.js')).status).toBe(404);
   });
 });

@@ -1,11 +1,23 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Controller, Get, Header, UseGuards } from '@nestjs/common';
-import { allOperations } from '@parley/contracts/contracts';
-import { openApiDocument } from './openapi';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { Controller, Get, Header, Inject, Req, Res, UseGuards } from '@nestjs/common';
+import { openThreadPool } from '@parley/background/thread-pool';
+import type { Logger } from '@parley/logging/logger';
+import type { Platform } from '@parley/service/platform';
 import { Public } from '@parley/service/public';
+import { platformToken } from '@parley/service/tokens';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
+import { PreparedDocument } from '../static-files/prepared-document';
+
+const compress = promisify(gzip);
+const assets = dirname(require.resolve('swagger-ui-dist/package.json'));
+/** Low thread priority: on few cores, requests go first. */
+const niceIncrement = 10;
 
 // `validatorUrl: null`: the page would send its address to a validator on the internet otherwise.
 const script = "SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })";
@@ -36,42 +48,66 @@ const page = `<!doctype html>
 </html>
 `;
 
+/** Changes with the version of the platform. */
+const cacheControl = 'no-cache';
+
 @Controller()
 @Public()
 @UseGuards(RateLimitGuard)
 export class DocsController {
-  /** Generated on first use: it takes 0.2 s, which would delay each start. */
-  private document?: string;
+  private readonly openApiDocument: PreparedDocument;
+  private readonly page = compressible('text/html; charset=utf-8', () => Promise.resolve(Buffer.from(page)));
+  private readonly style = asset('text/css; charset=utf-8', 'swagger-ui.css');
+  private readonly script = asset('text/javascript; charset=utf-8', 'swagger-ui-bundle.js');
+
+  constructor(
+    private readonly unauthenticated: UnauthenticatedShare,
+    @Inject(platformToken) { logger }: Platform,
+  ) {
+    // Written by the first request, not at the start.
+    this.openApiDocument = compressible('application/json; charset=utf-8', () => writeOpenApiDocument(logger));
+  }
 
   @Get('openapi.json')
-  @Header('content-type', 'application/json; charset=utf-8')
-  openApi() {
-    this.document ??= JSON.stringify(openApiDocument(allOperations));
-    return this.document;
+  openApi(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.show(this.openApiDocument, request, reply);
   }
 
   @Get('docs')
-  @Header('content-type', 'text/html; charset=utf-8')
   @Header('content-security-policy', policy)
-  docs() {
-    return page;
+  docs(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.show(this.page, request, reply);
   }
 
   @Get('docs/swagger-ui.css')
-  @Header('content-type', 'text/css; charset=utf-8')
-  style() {
-    return asset('swagger-ui.css');
+  styleSheet(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.show(this.style, request, reply);
   }
 
   @Get('docs/swagger-ui-bundle.js')
-  @Header('content-type', 'text/javascript; charset=utf-8')
-  script() {
-    return asset('swagger-ui-bundle.js');
+  bundle(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.show(this.script, request, reply);
+  }
+
+  private show(document: PreparedDocument, request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
+    return this.unauthenticated.run(request, () => document.answer(request, reply, cacheControl));
   }
 }
 
-const assets = dirname(require.resolve('swagger-ui-dist/package.json'));
+/** On a thread: it takes 0.7 s of processor time. */
+async function writeOpenApiDocument(logger: Logger): Promise<Buffer> {
+  const pool = openThreadPool(__dirname, 'openapi.worker', { maxThreads: 1, niceIncrement }, logger);
+  try {
+    return Buffer.from((await pool.run(undefined)) as Uint8Array);
+  } finally {
+    await pool.destroy();
+  }
+}
 
-function asset(name: string): Promise<string> {
-  return readFile(join(assets, name), 'utf8');
+function asset(contentType: string, name: string): PreparedDocument {
+  return compressible(contentType, () => readFile(join(assets, name)));
+}
+
+function compressible(contentType: string, read: () => Promise<Buffer>): PreparedDocument {
+  return new PreparedDocument(contentType, read, { gzip: async (plain) => compress(await plain()) });
 }

@@ -7,13 +7,14 @@ import { ApiError } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import type { RawQuery } from '@parley/contracts/query-fields';
 import { toApiError } from '@parley/service/error-body';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import type { FastifyReply } from 'fastify';
 import { ChatCallersCache } from '../auth/chat-callers.cache';
 import { BodiesService } from '../bodies/bodies.service';
 import type { BodySender } from '../bodies/body-memory.limiter';
 import { LargeBodiesService } from '../bodies/large-bodies.service';
 import { LargeBody } from '../bodies/large-body';
-import { networkOf } from '../rate-limits/network';
+import { networkOf } from '@parley/service/network';
 import { hasBody, isJson, limitBodyTime, unauthenticatedTimeoutMs } from './body-parser';
 import { type ForwardedRequest, replyOf, requestOf, webhookIdOf } from '../bodies/forwarded-request';
 import { readIdempotencyKey } from './idempotency-key';
@@ -48,6 +49,7 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<ValidExchan
     private readonly bodies: BodiesService,
     private readonly largeBodies: LargeBodiesService,
     private readonly chatCallers: ChatCallersCache,
+    private readonly unauthenticated: UnauthenticatedShare,
   ) {}
 
   /** Throws InvalidPayload, InvalidQuery, ResourceNotFound, PayloadTooLarge, UnsupportedMediaType or a 503. */
@@ -100,7 +102,10 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<ValidExchan
     if (actor === 'anyone') return unauthenticated;
     if (!isOfChat(actor)) return { tenant: tenantOf(caller!), isAuthenticated: true };
     try {
-      const { botId } = await this.chatCallers.verify(chatCallerOf(caller!, actor), webhookIdOf(request));
+      const [chatCaller, webhookId] = [chatCallerOf(caller!, actor), webhookIdOf(request)];
+      const { botId } =
+        this.chatCallers.find(chatCaller, webhookId) ??
+        (await this.verifying(request, actor, () => this.chatCallers.verify(chatCaller, webhookId)));
       return actor === 'chat-user' ? { tenant: `users of ${botId}`, isAuthenticated: true } : unauthenticated;
     } catch (error) {
       // The chat service is unavailable, or of the previous release: it verifies the key when it receives the request.
@@ -114,8 +119,14 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<ValidExchan
     const { actor } = operation.access;
     if (!isOfChat(actor) || toApiError(error).code >= 500) return undefined;
     const caller = chatCallerOf(request.caller!, actor);
-    const refusal = await this.chatCallers.verifyAfresh(caller, webhookIdOf(request)).catch(toApiError);
+    const verify = () => this.chatCallers.verifyAfresh(caller, webhookIdOf(request));
+    const refusal = await this.verifying(request, actor, verify).catch(toApiError);
     return refusal && refusal.code < 500 ? refusal : undefined;
+  }
+
+  /** Verification of a visitor takes place in the share of unauthenticated senders. */
+  private async verifying<T>(request: ForwardedRequest, actor: Actor, verify: () => T | Promise<T>): Promise<T> {
+    return actor === 'chat-visitor' ? this.unauthenticated.run(request, verify) : verify();
   }
 }
 

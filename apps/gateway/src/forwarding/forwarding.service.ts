@@ -2,9 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '@parley/contracts/caller';
 import type { Text } from '@parley/contracts/paging';
 import { ParleyClient } from '@parley/transport/parley-client';
+import type { Reply } from '@parley/transport/envelope';
+import { toApiError } from '@parley/service/error-body';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import type { FastifyReply } from 'fastify';
 import { ChatCallersCache } from '../auth/chat-callers.cache';
 import { type ForwardedRequest, webhookIdOf } from '../bodies/forwarded-request';
+import { RateLimiter } from '../rate-limits/rate.limiter';
 import type { ValidExchange } from './contract.pipe';
 import { TextDownloadLimiter } from './text-download.limiter';
 
@@ -16,18 +20,35 @@ export class ForwardingService {
   constructor(
     private readonly client: ParleyClient,
     private readonly chatCallers: ChatCallersCache,
+    private readonly limits: RateLimiter,
+    private readonly unauthenticated: UnauthenticatedShare,
   ) {}
 
   /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
-  async forward({ operation, request, reply, input }: ValidExchange): Promise<string> {
+  async forward(exchange: ValidExchange): Promise<string> {
+    const { operation, request, reply } = exchange;
     const caller = request.caller!;
     if (operation.contentType) this.textDownloads.admit(reply.raw);
-    const { text, isReplayed } = await this.client.request(operation, caller, input);
+    const { actor } = operation.access;
+    const { text, isReplayed } =
+      actor === 'anyone' || actor === 'chat-visitor'
+        ? await this.unauthenticated.run(request, () => this.send(exchange))
+        : await this.send(exchange);
     this.accept(caller, request);
     if (isReplayed) reply.header('idempotent-replayed', 'true');
     if (operation.contentType) return this.textOf(operation.contentType, text, reply);
     reply.type('application/json; charset=utf-8');
     return text;
+  }
+
+  private async send({ operation, request, input }: ValidExchange): Promise<Reply> {
+    const caller = request.caller!;
+    try {
+      return await this.client.request(operation, caller, input);
+    } catch (error) {
+      if (caller.credential === 'user' && toApiError(error).type === 'Unauthorized') this.limits.disprove(caller);
+      throw error;
+    }
   }
 
   /** The service has accepted the request, and with it the user key. */

@@ -9,7 +9,7 @@ import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { GatewayConfig } from '../config';
-import { networkOf } from './network';
+import { networkOf } from '@parley/service/network';
 
 type Kind = 'token' | 'user key' | 'webhook' | 'installation' | 'address' | 'operator guesses';
 
@@ -70,16 +70,29 @@ export class RateLimiter {
     );
   }
 
+  /** Whether the credential was accepted lately, and not rejected since. */
+  isProven({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): boolean {
+    const credential = token ?? userKey;
+    return credential !== undefined && this.proven.has(boundedKey(credential));
+  }
+
+  /** Call when the credential is rejected: it may have been revoked. */
+  disprove({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): void {
+    const credential = token ?? userKey;
+    if (credential !== undefined) this.proven.delete(boundedKey(credential));
+  }
+
   /**
    * Counts a request and sets the rate limit headers. Throws RateLimited. The caller calls the returned function when
    * the credential is accepted: later requests then count for the credential instead of the address.
    */
   count(sender: Sender, response: ResponseHeaders): Promise<() => void> {
-    if (!this.limiter) return uncounted;
     const credential = sender.token ?? sender.userKey;
-    if (credential === undefined) return this.countVisitor(sender, response);
-    const owner = this.proven.get(boundedKey(credential));
-    if (!owner) return this.countUnproven(sender, boundedKey(credential), response);
+    if (credential === undefined) return this.limiter ? this.countVisitor(sender, response) : uncounted;
+    const name = boundedKey(credential);
+    const owner = this.proven.get(name);
+    if (!owner) return this.countUnproven(sender, name, response);
+    if (!this.limiter) return uncounted;
     // The operator must be able to act during an overload.
     return owner === 'operator' ? uncounted : this.take(owner, response);
   }
@@ -113,7 +126,7 @@ export class RateLimiter {
     proven: Owner | 'operator',
     response: ResponseHeaders,
   ): Promise<() => void> {
-    await this.take(address, response);
+    if (this.limiter) await this.take(address, response);
     return () => {
       this.proven.set(name, proven);
       void this.limiter?.reward(address.key);

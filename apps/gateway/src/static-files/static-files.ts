@@ -1,17 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-
-/** File of a built page. */
-export interface StaticFile {
-  path: string;
-  contentType: string;
-  /** Content codings with a compressed copy beside the file, the smallest first. */
-  encodings: Encoding[];
-}
-
-type Encoding = 'br' | 'gzip';
+import { type Encoding, encodings, PreparedDocument } from './prepared-document';
 
 const suffixes: Record<Encoding, string> = { br: '.br', gzip: '.gz' };
 const contentTypes: Record<string, string> = {
@@ -23,31 +13,37 @@ const contentTypes: Record<string, string> = {
 
 /** Folder of a built page, which a newer build may replace while it is served. */
 export class StaticFolder {
-  private files = new Map<string, StaticFile>();
+  private files = new Map<string, PreparedDocument>();
   private listedAt?: number;
+  private shown?: { builtAt: number; text: Promise<string> };
 
   constructor(private readonly folder: string) {}
 
-  /** False without a complete build, because the page is written last. */
-  get isBuilt(): boolean {
-    return this.builtAt() !== undefined;
-  }
-
-  page(): Promise<string> {
-    return readFile(this.pagePath, 'utf8');
+  /** Page of the newest build, which is read once. Undefined without a complete build. */
+  page(): Promise<string> | undefined {
+    const builtAt = this.builtAt();
+    if (builtAt === undefined) return undefined;
+    if (this.shown?.builtAt !== builtAt) {
+      const text = readFile(this.pagePath, 'utf8');
+      const shown = { builtAt, text };
+      this.shown = shown;
+      // The next request tries again.
+      text.catch(() => (this.shown = undefined));
+    }
+    return this.shown.text;
   }
 
   /** File of the last build that was listed. */
-  find(name: string): StaticFile | undefined {
+  find(name: string): PreparedDocument | undefined {
     return this.files.get(name);
   }
 
-  findFirstIn(folder: string): StaticFile | undefined {
+  findFirstIn(folder: string): PreparedDocument | undefined {
     return [...this.files].find(([name]) => name.startsWith(`${folder}/`))?.[1];
   }
 
   /** Lists the files first when there is a build that was not listed before. */
-  findInNewest(name: string): StaticFile | undefined {
+  findInNewest(name: string): PreparedDocument | undefined {
     const at = this.builtAt();
     if (at !== undefined && at !== this.listedAt) {
       this.files = listFiles(this.folder);
@@ -56,6 +52,7 @@ export class StaticFolder {
     return this.find(name);
   }
 
+  /** Undefined without a complete build, because the page is written last. */
   private builtAt(): number | undefined {
     return statSync(this.pagePath, { throwIfNoEntry: false })?.mtimeMs;
   }
@@ -65,36 +62,20 @@ export class StaticFolder {
   }
 }
 
-/** Content of the file, in the smallest coding that the client accepts. Sets the headers of the response. */
-export function sendFile(
-  file: StaticFile,
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-  cacheControl: string,
-): Promise<Buffer> {
-  const { path, encoding } = acceptedCopy(file, headers['accept-encoding']);
-  void reply.type(file.contentType).header('vary', 'accept-encoding').header('cache-control', cacheControl);
-  if (encoding) void reply.header('content-encoding', encoding);
-  return readFile(path);
-}
-
 /** Files of the folder by their URL path. Requests can name these only, so no path leads out of the folder. */
-function listFiles(folder: string): Map<string, StaticFile> {
+function listFiles(folder: string): Map<string, PreparedDocument> {
   const names = new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => slashed(name)));
-  const files = [...names].flatMap((name): [string, StaticFile][] => {
+  const reader = (name: string) => () => readFile(join(folder, name));
+  const files = [...names].flatMap((name): [string, PreparedDocument][] => {
     const contentType = contentTypes[extname(name)];
     if (!contentType) return [];
-    const encodings = (['br', 'gzip'] as const).filter((encoding) => names.has(`${name}${suffixes[encoding]}`));
-    return [[name, { path: join(folder, name), contentType, encodings }]];
+    const copies = encodings
+      .map((encoding) => [encoding, `${name}${suffixes[encoding]}`] as const)
+      .filter(([, copy]) => names.has(copy));
+    const encoded = Object.fromEntries(copies.map(([encoding, copy]) => [encoding, reader(copy)]));
+    return [[name, new PreparedDocument(contentType, reader(name), encoded)]];
   });
   return new Map(files);
-}
-
-/** Path of the file or of its copy that the client accepts, and the content coding of the copy. */
-function acceptedCopy({ path, encodings }: StaticFile, accepted = ''): { path: string; encoding?: Encoding } {
-  const offered = accepted.split(',').map((offer) => offer.split(';')[0]!.trim());
-  const encoding = encodings.find((candidate) => offered.includes(candidate));
-  return encoding ? { path: `${path}${suffixes[encoding]}`, encoding } : { path };
 }
 
 function slashed(name: string): string {

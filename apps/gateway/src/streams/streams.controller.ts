@@ -12,6 +12,7 @@ import { logRequest, requestId } from '@parley/service/request-log';
 import { type TracedRequest, traceparentOf } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
 import { TrustedProxies } from '@parley/service/trusted-proxies';
+import { type UnauthenticatedSender, UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import { onWebSocket } from '@parley/service/web-sockets';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { WebSocketServer } from 'ws';
@@ -45,6 +46,7 @@ export class StreamsController implements OnModuleInit {
     private readonly http: HttpAdapterHost,
     private readonly streams: StreamsService,
     private readonly limits: RateLimiter,
+    private readonly unauthenticated: UnauthenticatedShare,
     private readonly errors: ApiExceptionFilter,
     private readonly config: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
@@ -77,7 +79,7 @@ export class StreamsController implements OnModuleInit {
   /** Keeps no reference to the request while the stream is open. */
   private async sendEvents(request: TracedRequest, reply: FastifyReply): Promise<void> {
     const streamRequest = readStreamRequest(request.raw, request.id, request.traceparent!);
-    const isOpen = await this.listen(streamRequest, request.ip, reply, () => {
+    const isOpen = await this.listen(streamRequest, request, reply, () => {
       const connection = SseConnection.open(reply);
       if (connection) this.platform.metrics.observeRequest(`GET ${listenRoute}`, 200, reply.elapsedTime);
       return connection;
@@ -90,15 +92,23 @@ export class StreamsController implements OnModuleInit {
   /** Counts the request for the address until the user key has opened a stream, then for the key. */
   private async listen(
     request: StreamRequest,
-    address: string,
+    sender: UnauthenticatedSender,
     response: ResponseHeaders,
     connect: () => Connection | undefined,
   ): Promise<boolean> {
     const { userKey } = request.caller;
-    const prove = await this.limits.count({ address, actor: 'chat-user', userKey }, response);
-    const isOpen = await this.streams.listen(request, connect);
-    prove();
-    return isOpen;
+    const prove = await this.limits.count({ address: sender.ip, actor: 'chat-user', userKey }, response);
+    const isProven = this.limits.isProven({ userKey });
+    try {
+      const isOpen = await this.streams.listen(request, connect, (authorize) =>
+        isProven ? authorize() : this.unauthenticated.run(sender, authorize),
+      );
+      prove();
+      return isOpen;
+    } catch (error) {
+      if (toApiError(error).type === 'Unauthorized') this.limits.disprove({ userKey });
+      throw error;
+    }
   }
 
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -110,7 +120,8 @@ export class StreamsController implements OnModuleInit {
     try {
       const streamRequest = readStreamRequest(request, id, traceparentOf(request.headers));
       const connect = () => this.shakeHands(request, socket, head);
-      const isOpen = await this.listen(streamRequest, this.proxies.senderOf(request), response, connect);
+      const sender = { ip: this.proxies.senderOf(request), raw: request };
+      const isOpen = await this.listen(streamRequest, sender, response, connect);
       if (isOpen) this.platform.metrics.observeRequest(`GET ${listenRoute}`, 101, performance.now() - started);
     } catch (error) {
       const { code } = this.refuse(socket, error, id, headers);

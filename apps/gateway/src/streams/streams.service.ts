@@ -84,13 +84,18 @@ export class StreamsService implements OnModuleInit, OnModuleDestroy {
    * service; any other error becomes RateLimited (429), because clients never stop reconnecting after a 5xx. False when
    * the client has disconnected.
    * @param connect returns undefined when the client has disconnected
+   * @param admit runs the authorization, when it is the turn of the sender
    */
-  async listen(request: StreamRequest, connect: () => Connection | undefined): Promise<boolean> {
+  async listen(
+    request: StreamRequest,
+    connect: () => Connection | undefined,
+    admit: (authorize: () => Promise<Listener>) => Promise<Listener>,
+  ): Promise<boolean> {
     const { caller, target, after } = request;
     try {
       if (this.isStopping) throw ended('stopping');
       const { listener, stream, subscription } = await this.limiter.enter(
-        () => this.client.call(signals.open, caller, target),
+        () => admit(() => this.client.call(signals.open, caller, target)),
         (authorized, leave) => this.join(authorized, request, leave),
       );
       try {

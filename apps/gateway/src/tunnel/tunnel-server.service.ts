@@ -19,7 +19,7 @@ import { onWebSocket } from '@parley/service/web-sockets';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { GatewayConfig } from '../config';
-import { networkOf } from '../rate-limits/network';
+import { networkOf } from '@parley/service/network';
 import { closeCodes } from './tunnel';
 import { TunnelsService } from './tunnels.service';
 

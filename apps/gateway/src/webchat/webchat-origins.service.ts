@@ -6,6 +6,7 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
 import { atMostEntries } from '@parley/background/entry-limit';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import { LRUCache } from 'lru-cache';
 
 const maxKnown = 20_000;
@@ -16,20 +17,22 @@ const webhookIdForm = /^[\w-]{1,100}$/;
 /** Origins whose pages may show a web chat. Answers are cached, and earlier ones are used while the service is away. */
 @Injectable()
 export class WebchatOriginsService {
-  private readonly known: LRUCache<string, WebchatOrigins, Caller>;
+  private readonly known: LRUCache<string, WebchatOrigins, TracedRequest>;
 
-  constructor(client: ParleyClient) {
+  constructor(client: ParleyClient, unauthenticated: UnauthenticatedShare) {
     this.known = new LRUCache({
       ...atMostEntries(maxKnown),
       ttl: ttlMs,
       allowStaleOnFetchRejection: true,
-      fetchMethod: (webhookId, _stale, { context }) => client.call(webchats.getOrigins, context, { webhookId }),
+      fetchMethod: (webhookId, stale, { context }) => {
+        const call = () => client.call(webchats.getOrigins, callerOf(context), { webhookId });
+        return stale ? call() : unauthenticated.run(context, call);
+      },
     });
   }
 
   /** Throws ResourceNotFound for an unknown webhook id. */
-  async get({ id: requestId, traceparent }: TracedRequest, webhookId: string): Promise<WebchatOrigins> {
-    const context: Caller = { requestId, traceparent, credential: 'none' };
+  async get(context: TracedRequest, webhookId: string): Promise<WebchatOrigins> {
     const origins = webhookIdForm.test(webhookId) ? await this.known.fetch(webhookId, { context }) : undefined;
     if (!origins) throw notFound('web chat', webhookId);
     return origins;
@@ -48,4 +51,8 @@ export class WebchatOriginsService {
 /** Webhook id of the web chat that is requested. */
 export function webchatOf({ url }: FastifyRequest): string | undefined {
   return /^\/(?:chat|webchat)\/(?!assets\/)([^/?]+)\//.exec(url)?.[1];
+}
+
+function callerOf({ id: requestId, traceparent }: TracedRequest): Caller {
+  return { requestId, traceparent, credential: 'none' };
 }

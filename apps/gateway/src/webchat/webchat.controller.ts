@@ -4,9 +4,11 @@ import { type ApiError, unavailable } from '@parley/contracts/errors';
 import { Public } from '@parley/service/public';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TracedRequest } from '@parley/service/request-trace';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import { GatewayConfig } from '../config';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
-import { sendFile, type StaticFile, StaticFolder } from '../static-files/static-files';
+import type { PreparedDocument } from '../static-files/prepared-document';
+import { StaticFolder } from '../static-files/static-files';
 import { WebchatOriginsService } from './webchat-origins.service';
 
 const bundled = join(__dirname, '../../../../webchat');
@@ -44,6 +46,7 @@ export class WebchatController {
 
   constructor(
     private readonly origins: WebchatOriginsService,
+    private readonly unauthenticated: UnauthenticatedShare,
     { webchatDir, contentUrl }: GatewayConfig,
   ) {
     this.folder = new StaticFolder(webchatDir ?? bundled);
@@ -51,21 +54,25 @@ export class WebchatController {
   }
 
   @Get(['embed.js', 'page.css', 'licences.md', 'client-licences.md'])
-  async file(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
+  file(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer | undefined> {
     const name = request.url.replace(/^\/webchat\/|\?.*$/g, '');
-    const file = this.folder.findInNewest(name);
-    return send(file, request, reply, fixedAddress);
+    return this.unauthenticated.run(request, () => {
+      const file = this.folder.findInNewest(name);
+      return send(file, request, reply, fixedAddress);
+    });
   }
 
   /** Module of the public client. Widgets of an earlier build ask for its client, for which the newest one stands in. */
   @Get('assets/:name')
-  async client(
+  client(
     @Param('name') name: string,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Buffer> {
-    const file = this.folder.findInNewest(`assets/${name}`);
-    return send(file ?? this.folder.findFirstIn('assets'), request, reply, file ? hashedAddress : 'no-cache');
+  ): Promise<Buffer | undefined> {
+    return this.unauthenticated.run(request, () => {
+      const file = this.folder.findInNewest(`assets/${name}`);
+      return send(file ?? this.folder.findFirstIn('assets'), request, reply, file ? hashedAddress : 'no-cache');
+    });
   }
 
   @Get(':webhookId')
@@ -74,22 +81,25 @@ export class WebchatController {
     @Req() request: TracedRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    if (!this.folder.isBuilt) throw notBuilt();
+    const page = this.folder.page();
+    if (!page) throw notBuilt();
     const { pages, chat } = await this.origins.get(request, webhookId);
-    void reply
-      .type('text/html; charset=utf-8')
-      .header('cache-control', 'no-cache')
-      .header('content-security-policy', policyOf(pages, [chat, ...this.content]));
-    // The form of the id, which the service of origins has checked, leaves no room for markup.
-    return (await this.folder.page()).replaceAll(placeholder, webhookId);
+    return this.unauthenticated.run(request, async () => {
+      void reply
+        .type('text/html; charset=utf-8')
+        .header('cache-control', 'no-cache')
+        .header('content-security-policy', policyOf(pages, [chat, ...this.content]));
+      // The form of the id, which the service of origins has checked, leaves no room for markup.
+      return (await page).replaceAll(placeholder, webhookId);
+    });
   }
 }
 
-function send(file: StaticFile | undefined, request: FastifyRequest, reply: FastifyReply, cacheControl: string) {
+function send(file: PreparedDocument | undefined, request: FastifyRequest, reply: FastifyReply, cacheControl: string) {
   if (!file) throw notBuilt();
   // The page that contains the widget may require it.
   void reply.header('cross-origin-resource-policy', 'cross-origin');
-  return sendFile(file, request, reply, cacheControl);
+  return file.answer(request, reply, cacheControl);
 }
 
 function notBuilt(): ApiError {

@@ -13,12 +13,13 @@ import type { Platform } from '@parley/service/platform';
 import { logRequest } from '@parley/service/request-log';
 import type { TracedRequest } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
+import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { GatewayConfig } from '../config';
-import { hasBody, limitBodyTime } from '../forwarding/body-parser';
+import { limitBodyTime } from '../forwarding/body-parser';
 import { RateLimiter } from '../rate-limits/rate.limiter';
 import { interstitialHeaders, interstitialPage } from './interstitial-page';
 import { relayedHeaders } from './relayed-headers';
@@ -35,7 +36,7 @@ const knownMs = 10 * 60_000;
 @Controller()
 export class WebhooksController implements OnModuleInit {
   private readonly limiter: ConcurrencyLimiter;
-  /** Webhooks that were answered lately. Bodies of others share the memory of unauthenticated senders. */
+  /** Webhooks that existed lately. Others are looked up in the share of unauthenticated senders. */
   private readonly known = new LRUCache<string, true>({ ...atMostEntries(maxKnown), ttl: knownMs });
 
   constructor(
@@ -43,6 +44,7 @@ export class WebhooksController implements OnModuleInit {
     private readonly client: ParleyClient,
     private readonly bodies: WebhookBodyService,
     private readonly limits: RateLimiter,
+    private readonly unauthenticated: UnauthenticatedShare,
     private readonly errors: ApiExceptionFilter,
     private readonly config: GatewayConfig,
     @Inject(platformToken) private readonly platform: Platform,
@@ -89,13 +91,14 @@ export class WebhooksController implements OnModuleInit {
     const key = target.isShared ? target.path.split('/', 2).join('/') : target.webhookId;
     whenEnded(reply, this.limiter.enter(key));
     const isKnown = this.known.has(key);
+    request.isAdmitted = isKnown;
     // Shared webhooks serve many installations: each has its own limit in the runtime.
     const prove = target.isShared && isKnown ? undefined : await this.limits.countWebhook(key, request.ip, reply);
     limitBodyTime(request);
     const { path, query } = target;
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
-    if (!isKnown && hasBody(request)) await this.require(caller, target);
-    const sender = { tenant: `webhook ${key}`, isAuthenticated: isKnown };
+    if (!isKnown) await this.unauthenticated.run(request, () => this.require(caller, target, key));
+    const sender = { tenant: `webhook ${key}`, isAuthenticated: this.known.has(key) };
     const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
     const answered = () => {
@@ -114,10 +117,11 @@ export class WebhooksController implements OnModuleInit {
   }
 
   /** Throws ResourceNotFound for an unknown webhook, before its body is read. */
-  private async require(caller: Caller, target: WebhookTarget | SharedTarget): Promise<void> {
+  private async require(caller: Caller, target: WebhookTarget | SharedTarget, key: string): Promise<void> {
     try {
       if (target.isShared) await this.client.call(sharedWebhooks.require, caller, { path: target.path });
       else await this.client.call(webhooks.require, caller, { webhookId: target.webhookId });
+      this.known.set(key, true);
     } catch (error) {
       // The service is unavailable, or of the previous release: it refuses the request itself.
       if (toApiError(error).code < 500) throw error;

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers';
+import { FairSemaphore } from '@parley/background/fair-semaphore';
+import { LoopShare } from '@parley/background/loop-share';
+import { unavailable } from '@parley/contracts/errors';
+import { ConcurrencyLimiter, type ConcurrencyLimiterOptions, Overloaded } from './concurrency-limiter';
+import { networkOf } from './network';
+
+const turnsAtOnce = 4;
+const turnsEach = 2;
+const waitMs = 10_000;
+/** Part of the event loop, while others keep it busy. */
+const partInAll = 0.2;
+
+// One for the process, because the apps of embedded mode share its event loop.
+const turns = new FairSemaphore({ size: turnsAtOnce, maxEach: turnsEach, maxWaitingEach: Infinity });
+const share = new LoopShare(partInAll / turnsAtOnce);
+
+/** Sender of a request: a FastifyRequest, or what corresponds to it in an upgrade to WebSocket. */
+export interface UnauthenticatedSender {
+  ip: string;
+  raw: Pick<IncomingMessage, 'socket'>;
+  /** Set when the request has had a turn. */
+  isAdmitted?: boolean;
+}
+
+/**
+ * Turns for work of senders who have proven nothing. Few work at once; a turn is followed by a pause as long as the work or,
+ * while others need the event loop, up to 19 times as long. Networks take turns, and one may have as many requests
+ * waiting as are still free.
+ */
+export class UnauthenticatedShare {
+  private readonly place: string;
+  private readonly limiter: ConcurrencyLimiter;
+
+  /** @param options `place` has a queue of its own, `max` are its requests that wait or work */
+  constructor({
+    place = 'unauthenticated',
+    ...options
+  }: Omit<ConcurrencyLimiterOptions, 'place'> & { place?: string }) {
+    this.place = place;
+    this.limiter = new ConcurrencyLimiter({ place, ...options });
+  }
+
+  /** Throws a 503 when too many wait, when the sender has waited for ten seconds, and when it has gone. Do not nest. */
+  async run<Result>(sender: UnauthenticatedSender, work: () => Result | Promise<Result>): Promise<Result> {
+    const network = networkOf(sender.ip);
+    const leave = this.limiter.enter(network);
+    try {
+      const endTurn = await takeTurn(`${this.place} ${network}`);
+      sender.isAdmitted = true;
+      if (sender.raw.socket.destroyed) {
+        endTurn();
+        throw unavailable('The client closed the connection.', new Overloaded());
+      }
+      const busyMs = share.begin();
+      try {
+        return await work();
+      } finally {
+        // In a later turn of the loop: the answer is serialised and sent in this one.
+        setImmediate(() => void share.rest(busyMs()).then(endTurn));
+      }
+    } finally {
+      leave();
+    }
+  }
+}
+
+async function takeTurn(queue: string): Promise<() => void> {
+  const patience = AbortSignal.timeout(waitMs);
+  return turns.enter(queue, patience).catch((error: unknown) => {
+    if (error !== patience.reason) throw error;
+    throw unavailable(
+      'Too many requests without a valid credential are waiting; this one was not processed. Retry after 1 s.',
+      new Overloaded(),
+    );
+  });
+}
