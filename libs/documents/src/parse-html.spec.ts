@@ -64,7 +64,13 @@ it('keeps markers, numbers and indentation of nested lists', () => {
 });
 
 it.each([
-  ['<p>x</p><li>a</li>', [{ type: 'paragraph', text: 'x' }, { type: 'list', text: '- a' }]],
+  [
+    '<p>x</p><li>a</li>',
+    [
+      { type: 'paragraph', text: 'x' },
+      { type: 'list', text: '- a' },
+    ],
+  ],
   ['<li>a<p>b</p><ul><li>c</ul></li>', [{ type: 'list', text: '- a\n  b\n  - c' }]],
   ['<blockquote>a<li>b</li>c</blockquote>', [{ type: 'blockquote', text: 'a\n- b\nc' }]],
   ['<li><li>a</li></li>', [{ type: 'list', text: '- a' }]],

@@ -4,7 +4,7 @@ import { ReadableStream } from 'node:stream/web';
 import { memoryLimitBytes } from '@parley/background/memory-limit';
 import { workerFile } from '@parley/background/worker-file';
 import { ChildPool } from '@parley/child-processes/child-pool';
-import type { ChildEnd, SupervisedChild } from '@parley/child-processes/supervised-child';
+import type { SupervisedChild } from '@parley/child-processes/supervised-child';
 import { ProcessorTimer } from '@parley/child-processes/processor-timer';
 import { runnableMsOf } from '@parley/child-processes/runnable-time';
 import { WorkTimer } from '@parley/child-processes/work-timer';
@@ -12,6 +12,7 @@ import type { Adviser } from '@parley/documents/adviser';
 import { UnreadableDocument } from '@parley/documents/block';
 import { drawingProcessorMs, readingProcessorMs } from '@parley/documents/limits';
 import type { ChildMessage, Batch, ParentMessage, AdviceRequest, ReadingTask } from './document.child';
+import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 
 const idleMs = 30_000;
 const keptResidentMb = 160;
@@ -33,32 +34,6 @@ export function readerLimits(memoryBytes: number): ReaderLimits {
   const readers = memoryMb >= 2048 ? 3 : 2;
   const share = Math.floor((memoryMb - ownMb) / readers);
   return { readers, residentMb: Math.min(2048, Math.max(192, share)) };
-}
-
-/** A reader process ended, by its memory limit, a crash or a standstill. Another reader may succeed. */
-export class ReaderDied extends Error {
-  override readonly name = 'ReaderDied';
-
-  constructor(end: ChildEnd | { cause: 'standstill' }, residentMb: number) {
-    super(deathReason(end.cause, residentMb), { cause: end.cause === 'crash' ? end.detail : undefined });
-  }
-}
-
-function deathReason(cause: ChildEnd['cause'] | 'standstill', residentMb: number): string {
-  if (cause === 'memory') {
-    return `The document takes more than ${residentMb} MB of memory to read. Split it into smaller files.`;
-  }
-  const effect = cause === 'crash' ? 'crashed' : 'stops';
-  return `The document ${effect} its reader: save it again with another program, and upload the new file.`;
-}
-
-/** A reader got too little of a processor for a long time: no fault of the document. */
-export class ReaderStarved extends Error {
-  override readonly name = 'ReaderStarved';
-
-  constructor() {
-    super('The server is too busy: the reader of the document got too little processor time. It is tried again.');
-  }
 }
 
 /**
@@ -83,8 +58,8 @@ export class DocumentReaderService implements OnApplicationShutdown {
 
   /**
    * Batches in order, with backpressure: reads no faster than they are consumed. Throws UnreadableDocument with a
-   * reason that the file's owner can act on, ReaderDied, ReaderStarved, or an error of the content or of the adviser. An
-   * abort, or leaving the loop over the batches, kills the child.
+   * reason that the file's owner can act on, ReaderDied, ReaderFailed, ReaderStarved, or an error of the content or of the
+   * adviser. An abort, or leaving the loop over the batches, kills the child.
    * @param content `task.sizeBytes` bytes
    * @param adviser replies to the requests that the task's advice allows
    */
@@ -92,10 +67,7 @@ export class DocumentReaderService implements OnApplicationShutdown {
     task: ReadingTask,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-    {
-      adviser,
-      processorMs = readingProcessorMs(task.sizeBytes),
-    }: { adviser?: Adviser; processorMs?: number } = {},
+    { adviser, processorMs = readingProcessorMs(task.sizeBytes) }: { adviser?: Adviser; processorMs?: number } = {},
   ): ReadableStream<Batch> {
     const reading = new Reading(this.pool, adviser, processorMs, this.limits.residentMb);
     return new ReadableStream<Batch>(
@@ -175,6 +147,8 @@ class Reading {
       void this.returnChild().then(() => this.controller?.error(new UnreadableDocument(message.unreadable)));
     } else if ('outOfMemory' in message) {
       this.fail(new ReaderDied({ cause: 'memory' }, this.residentMb));
+    } else if ('surprised' in message) {
+      this.fail(new ReaderFailed(message.surprised));
     } else if ('failed' in message) {
       this.fail(new Error(message.failed));
     } else if ('method' in message) {

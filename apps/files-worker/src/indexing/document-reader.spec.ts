@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { waitFor } from '@parley/testing/wait-for';
+import type { Adviser } from '@parley/documents/adviser';
 import { UnreadableDocument } from '@parley/documents/block';
-import { DocumentReaderService, ReaderDied, readerLimits, ReaderStarved } from './document-reader.service';
+import { DocumentReaderService, readerLimits } from './document-reader.service';
 import type { Batch, ReadingTask } from './document.child';
+import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 
 /** Time for which each reader has run or has waited for a processor; measured when undefined. */
 let mockRunnableMs: (() => number) | undefined;
@@ -168,6 +170,33 @@ it('fails with the error of the adviser', async () => {
   const read = reader.read(task, content(), never, { adviser: { label: fail, transcribe: fail, describe: fail } });
 
   await expect(read.getReader().read()).rejects.toThrow('the model is gone');
+});
+
+/** An adviser whose answers the reader does not expect. */
+const strange = { label: () => Promise.resolve({ labels: 5 }) } as unknown as Adviser;
+
+it('names the reader and the place of an unexpected exception', async () => {
+  const { task, content } = document('<p>One.</p>', 'text/html', { advice: { labels: true } });
+
+  const read = reader.read(task, content(), never, { adviser: strange }).getReader().read();
+
+  const error = await read.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ReaderFailed);
+  expect(error).toMatchObject({
+    message: expect.stringMatching(
+      /^The HTML reader failed on this document \(TypeError in relabel, labelled-blocks\.js:\d+\)\.$/,
+    ),
+    hasPlainText: true,
+    cause: expect.stringContaining('labelled-blocks.js'),
+  });
+});
+
+it('reads a document as plain text', async () => {
+  const batches = await readAll(document('<h1>One</h1><p>Two <b>words</b></p>', 'text/html', { asPlainText: true }));
+
+  expect(batches.flatMap(({ chunks }) => chunks)).toEqual([
+    { content: 'One\n\nTwo words', subtype: 'paragraph', position: 0, pageNumber: undefined, breadcrumb: [] },
+  ]);
 });
 
 it('kills a reader that exceeds its limit of processor time', async () => {
