@@ -171,7 +171,7 @@ export class File {
   @IsIn(fileStatuses)
   status!: FileStatus;
 
-  /** Reason why the last upload or indexing failed, and a remedy. */
+  /** Reason why the last upload or indexing failed, and a remedy. With `indexing_completed`: why only plain text is indexed. */
   @Optional()
   @IsString()
   failedStatusReason?: string;

@@ -15,25 +15,31 @@ export interface ListItem {
   text: string;
 }
 
+interface OpenContainer extends Container {
+  /** True for lists, and for an item outside of any list, which is a list of its own. */
+  isList: boolean;
+}
+
 /**
  * Block writer: collects blocks in reading order. An outermost list or quote becomes one block, one line per paragraph.
  * Headings, code and tables inside it end that block and become blocks of their own.
  */
 export class BlockWriter {
   private readonly written: Block[] = [];
-  private readonly open: Container[] = [];
+  private readonly open: OpenContainer[] = [];
   private lines: string[] = [];
   private lists = 0;
 
   enter(container: Container): void {
     if (this.open.length === 0) this.lines = [];
-    this.open.push(container);
-    if (container.type === 'list') this.lists++;
+    const isList = container.type === 'list' || (container.type === 'item' && this.lists === 0);
+    this.open.push({ ...container, isList });
+    if (isList) this.lists++;
   }
 
   leave(): void {
     if (this.open.length === 1) this.closeLines();
-    if (this.open.pop()?.type === 'list') this.lists--;
+    if (this.open.pop()?.isList) this.lists--;
   }
 
   write(block: Block): void {

@@ -9,6 +9,7 @@ import { parsePdf } from './parse-pdf';
 import { parseSource } from './parse-source';
 import { parseText } from './parse-text';
 import { parseXml } from './parse-xml';
+import { archiveText, bookText, markupText, pageText } from './plain-text';
 import { sourceExtensions, sourceTypes } from './source-types';
 
 export interface Format {
@@ -19,8 +20,12 @@ export interface Format {
   extensions: string[];
   /** Plain-text formats: sniffing cannot tell them from other texts. */
   isText?: true;
-  parse(source: Source): Blocks | Promise<Blocks>;
+  parse: (source: Source) => Blocks | Promise<Blocks>;
+  /** Text without structure, for documents whose `parse` fails. Absent where only `parse` finds any text. */
+  plainText?: (source: Source) => Blocks | Promise<Blocks>;
 }
+
+const asWritten = (source: Source) => parseText(textSlices(source));
 
 export const plainText: Format = {
   name: 'plain text',
@@ -39,6 +44,7 @@ export const formats: readonly Format[] = [
     extensions: ['.md', '.markdown'],
     isText: true,
     parse: ({ bytes, contentType }) => parseMarkdown(decodeText(bytes, charsetIn(contentType))),
+    plainText: asWritten,
   },
   {
     name: 'HTML',
@@ -46,6 +52,7 @@ export const formats: readonly Format[] = [
     extensions: ['.html', '.htm'],
     isText: true,
     parse: ({ bytes, contentType }) => parseHtml(decodeText(bytes, charsetIn(contentType) ?? charsetInPage(bytes))),
+    plainText: pageText,
   },
   {
     name: 'XHTML',
@@ -54,6 +61,7 @@ export const formats: readonly Format[] = [
     isText: true,
     parse: ({ bytes, contentType }) =>
       parseHtml(decodeText(bytes, charsetIn(contentType) ?? charsetInPage(bytes)), { xhtml: true }),
+    plainText: pageText,
   },
   {
     name: 'Word',
@@ -65,6 +73,8 @@ export const formats: readonly Format[] = [
     ],
     extensions: ['.docx', '.dotx', '.docm', '.doc'],
     parse: async ({ bytes }) => (await import('./parse-docx')).parseDocx(bytes),
+    plainText: ({ bytes }) =>
+      archiveText(bytes, { save: '.docx', parts: /^word\/(?:document|footnotes|endnotes)\w*\.xml$/, elements: 't' }),
   },
   {
     name: 'PowerPoint',
@@ -76,6 +86,8 @@ export const formats: readonly Format[] = [
     ],
     extensions: ['.pptx', '.ppsx', '.pptm', '.ppt'],
     parse: async ({ bytes }) => (await import('./parse-pptx')).parsePptx(bytes),
+    plainText: ({ bytes }) =>
+      archiveText(bytes, { save: '.pptx', parts: /^ppt\/(?:slides|notesSlides)\/\w+\.xml$/, elements: 't' }),
   },
   {
     name: 'Excel',
@@ -87,6 +99,8 @@ export const formats: readonly Format[] = [
     ],
     extensions: ['.xlsx', '.xltx', '.xlsm', '.xls'],
     parse: async ({ bytes }) => (await import('./parse-xlsx')).parseXlsx(bytes),
+    plainText: ({ bytes }) =>
+      archiveText(bytes, { save: '.xlsx', parts: /^xl\/(?:sharedStrings|worksheets\/\w+)\.xml$/, elements: 't' }),
   },
   {
     name: 'OpenDocument',
@@ -97,6 +111,7 @@ export const formats: readonly Format[] = [
     ],
     extensions: ['.odt', '.ods', '.odp'],
     parse: async ({ bytes }) => (await import('./parse-odf')).parseOdf(bytes),
+    plainText: ({ bytes }) => archiveText(bytes, { save: 'OpenDocument', parts: /^content\.xml$/ }),
   },
   {
     name: 'Rich Text Format',
@@ -109,6 +124,7 @@ export const formats: readonly Format[] = [
     contentTypes: ['application/epub+zip'],
     extensions: ['.epub'],
     parse: async ({ bytes }) => (await import('./parse-epub')).parseEpub(bytes),
+    plainText: ({ bytes }) => bookText(bytes),
   },
   {
     name: 'PDF',
@@ -122,6 +138,7 @@ export const formats: readonly Format[] = [
     extensions: ['.mdx'],
     isText: true,
     parse: ({ bytes, contentType }) => parseMdx(decodeText(bytes, charsetIn(contentType))),
+    plainText: asWritten,
   },
   {
     name: 'CSV',
@@ -129,6 +146,7 @@ export const formats: readonly Format[] = [
     extensions: ['.csv'],
     isText: true,
     parse: (source) => parseCsv(textSlices(source)),
+    plainText: asWritten,
   },
   {
     name: 'TSV',
@@ -136,6 +154,7 @@ export const formats: readonly Format[] = [
     extensions: ['.tsv', '.tab'],
     isText: true,
     parse: (source) => parseTsv(textSlices(source)),
+    plainText: asWritten,
   },
   {
     name: 'JSON',
@@ -143,6 +162,7 @@ export const formats: readonly Format[] = [
     extensions: ['.json', '.geojson', '.webmanifest'],
     isText: true,
     parse: ({ bytes, contentType, onProgress }) => parseJson(decodeText(bytes, charsetIn(contentType)), onProgress),
+    plainText: asWritten,
   },
   {
     name: 'JSON Lines',
@@ -150,6 +170,7 @@ export const formats: readonly Format[] = [
     extensions: ['.jsonl', '.ndjson'],
     isText: true,
     parse: (source) => parseJsonLines(textSlices(source)),
+    plainText: asWritten,
   },
   {
     name: 'XML',
@@ -157,6 +178,7 @@ export const formats: readonly Format[] = [
     extensions: ['.xml', '.rss', '.atom'],
     isText: true,
     parse: (source) => parseXml(textSlices(source, charsetInXml(source.bytes))),
+    plainText: ({ bytes, contentType }) => markupText(decodeText(bytes, charsetIn(contentType) ?? charsetInXml(bytes))),
   },
   {
     name: 'mail',
@@ -164,6 +186,7 @@ export const formats: readonly Format[] = [
     extensions: ['.eml'],
     isText: true,
     parse: async ({ bytes }) => (await import('./parse-eml')).parseEml(bytes),
+    plainText: async ({ bytes }) => (await import('./parse-eml')).mailText(bytes),
   },
   {
     name: 'source code',
@@ -171,6 +194,7 @@ export const formats: readonly Format[] = [
     extensions: sourceExtensions,
     isText: true,
     parse: (source) => parseSource(textSlices(source)),
+    plainText: asWritten,
   },
 ];
 

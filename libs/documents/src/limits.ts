@@ -12,8 +12,8 @@ export function textLimitCharacters(sizeBytes: number): number {
   return Math.min(mostTextCharacters, Math.max(leastTextCharacters, mostCharactersOfByte * sizeBytes));
 }
 
-/** Parser timeout: 60 s plus 1 s per MB, at most 110 s. */
-export function readingTimeoutMs(sizeBytes: number): number {
+/** Processor time of a parser: 60 s plus 1 s per MB, at most 110 s. */
+export function readingProcessorMs(sizeBytes: number): number {
   return Math.min(110_000, 60_000 + Math.ceil(sizeBytes / 1000));
 }
 /** Nesting depth of XML elements and RTF groups. */
@@ -22,5 +22,5 @@ export const deepestNesting = 256;
 export const mostCells = 10_000_000;
 /** Pages that a vision model reads when it reads every page. PDFs with more pages need a list of page numbers. */
 export const mostSeenPages = 500;
-/** Additional parser timeout per rendered page. */
-export const drawingTimeoutMs = 2_000;
+/** Additional processor time per rendered page. */
+export const drawingProcessorMs = 2_000;

@@ -207,6 +207,15 @@ it.each(['text/plain', 'text/markdown', 'text/html'])('reads a single line of 1 
   expect((await textOf(line, contentType)).replace(/\s/g, '').length).toBe(800_000);
 });
 
+it.each([
+  ['text/html', ''],
+  ['application/xhtml+xml', ''],
+  ['text/markdown', ''],
+  ['message/rfc822', 'Content-Type: text/html\r\n\r\n'],
+])('reads a list item outside of a list in %s', async (contentType, start) => {
+  expect(await textOf(`${start}<p>x</p>\n\n<li>a</li>`, contentType)).toMatch(/x\n\n- a$/);
+});
+
 it('reads half a million blank lines', async () => {
   expect(await textOf(`${'\n '.repeat(500_000)}x`)).toBe('x');
 });

@@ -1,5 +1,6 @@
 import { type Block, type Blocks, DocumentWithoutText, type Source, UnreadableDocument } from './block';
 import { chooseFormat } from './choose-format';
+import type { Format } from './formats';
 import { textLimitCharacters } from './limits';
 import { storable } from './storable';
 
@@ -7,13 +8,14 @@ import { storable } from './storable';
  * Parses a document into blocks in reading order: at least one, none blank, all storable in Postgres. Throws
  * UnreadableDocument when the format is not supported or is declared wrongly, and for documents without text or with
  * too much.
+ * @param read Default: `parse` of the format that its name and content agree on
  */
-export async function* parseDocument(source: Source): AsyncGenerator<Block> {
-  const format = await chooseFormat(source);
+export async function* parseDocument(source: Source, read?: Format['parse']): AsyncGenerator<Block> {
+  const parse = read ?? (await chooseFormat(source)).parse;
   const mostCharacters = textLimitCharacters(source.bytes.length);
   let length = 0;
   let hasText = false;
-  for await (const block of withProgress(await format.parse(source), source)) {
+  for await (const block of withProgress(await parse(source), source)) {
     length += block.text.length;
     if (length > mostCharacters) {
       throw new UnreadableDocument(

@@ -3,6 +3,7 @@ import { type Block, UnreadableDocument } from './block';
 import { BlockWriter } from './block-writer';
 import { parseHtml } from './parse-html';
 import { parseText } from './parse-text';
+import { markupText } from './plain-text';
 
 /**
  * Plain text that is over three times longer than the HTML is used: such HTML only says "your mail client cannot show
@@ -19,6 +20,14 @@ export async function parseEml(bytes: Buffer): Promise<Block[]> {
   for (const block of body(mail)) writer.write(block);
   writer.write({ type: 'list', text: mail.attachments.filter(isNamed).map(nameOf).join('\n') });
   return writer.blocks();
+}
+
+/** The same texts, without the structure of the HTML. */
+export async function mailText(bytes: Buffer): Promise<Block[]> {
+  const mail = await read(bytes);
+  const attachments = mail.attachments.filter(isNamed).map(nameOf).join('\n');
+  const shown = body(mail, (html) => [...markupText(html)]);
+  return [...parseText([`${mail.subject ?? ''}\n\n${envelope(mail)}`]), ...shown, ...parseText([attachments])];
 }
 
 async function read(bytes: Buffer): Promise<Email> {
@@ -44,8 +53,8 @@ function addressText(address: Address): string {
   return address.name ? `${address.name} <${address.address}>` : (address.address ?? '');
 }
 
-function body({ html, text }: Email): Block[] {
-  const shown = html ? parseHtml(html) : [];
+function body({ html, text }: Email, readHtml: (html: string) => Block[] = parseHtml): Block[] {
+  const shown = html ? readHtml(html) : [];
   const plain = [...parseText([text ?? ''])];
   return lengthOf(shown) * muchLonger < lengthOf(plain) || shown.length === 0 ? plain : shown;
 }

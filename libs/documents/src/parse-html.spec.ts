@@ -63,6 +63,21 @@ it('keeps markers, numbers and indentation of nested lists', () => {
   ]);
 });
 
+it.each([
+  [
+    '<p>x</p><li>a</li>',
+    [
+      { type: 'paragraph', text: 'x' },
+      { type: 'list', text: '- a' },
+    ],
+  ],
+  ['<li>a<p>b</p><ul><li>c</ul></li>', [{ type: 'list', text: '- a\n  b\n  - c' }]],
+  ['<blockquote>a<li>b</li>c</blockquote>', [{ type: 'blockquote', text: 'a\n- b\nc' }]],
+  ['<li><li>a</li></li>', [{ type: 'list', text: '- a' }]],
+])('reads the items of %s, which are outside of a list', (html, blocks) => {
+  expect(parseHtml(html)).toEqual(blocks);
+});
+
 it('reads tables row by row and detects the header', () => {
   const html =
     '<table><caption>Prices</caption><thead><tr><th>Thing<th>Price</thead>' +

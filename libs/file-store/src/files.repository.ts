@@ -285,13 +285,16 @@ export class FilesRepository {
     );
   }
 
-  /** Activates this version, unless newer content has arrived since. */
-  async finishIndexing(tx: Sql, fileId: string, contentVersion: string): Promise<boolean> {
+  /**
+   * Activates this version, unless newer content has arrived since.
+   * @param warning shown with the file, in place of the reason of a failure
+   */
+  async finishIndexing(tx: Sql, fileId: string, contentVersion: string, warning?: string): Promise<boolean> {
     const rows = await tx.query(
       `UPDATE file SET status = 'indexing_completed', active_version = $2, is_active_current = true,
-         failed_status_reason = NULL, updated_at = now()
+         failed_status_reason = $3, updated_at = now()
        WHERE id = $1 AND content_version = $2 AND status = 'indexing_pending' RETURNING 1`,
-      [fileId, contentVersion],
+      [fileId, contentVersion, warning ?? null],
     );
     return rows.length > 0;
   }

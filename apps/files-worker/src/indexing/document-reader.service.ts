@@ -4,12 +4,15 @@ import { ReadableStream } from 'node:stream/web';
 import { memoryLimitBytes } from '@parley/background/memory-limit';
 import { workerFile } from '@parley/background/worker-file';
 import { ChildPool } from '@parley/child-processes/child-pool';
-import type { ChildEnd, SupervisedChild } from '@parley/child-processes/supervised-child';
+import type { SupervisedChild } from '@parley/child-processes/supervised-child';
+import { ProcessorTimer } from '@parley/child-processes/processor-timer';
+import { runnableMsOf } from '@parley/child-processes/runnable-time';
 import { WorkTimer } from '@parley/child-processes/work-timer';
 import type { Adviser } from '@parley/documents/adviser';
 import { UnreadableDocument } from '@parley/documents/block';
-import { drawingTimeoutMs, readingTimeoutMs } from '@parley/documents/limits';
+import { drawingProcessorMs, readingProcessorMs } from '@parley/documents/limits';
 import type { ChildMessage, Batch, ParentMessage, AdviceRequest, ReadingTask } from './document.child';
+import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 
 const idleMs = 30_000;
 const keptResidentMb = 160;
@@ -18,6 +21,8 @@ const batchesAhead = 2;
 const ownMb = 512;
 /** MiB that V8 and the program need beside the heap. */
 const besideHeapMb = 64;
+/** Wall-clock limit, as a multiple of the limit of processor time. */
+const backstopFactor = 10;
 
 export interface ReaderLimits {
   readers: number;
@@ -29,21 +34,6 @@ export function readerLimits(memoryBytes: number): ReaderLimits {
   const readers = memoryMb >= 2048 ? 3 : 2;
   const share = Math.floor((memoryMb - ownMb) / readers);
   return { readers, residentMb: Math.min(2048, Math.max(192, share)) };
-}
-
-/** A reader process ended, by its memory limit or a crash. Another reader may succeed. */
-export class ReaderDied extends Error {
-  override readonly name = 'ReaderDied';
-
-  constructor(end: ChildEnd, residentMb: number) {
-    const isMemory = end.cause === 'memory';
-    super(
-      isMemory
-        ? `The document takes more than ${residentMb} MB of memory to read. Split it into smaller files.`
-        : 'The document crashed its reader: save it again with another program, and upload the new file.',
-      { cause: isMemory ? undefined : end.detail },
-    );
-  }
 }
 
 /**
@@ -68,8 +58,8 @@ export class DocumentReaderService implements OnApplicationShutdown {
 
   /**
    * Batches in order, with backpressure: reads no faster than they are consumed. Throws UnreadableDocument with a
-   * reason that the file's owner can act on, ReaderDied, or an error of the content or of the adviser. An abort, or
-   * leaving the loop over the batches, kills the child.
+   * reason that the file's owner can act on, ReaderDied, ReaderFailed, ReaderStarved, or an error of the content or of the
+   * adviser. An abort, or leaving the loop over the batches, kills the child.
    * @param content `task.sizeBytes` bytes
    * @param adviser replies to the requests that the task's advice allows
    */
@@ -77,9 +67,9 @@ export class DocumentReaderService implements OnApplicationShutdown {
     task: ReadingTask,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-    { adviser, timeoutMs = readingTimeoutMs(task.sizeBytes) }: { adviser?: Adviser; timeoutMs?: number } = {},
+    { adviser, processorMs = readingProcessorMs(task.sizeBytes) }: { adviser?: Adviser; processorMs?: number } = {},
   ): ReadableStream<Batch> {
-    const reading = new Reading(this.pool, adviser, timeoutMs, this.limits.residentMb);
+    const reading = new Reading(this.pool, adviser, processorMs, this.limits.residentMb);
     return new ReadableStream<Batch>(
       {
         start: (controller) => reading.start(task, content, signal, controller),
@@ -98,7 +88,9 @@ export class DocumentReaderService implements OnApplicationShutdown {
 type Controller = Parameters<NonNullable<ConstructorParameters<typeof ReadableStream<Batch>>[0]>['start'] & {}>[0];
 
 class Reading {
-  private readonly timer: WorkTimer;
+  private readonly processor: ProcessorTimer;
+  private readonly backstop: WorkTimer;
+  private runnableAtStart?: Promise<number | undefined>;
   private child?: SupervisedChild<ParentMessage, ChildMessage>;
   private controller?: Controller;
   private stopListening?: () => void;
@@ -109,10 +101,12 @@ class Reading {
   constructor(
     private readonly pool: ChildPool<ParentMessage, ChildMessage>,
     private readonly adviser: Adviser | undefined,
-    private readonly timeoutMs: number,
+    private readonly processorMs: number,
     private readonly residentMb: number,
   ) {
-    this.timer = new WorkTimer(timeoutMs, () => this.fail(this.timeoutProblem()));
+    const usedMs = async () => this.child?.processorMs();
+    this.processor = new ProcessorTimer(usedMs, processorMs, () => this.fail(this.processorProblem()));
+    this.backstop = new WorkTimer(processorMs * backstopFactor, () => void this.endLate());
   }
 
   start(task: ReadingTask, content: AsyncIterable<Uint8Array>, signal: AbortSignal, controller: Controller): void {
@@ -144,6 +138,8 @@ class Reading {
   private receive(message: ChildMessage): void {
     if (message === 'started') {
       this.isWorking = true;
+      this.runnableAtStart = this.runnableMs();
+      this.processor.start();
       this.countTime();
     } else if (message === 'ended') {
       void this.returnChild().then(() => this.controller?.close());
@@ -151,21 +147,26 @@ class Reading {
       void this.returnChild().then(() => this.controller?.error(new UnreadableDocument(message.unreadable)));
     } else if ('outOfMemory' in message) {
       this.fail(new ReaderDied({ cause: 'memory' }, this.residentMb));
+    } else if ('surprised' in message) {
+      this.fail(new ReaderFailed(message.surprised));
     } else if ('failed' in message) {
       this.fail(new Error(message.failed));
     } else if ('method' in message) {
       void this.reply(message);
     } else {
       this.isAwaited = false;
-      this.timer.stop();
+      this.backstop.stop();
       this.controller!.enqueue(message);
     }
   }
 
   private async reply(request: AdviceRequest): Promise<void> {
     this.isWorking = false;
-    this.timer.stop();
-    if (request.method !== 'label') this.timer.extend(drawingTimeoutMs);
+    this.backstop.stop();
+    if (request.method !== 'label') {
+      this.processor.extend(drawingProcessorMs);
+      this.backstop.extend(drawingProcessorMs * backstopFactor);
+    }
     try {
       if (!this.adviser) throw new Error(`no adviser answers the request "${request.method}" of a document`);
       const reply = await replyTo(request, this.adviser);
@@ -177,15 +178,27 @@ class Reading {
     }
   }
 
-  /** Timeout: counts while the consumer waits for the child, not while the child waits. */
+  /** Wall clock: counts while the consumer waits for the child, not while the child waits. */
   private countTime(): void {
-    if (this.child && this.isWorking && this.isAwaited) this.timer.start();
+    if (this.child && this.isWorking && this.isAwaited) this.backstop.start();
   }
 
-  private timeoutProblem(): UnreadableDocument {
+  private processorProblem(): UnreadableDocument {
     return new UnreadableDocument(
-      `The document takes longer than ${this.timeoutMs / 1000} s to read. Split it into smaller files.`,
+      `The document takes more than ${this.processorMs / 1000} s of processor time to read. Split it into smaller files.`,
     );
+  }
+
+  /** A reader that neither ran nor waited for a processor, in nine tenths of the time, waits for something that never comes. */
+  private async endLate(): Promise<void> {
+    const [before, after] = await Promise.all([this.runnableAtStart, this.runnableMs()]);
+    const isStandstill = before !== undefined && after !== undefined && after - before < this.processorMs;
+    this.fail(isStandstill ? new ReaderDied({ cause: 'standstill' }, this.residentMb) : new ReaderStarved());
+  }
+
+  private async runnableMs(): Promise<number | undefined> {
+    const pid = this.child?.pid;
+    return pid === undefined ? undefined : runnableMsOf(pid);
   }
 
   private fail(error: unknown): void {
@@ -203,7 +216,8 @@ class Reading {
   private release(): SupervisedChild<ParentMessage, ChildMessage> | undefined {
     const { child } = this;
     this.child = undefined;
-    this.timer.stop();
+    this.processor.stop();
+    this.backstop.stop();
     this.stopListening?.();
     child?.unwatch();
     return child;

@@ -1,9 +1,20 @@
 import { Readable } from 'node:stream';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { waitFor } from '@parley/testing/wait-for';
+import type { Adviser } from '@parley/documents/adviser';
 import { UnreadableDocument } from '@parley/documents/block';
-import { DocumentReaderService, ReaderDied, readerLimits } from './document-reader.service';
+import { DocumentReaderService, readerLimits } from './document-reader.service';
 import type { Batch, ReadingTask } from './document.child';
+import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
+
+/** Time for which each reader has run or has waited for a processor; measured when undefined. */
+let mockRunnableMs: (() => number) | undefined;
+jest.mock('@parley/child-processes/runnable-time', () => {
+  const actual = jest.requireActual<typeof import('@parley/child-processes/runnable-time')>(
+    '@parley/child-processes/runnable-time',
+  );
+  return { ...actual, runnableMsOf: async (pid: number) => mockRunnableMs?.() ?? actual.runnableMsOf(pid) };
+});
 
 const sentence = 'Each of these words is read once and in its order. ';
 interface Document {
@@ -51,8 +62,9 @@ it('reports the problem of an unreadable document', async () => {
   await expect(readAll(document(' '))).rejects.toThrow(UnreadableDocument);
 });
 
-describe('the reading timeout', () => {
-  const timeoutMs = 60_000;
+describe('the time of a reader', () => {
+  const processorMs = 60_000;
+  const backstopMs = 10 * processorMs;
   let own: DocumentReaderService;
   let started: jest.SpyInstance<unknown, Parameters<typeof setTimeout>>;
   let stopped: jest.SpyInstance<unknown, Parameters<typeof clearTimeout>>;
@@ -64,15 +76,16 @@ describe('the reading timeout', () => {
     stopped = jest.spyOn(globalThis, 'clearTimeout');
   });
   afterEach(async () => {
+    mockRunnableMs = undefined;
     jest.restoreAllMocks();
     realClock();
     await own.onApplicationShutdown();
   });
 
-  /** Longer timers only: in one process with the tests, Jest has timers of 100 ms. */
+  /** The timer of the wall clock is the only one that is longer than the limit of processor time. */
   const isCounting = () => {
     const left = new Set(
-      started.mock.results.filter((_, i) => started.mock.calls[i]![1]! > 100).map(({ value }) => value),
+      started.mock.results.filter((_, i) => started.mock.calls[i]![1]! > processorMs).map(({ value }) => value),
     );
     for (const [timer] of stopped.mock.calls) left.delete(timer);
     return left.size > 0;
@@ -87,15 +100,15 @@ describe('the reading timeout', () => {
     const unasked = () => Promise.reject(new Error('not asked for'));
     const label = async () => {
       windows++;
-      jest.advanceTimersByTime(timeoutMs);
+      jest.advanceTimersByTime(backstopMs);
       return undefined;
     };
 
     const adviser = { label, transcribe: unasked, describe: unasked };
-    for await (const batch of own.read(task, content(), never, { adviser, timeoutMs })) {
+    for await (const batch of own.read(task, content(), never, { adviser, processorMs })) {
       void batch;
       await untilUncounted();
-      jest.advanceTimersByTime(timeoutMs);
+      jest.advanceTimersByTime(backstopMs);
     }
 
     expect(windows).toBe(10);
@@ -105,14 +118,48 @@ describe('the reading timeout', () => {
     const parts: number[] = [];
 
     const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(3_000));
-    for await (const { part } of own.read(task, content(), never, { timeoutMs })) {
+    for await (const { part } of own.read(task, content(), never, { processorMs })) {
       parts.push(part);
       await untilUncounted();
-      jest.advanceTimersByTime(timeoutMs);
+      jest.advanceTimersByTime(backstopMs);
     }
 
     expect(parts[0]).toBeLessThan(0.5);
     expect(parts.at(-1)).toBe(1);
+  });
+
+  /** Reads a document whose reader stands still once it has begun, while the wall clock goes on. */
+  async function readWhilePassing(ms: number): Promise<string> {
+    const { task, content } = document(`<p>Read in the end.</p>${'<p></p>'.repeat(500_000)}`, 'text/html');
+    const read = own.read(task, content(), never, { processorMs }).getReader().read();
+    const [child] = poolOf(own).all;
+    await waitFor(isCounting);
+    process.kill(child!.pid!, 'SIGSTOP');
+    jest.advanceTimersByTime(ms);
+    process.kill(child!.pid!, 'SIGCONT');
+    return (await read).value!.chunks[0]!.content;
+  }
+
+  it('may be nine times its limit of processor time on the clock', async () => {
+    expect(await readWhilePassing(backstopMs - processorMs)).toBe('Read in the end.');
+  });
+
+  it('ends a reader that waited for a processor ten times as long, and says that it is tried again', async () => {
+    mockRunnableMs = () => performance.now();
+
+    const read = readWhilePassing(backstopMs);
+
+    await expect(read).rejects.toThrow(ReaderStarved);
+    await expect(read).rejects.toThrow(/too little processor time.*tried again/);
+  });
+
+  it('ends a reader that neither ran nor waited for a processor ten times as long', async () => {
+    mockRunnableMs = () => 5;
+
+    const read = readWhilePassing(backstopMs);
+
+    await expect(read).rejects.toThrow(ReaderDied);
+    await expect(read).rejects.toThrow(/^The document stops its reader: save it again/);
   });
 });
 
@@ -125,13 +172,40 @@ it('fails with the error of the adviser', async () => {
   await expect(read.getReader().read()).rejects.toThrow('the model is gone');
 });
 
-it('kills a reader that exceeds the timeout', async () => {
+/** An adviser whose answers the reader does not expect. */
+const strange = { label: () => Promise.resolve({ labels: 5 }) } as unknown as Adviser;
+
+it('names the reader and the place of an unexpected exception', async () => {
+  const { task, content } = document('<p>One.</p>', 'text/html', { advice: { labels: true } });
+
+  const read = reader.read(task, content(), never, { adviser: strange }).getReader().read();
+
+  const error = await read.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ReaderFailed);
+  expect(error).toMatchObject({
+    message: expect.stringMatching(
+      /^The HTML reader failed on this document \(TypeError in relabel, labelled-blocks\.js:\d+\)\.$/,
+    ),
+    hasPlainText: true,
+    cause: expect.stringContaining('labelled-blocks.js'),
+  });
+});
+
+it('reads a document as plain text', async () => {
+  const batches = await readAll(document('<h1>One</h1><p>Two <b>words</b></p>', 'text/html', { asPlainText: true }));
+
+  expect(batches.flatMap(({ chunks }) => chunks)).toEqual([
+    { content: 'One\n\nTwo words', subtype: 'paragraph', position: 0, pageNumber: undefined, breadcrumb: [] },
+  ]);
+});
+
+it('kills a reader that exceeds its limit of processor time', async () => {
   const read = async () => {
     const { task, content } = document('<p>'.repeat(1_000_000), 'text/html');
-    for await (const batch of reader.read(task, content(), never, { timeoutMs: 100 })) void batch;
+    for await (const batch of reader.read(task, content(), never, { processorMs: 100 })) void batch;
   };
 
-  await expect(read()).rejects.toThrow(/longer than 0.1 s.*Split it/);
+  await expect(read()).rejects.toThrow(/more than 0.1 s of processor time.*Split it/);
 });
 
 it.each([

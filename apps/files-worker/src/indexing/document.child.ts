@@ -2,8 +2,10 @@ import { ChildData, endWithParent } from '@parley/child-processes/in-child';
 import type { Advice, Adviser } from '@parley/documents/adviser';
 import { type Block, type Source, UnreadableDocument } from '@parley/documents/block';
 import { chooseFormat } from '@parley/documents/choose-format';
+import type { Format } from '@parley/documents/formats';
 import { labelledBlocks } from '@parley/documents/labelled-blocks';
 import { parseDocument } from '@parley/documents/parse-document';
+import { failureOf, type ReaderFailure } from '@parley/documents/reader-failure';
 import { SeenPages } from '@parley/documents/seen-pages';
 import { type Chunk, type ChunkOptions, chunkStream } from './chunker';
 
@@ -12,6 +14,8 @@ export interface ReadingTask extends ChunkOptions {
   contentType: string;
   key: string;
   advice?: Advice;
+  /** Reads the text of a document whose reader fails, without its structure. */
+  asPlainText?: boolean;
 }
 
 export interface Batch {
@@ -36,39 +40,56 @@ export type ChildMessage =
   | AdviceRequest
   | { unreadable: string }
   | { outOfMemory: true }
+  | { surprised: ReaderFailure }
   | { failed: string };
 
 export type ParentMessage = { read: ReadingTask } | 'more' | { reply: unknown };
 
 const chunksInBatch = 32;
+/** Characters of a message about a failure: names in documents have any length. */
+const longestReason = 1_000;
 /** V8 throws these at its limits of memory and string length, before it aborts the process. */
 const memoryErrors = /allocation failed|Invalid (string|array|typed array) length|string longer than/i;
+
+type ChosenFormat = Pick<Format, 'name' | 'plainText'>;
 
 async function main(): Promise<void> {
   endWithParent();
   const parent = new ParentConnection();
   const data = new ChildData();
+  /** Undefined until all bytes have arrived. */
+  let format: ChosenFormat | undefined;
+  // pdfjs-dist leaves promises of damaged documents unhandled. Those that the reading needs are awaited.
+  process.on('unhandledRejection', () => undefined);
+  process.on('uncaughtException', (error) => parent.send(failureMessage(error, format), () => process.exit(1)));
   for (;;) {
+    format = undefined;
     const task = await parent.nextTask();
     try {
       const bytes = await data.read(task.sizeBytes);
       parent.send('started');
-      for await (const batch of batches(bytes, task, parent.adviser)) {
+      format = { name: 'document' };
+      const { contentType, key } = task;
+      const chosen = await chooseFormat({ bytes, contentType, key });
+      format = chosen;
+      for await (const batch of batches(bytes, task, chosen, parent.adviser)) {
         await parent.batchRequested();
         parent.send(batch);
       }
       parent.send('ended');
     } catch (error) {
-      parent.send(failureMessage(error));
+      parent.send(failureMessage(error, format));
     }
   }
 }
 
-function failureMessage(error: unknown): ChildMessage {
-  if (error instanceof UnreadableDocument) return { unreadable: error.message };
-  const { message, stack } = error as Error;
+function failureMessage(error: unknown, format: ChosenFormat | undefined): ChildMessage {
+  if (error instanceof UnreadableDocument) return { unreadable: error.message.slice(0, longestReason) };
+  const { message, stack = message, syscall, code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof RangeError && memoryErrors.test(message)) return { outOfMemory: true };
-  return { failed: stack ?? message };
+  // Another attempt may find the rest of the content, a file that could not be opened, or a complete installation.
+  const isOfSystem = format === undefined || syscall !== undefined || code.endsWith('MODULE_NOT_FOUND');
+  return isOfSystem ? { failed: stack.slice(0, longestReason) } : { surprised: failureOf(error, format) };
 }
 
 class ParentConnection {
@@ -91,8 +112,8 @@ class ParentConnection {
     return new Promise((resolve) => (this.onTask = resolve));
   }
 
-  send(message: ChildMessage): void {
-    process.send!(message);
+  send(message: ChildMessage, onSent?: () => void): void {
+    process.send!(message, undefined, undefined, onSent);
   }
 
   /** Backpressure: waits until the parent requests one more batch. */
@@ -120,15 +141,11 @@ class ParentConnection {
   }
 }
 
-async function* batches(
-  bytes: Buffer,
-  { contentType, key, advice, maximumLength, minimumParagraphLength }: ReadingTask,
-  adviser: Adviser,
-): AsyncGenerator<Batch> {
+async function* batches(bytes: Buffer, task: ReadingTask, format: Format, adviser: Adviser): AsyncGenerator<Batch> {
   let part = 0;
-  const source = { bytes, contentType, key, onProgress: (now: number) => (part = now) };
+  const source = { ...task, bytes, onProgress: (now: number) => (part = now) };
   let chunks: Chunk[] = [];
-  for await (const chunk of allChunks(source, { maximumLength, minimumParagraphLength, advice }, adviser)) {
+  for await (const chunk of allChunks(source, task, format, adviser)) {
     chunks.push(chunk);
     if (chunks.length < chunksInBatch) continue;
     yield { chunks, part };
@@ -139,14 +156,15 @@ async function* batches(
 
 async function* allChunks(
   source: Source,
-  { advice = {}, ...options }: ChunkOptions & { advice?: Advice },
+  { advice = {}, asPlainText, ...options }: ReadingTask,
+  format: Format,
   adviser: Adviser,
 ): AsyncGenerator<Chunk> {
   const { transcribePages = false, indexPages = false } = advice.vision ?? {};
-  const hasPages = (transcribePages || indexPages) && (await chooseFormat(source)).name === 'PDF';
+  const hasPages = (transcribePages || indexPages) && format.name === 'PDF';
   const pages = hasPages ? await SeenPages.open(source.bytes, adviser) : undefined;
   try {
-    let blocks: AsyncIterable<Block> = parseDocument(source);
+    let blocks: AsyncIterable<Block> = parseDocument(source, asPlainText ? format.plainText : format.parse);
     if (pages) blocks = pages.transcribed(blocks, transcribePages);
     if (advice.labels) blocks = labelledBlocks(blocks, adviser);
     let position = 0;

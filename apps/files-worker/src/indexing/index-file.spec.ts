@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ReadableStream } from 'node:stream/web';
 import { isDeepStrictEqual } from 'node:util';
 import { botDeleted } from '@parley/contracts/admin/bots';
 import { files, fileUploaded } from '@parley/contracts/files';
@@ -16,7 +17,9 @@ import { type RunningService, startService } from '@parley/testing/running-servi
 import { FilesModule } from '../../../files/src/files.module';
 import { FilesWorkerConfig } from '../config';
 import { FilesWorkerModule } from '../files-worker.module';
+import type { Batch } from './document.child';
 import { DocumentReaderService } from './document-reader.service';
+import { ReaderFailed, ReaderStarved } from './reader-errors';
 
 const apiKey = 'sk-very-secret';
 
@@ -636,6 +639,93 @@ describe('a document reader that dies', () => {
       status: 'indexing_failed',
       failedStatusReason: expect.stringMatching(/^The document crashed its reader: save it again/),
     });
+  });
+});
+
+describe('a document reader that does not end as it should', () => {
+  const html = `<h1>Tides</h1>${'<p>Some words that fill it up.</p>'.repeat(2_000)}`;
+  const failure = { reader: 'HTML', exception: 'RangeError', place: 'writeLine, block-writer.js:82', stack: '' };
+
+  afterEach(() => jest.restoreAllMocks());
+
+  /** Readings with structure end with this error after their first batch; all if `times` is absent. */
+  function failReadings(error: Error, times = Infinity) {
+    const documents = service.apps[1]!.get(DocumentReaderService, { strict: false });
+    const read = documents.read.bind(documents);
+    let left = times;
+    async function* cut(batches: AsyncIterable<Batch>) {
+      for await (const batch of batches) {
+        yield batch;
+        throw error;
+      }
+    }
+    return jest.spyOn(documents, 'read').mockImplementation((task, ...others) => {
+      const batches = read(task, ...others);
+      return task.asPlainText || left-- <= 0 ? batches : ReadableStream.from(cut(batches));
+    });
+  }
+
+  it('by a defect leaves the plain text of the document, with a warning', async () => {
+    const bot = newBot();
+    const readings = failReadings(new ReaderFailed({ ...failure, hasPlainText: true }));
+    const { id } = await bot.upload('a.html', html, index);
+
+    expect(await bot.settled(id)).toMatchObject({
+      status: 'indexing_completed',
+      failedStatusReason:
+        'The HTML reader failed on this document (RangeError in writeLine, block-writer.js:82). ' +
+        'Only its plain text is indexed, without headings, lists and tables. ' +
+        'Save it with another program or in another format, and upload the new file.',
+    });
+    const passages = await bot.passages(id);
+    expect(passages[0]!.content).toMatch(/^Tides\n\nSome words/);
+    expect(new Set(passages.map(({ meta }) => meta.subtype))).toEqual(new Set(['paragraph']));
+    expect(await tidied(bot)).toMatchObject({ passages: passages.length, points: passages.length });
+    expect(readings).toHaveBeenCalledTimes(2);
+  });
+
+  it('by a defect loses its warning when the document is indexed without one', async () => {
+    const bot = newBot();
+    failReadings(new ReaderFailed({ ...failure, hasPlainText: true }), 1);
+    const { id } = await bot.upload('a.html', html, index);
+    await bot.settled(id);
+
+    await bot.ask(files.indexAgain, { id });
+
+    const file = await bot.settled(id);
+    expect(file).toMatchObject({ status: 'indexing_completed' });
+    expect(file.failedStatusReason).toBeUndefined();
+  });
+
+  it('by a defect fails a document without plain text at once, with its place', async () => {
+    const bot = newBot();
+    const readings = failReadings(new ReaderFailed({ ...failure, reader: 'PDF', hasPlainText: false }));
+    const { id } = await bot.upload('a.html', html, index);
+
+    expect(await bot.settled(id)).toMatchObject({
+      status: 'indexing_failed',
+      failedStatusReason: expect.stringMatching(
+        /^The PDF reader failed.*writeLine, block-writer\.js:82\)\. Save it with/,
+      ),
+    });
+    expect(readings).toHaveBeenCalledTimes(1);
+    expect(await tidied(bot)).toMatchObject({ passages: 0, points: 0 });
+  });
+
+  it('because the machine is busy is tried again, and no attempt is counted', async () => {
+    const bot = newBot();
+    failReadings(new ReaderStarved(), 3);
+    const { id } = await bot.upload('a.html', html, index);
+
+    const waiting = await waitFor(
+      () => bot.get(id),
+      ({ indexing }) => indexing?.lastError !== undefined,
+    );
+    expect(waiting.indexing).toMatchObject({
+      attempts: 0,
+      lastError: expect.stringMatching(/^The server is too busy/),
+    });
+    expect(await settledSoon(bot, id)).toMatchObject({ status: 'indexing_completed' });
   });
 });
 

@@ -27,6 +27,11 @@ const stages = {
   writing: stage('writing'),
 };
 
+export interface IndexOptions {
+  /** Reads the text of a document whose reader fails, without its structure. */
+  asPlainText: boolean;
+}
+
 /** Turns a content into the passages and vectors of its version. Idempotent. */
 @Injectable()
 export class IndexerService {
@@ -48,9 +53,14 @@ export class IndexerService {
   }
 
   /** Returns the models that have all points of this version: the active one, and the next one unless it failed. */
-  async index(version: ContentVersion, { file, source }: TakenJob, lease: JobLease): Promise<string[]> {
+  async index(
+    version: ContentVersion,
+    { file, source }: TakenJob,
+    lease: JobLease,
+    options: IndexOptions,
+  ): Promise<string[]> {
     let next = this.points.usableNextModel();
-    const batches = source === 'passages' ? this.stored(version) : await this.parsed(version, file, lease);
+    const batches = source === 'passages' ? this.stored(version) : await this.parsed(version, file, lease, options);
     let passagesWritten = 0;
     for await (const batch of oneAhead((left) => this.embedded(batches, file, lease, left))) {
       const { chunks, part } = batch;
@@ -87,18 +97,23 @@ export class IndexerService {
     }
   }
 
-  private async parsed(version: ContentVersion, file: FileEntity, lease: JobLease): Promise<AsyncIterable<Batch>> {
+  private async parsed(
+    version: ContentVersion,
+    file: FileEntity,
+    lease: JobLease,
+    { asPlainText }: IndexOptions,
+  ): Promise<AsyncIterable<Batch>> {
     const { indexing } = file;
-    if (asksModels(indexing)) await this.deleteEarlierAttempt(version, file);
+    if (asksModels(indexing) || asPlainText) await this.deleteEarlierAttempt(version, file);
     const task = { sizeBytes: Number(file.size), contentType: file.content_type, key: file.key, ...limits(indexing) };
     const content = await inSpan(stages.reading, () => this.blobs.read(blobOf(file)));
     const { advice, adviser } = this.advisers.adviceFor(indexing, lease);
-    const batches = this.documents.read({ ...task, advice }, content, lease.signal, { adviser });
+    const batches = this.documents.read({ ...task, advice, asPlainText }, content, lease.signal, { adviser });
     const { summarization } = indexing;
     return summarization?.enable ? this.summarizer.withSummaries(batches, summarization, lease) : batches;
   }
 
-  /** Answers of models vary: an earlier attempt may have written more passages than this one will. */
+  /** Answers of models vary, and plain text is shorter: an earlier attempt may have written more passages than this one will. */
   private async deleteEarlierAttempt(version: ContentVersion, file: FileEntity): Promise<void> {
     if (!(await this.passages.deleteVersion(version))) return;
     await this.points.removeVersionsExcept(version, file.active_version);

@@ -16,15 +16,22 @@ import { FilesWorkerConfig } from '../config';
 import { IndexerService } from './indexer.service';
 import { JobLost, JobLease } from './job-lease';
 import { UnreadableDocument } from '@parley/documents/block';
-import { ReaderDied } from './document-reader.service';
+import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 
 const maxLoggedReason = 120;
 
-/** Pause after a failure that does not count as an attempt: backpressure or an ApiError. */
+/** Pause after a failure that does not count as an attempt: backpressure, a busy machine or an ApiError. */
 const oursPauseMs = 2_000;
 
 /** Readers that may die of one document, in one attempt, before the document counts as unreadable. */
 const mostReaderDeaths = 2;
+
+interface Indexed {
+  /** Models that have all points of the version. */
+  models: string[];
+  /** Reason why the passages are less than they could be. */
+  warning?: string;
+}
 
 @Injectable()
 export class IndexingJobService implements OnModuleInit {
@@ -69,26 +76,38 @@ export class IndexingJobService implements OnModuleInit {
         outOfAttempts(indexingAttempts, job.lastError ?? 'The worker process died each time.'),
       );
     }
-    const models = await this.indexWithAnyReader(version, job, lease);
+    const { models, warning } = await this.indexWithAnyReader(version, job, lease);
     await lease.advance({ stage: 'switching' });
-    await this.end(version, job, (tx) => this.finish(tx, version, models));
+    await this.end(version, job, (tx) => this.finish(tx, version, models, warning));
   }
 
-  /** Replaces a reader that dies. Throws UnreadableDocument when the document kills that one too. */
-  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<string[]> {
-    for (let deaths = 1; ; deaths++) {
+  /**
+   * Replaces a reader that dies, and reads the plain text of a document whose reader fails. Throws UnreadableDocument when
+   * the document kills the second reader too, or when no plain text can be had.
+   */
+  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<Indexed> {
+    let deaths = 0;
+    let failure: ReaderFailed | undefined;
+    for (;;) {
       try {
-        return await this.indexer.index(version, job, lease);
+        const models = await this.indexer.index(version, job, lease, { asPlainText: failure !== undefined });
+        return { models, warning: failure?.warning };
       } catch (error) {
-        if (!(error instanceof ReaderDied)) throw error;
-        this.platform.logger.warn({ ...version, deaths, err: error }, 'a document reader died');
-        if (deaths === mostReaderDeaths) throw new UnreadableDocument(error.message);
+        if (error instanceof ReaderDied) {
+          this.platform.logger.warn({ ...version, deaths: ++deaths, err: error }, 'a document reader died');
+          if (deaths === mostReaderDeaths) throw new UnreadableDocument(error.message);
+        } else if (error instanceof ReaderFailed) {
+          this.platform.logger.error({ ...version, err: error }, 'a document reader has a defect');
+          if (failure || !error.hasPlainText) throw new UnreadableDocument((failure ?? error).reason);
+          failure = error;
+        } else if (failure && error instanceof UnreadableDocument) throw new UnreadableDocument(failure.reason);
+        else throw error;
       }
     }
   }
 
-  private async finish(tx: Transaction, version: ContentVersion, models: string[]): Promise<void> {
-    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion))) return;
+  private async finish(tx: Transaction, version: ContentVersion, models: string[], warning?: string): Promise<void> {
+    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion, warning))) return;
     if (await this.models.markWhole(tx, version, models)) return;
     throw unavailable(
       'The active embedding model has changed: restart this worker with the configuration of the new model.',
@@ -102,7 +121,7 @@ export class IndexingJobService implements OnModuleInit {
     if (error instanceof UnreadableDocument || error instanceof ServerRefused)
       return this.fail(version, job, error.message);
 
-    const isOurs = signal.aborted || error instanceof ServerBusy || error instanceof ApiError;
+    const isOurs = signal.aborted || [ServerBusy, ApiError, ReaderStarved].some((kind) => error instanceof kind);
     const reason = publicReason(error);
     if (signal.aborted) logger.info(version, 'shutting down, the file is left to another worker');
     else logger.warn({ ...version, attempt: job.attempts, err: error }, 'an attempt to index a file failed');
@@ -154,6 +173,6 @@ function outOfAttempts(attempts: number, reason: string): string {
 
 /** Reason for the file's owner. Errors of unknown origin are replaced, since they could expose internals. */
 function publicReason(error: unknown): string {
-  const isPublic = error instanceof ServerUnavailable || error instanceof ServerBusy || error instanceof ApiError;
-  return isPublic ? error.message : 'Internal error: upload the file again later.';
+  const isPublic = [ServerUnavailable, ServerBusy, ApiError, ReaderStarved].some((kind) => error instanceof kind);
+  return isPublic ? (error as Error).message : 'Internal error: upload the file again later.';
 }
