@@ -1,11 +1,14 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Access } from '@parley/contracts/access';
+import type { Platform } from '@parley/service/platform';
 import { Public } from '@parley/service/public';
+import { platformToken } from '@parley/service/tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { toApiError } from '@parley/service/error-body';
 import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import { type ForwardedRequest, ForOperation, replyOf, requestOf, webhookIdOf } from '../bodies/forwarded-request';
+import { GatewayConfig } from '../config';
 import { RateLimiter, type Sender } from '../rate-limits/rate.limiter';
 import { ChatCallersCache } from './chat-callers.cache';
 import { bearerToken, header, IdentityService } from './identity.service';
@@ -16,13 +19,23 @@ import { bearerToken, header, IdentityService } from './identity.service';
  */
 @Injectable()
 export class AuthGuard implements CanActivate {
+  /** Neither shed for the delay of the loop nor behind others: the operator must be able to act during an overload. */
+  private readonly operators: UnauthenticatedShare;
+
   constructor(
     private readonly reflector: Reflector,
     private readonly limits: RateLimiter,
     private readonly identities: IdentityService,
     private readonly chatCallers: ChatCallersCache,
     private readonly unauthenticated: UnauthenticatedShare,
-  ) {}
+    { gatewayMaxInFlight: max }: GatewayConfig,
+    @Inject(platformToken) { metrics }: Platform,
+  ) {
+    this.operators = new UnauthenticatedShare({
+      ...{ place: 'operators', isApart: true },
+      ...{ max, maxLoopDelayMs: Infinity, metrics },
+    });
+  }
 
   /** Throws RateLimited, Unauthorized, Forbidden, InvalidPayload for a missing context header, or a 503. */
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -37,7 +50,7 @@ export class AuthGuard implements CanActivate {
     if (access.actor === 'anyone' || access.actor === 'chat-visitor' || isProven)
       await this.authenticate(request, access, sender, replyOf(context));
     else
-      await this.unauthenticated.run(request, async () => {
+      await (access.actor === 'operator' ? this.operators : this.unauthenticated).run(request, async () => {
         await this.authenticate(request, access, sender, replyOf(context));
         if (access.actor === 'chat-user') await this.verifyUserKey(request);
       });
