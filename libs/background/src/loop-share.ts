@@ -14,6 +14,13 @@ interface LoopClock {
   sleep(ms: number): Promise<unknown>;
 }
 
+export interface LoopShareOptions {
+  /** Part of the time of a loop that is never idle, from 0 to 1. */
+  ofBusyLoop: number;
+  /** Idle time of the loop after which others obviously do not need it, as a multiple of the time of the work. */
+  idleTime: number;
+}
+
 /** Limit of what one piece of work counts for: it may have waited long while others kept the loop busy. */
 const maxCountedMs = 50;
 
@@ -27,9 +34,8 @@ const realClock: LoopClock = {
  * whoever kept it busy: so the share shrinks while others need the loop.
  */
 export class LoopShare {
-  /** @param part of the time of a loop that is never idle, from 0 to 1 */
   constructor(
-    private readonly part: number,
+    private readonly options: LoopShareOptions,
     private readonly clock: LoopClock = realClock,
   ) {}
 
@@ -39,15 +45,16 @@ export class LoopShare {
     return () => this.clock.times().active - before;
   }
 
-  /** Resolves when the loop was idle for as long as the work kept it busy, or when its share allows more work. */
+  /** Resolves when the loop has been idle for long enough, or when the share of a busy loop allows more work. */
   async rest(busyMs: number): Promise<void> {
+    const { ofBusyLoop, idleTime } = this.options;
     const workMs = Math.min(busyMs, maxCountedMs);
-    const longestMs = workMs / this.part - workMs;
+    const longestMs = workMs / ofBusyLoop - workMs;
     const before = this.clock.times();
     for (;;) {
       const { active, idle } = this.clock.times();
       const idleMs = idle - before.idle;
-      const missingMs = Math.min(workMs - idleMs, longestMs - idleMs - (active - before.active));
+      const missingMs = Math.min(idleTime * workMs - idleMs, longestMs - idleMs - (active - before.active));
       if (missingMs <= 0) return;
       await this.clock.sleep(missingMs);
     }

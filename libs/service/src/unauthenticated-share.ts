@@ -14,7 +14,7 @@ const partInAll = 0.2;
 
 // One for the process, because the apps of embedded mode share its event loop.
 const turns = new FairSemaphore({ size: turnsAtOnce, maxEach: turnsEach, maxWaitingEach: Infinity });
-const share = new LoopShare(partInAll / turnsAtOnce);
+const share = new LoopShare({ ofBusyLoop: partInAll / turnsAtOnce, idleTime: 1 });
 
 /** Sender of a request: a FastifyRequest, or what corresponds to it in an upgrade to WebSocket. */
 export interface UnauthenticatedSender {
@@ -24,21 +24,25 @@ export interface UnauthenticatedSender {
   isAdmitted?: boolean;
 }
 
+interface UnauthenticatedShareOptions extends Omit<ConcurrencyLimiterOptions, 'place'> {
+  /** Requests that wait or work. */
+  max: number;
+  place?: string;
+  /** Turns apart from those of other work for the same network. */
+  isApart?: boolean;
+}
+
 /**
  * Turns for work of senders who have proven nothing. Few work at once; a turn is followed by a pause as long as the work or,
  * while others need the event loop, up to 19 times as long. Networks take turns, and one may have as many requests
  * waiting as are still free.
  */
 export class UnauthenticatedShare {
-  private readonly place: string;
+  private readonly prefix: string;
   private readonly limiter: ConcurrencyLimiter;
 
-  /** @param options `place` has a queue of its own, `max` are its requests that wait or work */
-  constructor({
-    place = 'unauthenticated',
-    ...options
-  }: Omit<ConcurrencyLimiterOptions, 'place'> & { place?: string }) {
-    this.place = place;
+  constructor({ place = 'unauthenticated', isApart = false, ...options }: UnauthenticatedShareOptions) {
+    this.prefix = isApart ? `${place} ` : '';
     this.limiter = new ConcurrencyLimiter({ place, ...options });
   }
 
@@ -47,7 +51,7 @@ export class UnauthenticatedShare {
     const network = networkOf(sender.ip);
     const leave = this.limiter.enter(network);
     try {
-      const endTurn = await takeTurn(`${this.place} ${network}`);
+      const endTurn = await takeTurn(this.prefix + network);
       sender.isAdmitted = true;
       if (sender.raw.socket.destroyed) {
         endTurn();

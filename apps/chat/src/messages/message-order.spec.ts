@@ -1,8 +1,12 @@
 import { type Client } from '@botpress/client';
 import { ParleyClient } from '@parley/transport/parley-client';
+import type { Type } from '@nestjs/common';
+import { KeyCounts } from '@parley/background/key-counts';
+import { newId } from '@parley/persistence/ids';
 import { systemCaller } from '@parley/contracts/caller';
 import { type Signal, signalChannel, signals } from '@parley/contracts/chat/signals';
 import { waitFor } from '@parley/testing/wait-for';
+import { MessageWriterService } from './message-writer.service';
 import { type ChatBot, type ChatService, failure, startChat } from '../test/chat-service';
 
 let api: ChatService;
@@ -105,6 +109,40 @@ describe('50 clients that write to one conversation concurrently', () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(66);
   });
 });
+
+it('answers the messages of a large batch in several turns of the event loop', async () => {
+  const [conversation_id, user_id] = [await newConversation(), await newUser()];
+  const writer = api.apps.map((app) => tryGet(app, MessageWriterService)).find((found) => found !== undefined)!;
+  let turn = 0;
+  let isOver = false;
+  const count = () => {
+    turn += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+
+  const answeredIn = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const draft = { id: newId('msg'), conversation_id, user_id, type: 'text', payload: { text: 'a' }, tags: {} };
+      await writer.write(bot.id, draft);
+      return turn;
+    }),
+  );
+  isOver = true;
+
+  const answers = new KeyCounts();
+  answeredIn.forEach((number) => answers.add(String(number), 1));
+  expect(Math.max(...answers.values())).toBeLessThanOrEqual(4);
+});
+
+function tryGet<T>(app: ChatService['apps'][number], type: Type<T>): T | undefined {
+  try {
+    return app.get(type, { strict: false });
+  } catch {
+    // Another app.
+    return undefined;
+  }
+}
 
 describe('the signal of a message', () => {
   it('has the client format and says whether the bot wrote the message', async () => {

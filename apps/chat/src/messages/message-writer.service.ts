@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { messagesOutgoing } from '@parley/contracts/chat/outgoing-messages';
@@ -20,6 +21,8 @@ interface Request {
 /** Group commit, per process: while some statements commit, the next batch is collected. */
 const statementsAtOnce = 3;
 const maxMessagesTogether = 100;
+/** Answers in one turn of the event loop: each takes some tenths of a millisecond. */
+const answersTogether = 4;
 /** Limit of a batch; a larger message is written alone. */
 const maxBytesTogether = 2_000_000;
 /** Fits the size limit of the outbox. */
@@ -147,7 +150,7 @@ export class MessageWriterService {
         batch.map(({ draft }) => draft),
       );
       this.publishSignals(written.filter((message) => message !== undefined));
-      await Promise.all(batch.map((request, index) => this.settleRequest(botId, request, written[index])));
+      await this.settle(botId, batch, written);
     } catch (error) {
       await this.storeApart(botId, batch, error);
     }
@@ -160,6 +163,16 @@ export class MessageWriterService {
   private async storeApart(botId: string, batch: Request[], error: unknown): Promise<void> {
     if (error instanceof ApiError || batch.length === 1) batch.forEach(({ reject }) => reject(error));
     else for (const request of batch) await this.store(botId, [request]);
+  }
+
+  /** Requests of others are served between the answers to a large batch. */
+  private async settle(botId: string, batch: Request[], written: (WrittenMessage | undefined)[]): Promise<void> {
+    const settled: Promise<void>[] = [];
+    for (const [index, request] of batch.entries()) {
+      settled.push(this.settleRequest(botId, request, written[index]));
+      if (settled.length % answersTogether === 0) await yieldToEventLoop();
+    }
+    await Promise.all(settled);
   }
 
   /** Retries a message that the batch skipped in its own transaction, which gives its own error. */

@@ -19,7 +19,7 @@ import { bearerToken, header, IdentityService } from './identity.service';
  */
 @Injectable()
 export class AuthGuard implements CanActivate {
-  /** Never shed for the delay of the loop: the operator must be able to act during an overload. */
+  /** Neither shed for the delay of the loop nor behind others: the operator must be able to act during an overload. */
   private readonly operators: UnauthenticatedShare;
 
   constructor(
@@ -31,7 +31,10 @@ export class AuthGuard implements CanActivate {
     { gatewayMaxInFlight: max }: GatewayConfig,
     @Inject(platformToken) { metrics }: Platform,
   ) {
-    this.operators = new UnauthenticatedShare({ place: 'operators', max, maxLoopDelayMs: Infinity, metrics });
+    this.operators = new UnauthenticatedShare({
+      ...{ place: 'operators', isApart: true },
+      ...{ max, maxLoopDelayMs: Infinity, metrics },
+    });
   }
 
   /** Throws RateLimited, Unauthorized, Forbidden, InvalidPayload for a missing context header, or a 503. */

@@ -6,6 +6,7 @@ import { Database } from '@parley/persistence/database';
 import { JobFailed, type JobLease } from '../jobs/job-lease';
 import type { JobRow, TaskOf } from '../jobs/job.entity';
 import { JobsRepository, type Outcome } from '../jobs/jobs.repository';
+import { JobSlice } from '../rows/time-slice';
 import { RowBatchesRepository } from '../tables/row-batches.repository';
 import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
@@ -14,6 +15,8 @@ import { TemporaryFile } from './temporary-file';
 import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
 
 const rowsAtOnce = 1_000;
+/** Rows that become text in one turn of the event loop. */
+const rowsInTurn = 50;
 
 /**
  * Exports a table to a file of the bot. No snapshot: each row is exported as it is when it is read. A worker that takes
@@ -64,11 +67,15 @@ export class ExportJobService {
 
   private async *batches(table: CachedTable, lease: JobLease, counter: { rows: number }): AsyncIterable<WrittenRow[]> {
     const columns = [...table.columns.values()];
+    const slice = new JobSlice();
     const lastId = (await this.rows.findLastRowId(table.number)) ?? 0;
     for (let afterId = 0; afterId < lastId;) {
       const rows = await this.rows.listAfterId(table.number, afterId, rowsAtOnce);
       if (rows.length === 0) return;
-      yield rows.map((row) => toRow(columns, row));
+      for (let first = 0; first < rows.length; first += rowsInTurn) {
+        yield rows.slice(first, first + rowsInTurn).map((row) => toRow(columns, row));
+        if (slice.isOver) await slice.rest();
+      }
       counter.rows += rows.length;
       afterId = rows.at(-1)!.id;
       await lease.report(Math.min(95, Math.floor((100 * afterId) / lastId)));

@@ -5,7 +5,7 @@ import type { JobLease } from '../jobs/job-lease';
 import type { JobRow, TaskOf } from '../jobs/job.entity';
 import { JobsRepository, maxErrors, type Outcome } from '../jobs/jobs.repository';
 import { RowsRepository } from '../rows/rows.repository';
-import { TimeSlice } from '../rows/time-slice';
+import { JobSlice } from '../rows/time-slice';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient, type OpenFile } from './bot-files.client';
 import { IgnoredColumns, isRead, type ReadRow, UnreadableFile } from './read-row';
@@ -115,12 +115,12 @@ async function* from(position: number, rows: AsyncIterable<ReadRow>): AsyncItera
 
 async function* batchesOf(table: CachedTable, rows: AsyncIterable<ReadRow>): AsyncIterable<Batch> {
   const maxRows = Math.min(maxRowsAtOnce, Math.floor(maxBytesAtOnce / (table.factor * rowBytesPerFactor)));
-  const slice = new TimeSlice();
+  const slice = new JobSlice();
   let batch = emptyBatch();
   for await (const row of rows) {
     batch.read += 1;
     check(table, row, batch);
-    if (slice.isOver) await slice.yieldToEventLoop();
+    if (slice.isOver) await slice.rest();
     if (batch.rows.length < maxRows && batch.read < maxReadAtOnce) continue;
     yield batch;
     batch = emptyBatch();

@@ -5,6 +5,7 @@ import { isErrored } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
+import { LoopShare } from '@parley/background/loop-share';
 import type { Job } from '@parley/contracts/tables/jobs';
 import { Database } from '@parley/persistence/database';
 import {
@@ -162,6 +163,19 @@ describe('importTable', () => {
     expect(await imported(table, content, contentType)).toMatchObject({ status: 'completed', rows: 2 });
 
     expect(await valuesOf(table)).toMatchObject([{ name: 'cup' }, { name: 'pot' }]);
+  });
+
+  it('rests between the rows of a long file, and exports in the same way', async () => {
+    const table = await newTable();
+    const rest = jest.spyOn(LoopShare.prototype, 'rest');
+
+    await imported(table, `name\n${'Tea,too many\n'.repeat(20_000)}${'Tea\n'.repeat(5_000)}`);
+    const restsOfImport = rest.mock.calls.length;
+    await exported(table);
+
+    expect(restsOfImport).toBeGreaterThan(1);
+    expect(rest.mock.calls.length).toBeGreaterThan(restsOfImport);
+    rest.mockRestore();
   });
 
   it('imports the valid rows in order, over several batches, and reports the first invalid ones', async () => {

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { Parser } from 'csv-parse';
 import fc from 'fast-check';
 import type { ExportFormat } from '../jobs/job.entity';
 import { IgnoredColumns, maxRowCharacters, type ReadRow } from './read-row';
@@ -196,6 +197,19 @@ describe('A JSON file', () => {
   ])('is rejected when it %s', async (_what, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
   });
+});
+
+it('parses a long text of CSV in short pieces', async () => {
+  const transform = jest.spyOn(Parser.prototype, '_transform' as never);
+  const rows = 10_000;
+
+  const found = await read(`name\n${'Tea,too many\n'.repeat(rows)}`, 'text/csv', undefined, 1_000_000);
+
+  const pieces = (transform.mock.calls as unknown as [string][]).map(([piece]) => piece.length);
+  transform.mockRestore();
+  expect(found).toHaveLength(rows);
+  expect(pieces.length).toBeGreaterThan(10);
+  expect(Math.max(...pieces)).toBeLessThanOrEqual(8_192);
 });
 
 describe('The format of a file', () => {
