@@ -31,6 +31,8 @@ export interface FleetOptions {
   env?: Record<string, string>;
   /** Variables of an app; a list has those of each process. */
   envOf?: Partial<Record<AppName, Record<string, string> | Record<string, string>[]>>;
+  /** Command that starts Node for an app, such as `bwrap …`. */
+  wrapperOf?: (name: AppName) => string[];
   /** Dedicated Postgres, for suites that break it. */
   databaseUrl?: string;
   /** NATS with the keys and permissions of `deploy/nats`. */
@@ -58,6 +60,7 @@ export class Fleet {
     replicasOf = {},
     env = {},
     envOf = {},
+    wrapperOf = () => [],
     databaseUrl,
     isSecured = false,
   }: FleetOptions = {}): Promise<Fleet> {
@@ -71,7 +74,7 @@ export class Fleet {
       () => nats.stop(),
     );
     try {
-      await fleet.open((name) => replicasOf[name] ?? replicas, env, envOf);
+      await fleet.open((name) => replicasOf[name] ?? replicas, env, envOf, wrapperOf);
       return fleet;
     } catch (error) {
       await fleet.stop();
@@ -123,6 +126,7 @@ export class Fleet {
     countOf: (name: AppName) => number,
     env: Record<string, string>,
     envOf: NonNullable<FleetOptions['envOf']>,
+    wrapperOf: NonNullable<FleetOptions['wrapperOf']>,
   ): Promise<void> {
     await mkdir(this.blobsDir);
     const shared = {
@@ -140,7 +144,7 @@ export class Fleet {
       const own = [envOf[name] ?? {}].flat();
       const made = await Promise.all(
         Array.from({ length: countOf(name) }, (_, n) =>
-          Replica.create(name, { ...shared, ...this.keyOf(name), ...own[n % own.length] }),
+          Replica.create(name, { ...shared, ...this.keyOf(name), ...own[n % own.length] }, wrapperOf(name)),
         ),
       );
       this.apps.set(name, made);

@@ -16,11 +16,13 @@ export class Replica {
     readonly name: string,
     readonly port: number,
     readonly env: Record<string, string>,
+    private readonly wrapper: string[],
   ) {}
 
-  static async create(name: string, env: Record<string, string>): Promise<Replica> {
+  /** @param wrapper command that starts Node, such as `bwrap …` */
+  static async create(name: string, env: Record<string, string>, wrapper: string[] = []): Promise<Replica> {
     const port = await freePort();
-    return new Replica(name, port, { ...env, PORT: String(port) });
+    return new Replica(name, port, { ...env, PORT: String(port) }, wrapper);
   }
 
   get url(): string {
@@ -51,7 +53,8 @@ export class Replica {
   }
 
   launch(): Promise<unknown> {
-    const child = spawn(process.execPath, [`dist/apps/${this.name}/src/main.js`], {
+    const [program, ...args] = [...this.wrapper, process.execPath, `dist/apps/${this.name}/src/main.js`];
+    const child = spawn(program, args, {
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

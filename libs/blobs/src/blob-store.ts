@@ -29,8 +29,10 @@ export interface BlobStore {
   removeAbandoned(): Promise<void>;
   /** Blobs at any depth below the prefix. */
   count(prefix: string): Promise<number>;
-  /** Throws with advice when the store cannot be used. */
+  /** Throws with advice when the store cannot be read. */
   ready(): Promise<void>;
+  /** Throws with advice when this process lacks a folder that writing needs. Readers work without it. */
+  readyToWrite(): Promise<void>;
   close(): void;
 }
 

@@ -15,7 +15,7 @@ let blobs: FolderBlobs;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-blobs-'));
   blobs = new FolderBlobs(folder);
-  await blobs.ready();
+  await blobs.readyToWrite();
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 

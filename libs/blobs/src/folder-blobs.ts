@@ -86,6 +86,11 @@ export class FolderBlobs implements BlobStore {
   }
 
   async ready(): Promise<void> {
+    await mkdir(this.folder, { recursive: true });
+    await access(this.folder, constants.R_OK);
+  }
+
+  async readyToWrite(): Promise<void> {
     await mkdir(join(this.folder, incoming), { recursive: true });
     await access(this.folder, constants.W_OK);
   }

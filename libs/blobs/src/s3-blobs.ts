@@ -206,7 +206,10 @@ export class S3Blobs implements BlobStore {
     } catch (error) {
       throw new Error(`Cannot store content in ${where}: ${adviceFor(error as Error)}`, { cause: error });
     }
-    await this.parts.ready();
+  }
+
+  readyToWrite(): Promise<void> {
+    return this.parts.ready();
   }
 
   close(): void {

@@ -545,12 +545,15 @@ describe('ready', () => {
     expect(message).toContain(advice);
   });
 
-  it('gives advice when parts cannot be written to disk', async () => {
+  it('demands a temporary folder for writing only, with advice', async () => {
     answers = [answer(200)];
+    const withoutFolder = open({ temporaryFolder: '/none' });
 
-    const ready = open({ temporaryFolder: '/none' }).ready();
+    await withoutFolder.ready();
 
-    await expect(ready).rejects.toThrow('Cannot write upload parts to /none: set TMPDIR to a writable folder.');
+    await expect(withoutFolder.readyToWrite()).rejects.toThrow(
+      'Cannot write upload parts to /none: set TMPDIR to a writable folder.',
+    );
   });
 
   it('reports that nothing listens at the address', async () => {

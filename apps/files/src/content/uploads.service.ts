@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
@@ -10,13 +10,17 @@ import type { UploadGrant } from './content-urls.service';
 import { declaredAgain, PendingContentService } from './pending-content.service';
 
 @Injectable()
-export class UploadsService {
+export class UploadsService implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly files: FilesRepository,
     private readonly pending: PendingContentService,
     @Inject(blobStore) private readonly blobs: BlobStore,
   ) {}
+
+  onModuleInit(): Promise<void> {
+    return this.blobs.readyToWrite();
+  }
 
   /** File of an upload URL. Throws Forbidden when it was declared again, deleted or has expired since. */
   async getDeclared({ fileId, uploadId }: UploadGrant): Promise<FileRef> {
