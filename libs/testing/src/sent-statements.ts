@@ -53,6 +53,21 @@ export async function rowsOf(database: Transactions, statements: SentStatement[]
   return plans.reduce((sum, plan) => sum + rowsIn(plan), 0);
 }
 
+/** Like `rowsOf`, by the plan for any values that Postgres keeps for a prepared statement. */
+export async function rowsByKeptPlan(database: Transactions, statements: SentStatement[]): Promise<number> {
+  const plans = await undone(database, async (tx) => {
+    await tx.query('SET LOCAL plan_cache_mode = force_generic_plan');
+    const plans: Plan[] = [];
+    for (const { text, values } of statements.filter(isExplainable)) {
+      await tx.query(`PREPARE kept AS ${text}`);
+      plans.push(await planOf(tx, `EXECUTE kept (${values.map((value) => literal(value)).join(', ')})`));
+      await tx.query('DEALLOCATE kept');
+    }
+    return plans;
+  });
+  return plans.reduce((sum, plan) => sum + rowsIn(plan), 0);
+}
+
 /** How often the connection that was used last ran a prepared statement by a plan that Postgres had kept. */
 export async function keptPlans(sql: Sql, name: string): Promise<number> {
   const [statement] = await sql.query<{ kept: number }>(
@@ -65,17 +80,29 @@ export async function keptPlans(sql: Sql, name: string): Promise<number> {
 async function plansOf(database: Transactions, statements: SentStatement[]): Promise<Plan[]> {
   return undone(database, async (tx) => {
     const plans: Plan[] = [];
-    for (const { text, values } of statements.filter(({ text }) =>
-      /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text),
-    )) {
-      const [explained] = await tx.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
-        values,
-      );
-      plans.push(explained!['QUERY PLAN'][0].Plan);
+    for (const { text, values } of statements.filter(isExplainable)) {
+      plans.push(await planOf(tx, text, values));
     }
     return plans;
   });
+}
+
+function isExplainable({ text }: SentStatement): boolean {
+  return /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)/.test(text);
+}
+
+async function planOf(sql: Sql, text: string, values: unknown[] = []): Promise<Plan> {
+  const [explained] = await sql.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+    values,
+  );
+  return explained!['QUERY PLAN'][0].Plan;
+}
+
+function literal(value: unknown): string {
+  if (value === null) return 'NULL';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** Runs the work in a transaction that is rolled back, and returns its result. */

@@ -1,4 +1,5 @@
 import { type AuthenticatedClient, Client as ChatClient } from '@botpress/chat';
+import { lockWaits } from '@parley/testing/lock-waits';
 import { waitFor } from '@parley/testing/wait-for';
 import { type ChatService, failure, startChat } from '../test/chat-service';
 
@@ -17,14 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => api?.stop());
 
-async function waiting(): Promise<number> {
-  await api.sql('SELECT pg_stat_clear_snapshot()');
-  const rows = await api.sql(
-    `SELECT 1 FROM pg_stat_activity
-     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%conversation_clock%'`,
-  );
-  return rows.length;
-}
+const waiting = () => lockWaits({ query: api.sql });
 
 /** Queues both operations on the clock lock in this order, then releases it. */
 async function inTurn(conversationId: string, first: () => Promise<unknown>, second: () => Promise<unknown>) {

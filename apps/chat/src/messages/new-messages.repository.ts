@@ -83,19 +83,28 @@ const drafts = `
   WITH ORDINALITY AS draft (id, conversation_id, user_id, type, payload, tags, origin, alias,
     is_for_participant, event_id, event_at, outbox_id, traceparent, due_at, created_at, ordinal)`;
 
-/** Drafts whose conversation and author exist and are allowed; others are left out. Indexes: the primary keys. */
+/**
+ * Drafts whose conversation and author exist and are allowed; others are left out. Indexes: the primary keys. Each OFFSET 0 keeps a
+ * lookup by key: as a join, a plan that is kept for any bot reads all rows of the bot.
+ */
 const possibleDrafts = `
   SELECT $1::text AS bot_id, draft.*, is_chat, conversation.foreign_id AS conversation_foreign_id,
     author.foreign_id AS user_foreign_id, CASE WHEN draft.user_id = $1 THEN 'outgoing' ELSE 'incoming' END AS direction,
     draft.user_id <> $1 AND participant.user_id IS NULL AS is_newcomer, seen.removals
   FROM (${drafts}) draft
-  JOIN conversation ON conversation.bot_id = $1 AND conversation.id = draft.conversation_id
-  JOIN conversation_clock seen ON seen.bot_id = $1 AND seen.conversation_id = draft.conversation_id
-  LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = draft.user_id
-  LEFT JOIN participant ON participant.bot_id = $1 AND participant.conversation_id = draft.conversation_id
-    AND participant.user_id = draft.user_id
+  CROSS JOIN LATERAL (
+    SELECT is_chat, foreign_id FROM conversation
+    WHERE bot_id = $1 AND id = draft.conversation_id AND (alias IS NULL OR integration_alias = alias) OFFSET 0) conversation
+  CROSS JOIN LATERAL (
+    SELECT removals FROM conversation_clock
+    WHERE bot_id = $1 AND conversation_id = draft.conversation_id OFFSET 0) seen
+  LEFT JOIN LATERAL (
+    SELECT id, foreign_id, integration_alias FROM "user"
+    WHERE bot_id = $1 AND id = draft.user_id OFFSET 0) author ON true
+  LEFT JOIN LATERAL (
+    SELECT user_id FROM participant
+    WHERE bot_id = $1 AND conversation_id = draft.conversation_id AND user_id = draft.user_id OFFSET 0) participant ON true
   WHERE (author.id IS NOT NULL OR draft.user_id = $1)
-    AND (alias IS NULL OR conversation.integration_alias = alias)
     AND (participant.user_id IS NOT NULL OR (is_for_participant IS NOT TRUE
       AND (alias IS NULL OR draft.user_id = $1 OR author.integration_alias = alias)))`;
 
@@ -108,13 +117,16 @@ const possibleDrafts = `
 const heldDrafts = `
   possible AS MATERIALIZED (${possibleDrafts}),
   held AS (
-    SELECT conversation_id FROM conversation_clock clock
-    JOIN (SELECT DISTINCT conversation_id, removals FROM possible) asked USING (conversation_id)
-    WHERE clock.bot_id = $1 AND clock.removals = asked.removals ORDER BY conversation_id FOR NO KEY UPDATE OF clock),
+    SELECT conversation_id
+    FROM (SELECT DISTINCT conversation_id, removals FROM possible ORDER BY conversation_id) asked
+    CROSS JOIN LATERAL (
+      SELECT FROM conversation_clock clock
+      WHERE bot_id = $1 AND clock.conversation_id = asked.conversation_id AND clock.removals = asked.removals
+      FOR NO KEY UPDATE) clock),
   newcomer AS (
-    SELECT id FROM "user"
-    JOIN (SELECT DISTINCT user_id FROM possible JOIN held USING (conversation_id) WHERE is_newcomer) coming ON user_id = id
-    WHERE bot_id = $1 ORDER BY id FOR KEY SHARE OF "user"),
+    SELECT id
+    FROM (SELECT DISTINCT user_id FROM possible JOIN held USING (conversation_id) WHERE is_newcomer ORDER BY user_id) coming
+    CROSS JOIN LATERAL (SELECT id FROM "user" WHERE bot_id = $1 AND id = coming.user_id FOR KEY SHARE) author),
   able AS MATERIALIZED (
     SELECT possible.*, row_number() OVER (PARTITION BY conversation_id ORDER BY ordinal) AS turn
     FROM possible JOIN held USING (conversation_id)
@@ -140,7 +152,7 @@ const announced = insertEventsOf(
 
 /**
  * The clock is updated under its lock, so its values are current even if they are newer than the snapshot of the
- * statement.
+ * statement. The row of each clock exists: ON CONFLICT finds it by key with every plan, which UPDATE … FROM does not.
  */
 const insertStatement: Statement = {
   // Named, since planning takes some 2.5 ms and execution with one message about 0.5 ms.
@@ -160,19 +172,20 @@ const insertStatement: Statement = {
     SELECT conversation_id, count(*)::int AS messages, coalesce(max(signal_turn), 0) AS signals
     FROM numbered GROUP BY conversation_id),
   ticked AS (
-    UPDATE conversation_clock clock SET
-      last_message_at = greatest(date_trunc('milliseconds', clock_timestamp()), last_message_at + interval '1 ms')
-        + (messages - 1) * interval '1 ms',
-      message_count = message_count + messages,
-      signal_count = signal_count + signals
-    FROM asked WHERE clock.bot_id = $1 AND clock.conversation_id = asked.conversation_id
-    RETURNING clock.conversation_id, last_message_at - messages * interval '1 ms' AS before,
-      signal_count - signals AS signals_before),
+    INSERT INTO conversation_clock AS clock (bot_id, conversation_id, message_count, signal_count)
+    SELECT $1, conversation_id, messages, signals FROM asked
+    ON CONFLICT (bot_id, conversation_id) DO UPDATE SET
+      last_message_at = greatest(date_trunc('milliseconds', clock_timestamp()), clock.last_message_at + interval '1 ms')
+        + (excluded.message_count - 1) * interval '1 ms',
+      message_count = clock.message_count + excluded.message_count,
+      signal_count = clock.signal_count + excluded.signal_count
+    RETURNING conversation_id, last_message_at, signal_count),
   written AS MATERIALIZED (
     SELECT bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, event_id, event_at, outbox_id,
-      traceparent, ordinal, conversation_foreign_id, user_foreign_id, before + turn * interval '1 ms' AS created_at,
-      signals_before + signal_turn AS signal, ends_stream, is_joining
-    FROM numbered JOIN ticked USING (conversation_id)),
+      traceparent, ordinal, conversation_foreign_id, user_foreign_id,
+      last_message_at + (turn - messages) * interval '1 ms' AS created_at,
+      signal_count - signals + signal_turn AS signal, ends_stream, is_joining
+    FROM numbered JOIN ticked USING (conversation_id) JOIN asked USING (conversation_id)),
   stored AS (${stored}),
   tagged AS (${tagRowsOf('message', 'written')}),
   received AS (
@@ -201,10 +214,12 @@ const importStatement: Statement = {
   asked AS (
     SELECT conversation_id, count(*)::int AS messages, max(created_at) AS last_at FROM able GROUP BY conversation_id),
   ticked AS (
-    UPDATE conversation_clock clock
-    SET last_message_at = greatest(last_message_at, last_at), message_count = message_count + messages
-    FROM asked WHERE clock.bot_id = $1 AND clock.conversation_id = asked.conversation_id
-    RETURNING clock.conversation_id),
+    INSERT INTO conversation_clock AS clock (bot_id, conversation_id, last_message_at, message_count)
+    SELECT $1, conversation_id, last_at, messages FROM asked
+    ON CONFLICT (bot_id, conversation_id) DO UPDATE SET
+      last_message_at = greatest(clock.last_message_at, excluded.last_message_at),
+      message_count = clock.message_count + excluded.message_count
+    RETURNING conversation_id),
   written AS MATERIALIZED (SELECT able.* FROM able JOIN ticked USING (conversation_id)),
   stored AS (${stored}),
   tagged AS (${tagRowsOf('message', 'written')})
