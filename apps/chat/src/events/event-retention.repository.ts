@@ -4,9 +4,6 @@ import { Database } from '@parley/persistence/database';
 import { firstIdAt } from '@parley/persistence/ids';
 import { lockNext } from '@parley/persistence/lock-next';
 
-/** Every status except `scheduled`. */
-const deleted: EventStatus[] = ['pending', 'processed', 'ignored', 'failed', 'canceled'];
-
 @Injectable()
 export class EventRetentionRepository {
   constructor(private readonly database: Database) {}
@@ -32,22 +29,30 @@ export class EventRetentionRepository {
   }
 
   /**
-   * Deletes at most `limit` events of each status that were created, and due if scheduled, before this time. Returns
-   * the number. Skips locked rows until the next round. Index event_status, in its order.
+   * Deletes the next events of this status, by id, that were created, and due if scheduled, before this time. Returns the last id, where
+   * the next batch continues: without it, each would read again what the former ones deleted. Skips locked rows until the
+   * next round. Index event_status, then the primary key.
    */
-  async deleteOldEvents(botId: string, before: Date, limit: number): Promise<number> {
-    const rows = await this.database.query(
-      `DELETE FROM event USING unnest($2::text[]) AS ended (status), LATERAL (
+  async deleteOldEventsAfter(
+    id: string,
+    botId: string,
+    status: EventStatus,
+    before: Date,
+    limit: number,
+  ): Promise<string | undefined> {
+    const [row] = await this.database.query<{ last: string | null }>(
+      `WITH old AS MATERIALIZED (
          ${lockNext({
            table: 'event',
            columns: 'id',
-           where: 'bot_id = $1 AND event.status = ended.status AND id < $3 AND (due_at IS NULL OR due_at < $4)',
+           where: 'bot_id = $1 AND status = $2 AND id > $3 AND id < $4 AND (due_at IS NULL OR due_at < $5)',
            orderBy: 'id',
-           limit: '$5',
-         })}) AS old
-       WHERE event.bot_id = $1 AND event.id = old.id RETURNING 1`,
-      [botId, deleted, firstIdAt('evt', before), before, limit],
+           limit: '$6',
+         })}),
+       gone AS (DELETE FROM event WHERE bot_id = $1 AND id = ANY (ARRAY(SELECT id FROM old)))
+       SELECT max(id) AS last FROM old`,
+      [botId, status, id, firstIdAt('evt', before), before, limit],
     );
-    return rows.length;
+    return row?.last ?? undefined;
   }
 }

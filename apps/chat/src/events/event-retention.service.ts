@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { EventStatus } from '@parley/contracts/chat/events';
 import { Every, type Round } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
 import { EventRetentionRepository } from './event-retention.repository';
 
+/** Every status except `scheduled`. */
+const deleted: EventStatus[] = ['processed', 'pending', 'ignored', 'failed', 'canceled'];
 const intervalMs = 10 * 60_000;
 const botsAtOnce = 100;
 const eventsAtOnce = 1_000;
@@ -35,7 +38,9 @@ export class EventRetentionService {
 
   /** Batches keep locks short. */
   private async deleteOldOfBot(botId: string, before: Date, signal: AbortSignal): Promise<void> {
-    for (let more = true; more && !signal.aborted;)
-      more = (await this.events.deleteOldEvents(botId, before, eventsAtOnce)) > 0;
+    for (const status of deleted) {
+      for (let last: string | undefined = ''; last !== undefined && !signal.aborted;)
+        last = await this.events.deleteOldEventsAfter(last, botId, status, before, eventsAtOnce);
+    }
   }
 }
