@@ -762,6 +762,28 @@ describe('a webhook', () => {
     expect((await fetch(`${api.url}${path}`, init)).status).toBe(status);
   });
 
+  it('of a chat is not found, nor can its requests be replayed, and the error names the URL of the chat', async () => {
+    const { bot } = await account.client.createBot({});
+    const { webhookId, webhookUrl } = Object.values(bot.integrations)[0]!;
+    const { logger } = api.apps[0]!.get<Platform>(platformToken, { strict: false });
+    const errors = jest.spyOn(logger, 'error');
+
+    for (const path of [`/webhooks/${webhookId}`, `/webhooks/${webhookId}/hello`, `/oauth?state=${webhookId}`]) {
+      const response = await fetch(`${api.url}${path}`, { method: 'POST', body: '{}' });
+      expect([response.status, await messageOf(response)]).toEqual([404, expect.stringContaining(webhookUrl)]);
+    }
+    const replay = await api.send(
+      `POST /operator/runtime/bots/${bot.id}/integrations/chat/webhook-requests/webhookreq_1/replay`,
+      { headers: { authorization: `Bearer ${api.operatorToken}` }, json: {} },
+    );
+    expect([replay.status, replay.json.message]).toEqual([
+      404,
+      'The webhook of the installation "chat" was not found.',
+    ]);
+    expect(errors).not.toHaveBeenCalled();
+    errors.mockRestore();
+  });
+
   it('refuses bodies that are not UTF-8, too large ones, and disabled installations', async () => {
     const bot = await installed();
     const post = (body: Buffer | string) => bot.send('', { method: 'POST', body });

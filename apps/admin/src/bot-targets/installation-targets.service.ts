@@ -8,7 +8,7 @@ import type {
 import { notFound } from '@parley/contracts/errors';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
 import { SecretBox } from '@parley/secrets/secret-box';
-import { webhookBaseOf } from '@parley/service/config';
+import { chatBaseOf, webhookBaseOf } from '@parley/service/config';
 import { AdminConfig } from '../config';
 import { openConfiguration } from '../installations/installation.entity';
 import { CallQuotaService } from '../usage/call-quota.service';
@@ -45,14 +45,16 @@ export class InstallationTargetsService {
   }
 
   private async toTarget(row: InstallationTargetRow): Promise<InstallationTarget> {
+    const isChat = row.integration_id === chatIntegration.id;
+    const base = isChat ? chatBaseOf(this.config) : webhookBaseOf(this.config);
     return {
       botId: row.bot_id,
       workspaceId: row.workspace_id,
       alias: row.alias,
       integrationId: row.integration_id,
       webhookId: row.webhook_id,
-      webhookUrl: `${webhookBaseOf(this.config)}/${row.webhook_id}`,
-      isChat: row.integration_id === chatIntegration.id,
+      webhookUrl: `${base}/${row.webhook_id}`,
+      isChat,
       isEnabled: row.enabled,
       isBotBlocked: row.is_blocked,
       isDevBot: row.is_dev,

@@ -64,7 +64,7 @@ export class WebhooksService {
     metrics.watchUnderWay('webhooks', () => sumOf(this.underWay.values()));
   }
 
-  /** Throws ResourceNotFound for an unknown webhook or a disabled installation. */
+  /** Throws ResourceNotFound for an unknown webhook, a disabled installation, or the chat. */
   async require({ webhookId }: RequireWebhook): Promise<Empty> {
     await this.getTarget(webhookId);
     return {};
@@ -90,8 +90,13 @@ export class WebhooksService {
 
   private async getTarget(webhookId: string): Promise<InstalledTarget> {
     const target = await this.targets.getByWebhookId(webhookId);
-    const { isEnabled, isChat } = target.installation;
-    if (!isEnabled || isChat) throw notFound('webhook', webhookId);
+    const { isEnabled, isChat, webhookUrl } = target.installation;
+    if (!isEnabled) throw notFound('webhook', webhookId);
+    if (isChat)
+      throw new ApiError(
+        'ResourceNotFound',
+        `The webhook "${webhookId}" was not found: it is the id of a chat, whose clients call ${webhookUrl}.`,
+      );
     return target;
   }
 

@@ -152,6 +152,7 @@ export class InstallationTarget {
   @IsString()
   webhookId!: string;
 
+  /** That of the chat API for the chat. */
   @IsString()
   webhookUrl!: string;
 
