@@ -680,29 +680,52 @@ describe('a webhook', () => {
   });
 
   it('keeps the answer from acting on the origin of the platform', async () => {
-    const headers = {
+    const kept = {
       ...{ 'Set-Cookie': 'a=b', 'service-worker-allowed': '/', 'clear-site-data': '"*"', 'X-BP-Secret': 's' },
-      ...{ 'alt-svc': 'h2="evil.example:443"', 'accept-ch': 'sec-ch-ua-arch' },
-      ...{
-        'access-control-allow-origin': '*',
-        'content-security-policy': 'default-src *',
-        'content-type': 'text/html',
-      },
+      ...{ 'alt-svc': 'h2="evil.example:443"', 'accept-ch': 'sec-ch-ua-arch', 'critical-ch': 'sec-ch-ua-arch' },
+      ...{ 'set-login': 'logged-in', 'activate-storage-access': 'load', 'use-as-dictionary': 'match="/*"' },
+      ...{ 'public-key-pins': 'max-age=9', 'expect-ct': 'max-age=9', 'www-authenticate': 'Basic realm="Parley"' },
+      ...{ 'access-control-allow-origin': '*', refresh: '0;url=https://evil.example', 'a-header-of-tomorrow': '1' },
+      ...{ 'x-accel-redirect': '/internal', 'x-envoy-immediate-health-check-fail': 'true', 'x-error-id': 'forged' },
     };
-    const bot = await installed({ status: 200, headers, body: '<script>1</script>' });
+    const replaced = {
+      ...{ 'content-security-policy': 'default-src *', 'referrer-policy': 'unsafe-url' },
+      ...{ 'x-content-type-options': 'sniff', 'x-request-id': 'forged' },
+    };
+    const bot = await installed({ status: 200, headers: { ...kept, ...replaced }, body: '<script>1</script>' });
 
-    const response = await bot.send('', { headers: { origin: 'https://evil.example' } });
+    const response = await bot.send('', { headers: { origin: 'https://evil.example', 'x-request-id': 'req_mine' } });
 
-    expect(Object.fromEntries(response.headers)).not.toMatchObject({ 'set-cookie': expect.anything() });
-    for (const name of Object.keys(headers).filter((each) => !/^content/.test(each)))
-      expect([name, response.headers.get(name)]).toEqual([name, null]);
-    expect(response.headers.get('content-security-policy')).toBe('sandbox allow-forms allow-scripts');
-    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    const relayed = Object.fromEntries(response.headers);
+    expect(Object.keys(kept).filter((name) => name.toLowerCase() in relayed)).toEqual([]);
+    expect(relayed).toMatchObject({
+      ...{ 'content-security-policy': 'sandbox allow-forms allow-scripts', 'referrer-policy': 'no-referrer' },
+      ...{ 'x-content-type-options': 'nosniff', 'x-request-id': 'req_mine' },
+    });
   });
 
-  it('on the host of the webhook URL has an address without a path, and its answer unchanged', async () => {
-    const headers = { 'set-cookie': 'a=b', 'content-security-policy': 'default-src *', 'content-type': 'text/html' };
-    const bot = await installed({ status: 200, headers, body: 'page' });
+  it('relays the headers that senders and the page itself need', async () => {
+    const headers = {
+      ...{ 'content-type': 'text/xml; charset=utf-8', 'content-language': 'de', 'content-disposition': 'inline' },
+      ...{ 'cache-control': 'max-age=60', etag: '"1"', 'last-modified': 'Mon, 01 Jan 2024 00:00:00 GMT' },
+      ...{ expires: 'Mon, 01 Jan 2024 00:00:00 GMT', pragma: 'no-cache', vary: 'accept-language', allow: 'POST' },
+      ...{ 'retry-after': '5', location: 'https://example.com/', 'x-frame-options': 'DENY' },
+      // Handshakes and instructions: Asana, Slack, CloudEvents.
+      ...{ 'x-hook-secret': 's', 'x-slack-no-retry': '1' },
+      ...{ 'webhook-allowed-origin': 'eventgrid.azure.net', 'webhook-allowed-rate': '120' },
+    };
+    const bot = await installed({ status: 200, headers, body: '<Response/>' });
+
+    expect(Object.fromEntries((await bot.send()).headers)).toMatchObject(headers);
+  });
+
+  it('on the host of the webhook URL has an address without a path, and all of its answer but instructions to proxies', async () => {
+    const headers = {
+      ...{ 'set-cookie': 'a=b', 'content-security-policy': 'default-src *', 'content-type': 'text/html' },
+      ...{ 'www-authenticate': 'Basic realm="Bot"', 'access-control-allow-origin': '*' },
+    };
+    const answer = { ...headers, 'X-Accel-Redirect': '/internal', 'x-sendfile': '/etc/passwd' };
+    const bot = await installed({ status: 200, headers: answer, body: 'page' });
     const path = `/${bot.webhookId}/start`;
 
     const response = await new Promise<IncomingMessage>((resolve, reject) =>
@@ -712,7 +735,8 @@ describe('a webhook', () => {
 
     expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject({ ...headers, 'set-cookie': ['a=b'] });
-    expect(response.headers).not.toHaveProperty('x-content-type-options');
+    for (const name of ['x-content-type-options', 'x-accel-redirect', 'x-sendfile'])
+      expect(response.headers).not.toHaveProperty(name);
     expect(bot.calls().at(-1)!.body['req']).toMatchObject({ path: '/start' });
     expect((await fetch(`${api.url}${path}`)).status).toBe(404);
   });
