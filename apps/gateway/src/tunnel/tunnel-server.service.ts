@@ -109,6 +109,7 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
     socket.on('error', ignore);
     const id = request.url?.slice(1) ?? '';
     try {
+      refusePages(request);
       const address = networkOf(this.proxies.senderOf(request));
       await this.limitRate(address);
       await this.takeSlot(address, () => this.connect(id, () => this.shakeHands(request, socket, head, address)));
@@ -185,6 +186,15 @@ export class TunnelServer implements OnApplicationBootstrap, OnModuleDestroy {
     });
     return connected;
   }
+}
+
+/** A page that learns a tunnel id could answer for the bot. Browsers always send an origin, the CLI never does. */
+function refusePages({ headers }: IncomingMessage): void {
+  if (headers.origin === undefined) return;
+  throw new ApiError(
+    'Forbidden',
+    'The tunnel accepts no connection with an Origin header, as browsers send it for pages. Connect with `bp dev --tunnel-url`.',
+  );
 }
 
 /** Without it the runtime would take bots behind the tunnel for servers of their own. */

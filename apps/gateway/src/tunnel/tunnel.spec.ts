@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { TunnelTail } from '@bpinternal/tunnel';
 import { systemCaller } from '@parley/contracts/caller';
 import {
@@ -322,6 +323,19 @@ describe('The tunnel port', () => {
     expect([call.status, health.status]).toEqual([404, 200]);
     expect(await call.json()).toMatchObject({ code: 404, type: 'ResourceNotFound' });
   });
+
+  it.each(['https://page.example', 'null', 'http://127.0.0.1:3000'])(
+    'refuses a web page of the origin %s, which could otherwise answer for a bot',
+    async (origin) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${tunnelPort}/${newId()}`, { origin });
+      const answer = await new Promise((resolve) => {
+        socket.once('open', () => resolve(closing(socket).readyState));
+        socket.once('unexpected-response', (_request, response) => resolve(json(response)));
+      });
+
+      expect(answer).toMatchObject({ code: 403, type: 'Forbidden', message: expect.stringContaining('Origin') });
+    },
+  );
 
   it(`accepts ${maxOpensPerMinute} new sockets a minute of one address`, async () => {
     const opened: (WebSocket | number)[] = [];
