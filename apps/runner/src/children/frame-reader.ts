@@ -59,7 +59,7 @@ export class FrameReader {
     this.filled = 0;
   }
 
-  /** Whether all wanted bytes have arrived. */
+  /** Copies what has arrived of the part. True when it is whole. */
   private fill(): boolean {
     while (this.filled < this.wanted.length) {
       const [chunk] = this.chunks;

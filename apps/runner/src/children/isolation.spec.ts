@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
@@ -372,9 +371,8 @@ async function membersOf(group: number): Promise<number[]> {
       const child = new BotChild({ ...limits, env, heapMb: 64, residentMb: 256 }, () => undefined);
       const loading = child.load({ code: 'exports.handler = () => ({})', env: {} }).catch((error: Error) => error);
       const group = child.groupId!;
-      await setTimeout(delayMs);
 
-      child.kill();
+      setTimeout(() => child.kill(), delayMs);
 
       await child.ended;
       await loading;

@@ -64,9 +64,14 @@ const maxTextLength = 16_000;
 const maxOutputBytes = 1_000_000;
 
 const { parse, stringify } = JSON;
+// Static methods of Buffer do not use `this`.
+// oxlint-disable-next-line typescript/unbound-method
 const { from: bytesOf, concat, byteLength } = Buffer;
-const { readUInt32BE, writeUInt32BE, subarray, toString: bufferToString } = Buffer.prototype;
-const { slice } = String.prototype;
+const readUInt32BE = methodOf<Buffer['readUInt32BE']>(Buffer.prototype, 'readUInt32BE');
+const writeUInt32BE = methodOf<Buffer['writeUInt32BE']>(Buffer.prototype, 'writeUInt32BE');
+const subarray = methodOf<(start: number) => Buffer>(Buffer.prototype, 'subarray');
+const bufferToString = methodOf<Buffer['toString']>(Buffer.prototype, 'toString');
+const slice = methodOf<string['slice']>(String.prototype, 'slice');
 const { apply } = Reflect;
 const { isArray } = Array;
 const [toText, toNumber] = [String, Number];
@@ -83,6 +88,11 @@ const runInvocation = invocations.run.bind(invocations);
 const currentInvocation = invocations.getStore.bind(invocations);
 let handler: Handler | undefined;
 
+/** The method as it is before code replaces it. */
+function methodOf<Method>(target: unknown, name: string): Method {
+  return Reflect.get(target as object, name) as Method;
+}
+
 function frameOf(header: Reply, text: string): Buffer {
   const json = bytesOf(stringify(header));
   const body = bytesOf(text);
@@ -98,7 +108,7 @@ function reply(header: Reply, text = ''): void {
 
 /** Beginning of a text that code chooses: it may have megabytes. */
 function shortened(text: string): string {
-  return apply(slice, text, [0, maxTextLength]) as string;
+  return apply(slice, text, [0, maxTextLength]);
 }
 
 const { value: errorToString } = Object.getOwnPropertyDescriptor(Error.prototype, 'toString') as {
@@ -162,9 +172,9 @@ function captureOutput(stream: 'stdout' | 'stderr'): void {
 /** Sends a text in pieces, each of whole characters. */
 function sendOutput(stream: 'stdout' | 'stderr', id: string | undefined, text: string): void {
   for (let from = 0; from < text.length;) {
-    const piece = apply(slice, text, [from, from + maxTextLength]) as string;
+    const piece = apply(slice, text, [from, from + maxTextLength]);
     const isCutInside = from + piece.length < text.length && isHighSurrogate(piece, piece.length - 1);
-    const whole = isCutInside ? (apply(slice, piece, [0, -1]) as string) : piece;
+    const whole = isCutInside ? apply(slice, piece, [0, -1]) : piece;
     reply({ type: 'output', id, stream }, whole);
     from += whole.length;
   }
@@ -207,13 +217,13 @@ function restrictProcess(bundle: object): void {
 /** Modules of Node and files of the folder can be required: other paths would tell which files exist. */
 function restrictModules(): void {
   const modules = Module as unknown as ModuleLoader;
-  const { _resolveFilename: resolveFilename } = modules;
+  const resolveFilename = methodOf<ModuleLoader['_resolveFilename']>(modules, '_resolveFilename');
   const folder = join(process.cwd(), sep);
   const restricted: ModuleLoader['_resolveFilename'] = function (this: unknown, request, parent, ...others) {
-    const text = `${request}`;
+    const text = toText(request);
     const isOwnFile =
       /^\.{0,2}\//.test(text) && resolve(parent?.filename ? dirname(parent.filename) : folder, text).startsWith(folder);
-    if (isOwnFile || modules.isBuiltin(text)) return apply(resolveFilename, this, [text, parent, ...others]) as string;
+    if (isOwnFile || modules.isBuiltin(text)) return apply(resolveFilename, this, [text, parent, ...others]);
     throw Object.assign(new Error(`Cannot find module '${text}'. Bundle all packages into the code.`), {
       code: 'MODULE_NOT_FOUND',
     });
@@ -322,7 +332,7 @@ function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
 
 /** Questions to a name server are UDP to an address of its choice. */
 function restrictNameServers(resolver: { setServers(servers: readonly string[]): void }): void {
-  const { setServers } = resolver;
+  const setServers = methodOf<(servers: string[]) => void>(resolver, 'setServers');
   fix(resolver, 'setServers', function (this: unknown, servers: unknown) {
     const copies: string[] = [];
     for (let index = 0; index < (servers as string[]).length; index += 1) {
@@ -465,11 +475,11 @@ function frameBytes(bytes: Buffer): number {
 }
 
 function uint32At(bytes: Buffer, at: number): number {
-  return apply(readUInt32BE, bytes, [at]) as number;
+  return apply(readUInt32BE, bytes, [at]);
 }
 
 function textAt(bytes: Buffer, start: number, end: number): string {
-  return apply(bufferToString, bytes, ['utf8', start, end]) as string;
+  return apply(bufferToString, bytes, ['utf8', start, end]);
 }
 
 process.on('uncaughtException', crash);
@@ -487,7 +497,7 @@ orders.on('data', (chunk: Buffer) => {
     if (bytes.length < wantedBytes) break;
     const bodyStart = prefixBytes + uint32At(bytes, 0);
     obey(parse(textAt(bytes, prefixBytes, bodyStart)) as Order, textAt(bytes, bodyStart, wantedBytes));
-    bytes = apply(subarray, bytes, [wantedBytes]) as Buffer;
+    bytes = apply(subarray, bytes, [wantedBytes]);
   }
   received = [bytes];
   receivedBytes = bytes.length;

@@ -1,7 +1,7 @@
 import { waitFor } from '@parley/testing/wait-for';
 import { LineTurns } from './line-turns';
 
-let clockMs: number;
+let clockMs = 0;
 
 /** Output with so many lines, each of which takes a millisecond. */
 function printing(name: string, lines: number, printed: string[] = []) {
