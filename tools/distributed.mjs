@@ -1,5 +1,6 @@
 // Starts every app of the distributed mode on this machine as a separate process, with NATS_URL and DATABASE_URL. Uses
-// free ports unless PORT (gateway), FILES_PORT and so on are set. Ctrl-C stops all.
+// free ports unless PORT (gateway), FILES_PORT and so on are set. Ctrl-C stops all. Waits for each app as long as its process
+// lives, and says which ones it waits for.
 //
 // PARLEY_DATA_DIR (.parley-distributed) keeps the first token, the secret key and the content for the next run. For a
 // NATS server with keys, set NATS_SEED_<APP> for each app, as `npm run parley -- nats keys` prints them; each app gets
@@ -14,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'runner', 'gateway'];
-const startTimeoutMs = 60_000;
+const reportMs = 10_000;
 const apps = new Map();
 
 for (const name of ['NATS_URL', 'DATABASE_URL']) {
@@ -53,11 +54,15 @@ run('cli/src/migrate.js', []);
 if (process.env.NATS_SEED_OPERATOR) run('cli/src/streams.js', [], keyOf('operator'));
 
 let stopping = false;
+const waiting = new Set(names);
+const startedAt = Date.now();
 for (const name of names) start(name);
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
 
+const reports = setInterval(report, reportMs);
 await Promise.all(names.map(ready));
+clearInterval(reports);
 const state = {
   url: `http://127.0.0.1:${ports.gateway}`,
   token,
@@ -80,21 +85,36 @@ function start(name) {
   apps.set(name, child);
   child.on('exit', (code, signal) => {
     apps.delete(name);
-    if (!stopping) process.stderr.write(`${name} ended (${signal ?? code})\n`);
     if (stopping && apps.size === 0) process.exit(0);
+    if (stopping) return;
+    if (waiting.size > 0) fail(`${name} ended (${signal ?? code}) during the start: see above.`);
+    process.stderr.write(`${name} ended (${signal ?? code})\n`);
   });
 }
 
 async function ready(name) {
-  const deadline = Date.now() + startTimeoutMs;
-  while (Date.now() < deadline) {
-    if (!apps.has(name)) fail(`${name} could not start: see above.`);
-    const response = await fetch(`http://127.0.0.1:${ports[name]}/readyz`).catch(() => undefined);
-    await response?.arrayBuffer();
-    if (response?.ok) return;
+  while (!(await isReady(name))) {
+    // The end of the last app ends this process.
+    if (stopping) return new Promise(() => undefined);
     await sleep(50);
   }
-  fail(`${name} was not ready within ${startTimeoutMs / 1000} s.`);
+  waiting.delete(name);
+}
+
+/** False while it does not listen, and where it cuts the connection. */
+async function isReady(name) {
+  try {
+    const response = await fetch(`http://127.0.0.1:${ports[name]}/readyz`);
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+function report() {
+  const seconds = Math.round((Date.now() - startedAt) / 1000);
+  if (!stopping) process.stderr.write(`Waiting since ${seconds} s for ${[...waiting].join(', ')} …\n`);
 }
 
 function stop() {
