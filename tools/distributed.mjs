@@ -93,15 +93,23 @@ function start(name) {
 }
 
 async function ready(name) {
-  for (;;) {
+  while (!(await isReady(name))) {
     // The end of the last app ends this process.
     if (stopping) return new Promise(() => undefined);
-    const response = await fetch(`http://127.0.0.1:${ports[name]}/readyz`).catch(() => undefined);
-    await response?.arrayBuffer();
-    if (response?.ok) break;
     await sleep(50);
   }
   waiting.delete(name);
+}
+
+/** False while it does not listen, and where it cuts the connection. */
+async function isReady(name) {
+  try {
+    const response = await fetch(`http://127.0.0.1:${ports[name]}/readyz`);
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
 }
 
 function report() {
