@@ -12,6 +12,8 @@ const transparent = new Set([
 ]);
 /** Ruby annotations: pronunciation of the base text, left out. */
 const annotations = new Set(['rt', 'rubyPr']);
+/** Elements that have only text: mammoth refuses elements in them. */
+const textOnly = new Set(['t', 'delText', 'instrText']);
 const firstRowBit = 0x0020;
 const deepestHeading = 6;
 
@@ -37,27 +39,37 @@ interface Drawing {
   hasBox: boolean;
 }
 
+/** Styles of a Word document that its other parts refer to. */
+export interface KnownStyles {
+  /** Heading level by paragraph style id. */
+  headings: ReadonlyMap<string, number>;
+  /** Ids of the styles of numberings. */
+  numberings: ReadonlySet<string>;
+}
+
 /**
  * Rewrites a part of a Word document so that mammoth loses no text. Fields, direction changes, formulas and ruby base
  * text become runs. Text boxes of drawings become VML text boxes. First rows formatted as headers become header rows.
- * Keeps the first alternative with a text box, otherwise the last.
- * @param headings heading level by paragraph style id
+ * Keeps the first alternative with a text box, otherwise the last. References that mammoth cannot follow are left out.
  */
-export function rewritten(part: Buffer, headings: ReadonlyMap<string, number> = new Map()): string {
-  const writer = new PartWriter(headings);
+export function rewritten(part: Buffer, styles: KnownStyles): string {
+  const writer = new PartWriter(styles);
   scanXml(part, writer);
   return writer.pieces.join('');
 }
 
-/** Heading levels of styles derived from a heading style: mammoth only knows the built-in heading styles. */
-export function headingStyles(styles: Buffer): Map<string, number> {
+/** Heading levels include those of styles derived from a heading style: mammoth only knows the built-in heading styles. */
+export function knownStyles(styles: Buffer): KnownStyles {
+  const numberings = new Set<string>();
   const names = new Map<string, string>();
   const bases = new Map<string, string>();
   let id = '';
   scanXml(styles, {
     open(name, attributes) {
-      if (name === 'style') id = attributeOf(attributes, 'styleId') ?? '';
-      else if (name === 'name' && !names.has(id)) names.set(id, attributeOf(attributes, 'val') ?? '');
+      if (name === 'style') {
+        id = attributeOf(attributes, 'styleId') ?? '';
+        if (attributeOf(attributes, 'type') === 'numbering') numberings.add(id);
+      } else if (name === 'name' && !names.has(id)) names.set(id, attributeOf(attributes, 'val') ?? '');
       else if (name === 'basedOn' && !bases.has(id)) bases.set(id, attributeOf(attributes, 'val') ?? '');
     },
   });
@@ -74,7 +86,7 @@ export function headingStyles(styles: Buffer): Map<string, number> {
     const level = levels.get(base) ?? 0;
     for (const found of passed) if (!levels.has(found)) levels.set(found, level);
   }
-  return new Map([...levels].filter(([, level]) => level > 0));
+  return { headings: new Map([...levels].filter(([, level]) => level > 0)), numberings };
 }
 
 class PartWriter implements XmlListener {
@@ -83,17 +95,19 @@ class PartWriter implements XmlListener {
   private depth = 0;
   private style = '';
   private leftOut: number | undefined;
+  /** Depth of an open element that has only text. */
+  private textOnly: number | undefined;
   private readonly alternatives: Alternatives[] = [];
   /** Undefined inside a text box. */
   private drawing: Drawing | undefined;
   private readonly around: (Drawing | undefined)[] = [];
   private formula: { depth: number; isText: boolean; sign: string; text: string } | undefined;
 
-  constructor(private readonly headings: ReadonlyMap<string, number>) {}
+  constructor(private readonly styles: KnownStyles) {}
 
   open(name: string, attributes: Record<string, string>, written: string): void {
     this.depth++;
-    if (this.leftOut !== undefined) return;
+    if (this.leftOut !== undefined || this.textOnly !== undefined) return;
     if (this.formula) {
       this.formula.isText = name === 't';
       this.formula.sign = signs.get(name) ?? this.formula.sign;
@@ -104,7 +118,10 @@ class PartWriter implements XmlListener {
     else if (name === 'Choice' || name === 'Fallback') this.startAlternative(attributes, written);
     else if (name === 'drawing') this.startDrawing(attributes, written);
     else if (name === 'txbxContent') this.startBox(attributes, written);
-    else if (!transparent.has(name)) this.element(name, attributes, written);
+    else if (!transparent.has(name)) {
+      this.element(name, attributes, written);
+      if (textOnly.has(name)) this.textOnly = this.depth;
+    }
   }
 
   text(text: string): void {
@@ -120,12 +137,16 @@ class PartWriter implements XmlListener {
     const depth = this.depth--;
     if (this.leftOut !== undefined) {
       if (this.leftOut === depth) this.leftOut = undefined;
-    } else if (this.formula) {
+    } else if (this.textOnly !== undefined && this.textOnly !== depth) return;
+    else if (this.formula) {
       this.formula.isText = false;
       if (this.formula.depth === depth) this.endFormula(this.formula.text);
     } else if (name === 'cr') this.write('</br>');
     else if (name === 'txbxContent') this.endBox(written);
     else if (!transparent.has(name)) {
+      this.textOnly = undefined;
+      // Mammoth reads the first one, and fails without any.
+      if (name === 'num') this.write(`<abstractNumId ${namespace}/>`);
       if (name === 'tbl') this.tables.pop();
       else if (name === 'AlternateContent') this.alternatives.pop();
       this.write(`</${name === 'Choice' ? asFallback(written) : written}>`);
@@ -188,7 +209,8 @@ class PartWriter implements XmlListener {
     else if (name === 'tblLook' && table) table.hasHeader ??= hasFirstRow(attributes);
     else if (name === 'tr' && table) this.startRow(table);
     else if (name === 'style') this.style = attributeOf(attributes, 'styleId') ?? '';
-    const level = name === 'name' ? this.headings.get(this.style) : undefined;
+    if (name === 'numStyleLink' && !this.styles.numberings.has(attributeOf(attributes, 'val') ?? '')) attributes = {};
+    const level = name === 'name' ? this.styles.headings.get(this.style) : undefined;
     const changed = Object.entries(attributes).map(([key, value]) => {
       const isName = level !== undefined && localName(key) === 'val';
       return ` ${key}="${escaped(isName ? `heading ${Math.min(level, deepestHeading)}` : value)}"`;

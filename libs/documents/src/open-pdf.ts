@@ -46,11 +46,14 @@ export function inPackage(folder: string): string {
   return join(dirname(require.resolve('pdfjs-dist/package.json')), folder) + sep;
 }
 
-/** Maps an error of pdfjs-dist to an UnreadableDocument that tells the owner what to do. */
+/**
+ * Maps an exception of pdfjs-dist, whose names end in "Exception", to an UnreadableDocument that tells the owner what to do.
+ * All others are ours.
+ */
 export function reasonOf(error: unknown): unknown {
   const tooLarge = pdfUnpacking.problem();
   if (tooLarge) return tooLarge;
-  if (error instanceof UnreadableDocument || !(error instanceof Error)) return error;
+  if (!(error instanceof Error) || !error.name.endsWith('Exception')) return error;
   if (error.name === 'PasswordException') {
     return new UnreadableDocument(
       'The PDF is encrypted and needs a password to open. Upload a copy that is saved without a password.',

@@ -239,6 +239,40 @@ it('ignores a mammoth style map embedded in the document', async () => {
   expect(await read(paragraph('t', '<w:pStyle w:val="A"/>'), named)).toMatchObject([{ type: 'title' }]);
 });
 
+describe('a reference that leads nowhere', () => {
+  const numbered = paragraph('item', '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>');
+  const numbering = (...parts: string[]) => ({
+    'word/numbering.xml': `<w:numbering ${namespaces}>${parts.join('')}</w:numbering>`,
+  });
+
+  it.each(['footnote', 'endnote'])('to a %s is left out', async (kind) => {
+    const body = `<w:p>${run('text')}<w:r><w:${kind}Reference w:id="7"/></w:r></w:p>`;
+
+    const blocks = await read(body);
+
+    expect(blocks.map(({ text }) => text)).toEqual([expect.stringMatching(/^text/)]);
+  });
+
+  it.each([
+    ['numbering without a definition', numbering('<w:num w:numId="1"/>')],
+    [
+      'a missing style of a numbering',
+      numbering(
+        '<w:abstractNum w:abstractNumId="0"><w:numStyleLink w:val="none"/></w:abstractNum>',
+        '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>',
+      ),
+    ],
+  ])('because of %s keeps the text', async (_case, others) => {
+    expect(await read(numbered, others)).toEqual([{ type: 'paragraph', text: 'item' }]);
+  });
+});
+
+it('reads a text that contains elements', async () => {
+  expect(await read(`<w:p><w:r><w:t>a<w:b/>b<w:t>c</w:t></w:t></w:r></w:p>`)).toEqual([
+    { type: 'paragraph', text: 'abc' },
+  ]);
+});
+
 it('reads nested tables up to the limit of XML nesting', async () => {
   const depth = Math.floor(deepestNesting / 4) - 2;
   const nested = '<w:tbl><w:tr><w:tc>'.repeat(depth) + paragraph('core') + '</w:tc></w:tr></w:tbl>'.repeat(depth);

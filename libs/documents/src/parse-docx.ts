@@ -1,6 +1,6 @@
 import { convertToHtml, images } from 'mammoth';
-import { type Block, UnreadableDocument } from './block';
-import { headingStyles, rewritten } from './docx-parts';
+import { type Block } from './block';
+import { knownStyles, type KnownStyles, rewritten } from './docx-parts';
 import { parseHtml } from './parse-html';
 import { Archive, damaged } from './zip';
 
@@ -42,11 +42,25 @@ export async function parseDocx(bytes: Buffer): Promise<Block[]> {
 async function toHtml(archive: Archive): Promise<string> {
   try {
     const convertImage = images.imgElement(() => Promise.resolve({ src: '' }));
-    return (await convertToHtml(mammothInput(archive), { styleMap, convertImage })).value;
+    const options = { styleMap, convertImage, transformDocument: withMissingNotes };
+    return (await convertToHtml(mammothInput(archive), options)).value;
   } catch (error) {
-    if (error instanceof UnreadableDocument) throw error;
-    throw damaged((error as Error).message);
+    // Mammoth says by plain errors that the document is damaged.
+    if (!(error instanceof Error) || error.constructor !== Error) throw error;
+    throw damaged(error.message);
   }
+}
+
+interface WordDocument {
+  notes: { resolve(reference: object): object | null };
+}
+
+/** A reference to a note that is missing leads to an element without a converter, which mammoth leaves out. */
+function withMissingNotes(document: WordDocument): WordDocument {
+  const { notes } = document;
+  const resolve = notes.resolve.bind(notes);
+  notes.resolve = (reference) => resolve(reference) ?? { type: 'missing' };
+  return document;
 }
 
 /**
@@ -54,11 +68,14 @@ async function toHtml(archive: Archive): Promise<string> {
  * scanner apply to all that it reads.
  */
 function mammothInput(archive: Archive): Parameters<typeof convertToHtml>[0] {
+  // Mammoth reads the styles before the parts that refer to them.
+  let styles: KnownStyles = { headings: new Map(), numberings: new Set() };
   const file = {
     exists: (name: string) => name !== 'mammoth/style-map' && archive.has(name),
     read: async (name: string) => {
       const part = await archive.read(name);
-      return rewritten(part, name.endsWith('styles.xml') ? headingStyles(part) : undefined);
+      if (name.endsWith('styles.xml')) styles = knownStyles(part);
+      return rewritten(part, styles);
     },
   };
   // Already opened archive, an input that mammoth's types do not declare.

@@ -37,6 +37,21 @@ describe('a text', () => {
     expect(await readText(body)).toEqual([{ type: 'paragraph', text: 'a b   c\td\ne f' }]);
   });
 
+  it.each(['-5', '-1e308', '0.5', 'x'])('keeps at most a space for a number of spaces that is "%s"', async (count) => {
+    const [block] = await readText(p(`a<text:s text:c="${count}"/>b`));
+
+    expect(block!.text).toMatch(/^a ?b$/);
+  });
+
+  it.each([
+    ['1.5', 1],
+    ['-7', 1],
+    ['1e308', 6],
+    ['x', 1],
+  ])('gives a heading on the level "%s" the level %d', async (written, level) => {
+    expect(await readText(`<text:h text:outline-level="${written}">H</text:h>`)).toMatchObject([{ text: 'H', level }]);
+  });
+
   it('puts footnotes and text boxes after their paragraph', async () => {
     const box = `<draw:frame><draw:text-box>${p(`boxed${note('2', p('of the box'))}`)}</draw:text-box></draw:frame>`;
     const body = p(`a${note('1', p('first'), p('more'))} b${box} c`) + p('next');

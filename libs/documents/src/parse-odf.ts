@@ -1,6 +1,7 @@
 import { type Block, UnreadableDocument } from './block';
 import { BlockWriter } from './block-writer';
 import { Sheets } from './sheet';
+import { wholeNumber } from './whole-number';
 import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 import { Archive, damaged, protectedByPassword } from './zip';
 
@@ -63,7 +64,7 @@ class Styles {
       ({ attributes }) => attributes['text:level'] === String(level),
     );
     if (found?.name !== 'list-level-style-number' || !found.attributes['style:num-format']) return undefined;
-    return Number(found.attributes['text:start-value'] ?? 1) || 1;
+    return wholeNumber(found.attributes['text:start-value'], { least: 0, otherwise: 1 });
   }
 }
 
@@ -136,7 +137,10 @@ class OdfReader {
     if (skipped.has(element.name)) return;
     switch (element.name) {
       case 'h':
-        return this.readHeading(element, Number(element.attributes['text:outline-level'] ?? 1) || 1);
+        return this.readHeading(
+          element,
+          wholeNumber(element.attributes['text:outline-level'], { least: 1, most: 6, otherwise: 1 }),
+        );
       case 'p':
         return this.readParagraph(element);
       case 'table':
@@ -147,7 +151,7 @@ class OdfReader {
   }
 
   private readHeading(element: XmlElement, level: number): void {
-    this.writer.heading(Math.min(Math.max(level, 1), 6), this.inlineText(element).replace(/\s+/g, ' '));
+    this.writer.heading(level, this.inlineText(element).replace(/\s+/g, ' '));
     this.readAfter();
   }
 
@@ -176,7 +180,7 @@ class OdfReader {
     const { 'text:continue-numbering': continues, 'text:continue-list': continued } = list.attributes;
     let number = (continues === 'true' || continued ? this.numbering.get(counter) : undefined) ?? first ?? 1;
     for (const item of childElements(list)) {
-      number = Number(item.attributes['text:start-value']) || number;
+      number = wholeNumber(item.attributes['text:start-value'], { least: 0, otherwise: number });
       const isMarked = item.name === 'list-item' && childElements(item)[0]?.name !== 'list';
       this.writer.enter({ type: 'item', marker: isMarked ? (first === undefined ? '- ' : `${number}. `) : undefined });
       this.readAll(item);
@@ -232,7 +236,8 @@ class OdfReader {
     for (const child of element.children) {
       if (typeof child === 'string') parts.push(child.replace(/[ \t\r\n]+/g, ' '));
       else if (skipped.has(child.name)) continue;
-      else if (child.name === 's') parts.push(' '.repeat(Math.min(Number(child.attributes['text:c'] ?? 1) || 1, 1000)));
+      else if (child.name === 's')
+        parts.push(' '.repeat(wholeNumber(child.attributes['text:c'], { least: 0, most: 1000, otherwise: 1 })));
       else if (child.name === 'tab') parts.push('\t');
       else if (child.name === 'line-break') parts.push('\n');
       else if (child.name === 'note') {
@@ -288,7 +293,7 @@ function readCells(row: XmlElement): Map<number, string> {
 }
 
 function repetitions({ attributes }: XmlElement, name: string): number {
-  return Math.min(Math.max(Number(attributes[name] ?? 1) || 1, 1), mostRows);
+  return wholeNumber(attributes[name], { least: 1, most: mostRows, otherwise: 1 });
 }
 
 function sheetText(cell: XmlElement): string {

@@ -4,8 +4,10 @@ import { deflateSync } from 'node:zlib';
 import { type DrawnText, pageHeight, pdfOf, pdfOfObjects } from '@parley/testing/pdf';
 import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import { UnreadableDocument } from './block';
+import { reasonOf } from './open-pdf';
 import { parsePdf } from './parse-pdf';
-import { linesOf } from './pdf-lines';
+import { blocksOf } from './pdf-layout';
+import { type Line, linesOf } from './pdf-lines';
 
 jest.mock<object>('./limits', () => ({
   ...jest.requireActual<typeof import('./limits')>('./limits'),
@@ -484,6 +486,40 @@ describe('a free-text annotation', () => {
   });
 });
 
+it('does not pass 200,000 pieces of text to one call', () => {
+  const across = Array.from({ length: 200_000 }, (_, i) => ({
+    ...{ str: 'word', dir: 'ltr', width: 20, height: 10, fontName: 'f', hasEOL: false },
+    transform: [10, 0, 0, 10, (i % 2) * 300, 12 * Math.floor(i / 2)],
+  }));
+  const regions = linesOf({ items: across, styles: {}, lang: null }, [1, 0, 0, -1, 0, 800], new Set());
+
+  expect(regions.flat().flatMap(({ segments }) => segments)).toHaveLength(200_000);
+});
+
+describe('indentation', () => {
+  const lineAt = (text: string, left: number, y: number, isMonospaced: boolean): Line => {
+    const place = { text, left, right: left + 50, y, size: 10, isBold: false, isMonospaced, isRightToLeft: false };
+    return { ...place, segments: [{ ...place, order: y }] };
+  };
+  const prose = lineAt('Words of the document that are longer than all of its code', 0, 0, false);
+  const longestIndentation = (lines: Line[]) => {
+    const [, ...blocks] = blocksOf([{ number: 1, height: 800, regions: [[prose], lines] }]);
+    return Math.max(...blocks.flatMap(({ text }) => text.split('\n')).map((line) => line.search(/\S/)));
+  };
+
+  it.each([1e4, 1e12, 1e308])('of code is limited where a line is %d points from the others', (far) => {
+    const lines = [lineAt('first', 0, 12, true), lineAt('second', far, 24, true)];
+
+    expect(longestIndentation(lines)).toBe(200);
+  });
+
+  it('of a list is limited where each of many items is farther right', () => {
+    const lines = Array.from({ length: 100 }, (_, i) => lineAt(`- item ${i}`, 10 * i, 12 + 12 * i, false));
+
+    expect(longestIndentation(lines)).toBe(40);
+  });
+});
+
 it('does not compare all pairs of many equal texts on one line', () => {
   const items = Array.from({ length: 3_000 }, (_, i) => {
     return {
@@ -579,6 +615,12 @@ describe('running lines', () => {
   });
 
   const times = (text: string, all: string) => all.split(new RegExp(`\\b${text}\\b`)).length - 1;
+});
+
+it('does not call a PDF damaged because of an exception of our own', () => {
+  const own = new TypeError('ours');
+
+  expect(reasonOf(own)).toBe(own);
 });
 
 describe('a damaged file', () => {

@@ -150,3 +150,20 @@ it('refuses a presentation without one of its slides, and other Office documents
     /not the declared PowerPoint/,
   );
 });
+
+it.each([
+  ['-3', '- one'],
+  ['1.5', '  - one'],
+  ['1e308', `${'  '.repeat(8)}- one`],
+  ['x', '- one'],
+])('reads a list item on the level "%s"', async (level, item) => {
+  const shapes = shape(content, p('one', `<a:pPr lvl="${level}"/>`));
+
+  expect((await readSlide({ shapes })).map(({ text }) => text)).toEqual([item]);
+});
+
+it('counts from 1 when a numbered list begins with something else than a number', async () => {
+  const shapes = shape('', p('one', '<a:pPr><a:buAutoNum startAt="x"/></a:pPr>'));
+
+  expect((await readSlide({ shapes })).map(({ text }) => text)).toEqual(['1. one']);
+});

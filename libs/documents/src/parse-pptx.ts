@@ -2,6 +2,7 @@ import { type Block } from './block';
 import { BlockWriter, type ListItem } from './block-writer';
 import { formulaText } from './office-formulas';
 import { mainPart, type Relation, relationId, relationsOf } from './office-relations';
+import { wholeNumber } from './whole-number';
 import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 import { Archive, isOther } from './zip';
 
@@ -103,9 +104,10 @@ function writeParagraphs(writer: BlockWriter, shape: XmlElement, { bullets }: { 
       writer.write({ type: 'paragraph', text });
       continue;
     }
-    const depth = Math.min(Number(properties?.attributes.lvl ?? 0) || 0, 8);
+    const depth = wholeNumber(properties?.attributes.lvl, { least: 0, most: 8, otherwise: 0 });
     numbers.length = depth + 1;
-    numbers[depth] = (numbers[depth] ?? Number(numbered?.attributes.startAt ?? 1) - 1) + 1;
+    const first = wholeNumber(numbered?.attributes.startAt, { least: 0, otherwise: 1 });
+    numbers[depth] = (numbers[depth] ?? first - 1) + 1;
     items.push({ depth, marker: numbered ? `${numbers[depth]}. ` : '- ', text });
   }
   endList();

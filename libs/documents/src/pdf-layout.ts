@@ -27,6 +27,9 @@ const widestPitch = 1.25;
 const tableRowPitch = 3.2;
 const cellPitch = 1.4;
 const indentation = 0.8;
+/** Levels of a list, as in other formats, and columns of code. */
+const deepestItem = 20;
+const deepestCode = 200;
 
 /** Layout analysis: blocks of the whole document in reading order, each with the page on which it begins. */
 export function blocksOf(pages: Page[]): Block[] {
@@ -188,7 +191,7 @@ class RegionReader {
     const lefts = [...new Set(items.map(({ left }) => halfPoints(left)))];
     const text = items.map(({ left, lines }) => {
       const depth = lefts.filter((other) => other < left - indentation * lines[0]!.size).length;
-      return '  '.repeat(depth) + this.joined(lines).replace(/^[^\p{L}\p{N}(]\s+/u, '- ');
+      return '  '.repeat(Math.min(depth, deepestItem)) + this.joined(lines).replace(/^[^\p{L}\p{N}(]\s+/u, '- ');
     });
     return { type: 'list', text: text.join('\n') };
   }
@@ -201,7 +204,8 @@ class RegionReader {
     if (lines.length === 0) return undefined;
     this.next += lines.length;
     const { left } = edges(lines);
-    const text = lines.map((line) => ' '.repeat(Math.round((line.left - left) / (0.6 * line.size))) + line.text);
+    const columns = (line: Line) => Math.min(Math.round((line.left - left) / (0.6 * line.size)), deepestCode);
+    const text = lines.map((line) => ' '.repeat(columns(line)) + line.text);
     return { type: 'code', text: text.join('\n') };
   }
 
@@ -364,7 +368,9 @@ function rowsOf(lines: Line[], columns: Column[]): Segment[][][] {
       : cells[0]!.length === 0 && filled < columns.length - 1;
     const row = rows.at(-1);
     if (row && (isWrapped || (filled === 1 && step <= cellPitch * line.size)))
-      cells.forEach((cell, c) => row[c]!.push(...cell));
+      cells.forEach((cell, c) => {
+        for (const segment of cell) row[c]!.push(segment);
+      });
     else rows.push(cells);
   });
   return rows;

@@ -263,9 +263,9 @@ function regionsOf(segments: Segment[]): Region[] {
       closeAcross();
       const rightToLeft = band.filter((segment) => segment.isRightToLeft).length * 2 > band.length;
       const columns = rightToLeft ? [...sides].reverse() : sides;
-      for (const column of columns) regions.push(...regionsOf(column));
+      for (const region of columns.flatMap(regionsOf)) regions.push(region);
     } else {
-      across.push(...band);
+      for (const segment of band) across.push(segment);
     }
     band = [];
   };
