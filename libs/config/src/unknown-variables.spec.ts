@@ -33,10 +33,10 @@ it.each([
   'DATABASE_URL',
   'PARLEY_DATA_DIR',
   'PARLEY_EXAMPLE',
-  // Of the CLI and of tests.
+  // Read by the CLI and by tests.
   'PARLEY_URL',
   'PARLEY_REQUIRE_HELM',
-  // Of Compose.
+  // Read by Compose.
   'PARLEY_ADDRESS',
   'NATS_KEY_FILES',
   // Links that Kubernetes sets for services of the namespace.
@@ -44,7 +44,7 @@ it.each([
   'PARLEY_GATEWAY_SERVICE_PORT_HTTP',
   'PARLEY_GATEWAY_PORT',
   'PARLEY_GATEWAY_PORT_3000_TCP_ADDR',
-  // Of other programs.
+  // Read by other programs.
   'SORT',
   'TEST_DATABASE_URL',
   'HOME',

@@ -9,7 +9,7 @@ export const variablesOfParley = [
   'PARLEY_SECRET_KEY',
   'PARLEY_URL',
 ];
-/** Of `npm start`, of Compose, of the test suites, and of Kubernetes, which sets them for each service of the namespace. */
+/** Read by `npm start`, by Compose and by the test suites, or set by Kubernetes for each service of the namespace. */
 const otherVariables =
   /^(PARLEY_(PARENT_PID|ADDRESS|OTHER_NODE|REQUIRE_\w+|\w*(SERVICE_HOST|SERVICE_PORT\w*|_PORT|_PORT_\d+_\w+))|NATS_KEY_FILES)$/;
 
