@@ -416,6 +416,51 @@ describe('an integration', () => {
     await waitFor(bot.issues, (codes) => codes.includes('integration_registration_failed'));
   });
 
+  it('gets a message first that was written before and is announced half a minute later', async () => {
+    const { id: integrationId, name } = await newIntegration();
+    const bot = await newBot();
+    await account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });
+    const { conversation } = await bot.client.createConversation({
+      ...{ channel: 'channel', integrationName: name, tags: {} },
+    });
+    const send = async () =>
+      (
+        await bot.client.createMessage({
+          ...{ conversationId: conversation.id, userId: bot.id, type: 'text', payload: { text: 'hi' }, tags: {} },
+        })
+      ).message.id;
+    const delivered = () =>
+      runner
+        .callsOf(bot.id, 'message_created')
+        .map(({ body }) => (JSON.parse(body) as { message: { id: string } }).message.id);
+    const first = await send();
+    await waitFor(() => delivered().length === 1);
+    const early = newId('msg');
+    await api.sql(
+      `INSERT INTO chat.message SELECT (jsonb_populate_record(message, jsonb_build_object('id', $2::text, 'created_at', now()))).*
+       FROM chat.message WHERE id = $1`,
+      [first, early],
+    );
+
+    const late = await send();
+    const looks = new Set<string>();
+    await waitFor(async () => {
+      const rows = await api.sql<{ due_at: Date | null }>(
+        `UPDATE runtime.work SET created_at = now() - interval '30 seconds' WHERE key = $1 RETURNING due_at`,
+        [`${bot.id}/${late}`],
+      );
+      for (const { due_at } of rows) looks.add(String(due_at?.getTime()));
+      return looks.size > 5 || delivered().length > 1;
+    });
+    await api.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ($1, 'chat.messagesOutgoing', $2)`, [
+      newId('outbox'),
+      { botId: bot.id, messages: [{ id: early, conversationId: conversation.id }] },
+    ]);
+    await waitFor(() => delivered().length === 3);
+
+    expect(delivered()).toEqual([first, early, late]);
+  });
+
   it('tells the sender of a webhook to repeat it, without an issue, when the platform could not call it', async () => {
     const { id: integrationId } = await newIntegration();
     const bot = await newBot();

@@ -28,7 +28,7 @@ import { messageDeliveries, messageDeliveryKey, type MessageDeliveryPayload } fr
 const maxUnavailableMs = 24 * 60 * 60_000;
 const maxUnavailablePauseMs = 60_000;
 /** Deliveries wait for earlier messages that were not announced yet at most this long. */
-const maxYieldMs = 5_000;
+const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
 const buildPauseMs = 1_000;
 const cleanMs = 10 * 60_000;
