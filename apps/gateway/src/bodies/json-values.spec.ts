@@ -1,4 +1,4 @@
-import { countValues } from './json-values';
+import { countStructures, countValues } from './json-values';
 
 const count = (text: string, max = 1_000) => countValues(Buffer.from(text), max);
 
@@ -20,6 +20,14 @@ it('ignores punctuation and escaped quotes in strings', () => {
   const text = JSON.stringify({ a: '[1,2,{"b":3}]', '{,"': ['\\', '\\"', 'ä,😀'] });
 
   expect(count(text)).toBe(6);
+});
+
+it('counts lists, objects and names of fields', () => {
+  const text = JSON.stringify({ a: [1, 2, 3, {}], 'b:{[': 'c:{["', d: [[]] });
+
+  expect(countStructures(Buffer.from(text), 100)).toBe(8);
+  expect(countStructures(Buffer.from('[['), 100)).toBe(2);
+  expect(countStructures(Buffer.from('['.repeat(1_000)), 10)).toBe(11);
 });
 
 it('stops counting above the maximum', () => {

@@ -128,6 +128,19 @@ describe('A large body', () => {
     });
   });
 
+  it.each([
+    ['objects', '{},'.repeat(6_600_000), '{}'],
+    ['nested lists', '['.repeat(2_000_000), ']'.repeat(2_000_000)],
+    ['names of fields', '{"k":1},'.repeat(1_000_000), '{}'],
+  ])('with millions of %s is rejected before it fills the heap of a thread', async (_kind, text, end) => {
+    const body = `{"name":"Ann","zzz":[${text}${end}]}`;
+
+    expect(await update({ headers: json, body })).toMatchObject({
+      status: 413,
+      json: { type: 'PayloadTooLarge', message: expect.stringContaining('1000000 lists, objects and names') as string },
+    });
+  });
+
   it('may have more values in fields that are dropped', async () => {
     const body = `{"name":"Ann","implementation":{"type":"Buffer","data":[${'1,'.repeat(400_000)}1]}}`;
 
