@@ -25,7 +25,7 @@ export interface Permissions {
 }
 
 /** Longer than the longest deadline of an operation. */
-const answersWithin = '3m';
+const answersWithin = '5m';
 
 const names = Object.keys(apps) as AppName[];
 /** User that creates streams and consumers. Not an app: it may not subscribe to their messages. */
