@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { findProgram } from './find-program';
 import { residentBytesOf } from './resident-memory';
 import { processorMsOf, runnableMsOf } from './runnable-time';
 
@@ -42,10 +43,8 @@ const blocksPerMb = 2_048;
 
 /**
  * Shell prefix that sets limits which Node cannot set, then executes the program: no core dumps, limits of private memory
- * (`ulimit -d`), open files and written files, first choice of the kernel's OOM killer, a process group of its own, and a lower
- * priority. On a system that lacks one of them, it is skipped. A priority that is set from outside comes too late for what a
- * wrapper has forked by then. The group keeps the session, which `detached` of Node does not
- * (docs/decisions/0070-session-of-code.md).
+ * (`ulimit -d`), open files and written files, first choice of the kernel's OOM killer, and a lower priority. On a system that
+ * lacks one of them, it is skipped. A priority that is set from outside comes too late for what a wrapper has forked by then.
  */
 const launcher = [
   'ulimit -c 0',
@@ -54,10 +53,20 @@ const launcher = [
   '[ "$3" = 0 ] || ulimit -f "$3" 2>/dev/null',
   'echo 1000 2>/dev/null >/proc/self/oom_score_adj',
   'niceness=$4; shift 4',
-  `command -v perl >/dev/null && set -- perl -e 'setpgrp 0, 0; exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n"' "$@"`,
   'command -v nice >/dev/null && exec nice -n "$niceness" "$@"',
   'exec "$@"',
 ].join('; ');
+
+const perl = findProgram('perl');
+
+/** Whether each child has a process group of its own: otherwise a signal to its group reaches this process too. */
+export const hasOwnGroups = perl !== undefined;
+
+/**
+ * Command that gives the program which it executes a process group of its own. It keeps the session, which `detached` of Node
+ * does not (docs/decisions/0070-session-of-code.md).
+ */
+const inOwnGroup = perl ? [perl, '-e', 'setpgrp 0, 0; exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\n"'] : [];
 
 /**
  * Private memory in kB, resident or not, that the kernel counts for an idle process of this Node: 50 MB for Node 20, 560 MB
@@ -115,7 +124,7 @@ export class LimitedProcess {
     // Frozen: a change of V8's flags at run time can turn off its checks of bounds.
     const flags = [`--max-old-space-size=${heapMb}`, '--freeze-flags-after-init'];
     const node = [process.execPath, ...flags, ...nodeOptions, program];
-    this.process = spawn('/bin/sh', ['-c', launcher, 'sh', ...limits, ...wrapper, ...node], {
+    this.process = spawn('/bin/sh', ['-c', launcher, 'sh', ...limits, ...inOwnGroup, ...wrapper, ...node], {
       env,
       stdio,
       cwd,
@@ -198,14 +207,15 @@ export class LimitedProcess {
   kill(): void {
     if (!this.isAlive) return;
     // Before the process has its group, it has no children.
-    if (this.process.pid !== undefined) signalGroup(this.process.pid, 'SIGKILL');
+    if (this.groupId !== undefined) signalGroup(this.groupId, 'SIGKILL');
     this.process.kill('SIGKILL');
   }
 
   /** A wrapper that is killed before it has armed the end of its child leaves it behind, with the pipes open. */
   private killRest(): void {
-    const group = this.process.pid!;
-    if (signalGroup(group, 'SIGKILL')) endedGroups.add(group);
+    // Forgets those that are empty by now, whose numbers the system gives to other groups.
+    orphanedGroups();
+    if (signalGroup(this.groupId!, 'SIGKILL')) endedGroups.add(this.groupId!);
   }
 
   private closePipes(): void {

@@ -6,7 +6,6 @@ import { workerFile } from '@parley/background/worker-file';
 import { ChildPool } from '@parley/child-processes/child-pool';
 import type { SupervisedChild } from '@parley/child-processes/supervised-child';
 import { ProcessorTimer } from '@parley/child-processes/processor-timer';
-import { runnableMsOf } from '@parley/child-processes/runnable-time';
 import { WorkTimer } from '@parley/child-processes/work-timer';
 import type { Adviser } from '@parley/documents/adviser';
 import { UnreadableDocument } from '@parley/documents/block';
@@ -138,7 +137,7 @@ class Reading {
   private receive(message: ChildMessage): void {
     if (message === 'started') {
       this.isWorking = true;
-      this.runnableAtStart = this.runnableMs();
+      this.runnableAtStart = this.child?.runnableMs();
       this.processor.start();
       this.countTime();
     } else if (message === 'ended') {
@@ -191,14 +190,9 @@ class Reading {
 
   /** A reader that neither ran nor waited for a processor, in nine tenths of the time, waits for something that never comes. */
   private async endLate(): Promise<void> {
-    const [before, after] = await Promise.all([this.runnableAtStart, this.runnableMs()]);
+    const [before, after] = await Promise.all([this.runnableAtStart, this.child?.runnableMs()]);
     const isStandstill = before !== undefined && after !== undefined && after - before < this.processorMs;
     this.fail(isStandstill ? new ReaderDied({ cause: 'standstill' }, this.residentMb) : new ReaderStarved());
-  }
-
-  private async runnableMs(): Promise<number | undefined> {
-    const pid = this.child?.pid;
-    return pid === undefined ? undefined : runnableMsOf(pid);
   }
 
   private fail(error: unknown): void {

@@ -1,4 +1,4 @@
-import { pathOf } from './programs';
+import { findProgram } from '@parley/child-processes/find-program';
 import { folderBytes } from './temporary-folder';
 
 /** Inside of the namespace, where paths of the machine do not exist. */
@@ -28,7 +28,7 @@ let libraries: string[] | undefined;
 export function bubblewrap(program: string, pidDescriptor: number): string[] {
   const own = (flag: string, paths: string[]) => paths.flatMap((path) => [flag, path, path]);
   return [
-    pathOf('bwrap'),
+    findProgram('bwrap') ?? 'bwrap',
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--disable-userns', '--cap-drop', 'ALL', '--hostname', 'code'],
     // No session of its own: Linux shares the processor among sessions first, whatever the priorities of their processes are.

@@ -479,7 +479,7 @@ function attacksPage(): string {
   ].join('\n');
 }
 
-it('are listed in docs/hostile-code.md with what each gets', () => {
+it('lists the attacks in docs/hostile-code.md, with what each gets', () => {
   expectGenerated('docs/hostile-code.md', attacksPage());
 });
 

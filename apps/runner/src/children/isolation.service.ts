@@ -1,13 +1,14 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { workerFile } from '@parley/background/worker-file';
+import { findProgram } from '@parley/child-processes/find-program';
+import { hasOwnGroups } from '@parley/child-processes/limited-process';
 import { ConfigError } from '@parley/config/config';
 import { isLocalOnly } from '@parley/config/loopback';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { RunnerConfig } from '../config';
-import { BotChild, CodeFailed } from './bot-child';
+import { BotChild } from './bot-child';
 import { hasOwnUserIds, type Isolation, isolate, type IsolationMode } from './isolation';
-import { isInstalled } from './programs';
 
 const program = workerFile(`${__dirname}/../host`, 'host.child');
 const maxReasonLength = 300;
@@ -62,11 +63,9 @@ export class IsolationService implements OnModuleInit, OnApplicationShutdown {
     return this.state === 'none';
   }
 
-  /** Throws CodeFailed while no code may run. */
-  async isolate(place: number): Promise<Isolation> {
-    const { state, refusal } = this;
-    if (state === 'none' || state === 'impaired') throw new CodeFailed('away', refusal!);
-    return isolate(state, program, place);
+  /** Isolation of a new process, while there is no refusal: one that has ended does not come back. */
+  isolate(place: number): Promise<Isolation> {
+    return isolate(this.state as IsolationMode, program, place);
   }
 
   private async decide(): Promise<void> {
@@ -112,7 +111,7 @@ function risk(reason: string): string {
   const isolated = hasOwnUserIds
     ? 'each process of code has a user id of its own'
     : "code of bots can read this user's files";
-  const group = isInstalled('perl') ? '' : '; it can signal all processes of the platform (perl: not installed)';
+  const group = hasOwnGroups ? '' : '; it can signal all processes of the platform (perl: not installed)';
   return `${isolated} (${reason})${group}`;
 }
 
@@ -132,7 +131,7 @@ export interface BubblewrapProblem {
 /** Why code cannot run under bubblewrap; undefined if it can. Starts a process as it is started for a bot. */
 export async function bubblewrapProblem(): Promise<BubblewrapProblem | undefined> {
   if (process.platform !== 'linux') return { text: 'needs Linux', isCertain: true };
-  if (!isInstalled('bwrap')) return { text: 'not installed; apt install bubblewrap', isCertain: true };
+  if (!findProgram('bwrap')) return { text: 'not installed; apt install bubblewrap', isCertain: true };
   const { limits, env, folder } = await isolate('bwrap', program, 0);
   const child = new BotChild({ ...limits, env, heapMb: 64, residentMb: 256 }, () => undefined);
   try {
