@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { LimitedProcess, type ProcessLimits } from '@parley/child-processes/limited-process';
-import { processorMsOf } from '@parley/child-processes/runnable-time';
 import { isRecord } from '@parley/contracts/is-record';
 import { type RunnerFailure, maxCodeBodyBytes } from '@parley/contracts/runner/runner';
 import {
@@ -31,6 +30,7 @@ const folderCheckShare = 0.1;
 const busy = { share: 0.9, checks: 3, checkMs: 1_000 };
 /** Time in which a process that is not blocked answers. */
 const pongMs = 1_000;
+
 export interface CodeResponse {
   status: number;
   body: string;
@@ -183,13 +183,13 @@ export class BotChild extends LimitedProcess {
   watchFolder(folder: TemporaryFolder): void {
     const check = async (former?: number, wasAtRest = false) => {
       const startedAt = performance.now();
-      const ticks = this.pid && (await processorMsOf(this.pid));
-      const isAtRest = ticks !== undefined && ticks === former;
+      const usedMs = await this.processorMs();
+      const isAtRest = usedMs !== undefined && usedMs === former;
       const problem = this.pid && !(isAtRest && wasAtRest) && (await folderProblem(folder, this.pid));
       if (!this.isAlive) return;
       if (problem) return this.endWith(problem);
       const pauseMs = Math.max(folderCheckMs, (performance.now() - startedAt) / folderCheckShare);
-      this.folderTimer = setTimeout(() => void check(ticks, isAtRest), pauseMs).unref();
+      this.folderTimer = setTimeout(() => void check(usedMs, isAtRest), pauseMs).unref();
     };
     void check();
   }
@@ -248,19 +248,18 @@ export class BotChild extends LimitedProcess {
   /** Frames that have arrived, as many as the event loop has time for. */
   private readFrames(): void {
     const startedAt = performance.now();
-    let spentMs = 0;
     try {
       for (let frame = this.frames.next(); frame; frame = this.frames.next()) {
         this.receive(frame);
-        spentMs = performance.now() - startedAt;
-        if (spentMs > sliceMs) break;
+        // The rest waits: the streams are paused now.
+        if (performance.now() - startedAt > sliceMs) break;
       }
     } catch (error) {
       if (!(error instanceof FrameRefused)) throw error;
       this.lastWords ??= `it sent ${error.message}`;
       this.kill();
     }
-    this.pace.spend(Math.max(spentMs, performance.now() - startedAt));
+    this.pace.spend(performance.now() - startedAt);
   }
 
   private receive({ header, body }: Frame): void {

@@ -77,7 +77,7 @@ interface Entry {
   idleTimer?: NodeJS.Timeout;
 }
 
-const noFaultOfCode: ReadonlySet<RunnerFailure> = new Set(['busy', 'not started']);
+const noFaultOfCode: ReadonlySet<RunnerFailure> = new Set(['busy', 'away', 'not started']);
 
 interface Start {
   key: string;
@@ -146,7 +146,7 @@ export class ChildrenService implements OnApplicationShutdown {
 
   /** Places that another bundle could have: free ones, and those of idle processes. */
   get freePlaces(): number {
-    return this.config.processes - [...this.entries.values()].filter(({ users }) => users > 0).length;
+    return this.config.processes - [...this.entries.values()].filter(({ users, child }) => users > 0 || !child).length;
   }
 
   /**
@@ -292,7 +292,7 @@ export class ChildrenService implements OnApplicationShutdown {
     let program: Program;
     try {
       program = await getProgram();
-      if (abandoned.aborted) throw new CodeFailed('away', 'The runner is stopping.');
+      if (abandoned.aborted) throw stopping();
       isolation = await this.isolate(place);
     } catch (error) {
       this.taken.delete(place);
@@ -307,7 +307,8 @@ export class ChildrenService implements OnApplicationShutdown {
       return child;
     } catch (error) {
       end();
-      if (error instanceof CodeFailed && error.failure === 'not started' && !abandoned.aborted)
+      if (abandoned.aborted) throw stopping();
+      if (error instanceof CodeFailed && error.failure === 'not started')
         this.logger.warn(`A process of code did not start (${start.key}): ${error.message}`);
       throw error;
     }
@@ -353,7 +354,6 @@ export class ChildrenService implements OnApplicationShutdown {
     try {
       return await this.isolation.isolate(place);
     } catch (error) {
-      if (error instanceof CodeFailed) throw error;
       const reason = `The runner has no temporary folder: ${(error as Error).message}`;
       this.logger.error(reason);
       throw new CodeFailed('busy', reason);
@@ -381,7 +381,6 @@ export class ChildrenService implements OnApplicationShutdown {
 
   private end(key: string, entry: Entry): void {
     entry.abandoned.abort();
-    entry.child?.kill();
     this.forget(key, entry);
   }
 
@@ -434,6 +433,11 @@ export class ChildrenService implements OnApplicationShutdown {
         leftMs,
       );
   }
+}
+
+/** Nobody wants the process that was being started: its callers have gone, or the runner stops. */
+function stopping(): CodeFailed {
+  return new CodeFailed('away', 'The runner is stopping.');
 }
 
 /** Throws CodeFailed if the process takes too long to load for its callers. */

@@ -210,8 +210,6 @@ function restrictProcess(bundle: object): void {
   const shown = { argv: ['node', bundleName], execArgv: [], execPath: 'node', mainModule: bundle };
   for (const [name, value] of Object.entries(shown)) fix(process, name, value);
   fix(os, 'hostname', () => 'code');
-  // Modules that are imported, not required, have copies of these properties.
-  syncBuiltinESMExports();
 }
 
 /** Modules of Node and files of the folder can be required: other paths would tell which files exist. */
@@ -266,7 +264,13 @@ for (const [address, prefix] of [
 for (const own of Object.values(os.networkInterfaces()))
   for (const { address, family } of own ?? []) privateNetworks.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
 
-const isPrivate = privateNetworks.check.bind(privateNetworks);
+const isListed = privateNetworks.check.bind(privateNetworks);
+
+/** False for a name. */
+function isPrivate(host: string): boolean {
+  const family = isIP(host);
+  return family !== 0 && isListed(host, family === 6 ? 'ipv6' : 'ipv4');
+}
 
 function refusal(target: string): Error {
   return Object.assign(new Error(`connect EACCES ${target}: code of bots may not connect to private addresses.`), {
@@ -279,8 +283,8 @@ const publicLookup: net.LookupFunction = (hostname, options, callback) => {
   lookupName(hostname, { ...options, all: true }, (error, addresses: dns.LookupAddress[]) => {
     if (error) return callback(error, []);
     for (let index = 0; index < addresses.length; index += 1) {
-      const { address, family } = addresses[index]!;
-      if (isPrivate(address, family === 6 ? 'ipv6' : 'ipv4')) return callback(refusal(`${hostname} (${address})`), []);
+      const { address } = addresses[index]!;
+      if (isPrivate(address)) return callback(refusal(`${hostname} (${address})`), []);
     }
     if (options.all) return callback(null, addresses);
     callback(null, addresses[0]!.address, addresses[0]!.family);
@@ -327,7 +331,6 @@ function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
   for (const name of ['bind', 'connect', 'send']) fix(DatagramSocket.prototype, name, refuseServer);
   for (const resolver of [dns, dns.promises, dns.Resolver.prototype, dns.promises.Resolver.prototype])
     restrictNameServers(resolver);
-  syncBuiltinESMExports();
 }
 
 /** Questions to a name server are UDP to an address of its choice. */
@@ -338,7 +341,7 @@ function restrictNameServers(resolver: { setServers(servers: readonly string[]):
     for (let index = 0; index < (servers as string[]).length; index += 1) {
       const server = `${(servers as string[])[index]!}`;
       const host = isIP(server) === 0 ? server.replace(/:\d+$/, '').replace(/^\[|\]$/g, '') : server;
-      if (isIP(host) === 0 || isPrivate(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')) throw refusal(server);
+      if (isIP(host) === 0 || isPrivate(host)) throw refusal(server);
       copies[index] = server;
     }
     return apply(setServers, this, [copies]) as unknown;
@@ -363,8 +366,7 @@ function targetOf(list: unknown[]): Target {
 
 /** Text of a private address, which is refused without a look-up of its name. */
 function refusedTarget(host: string, port: Target['port']): string | undefined {
-  const family = isIP(host);
-  return family !== 0 && isPrivate(host, family === 6 ? 'ipv6' : 'ipv4') ? `${host}:${port}` : undefined;
+  return isPrivate(host) ? `${host}:${port}` : undefined;
 }
 
 /** Requests to the API carry the headers of the invocation that makes them. */
@@ -405,6 +407,8 @@ function load({ env, allowedOrigins }: LoadFrame, code: string): void {
   restrictModules();
   if (env['BP_API_URL']) passHeadersOn(env['BP_API_URL']);
   if (allowedOrigins) restrictNetwork(allowedOrigins);
+  // Modules that are imported, not required, have copies of the properties that were replaced.
+  syncBuiltinESMExports();
   try {
     bundle.filename = filename;
     bundle.paths = [];
