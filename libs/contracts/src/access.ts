@@ -85,6 +85,11 @@ export const chatUser = access('chat-user', 'read', ['user']);
 /** Visitor of the chat endpoint without a user key so far. */
 export const chatVisitor = access('chat-visitor', 'read', ['none', 'user']);
 
+/** Whether senders need to prove nothing. */
+export function isUnauthenticated({ actor }: Access): boolean {
+  return actor === 'anyone' || actor === 'chat-visitor';
+}
+
 export function hasPermission(role: Role, permission: Permission): boolean {
   return ranks[permission].includes(role);
 }

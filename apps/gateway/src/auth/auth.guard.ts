@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { Access } from '@parley/contracts/access';
+import { type Access, isUnauthenticated } from '@parley/contracts/access';
 import type { Platform } from '@parley/service/platform';
 import { Public } from '@parley/service/public';
 import { platformToken } from '@parley/service/tokens';
@@ -47,8 +47,7 @@ export class AuthGuard implements CanActivate {
     // The operation itself is done in the share.
     const isProven = this.limits.isProven(sender);
     request.isAdmitted = isProven;
-    if (access.actor === 'anyone' || access.actor === 'chat-visitor' || isProven)
-      await this.authenticate(request, access, sender, replyOf(context));
+    if (isUnauthenticated(access) || isProven) await this.authenticate(request, access, sender, replyOf(context));
     else
       await (access.actor === 'operator' ? this.operators : this.unauthenticated).run(request, async () => {
         await this.authenticate(request, access, sender, replyOf(context));

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isUnauthenticated } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import type { Text } from '@parley/contracts/paging';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -29,11 +30,9 @@ export class ForwardingService {
     const { operation, request, reply } = exchange;
     const caller = request.caller!;
     if (operation.contentType) this.textDownloads.admit(reply.raw);
-    const { actor } = operation.access;
-    const { text, isReplayed } =
-      actor === 'anyone' || actor === 'chat-visitor'
-        ? await this.unauthenticated.run(request, () => this.send(exchange))
-        : await this.send(exchange);
+    const { text, isReplayed } = isUnauthenticated(operation.access)
+      ? await this.unauthenticated.run(request, () => this.send(exchange))
+      : await this.send(exchange);
     this.accept(caller, request);
     if (isReplayed) reply.header('idempotent-replayed', 'true');
     if (operation.contentType) return this.textOf(operation.contentType, text, reply);

@@ -22,7 +22,7 @@ function countedDocument() {
   return { reads, document };
 }
 
-it('is read once for all requests, and encoded once', async () => {
+it('reads and encodes a document once for all requests', async () => {
   const { reads, document } = countedDocument();
 
   const plain = await Promise.all(Array.from({ length: 5 }, () => ask(document)));
@@ -45,7 +45,7 @@ it.each([['"another", %s'], ['W/%s']])('answers 304 without content for If-None-
   expect(answer).toMatchObject({ status: 304, body: undefined, headers: { etag } });
 });
 
-it('is read again after a failure', async () => {
+it('reads a document again after a failure', async () => {
   let reads = 0;
   const document = new PreparedDocument('text/plain', async () => {
     if ((reads += 1) === 1) throw new Error('The disk is away.');

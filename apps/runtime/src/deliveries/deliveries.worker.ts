@@ -18,7 +18,15 @@ import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
 import { RuntimeConfig } from '../config';
 import { whenThere } from '../invocations/when-there';
-import { attempted, attemptTimeoutMs, type Called, maxAttempts, maxBuildMs, pauseAfter } from '../invocations/attempts';
+import {
+  attempted,
+  attemptTimeoutMs,
+  buildPauseMs,
+  type Called,
+  maxAttempts,
+  maxBuildMs,
+  pauseAfter,
+} from '../invocations/attempts';
 import { BotClient } from '../invocations/bot.client';
 import { CalleeUnavailable, CallQuotaExceeded, CodePaused, NoRunner } from '../invocations/invocation';
 import { timeLimitMs } from '../invocations/time-limit';
@@ -36,7 +44,6 @@ const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
-const buildPauseMs = 1_000;
 const noPlacePauseMs = 1_000;
 
 type Delivery = DeliveryPayload & Pick<Settlement, 'replays' | 'created_at'>;

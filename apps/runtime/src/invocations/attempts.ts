@@ -26,6 +26,7 @@ export const maxInterruptions = 10;
 export const maxAttempts = maxFailures + maxInterruptions;
 /** `bp dev` builds a bot or integration for some seconds, and for minutes on a busy machine. */
 export const maxBuildMs = 10 * 60_000;
+export const buildPauseMs = 1_000;
 /** Time limit of work that makes one call: the call itself, the start of a process before it, and the records. */
 export const attemptTimeoutMs = maxStartMs + maxInvocationMs + 10_000;
 

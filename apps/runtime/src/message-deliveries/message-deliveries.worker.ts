@@ -13,7 +13,15 @@ import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work, Yield } fro
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Every, OnFailed, Worker } from '@parley/work-queue/worker';
 import { RuntimeConfig } from '../config';
-import { attempted, attemptTimeoutMs, type Called, maxAttempts, maxBuildMs, pauseAfter } from '../invocations/attempts';
+import {
+  attempted,
+  attemptTimeoutMs,
+  buildPauseMs,
+  type Called,
+  maxAttempts,
+  maxBuildMs,
+  pauseAfter,
+} from '../invocations/attempts';
 import { type InstalledTarget, IntegrationClient } from '../invocations/integration.client';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
 import { CalleeUnavailable } from '../invocations/invocation';
@@ -30,7 +38,6 @@ const maxUnavailablePauseMs = 60_000;
 /** Deliveries wait for earlier messages that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
-const buildPauseMs = 1_000;
 const cleanMs = 10 * 60_000;
 
 const failureTitles: Record<ChangeOperation | 'message_created', string> = {
