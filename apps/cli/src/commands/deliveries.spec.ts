@@ -143,7 +143,7 @@ describe('an integration', () => {
     webhookUrl = Object.values(installed.bot.integrations).find(({ name }) => name === 'line')!.webhookUrl;
   });
 
-  it('is registered again, with a failure where it refuses', async () => {
+  it('registers an integration again, and exits with 1 where it refuses', async () => {
     answer = works;
     const registered = await run('bot', 'register', botId, 'line');
     answer = refuses;

@@ -665,7 +665,7 @@ describe('a document reader that does not end as it should', () => {
     });
   }
 
-  it('by a defect leaves the plain text of the document, with a warning', async () => {
+  it('indexes the plain text of a document whose reader has a defect, with a warning', async () => {
     const bot = newBot();
     const readings = failReadings(new ReaderFailed({ ...failure, hasPlainText: true }));
     const { id } = await bot.upload('a.html', html, index);
@@ -684,7 +684,7 @@ describe('a document reader that does not end as it should', () => {
     expect(readings).toHaveBeenCalledTimes(2);
   });
 
-  it('by a defect loses its warning when the document is indexed without one', async () => {
+  it('removes the warning of a file that is indexed again without a defect', async () => {
     const bot = newBot();
     failReadings(new ReaderFailed({ ...failure, hasPlainText: true }), 1);
     const { id } = await bot.upload('a.html', html, index);
@@ -697,7 +697,7 @@ describe('a document reader that does not end as it should', () => {
     expect(file.failedStatusReason).toBeUndefined();
   });
 
-  it('by a defect fails a document without plain text at once, with its place', async () => {
+  it('fails a document without plain text at once, with the place of the defect', async () => {
     const bot = newBot();
     const readings = failReadings(new ReaderFailed({ ...failure, reader: 'PDF', hasPlainText: false }));
     const { id } = await bot.upload('a.html', html, index);
