@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { workerFile } from '@parley/background/worker-file';
@@ -13,13 +14,16 @@ export function endWithParent(): void {
   new Worker(workerFile(__dirname, 'parent-watch.worker'), { workerData: { parentPid } }).unref();
 }
 
-/**
- * Reader of the data channel that the parent writes to. `read` returns exactly `sizeBytes`, and throws when the channel
- * ends before.
- */
+/** The child's end of the data channel, which carries bytes in both directions. */
 export class ChildData {
-  private readonly socket = new Socket({ fd: dataDescriptor, readable: true, writable: false }).pause();
+  private readonly socket = new Socket({ fd: dataDescriptor, readable: true, writable: true }).pause();
 
+  /** Resolves when the parent has taken most of the bytes. */
+  async write(part: string | Uint8Array): Promise<void> {
+    if (!this.socket.write(part)) await once(this.socket, 'drain');
+  }
+
+  /** Exactly `sizeBytes`. Throws when the channel ends before. */
   async read(sizeBytes: number): Promise<Buffer> {
     const bytes = Buffer.allocUnsafeSlow(sizeBytes);
     let length = 0;
