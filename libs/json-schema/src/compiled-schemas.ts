@@ -29,17 +29,8 @@ export class CompiledSchemas {
   }
 }
 
-/** First validation error as a sentence, or undefined. */
-export function firstProblem(checks: SchemaCheck[], schemas: CompiledSchemas): string | undefined {
-  for (const { schema, value, path } of checks) {
-    const problem = schemas.get(schema)(value, path);
-    if (problem) return problem;
-  }
-  return undefined;
-}
-
-function compile({ $schema: _draft, ...schema }: Record<string, unknown>): Check {
-  // Schemas of other drafts are read as draft 7.
+/** Schemas of other drafts are read as draft 7. With `$async`, a check would return a promise. */
+function compile({ $schema: _draft, $async: _async, ...schema }: Record<string, unknown>): Check {
   try {
     const fits = new Ajv({ ...ajvOptions, validateSchema: false, ownProperties: true }).compile(schema);
     return (value, path) => (fits(value) ? undefined : describe(path, fits.errors?.[0]));

@@ -3,12 +3,16 @@ import { isQuick } from './quick-schema';
 const state = { type: 'object', properties: { id: { type: 'string' }, format: { enum: ['a'] }, pattern: {} } };
 const wide = (length: number) => ({ enum: Array<number>(length).fill(1) });
 
+function nested(levels: number): Record<string, unknown> {
+  return levels === 0 ? {} : { items: nested(levels - 1) };
+}
+
 describe('a check', () => {
   it.each([
     ['a common schema', state, {}],
     ['a schema in lists', { allOf: [{ items: [state] }, { anyOf: [{ not: state }] }] }, {}],
     ['a large value', state, { id: 'x'.repeat(100_000) }],
-  ])('needs no thread for %s', (_what, schema, value) => {
+  ])('needs no child process for %s', (_what, schema, value) => {
     expect(isQuick({ schema, value, path: 'it' })).toBe(true);
   });
 
@@ -23,8 +27,12 @@ describe('a check', () => {
     ['a reference', { $ref: '#' }, {}],
     ['unique items', { items: { uniqueItems: true } }, {}],
     ['a large schema', wide(1_000), {}],
+    ['a schema with many parts', nested(100), {}],
+    ['a schema in a list of many parts', { allOf: Array.from({ length: 100 }, () => ({})) }, {}],
+    ['a value with many entries', {}, Array.from({ length: 10_000 }, () => 1)],
+    ['a very large value', {}, 'x'.repeat(300_000)],
     ['a schema and a value that are large together', wide(900), { a: 'x'.repeat(20_000) }],
-  ])('needs a thread for %s', (_what, schema, value) => {
+  ])('needs a child process for %s', (_what, schema, value) => {
     expect(isQuick({ schema, value, path: 'it' })).toBe(false);
   });
 });

@@ -1,3 +1,6 @@
+import { processorMsOf } from '@parley/child-processes/runnable-time';
+import { childPids } from '@parley/testing/child-pids';
+import { waitFor } from '@parley/testing/wait-for';
 import { SchemaChecker } from './schema-checker';
 
 const slow = {
@@ -5,14 +8,17 @@ const slow = {
   value: { a: `${'a'.repeat(40)}!` },
   path: 'slow',
 };
-/** A cheap check that still needs a thread. */
+/** A cheap check that still needs a child process. */
 const right = { schema: { properties: { a: { pattern: '^a$' } } }, value: { a: 'a' }, path: 'right' };
 
+/** Long enough for a busy machine. */
+const patient = { deadlineMs: 60_000 };
+
 describe('checking a value against a schema', () => {
-  const checker = new SchemaChecker();
+  const checker = new SchemaChecker(patient);
   afterAll(() => checker.close());
   const problemOf = (schema: Record<string, unknown>, value: unknown) =>
-    checker.firstProblem([{ schema, value, path: 'configuration' }]);
+    checker.firstProblem('one', [{ schema, value, path: 'configuration' }]);
 
   it.each([
     [{}, { anything: [1] }],
@@ -46,12 +52,13 @@ describe('checking a value against a schema', () => {
       {},
       /^configuration cannot be validated because .* can't resolve reference/,
     ],
+    [{ $async: true, required: ['a'] }, {}, "configuration must have required property 'a'"],
   ])('schema %j rejects %j', async (schema, value, problem) => {
     expect(await problemOf(schema, value)).toMatch(problem);
   });
 
   it('reports the first problem of several values', async () => {
-    const problem = await checker.firstProblem([
+    const problem = await checker.firstProblem('one', [
       { schema: {}, value: {}, path: 'one' },
       { schema: { required: ['a'] }, value: {}, path: 'two' },
       { schema: { required: ['a'] }, value: {}, path: 'three' },
@@ -61,11 +68,11 @@ describe('checking a value against a schema', () => {
   });
 
   it('terminates slow checks without blocking the event loop', async () => {
-    const impatient = new SchemaChecker({ timeoutMs: 500 });
+    const impatient = new SchemaChecker({ ...patient, processorMs: 500 });
     let ticks = 0;
     const clock = setInterval(() => (ticks += 1), 20);
 
-    const problem = await impatient.firstProblem([slow]);
+    const problem = await impatient.firstProblem('one', [slow]);
 
     clearInterval(clock);
     await impatient.close();
@@ -74,33 +81,78 @@ describe('checking a value against a schema', () => {
   });
 });
 
-describe('checking while slow checks take all threads', () => {
-  function busyChecker(limits: { waitMs: number; maxWaiting?: number }) {
-    const checker = new SchemaChecker({ timeoutMs: 1_500, ...limits });
-    const busy = Promise.all([checker.firstProblem([slow]), checker.firstProblem([slow])]);
+describe('checking while slow checks take all child processes', () => {
+  function busyChecker(limits: { deadlineMs: number; maxWaitingEach?: number }) {
+    const checker = new SchemaChecker({ processorMs: 1_500, ...limits });
+    const busy = Promise.all([checker.firstProblem('one', [slow]), checker.firstProblem('two', [slow])]);
     return { checker, busy };
   }
 
   const tooBusy = { type: 'Internal', code: 503, message: expect.stringMatching(/Try again in a moment\.$/) };
 
-  it('limits the queue, and starts the timeout of a queued check when it runs', async () => {
-    const { checker, busy } = busyChecker({ waitMs: 20_000, maxWaiting: 1 });
-    const waiting = checker.firstProblem([right]);
+  it('limits the queue of a tenant, and starts the limit of a queued check when it runs', async () => {
+    const { checker, busy } = busyChecker({ ...patient, maxWaitingEach: 1 });
+    const waiting = checker.firstProblem('one', [right]);
 
-    await expect(checker.firstProblem([right])).rejects.toMatchObject(tooBusy);
+    await expect(checker.firstProblem('one', [right])).rejects.toMatchObject(tooBusy);
 
     expect(await waiting).toBeUndefined();
+    expect(await checker.firstProblem('two', [right])).toBeUndefined();
     expect(await busy).toEqual(Array(2).fill('slow takes too long to check against its schema'));
     await checker.close();
   });
 
   it('limits the waiting time', async () => {
-    const { checker, busy } = busyChecker({ waitMs: 100 });
+    const { checker, busy } = busyChecker({ deadlineMs: 100 });
 
-    await expect(checker.firstProblem([right])).rejects.toMatchObject(tooBusy);
+    await expect(checker.firstProblem('three', [right])).rejects.toMatchObject(tooBusy);
 
     busy.catch(() => undefined);
     await checker.close();
-    await expect(busy).rejects.toThrow('Terminating worker thread');
+    await expect(busy).rejects.toMatchObject({ code: 503 });
   });
 });
+
+describe('a check in a child process', () => {
+  let checker: SchemaChecker;
+
+  beforeEach(() => (checker = new SchemaChecker(patient)));
+  afterEach(() => checker.close());
+
+  it('is 503 when the child is killed, and the next check is done', async () => {
+    const failed = expect(checker.firstProblem('one', [slow])).rejects.toMatchObject({
+      code: 503,
+      retryAfterSeconds: 1,
+    });
+    const { pid } = await runningChild();
+    process.kill(pid, 'SIGKILL');
+
+    await failed;
+    expect(await checker.firstProblem('one', [right])).toBeUndefined();
+  });
+
+  it('is done however long the child has no processor', async () => {
+    const hasty = new SchemaChecker({ ...patient, processorMs: 500 });
+    const problem = hasty.firstProblem('one', [{ ...right, value: { a: 'b' } }]);
+    const pid = await waitFor(() => childPids('schema-checks.child')[0], Boolean);
+    process.kill(pid!, 'SIGSTOP');
+    // Longer than the limit, by the clock that the limit does not use.
+    const stopped = Date.now();
+    await waitFor(() => Date.now() - stopped > 600);
+    process.kill(pid!, 'SIGCONT');
+
+    expect(await problem).toBe('right.a must match pattern "^a$"');
+    await hasty.close();
+  });
+});
+
+/** A child that has begun its check. */
+function runningChild(): Promise<{ pid: number }> {
+  return waitFor(
+    async () => {
+      const [pid = 0] = childPids('schema-checks.child');
+      return { pid, usedMs: (await processorMsOf(pid)) ?? 0 };
+    },
+    ({ usedMs }) => usedMs > 1_000,
+  );
+}

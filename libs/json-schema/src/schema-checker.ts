@@ -1,65 +1,74 @@
-import { Semaphore } from '@parley/background/semaphore';
-import { openThreadPool } from '@parley/background/thread-pool';
+import { JsonLines } from '@parley/background/json-lines';
+import { workerFile } from '@parley/background/worker-file';
+import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
+import { ChildTasks, TaskFailed } from '@parley/child-processes/child-tasks';
 import { unavailable } from '@parley/contracts/errors';
-import { CompiledSchemas, firstProblem, type SchemaCheck } from './compiled-schemas';
+import { CompiledSchemas, type SchemaCheck } from './compiled-schemas';
 import { isQuick } from './quick-schema';
 
-const threads = 2;
-const maxHeapMb = 128;
+const children = 2;
+const heapMb = 128;
 
-/** Timeout of a check on its thread, timeout in the queue, and length of the queue. */
-const limits = { timeoutMs: 2_000, waitMs: 5_000, maxWaiting: 100 };
+/** The deadline is shorter than that of the operations that check values, so that none goes on after its caller has gone. */
+const limits = { processorMs: 2_000, deadlineMs: 8_000, maxWaitingEach: 100 };
 
 /**
- * Validates values against untrusted schemas. Checks that may take more than some milliseconds run on worker threads,
- * bounded in time and memory, so that neither a schema nor a pattern blocks the event loop. Throws 503 when no thread
- * becomes free in time.
+ * Validates values against untrusted schemas. Checks that may take more than some milliseconds run in child processes, so that
+ * neither a schema nor a pattern blocks the event loop or exhausts its memory. Throws 503 when no child can do the check at
+ * present.
  */
 export class SchemaChecker {
-  private readonly pool = openThreadPool(__dirname, 'schema-checks.worker', {
-    maxThreads: threads,
-    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-  });
-
-  private readonly slots = new Semaphore(threads);
+  private readonly tasks: ChildTasks<null, string | undefined>;
   private readonly quickSchemas = new CompiledSchemas(200_000);
-  private readonly limits: typeof limits;
 
   constructor(changed: Partial<typeof limits> = {}) {
-    this.limits = { ...limits, ...changed };
+    this.tasks = new ChildTasks({
+      program: workerFile(__dirname, 'schema-checks.child'),
+      heapMb,
+      residentMb: 2 * heapMb,
+      keptResidentMb: heapMb,
+      children,
+      childrenEach: 1,
+      ...limits,
+      ...changed,
+    });
   }
 
-  /** First validation error as a sentence, or undefined. */
-  async firstProblem(checks: SchemaCheck[]): Promise<string | undefined> {
-    if (checks.every(isQuick)) return firstProblem(checks, this.quickSchemas);
-    const { waitMs, maxWaiting } = this.limits;
-    if (this.slots.waitingCount >= maxWaiting) throw busy();
-    const patience = AbortSignal.timeout(waitMs);
-    try {
-      return await this.slots.run(() => this.check(checks), patience);
-    } catch (error) {
-      throw error === patience.reason ? busy() : error;
+  /** First validation error as a sentence, or undefined. Tenants take turns. */
+  async firstProblem(tenant: string, checks: SchemaCheck[]): Promise<string | undefined> {
+    if (!checks.every(isQuick)) return this.checkInChild(tenant, checks);
+    for (const { schema, value, path } of checks) {
+      const problem = this.quickSchemas.get(schema)(value, path);
+      if (problem) return problem;
+      if (checks.length > 1) await yieldToEventLoop();
     }
+    return undefined;
   }
 
   async close(): Promise<void> {
-    await this.pool.destroy();
+    await this.tasks.close();
   }
 
-  private async check(checks: SchemaCheck[]): Promise<string | undefined> {
-    const timeout = AbortSignal.timeout(this.limits.timeoutMs);
+  private async checkInChild(tenant: string, checks: SchemaCheck[]): Promise<string | undefined> {
+    const paths = () => checks.map(({ path }) => path).join(', ');
     try {
-      return (await this.pool.run(checks, { signal: timeout })) as string | undefined;
+      const { parts } = await JsonLines.of(checks);
+      return (await this.tasks.run(tenant, null, parts)).result;
     } catch (error) {
-      const paths = checks.map(({ path }) => path).join(', ');
-      if (timeout.aborted) return `${paths} takes too long to check against its schema`;
-      if ((error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY')
-        return `${paths} takes too much memory to check against its schema`;
-      throw error;
+      if (!(error instanceof TaskFailed)) throw error;
+      switch (error.failure) {
+        case 'processor time':
+          return `${paths()} takes too long to check against its schema`;
+        case 'memory':
+          return `${paths()} takes too much memory to check against its schema`;
+        case 'busy':
+          throw unavailable('Too many values are being validated against their schemas. Try again in a moment.');
+        case 'outage':
+          throw unavailable(
+            'The value cannot be validated against its schema at present. Try again in a moment.',
+            error,
+          );
+      }
     }
   }
-}
-
-function busy() {
-  return unavailable('Too many values are being validated against their schemas. Try again in a moment.');
 }

@@ -8,6 +8,7 @@ describe('a JSON schema', () => {
     [{ $ref: '#/definitions/a', definitions: { a: { enum: [1] } } }],
     [{ $ref: 'item' }],
     [{ format: 'something-else', nullable: true }],
+    [{ enum: [1, 1] }],
   ])('may be %j', (schema) => {
     expect(schemaProblem(schema)).toBeUndefined();
   });

@@ -6,6 +6,7 @@ import { type ChangeInstallation, maxInstalledIntegrations } from '@parley/contr
 import { type ChangePlugin, maxInstalledPlugins } from '@parley/contracts/admin/bot-plugins';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { type InstallableIntegration, type InstallablePlugins, resolution } from '@parley/contracts/hub/resolution';
+import type { SchemaCheck } from '@parley/json-schema/compiled-schemas';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
@@ -29,8 +30,6 @@ export interface PreparedChanges extends InstallationWrites {
   revision: number;
 }
 
-type Check = Parameters<SchemaChecker['firstProblem']>[0][number];
-
 /** Resolves changes of installations through the hub, and validates and encrypts their configurations. */
 @Injectable()
 export class InstallationPlannerService implements OnApplicationShutdown {
@@ -51,7 +50,7 @@ export class InstallationPlannerService implements OnApplicationShutdown {
     const current = await this.installations.findOfBot(caller.workspace.id, botId);
     if (!current || !(await this.botVisibility.isVisible(viewerOf(caller), botId))) throw notFound('bot', botId);
     const byAlias = changes.byAlias ?? false;
-    const checks: Check[] = [];
+    const checks: SchemaCheck[] = [];
 
     const plan = planIntegrations(current.integrations, changes.integrations ?? {}, byAlias);
     const integrations = await this.changedIntegrations(caller, current, plan, byAlias, checks);
@@ -67,7 +66,7 @@ export class InstallationPlannerService implements OnApplicationShutdown {
       .filter((alias) => !pluginPlan.removed.includes(alias));
     requireAtMost(maxInstalledPlugins, 'plugins', Object.fromEntries(pluginAliases.map((alias) => [alias, true])));
 
-    const problem = await this.checker.firstProblem(checks);
+    const problem = await this.checker.firstProblem(caller.workspace.id, checks);
     if (problem) throw new ApiError('InvalidPayload', `${problem}.`);
     return {
       revision: current.revision,
@@ -95,7 +94,7 @@ export class InstallationPlannerService implements OnApplicationShutdown {
     installed: InstalledRows & { chat_webhook_id: string | null },
     { requested, removed }: IntegrationPlan,
     byAlias: boolean,
-    checks: Check[],
+    checks: SchemaCheck[],
   ): Promise<InstallationRow[]> {
     if (requested.length === 0) return [];
     const found = await this.findIntegrations(caller, [...new Set(requested.map(({ id }) => id))], idsOf(installed));
@@ -133,7 +132,7 @@ export class InstallationPlannerService implements OnApplicationShutdown {
     caller: WorkspaceCaller,
     installed: InstalledRows,
     { requested }: PluginPlan,
-    checks: Check[],
+    checks: SchemaCheck[],
   ): Promise<PluginRow[]> {
     if (requested.length === 0) return [];
     const input = {

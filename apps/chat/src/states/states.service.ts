@@ -14,6 +14,7 @@ import {
 import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
+import { tenantOf } from '@parley/transport/envelope';
 import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
 import { aliasOf } from '../bot-definitions/scope';
 import { declaredState, type DeclaredState, undeclared } from './declared-state';
@@ -58,7 +59,7 @@ export class StatesService implements BeforeApplicationShutdown {
     const state = await this.resolve(caller, input);
     const { payload, expiry } = input;
     if (payload === null) return this.delete(caller, state);
-    await this.check(state, payload);
+    await this.check(caller, state, payload);
     const row = await this.retryOnConflict(async () => {
       const change = { payload, expiryMs: expiry };
       const updated = await this.states.updateState(state.key, change);
@@ -73,7 +74,7 @@ export class StatesService implements BeforeApplicationShutdown {
     const row = await this.retryOnConflict(async () => {
       const stored = ownedIn(await this.states.findStateAndRenewExpiry(state.key), input);
       if (stored) return stored;
-      await this.check(state, payload);
+      await this.check(caller, state, payload);
       return this.insertUnlessThere(state, payload, expiry);
     });
     return { ...reply(caller, row), meta: { cached: false } };
@@ -90,7 +91,7 @@ export class StatesService implements BeforeApplicationShutdown {
     const merge = async () => {
       const stored = ownedIn(await this.states.findState(key), input);
       const payload = mergedPayload(stored?.payload ?? {}, input.payload);
-      await this.check(state, payload);
+      await this.check(caller, state, payload);
       return stored
         ? this.states.updateState(key, { payload, expiryMs: input.expiry }, stored.payload)
         : this.insertUnlessThere(state, payload, input.expiry);
@@ -157,11 +158,16 @@ export class StatesService implements BeforeApplicationShutdown {
     throw tooMany();
   }
 
-  /** Throws InvalidPayload if the payload is too large and InvalidDataFormat if it does not match the schema. */
-  private async check({ declared: { schema } }: ResolvedState, payload: Record<string, unknown>): Promise<void> {
+  /** Throws InvalidPayload if the payload is too large, InvalidDataFormat if it does not match the schema, and a 503. */
+  private async check(
+    caller: BotCaller,
+    { declared: { schema } }: ResolvedState,
+    payload: Record<string, unknown>,
+  ): Promise<void> {
     if (Buffer.byteLength(JSON.stringify(payload)) > maxStateBytes)
       throw new ApiError('InvalidPayload', `payload must be at most ${maxStateBytes} bytes of JSON after merging.`);
-    const problem = schema && (await this.checker.firstProblem([{ schema, value: payload, path: 'payload' }]));
+    const problem =
+      schema && (await this.checker.firstProblem(tenantOf(caller), [{ schema, value: payload, path: 'payload' }]));
     if (problem) throw new ApiError('InvalidDataFormat', `${problem}.`);
   }
 }

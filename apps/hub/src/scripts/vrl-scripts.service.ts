@@ -5,7 +5,7 @@ import type { RunVrl, VrlReply } from '@parley/contracts/hub/shared-webhooks';
 import { tenantOf } from '@parley/transport/envelope';
 import { type VrlResult, VrlRunner, type VrlScript } from '@parley/vrl/vrl-runner';
 
-/** Scripts of integrations, on a thread of this process. */
+/** Scripts of integrations, in a child process. */
 @Injectable()
 export class VrlScriptsService implements OnApplicationShutdown {
   private readonly runner = new VrlRunner();
@@ -14,7 +14,7 @@ export class VrlScriptsService implements OnApplicationShutdown {
     return this.runner.close();
   }
 
-  /** Never throws because of the script. Throws a 503 when too many scripts of the workspace wait. */
+  /** Never throws because of the script. Throws a 503 when it cannot be run at present. */
   execute(workspaceId: string, script: VrlScript): Promise<VrlResult> {
     return this.runner.run(workspaceId, script);
   }

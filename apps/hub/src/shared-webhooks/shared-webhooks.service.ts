@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { mapEntries } from '@parley/contracts/entries';
-import { ApiError, unavailable } from '@parley/contracts/errors';
+import { ApiError } from '@parley/contracts/errors';
 import type {
   FallbackAnswer,
   RequireSharedWebhook,
@@ -60,10 +60,10 @@ export class SharedWebhooksService {
 
   /**
    * Undefined without a script, and for a script with an error: no request fails because of it. Throws a 503 for a script
-   * that hits its time limit, because the sender repeats the request then.
+   * that cannot be run at present, because the sender repeats the request then.
    */
   private async run(
-    { workspace_id: workspaceId, name, secrets }: SharedIntegration,
+    { workspace_id: workspaceId, secrets }: SharedIntegration,
     script: string | null,
     { method, path, query, headers, body = '' }: WebhookRequest,
   ): Promise<unknown> {
@@ -71,10 +71,7 @@ export class SharedWebhooksService {
     const opened = mapEntries(secrets, (sealed) => this.box.open(sealed));
     const data = { method, path, query, headers, body, secrets: opened };
     const done = await this.scripts.execute(workspaceId, { script, data });
-    if (done.problem === undefined) return done.result;
-    if (done.isTimeout)
-      throw unavailable(`A script of the integration "${name}" hit its time limit. Send the request again.`);
-    return undefined;
+    return done.problem === undefined ? done.result : undefined;
   }
 }
 

@@ -7,6 +7,7 @@ import { integrationTargets } from '@parley/contracts/hub/integration-targets';
 import { ApiError } from '@parley/contracts/errors';
 import type { ActionReply, CallAction } from '@parley/contracts/runtime/actions';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
+import { tenantOf } from '@parley/transport/envelope';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ActionRunsService } from './action-runs.service';
 import { ActionCallsService, partsOf } from './action-calls.service';
@@ -32,7 +33,7 @@ export class ActionsService implements OnApplicationShutdown {
     const { type, input } = action;
     const botId = caller.bot.id;
     const target = await this.findTarget(caller, type);
-    const problem = await this.problemOf(target.inputSchema, input, 'input');
+    const problem = await this.problemOf(caller, target.inputSchema, input, 'input');
     if (problem) throw new ApiError('InvalidPayload', `${problem} (input of the action "${type}").`);
     const startedAt = new Date();
     const began = performance.now();
@@ -67,7 +68,14 @@ export class ActionsService implements OnApplicationShutdown {
     const output = await (target.callee === 'bot'
       ? this.calls.callBot(caller, action)
       : this.calls.callIntegration(caller, action));
-    const problem = await this.problemOf(target.outputSchema, output, 'output');
+    const problem = await this.problemOf(caller, target.outputSchema, output, 'output').catch((error: unknown) => {
+      // Without this, a 503 would say that nothing was done.
+      throw new ApiError(
+        'OperationTimeout',
+        `The action "${action.type}" was done, but its answer could not be checked. Check before you try again.`,
+        { cause: error },
+      );
+    });
     if (problem)
       throw new ApiError('Runtime', `The action "${action.type}" does not answer as it is defined: ${problem}.`);
     return output;
@@ -90,8 +98,8 @@ export class ActionsService implements OnApplicationShutdown {
   }
 
   /** Schemas with references are not checked: entities that they refer to may be defined elsewhere. */
-  private async problemOf(schema: Output | null | undefined, value: Output, path: string) {
+  private async problemOf(caller: BotCaller, schema: Output | null | undefined, value: Output, path: string) {
     if (!schema || JSON.stringify(schema).includes('"$ref"')) return undefined;
-    return this.checker.firstProblem([{ schema, value, path }]);
+    return this.checker.firstProblem(tenantOf(caller), [{ schema, value, path }]);
   }
 }

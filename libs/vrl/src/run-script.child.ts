@@ -1,3 +1,5 @@
+import { JsonLines } from '@parley/background/json-lines';
+import { serveTasks } from '@parley/child-processes/serve-tasks';
 import { withBoundedMemory } from './bounded-memory';
 import type { VrlResult, VrlScript } from './vrl-runner';
 
@@ -23,25 +25,22 @@ WebAssembly.Module = class extends Module {
 // oxlint-disable-next-line no-console
 console.error = () => undefined;
 
-let engine: Execute | undefined;
+let engine: Execute | undefined = loadEngine();
 
-/** Without a script, only loads the engine. */
-export default function runScript(wanted: VrlScript | undefined): VrlResult | undefined {
+serveTasks<null, VrlResult>(async (_task, content) => resultOf((await new JsonLines([content]).parse()) as VrlScript));
+
+function resultOf({ script, data, isDataWanted }: VrlScript): VrlResult {
   engine ??= loadEngine();
-  if (!wanted) return undefined;
-  const { script, data, isDataWanted } = wanted;
   try {
     const { result, event } = engine(script, data);
     const bytes = Buffer.byteLength(JSON.stringify([result, isDataWanted ? event : null]));
     if (bytes > maxResultBytes) return { problem: `The result has more than ${maxResultBytes} bytes.` };
     return isDataWanted ? { result, data: event } : { result };
   } catch (error) {
-    if (error instanceof WebAssembly.RuntimeError) {
-      // The state of the engine is undefined after a trap, and its memory stays as large as it was.
-      engine = undefined;
-      return { problem: 'The script takes too much memory.' };
-    }
-    return { problem: problemOf(error) };
+    if (!(error instanceof WebAssembly.RuntimeError)) return { problem: problemOf(error) };
+    // The state of the engine is undefined after a trap, and its memory stays as large as it was.
+    engine = undefined;
+    return { problem: 'The script takes too much memory.' };
   }
 }
 
