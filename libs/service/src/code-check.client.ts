@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { JsonLines } from '@parley/background/json-lines';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import type { LoadCode } from '@parley/contracts/runner/runner';
@@ -20,7 +21,7 @@ export class CodeCheckClient {
 
   private async findFailure(caller: Caller, input: LoadCode): Promise<string | null> {
     try {
-      return (await this.client.call(codeChecks.run, caller, input)).failure;
+      return (await this.client.call(codeChecks.run, caller, await JsonLines.of(input))).failure;
     } catch (error) {
       this.logger.warn(`The code of the ${input.owner} ${input.ownerId ?? ''} is deployed unchecked: ${String(error)}`);
       return null;

@@ -1,14 +1,15 @@
 import { ApiError, type WireError } from '@parley/contracts/errors';
 import type { Caller } from '@parley/contracts/caller';
 import { isReplayed } from '@parley/contracts/replayed';
-import { JsonBytes, JsonText, type Message, type RequestMessage } from './message';
+import { JsonLines } from '@parley/background/json-lines';
+import { JsonText, type Message, type RequestMessage } from './message';
 
 const ok = 'ok';
 const okAgain = 'replayed';
 const failed = 'error';
 
 export function requestMessage(caller: Caller, input: unknown): RequestMessage {
-  const body = input instanceof JsonBytes ? input.bytes : JSON.stringify(input ?? {});
+  const body = input instanceof JsonLines ? input : JSON.stringify(input ?? {});
   return { head: JSON.stringify(caller), body, tenant: tenantOf(caller) };
 }
 
@@ -23,14 +24,6 @@ export interface Request {
 }
 
 /** Throws InvalidPayload for a malformed message. */
-export function readRequest({ head, body }: Message): Request {
-  try {
-    return { caller: readObject(head) as unknown as Caller, input: readObject(body) };
-  } catch (error) {
-    throw unreadable(error);
-  }
-}
-
 export function readCaller(head: string): Caller {
   try {
     return readObject(head) as unknown as Caller;
@@ -39,7 +32,25 @@ export function readCaller(head: string): Caller {
   }
 }
 
-export function unreadable(cause: unknown): ApiError {
+/** Throws InvalidPayload for a malformed message. */
+export function readInput(body: string): object {
+  try {
+    return readObject(body);
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+/** Throws InvalidPayload for a malformed message. */
+export async function readLines(body: JsonLines): Promise<object> {
+  try {
+    return await body.parse();
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+function unreadable(cause: unknown): ApiError {
   return new ApiError('InvalidPayload', 'The message on the bus is malformed: expected a caller and a JSON body.', {
     cause,
   });

@@ -127,7 +127,8 @@ export class InProcessDriver implements Driver {
 
   private checkSize(what: string, { body }: RequestMessage): void {
     // A character has at most three bytes of UTF-8: most bodies need not be measured.
-    if (3 * body.length <= this.maxBodyBytes) return;
-    if (Buffer.byteLength(body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
+    if (typeof body === 'string' && 3 * body.length <= this.maxBodyBytes) return;
+    const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+    if (bytes > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
   }
 }

@@ -1,3 +1,5 @@
+import type { JsonLines } from '@parley/background/json-lines';
+
 export interface Message {
   /** One line: the caller as JSON in a request, the outcome in an answer. */
   head: string;
@@ -6,15 +8,9 @@ export interface Message {
 
 export interface RequestMessage {
   head: string;
-  /** JSON as text, or as bytes that belong to the receiver alone. */
-  body: string | Uint8Array;
+  body: string | JsonLines;
   /** Tenant for fair queueing before the head is parsed. */
   tenant?: string;
-}
-
-/** Validated input that is serialised already. Can be sent once: the bytes are transferred to the receiver. */
-export class JsonBytes {
-  constructor(readonly bytes: Uint8Array) {}
 }
 
 /** Output of an operation, serialised already. */
@@ -24,5 +20,5 @@ export class JsonText<T> {
   constructor(readonly text: string) {}
 }
 
-/** Bodies above this size are parsed on worker threads. */
+/** Larger messages give turns of the event loop to others. */
 export const largeBodyBytes = 1_000_000;

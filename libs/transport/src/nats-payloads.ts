@@ -4,8 +4,9 @@ import { ErrorCode, headers as natsHeaders, type Msg, type MsgHdrs, NatsError } 
 import { Semaphore } from '@parley/background/semaphore';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { isMissing, type NatsLink } from './nats-connection';
-import { LargeRequestSemaphore } from './large-json';
-import { largeBodyBytes, type Message, type RequestMessage } from './message';
+import { JsonLines } from '@parley/background/json-lines';
+import { LargeRequestSemaphore } from './large-requests';
+import type { Message, RequestMessage } from './message';
 import { bodySubject, bodyRequest } from './subjects';
 import { bodyStreamConfig } from './streams';
 import { tooLarge, withDeadline } from './driver';
@@ -13,6 +14,8 @@ import { tooLarge, withDeadline } from './driver';
 /** Header of a payload by reference: the subject of its pieces and their number. */
 const payloadHeader = 'parley-payload';
 const tenantHeader = 'parley-tenant';
+/** Header of a request whose body is JsonLines. */
+const linesHeader = 'parley-lines';
 const payloadSubject = /^(bodies\.[a-z-]+\.[\da-f-]{36}) (\d{1,4})$/;
 const lineBreak = 10;
 /** Header that the server adds to messages that it reads from a stream. */
@@ -63,21 +66,24 @@ export class NatsPayloads {
    */
   pack(what: 'request' | 'answer', receiver: string, message: RequestMessage): Payload | Promise<Payload> {
     const { head, body, tenant } = message;
-    if (Buffer.byteLength(body) > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
-    if (typeof body === 'string') {
-      const data = encode({ head, body });
-      return data.length <= this.pieceBytes ? { data } : this.refer(receiver, [data], tenant);
-    }
-    const parts = [Buffer.from(`${head}\n`), body];
+    const bodyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+    if (bodyBytes > this.maxBodyBytes) throw tooLarge(what, this.maxBodyBytes);
+    const isLines = typeof body !== 'string';
+    const parts = isLines ? [Buffer.from(`${head}\n`), ...body.parts] : [encode({ head, body })];
     const length = parts.reduce((sum, part) => sum + part.byteLength, 0);
-    return length <= this.pieceBytes ? { data: Buffer.concat(parts) } : this.refer(receiver, parts, tenant);
+    if (length > this.pieceBytes) return this.refer(receiver, parts, headersOf(isLines), tenant);
+    return isLines ? { data: Buffer.concat(parts), headers: headersOf(isLines) } : { data: parts[0]! };
   }
 
   /** Stores the payload in pieces that the receiver fetches. */
-  private async refer(receiver: string, parts: Uint8Array[], tenant: string | undefined): Promise<Payload> {
+  private async refer(
+    receiver: string,
+    parts: Uint8Array[],
+    headers: MsgHdrs,
+    tenant: string | undefined,
+  ): Promise<Payload> {
     const subject = bodySubject(receiver, randomUUID());
     const pieces = await this.put(subject, parts);
-    const headers = natsHeaders();
     headers.set(payloadHeader, `${subject} ${pieces.length}`);
     if (tenant !== undefined) headers.set(tenantHeader, tenant);
     return { data: Buffer.alloc(0), headers, pieces };
@@ -102,10 +108,11 @@ export class NatsPayloads {
    */
   async answered<T>(message: Msg, answer: (request: RequestMessage) => Promise<T>): Promise<T> {
     const reference = referenceOf(message);
-    if (!reference) return answer(decodeRequest(message.data, { isShared: true }));
+    const isLines = readHeaders(message)?.has(linesHeader) ?? false;
+    if (!reference) return answer(decodeRequest([message.data], isLines));
     return this.largeRequests.run(message.headers?.get(tenantHeader) ?? '', async () => {
-      const data = await withDeadline(message.subject, this.take(reference), this.timing.fetchTimeoutMs);
-      return answer(decodeRequest(data, { isShared: false }));
+      const pieces = await withDeadline(message.subject, this.take(reference), this.timing.fetchTimeoutMs);
+      return answer(decodeRequest(pieces, isLines));
     });
   }
 
@@ -122,7 +129,7 @@ export class NatsPayloads {
     const late = new AbortController();
     const fetched = this.answers.run(() => this.take(reference), late.signal);
     try {
-      return decode(await withDeadline(subject, fetched, this.timing.fetchTimeoutMs));
+      return decode(Buffer.concat(await withDeadline(subject, fetched, this.timing.fetchTimeoutMs)));
     } catch (error) {
       throw new ApiError(
         'OperationTimeout',
@@ -153,17 +160,15 @@ export class NatsPayloads {
   private async write(subject: string, parts: Uint8Array[]): Promise<string[]> {
     const stream = this.link.connection.jetstream();
     const pieces: string[] = [];
-    for (const data of parts) {
-      for (let start = 0; start < data.length; start += this.pieceBytes) {
-        const piece = `${subject}.${pieces.length}`;
-        await stream.publish(piece, data.subarray(start, start + this.pieceBytes));
-        pieces.push(piece);
-      }
+    for (const data of piecesOf(parts, this.pieceBytes)) {
+      const piece = `${subject}.${pieces.length}`;
+      await stream.publish(piece, data);
+      pieces.push(piece);
     }
     return pieces;
   }
 
-  private async take(reference: string): Promise<Uint8Array> {
+  private async take(reference: string): Promise<Uint8Array[]> {
     const [, subject, count] = payloadSubject.exec(reference) ?? [];
     if (!subject) throw new ApiError('InvalidPayload', 'The message on the bus has a malformed reference to its body.');
     const pieces: Uint8Array[] = [];
@@ -174,7 +179,7 @@ export class NatsPayloads {
       if (size > this.maxBodyBytes + headroomBytes) throw tooLarge('message', this.maxBodyBytes);
       pieces.push(piece);
     }
-    return Buffer.concat(pieces);
+    return pieces;
   }
 
   /**
@@ -195,6 +200,12 @@ export class NatsPayloads {
         throw unavailable('The body of a large message is no longer stored. Try again in a moment.');
     }
   }
+}
+
+function headersOf(isLines: boolean): MsgHdrs {
+  const headers = natsHeaders();
+  if (isLines) headers.set(linesHeader, 'yes');
+  return headers;
 }
 
 function referenceOf(message: Msg): string | undefined {
@@ -225,15 +236,31 @@ export function encode({ head, body }: Message): Uint8Array {
   return Buffer.from(`${head}\n${body}`);
 }
 
-/**
- * Large bodies stay bytes.
- * @param isShared whether the buffer also holds other data: then a large body is copied.
- */
-function decodeRequest(data: Uint8Array, { isShared }: { isShared: boolean }): RequestMessage {
-  const end = data.indexOf(lineBreak);
-  if (data.length <= largeBodyBytes || end < 0) return decode(data);
-  const body = data.subarray(end + 1);
-  return { head: textOf(data.subarray(0, end)), body: isShared ? new Uint8Array(body) : body };
+/** Never throws, as `decode`. */
+function decodeRequest(pieces: Uint8Array[], isLines: boolean): RequestMessage {
+  if (!isLines) return decode(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+  const [first = Buffer.alloc(0), ...rest] = pieces;
+  const end = first.indexOf(lineBreak);
+  const start = end < 0 ? first.length : end;
+  return { head: textOf(first.subarray(0, start)), body: new JsonLines([first.subarray(start + 1), ...rest]) };
+}
+
+/** The same bytes in pieces of this size, but for the last one. */
+function* piecesOf(parts: Uint8Array[], sizeBytes: number): Generator<Uint8Array> {
+  let pending: Uint8Array[] = [];
+  let pendingBytes = 0;
+  for (const part of parts) {
+    for (let from = 0; from < part.length;) {
+      const taken = part.subarray(from, from + sizeBytes - pendingBytes);
+      pending.push(taken);
+      pendingBytes += taken.length;
+      from += taken.length;
+      if (pendingBytes < sizeBytes) continue;
+      yield pending.length === 1 ? taken : Buffer.concat(pending);
+      [pending, pendingBytes] = [[], 0];
+    }
+  }
+  if (pendingBytes > 0) yield Buffer.concat(pending);
 }
 
 /** Never throws: garbage becomes a head that no reader accepts. */

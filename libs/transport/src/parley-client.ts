@@ -10,7 +10,7 @@ import {
   type SpanStart,
 } from '@parley/tracing/tracing';
 import { readReply, type Reply, requestMessage } from './envelope';
-import type { JsonBytes } from './message';
+import type { JsonLines } from '@parley/background/json-lines';
 import { broadcastSubject, channelSubject, instanceSubject } from './subjects';
 import type { Driver, Subscription } from './driver';
 
@@ -29,18 +29,26 @@ export class ParleyClient extends ClientProxy {
     super();
   }
 
-  /** Sends a request and returns the output. Throws the service's ApiError, OperationTimeout or 503. */
-  async call<I, O>(operation: Operation<I, O>, caller: Caller, input: I): Promise<O> {
+  /**
+   * Sends a request and returns the output. Throws the service's ApiError, OperationTimeout or 503.
+   * @param input JsonLines if it may have more than a megabyte, which takes too long to serialise at once
+   */
+  async call<I, O>(operation: Operation<I, O>, caller: Caller, input: I | JsonLines): Promise<O> {
     return JSON.parse((await this.request(operation, caller, input)).text) as O;
   }
 
   /** Sends a request and returns the output as JSON text, for callers that only forward it. */
-  request<I>(operation: Operation<I>, caller: Caller, input: I | JsonBytes): Promise<Reply> {
+  request<I>(operation: Operation<I>, caller: Caller, input: I | JsonLines): Promise<Reply> {
     return this.ask(operation.subject, operation.timeoutMs, caller, input);
   }
 
   /** Sends a request to the process that serves this key. Throws like `call`: 503 at once when no process does. */
-  async callInstance<I, O>(operation: InstanceOperation<I, O>, key: string, caller: Caller, input: I): Promise<O> {
+  async callInstance<I, O>(
+    operation: InstanceOperation<I, O>,
+    key: string,
+    caller: Caller,
+    input: I | JsonLines,
+  ): Promise<O> {
     const subject = instanceSubject(operation.subject, key);
     return JSON.parse((await this.ask(subject, operation.timeoutMs, caller, input)).text) as O;
   }

@@ -7,16 +7,18 @@ import {
   operationsOf,
 } from '@parley/contracts/operation';
 import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
+import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import type { Logger } from '@parley/logging/logger';
 import { continueTrace, currentTraceparent, isTracing } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { Driver, RequestHandler, Subscription } from './driver';
-import { answerMessage, errorMessage, readCaller, readRequest, type Request, tenantOf } from './envelope';
+import { answerMessage, errorMessage, readCaller, readInput, readLines, type Request, tenantOf } from './envelope';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { RequestContext, transportId } from './handles';
-import { LargeJson, LargeRequestSemaphore } from './large-json';
+import type { JsonLines } from '@parley/background/json-lines';
+import { LargeRequestSemaphore } from './large-requests';
 import { largeBodyBytes, type RequestMessage } from './message';
 import { instanceSubject } from './subjects';
 
@@ -59,13 +61,11 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
   override readonly transportId = transportId;
   private readonly operations = new Map<Operation, MessageHandler>();
   private readonly consumers = new Map<Consumer, MessageHandler>();
-  private readonly largeJson: LargeJson;
   private readonly largeRequests = new LargeRequestSemaphore();
   private drained?: Promise<void>;
 
   constructor(private readonly options: ParleyServerOptions) {
     super();
-    this.largeJson = new LargeJson(options.logger);
   }
 
   /** Throws for a second handler, which Nest's own registration would put in place of the first. */
@@ -136,7 +136,6 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
   /** Called by Nest when the app closes. The driver stays open for messages that leave last, such as events. */
   async close(): Promise<void> {
     await this.drain();
-    await this.largeJson.close();
   }
 
   override on(): never {
@@ -189,9 +188,10 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
         return this.handled(subject, handler, read);
       };
       try {
+        const caller = readCaller(head);
         const output = await (typeof body === 'string'
-          ? handle(readRequest({ head, body }))
-          : this.readBytes(head, body, handle));
+          ? handle({ caller, input: readInput(body) })
+          : this.readLarge(caller, body, handle));
         const reply = answerMessage(output);
         this.report('operation', subject, started, 'ok', requestFields(request));
         // Serialising and sending a large answer block the event loop: others go in between.
@@ -206,9 +206,8 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
     };
   }
 
-  private async readBytes<T>(head: string, body: Uint8Array, work: (request: Request) => Promise<T>): Promise<T> {
-    const caller = readCaller(head);
-    const read = async () => work({ caller, input: await this.largeJson.parse(body) });
+  private readLarge<T>(caller: Caller, body: JsonLines, work: (request: Request) => Promise<T>): Promise<T> {
+    const read = async () => work({ caller, input: await readLines(body) });
     return body.byteLength > largeBodyBytes ? this.largeRequests.run(tenantOf(caller), read) : read();
   }
 

@@ -5,7 +5,7 @@ import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { parseBody } from './input-reader';
 import { type BodyLease, BodyMemoryLimiter, type BodySender } from './body-memory.limiter';
-import { countValues } from './json-values';
+import { countValues, tooManyValues } from './json-values';
 import { LargeBody, largeBytes, quickValues } from './large-body';
 
 /** Concurrency limit for large bodies: under way and waiting, per tenant. A waiting one gives up after `waitMs`. */
@@ -39,7 +39,7 @@ export class BodiesService {
     if (announcedBytes > operation.bodyLimitBytes) throw tooLarge(operation);
     const body = await this.receive(incoming, announcedBytes);
     incoming.lease?.complete();
-    return body instanceof LargeBody ? body : valueOf(body);
+    return body instanceof LargeBody ? body : valueOf(body, operation);
   }
 
   private receive(incoming: IncomingBody, announcedBytes: number): Promise<Buffer[] | LargeBody> {
@@ -57,8 +57,8 @@ export class BodiesService {
       incoming.lease = lease;
 
       const becomeLarge = () => {
-        large = new LargeBody();
-        chunks.forEach((chunk) => large!.add(chunk));
+        large = new LargeBody(operation.bodyLimitValues);
+        for (const chunk of chunks) large.add(chunk);
         raw.pause();
         this.takeSlot(incoming, lease).then(() => raw.resume(), fail);
       };
@@ -74,16 +74,15 @@ export class BodiesService {
         if (size > operation.bodyLimitBytes) return fail(tooLarge(operation));
         try {
           lease.take(chunk.length);
+          if (large) {
+            large.add(chunk);
+            return pace(chunk.length);
+          }
+          chunks.push(chunk);
+          if (size > largeBytes) becomeLarge();
         } catch (error) {
-          return fail(error as Error);
+          fail(error as Error);
         }
-        if (large) {
-          large.add(chunk);
-          pace(chunk.length);
-          return;
-        }
-        chunks.push(chunk);
-        if (size > largeBytes) becomeLarge();
       };
       const onEnd = () => {
         stop();
@@ -117,15 +116,17 @@ function clientGone(): ApiError {
   return new ApiError('InvalidPayload', 'The client closed the connection before it had sent the whole body.');
 }
 
-/** A short body with many values becomes a LargeBody as well: a worker thread parses it. */
-function valueOf(chunks: Buffer[]): unknown {
+/** A short body with many values becomes a LargeBody as well: a child process parses it. */
+function valueOf(chunks: Buffer[], { bodyLimitValues }: Operation): unknown {
   const [first] = chunks;
   const bytes = chunks.length === 1 ? first! : Buffer.concat(chunks);
   // Each value takes two bytes at least.
-  if (bytes.length > 2 * quickValues && countValues(bytes, quickValues) > quickValues)
-    // A received chunk shares its buffer with the HTTP parser.
-    return LargeBody.of(bytes === first ? Buffer.from(bytes) : bytes);
-  return parseBody(bytes.toString());
+  const count = bytes.length > 2 * quickValues ? countValues(bytes, bodyLimitValues) : 0;
+  if (count > bodyLimitValues) throw tooManyValues(count, bodyLimitValues);
+  if (count <= quickValues) return parseBody(bytes.toString());
+  const large = new LargeBody(bodyLimitValues);
+  large.add(bytes);
+  return large;
 }
 
 function tooLarge({ bodyLimitBytes, bodyLimitHint }: Operation): ApiError {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { anyone } from '@parley/contracts/access';
-import { operation } from '@parley/contracts/operation';
+import { defaultBodyValues, operation } from '@parley/contracts/operation';
 import { BodiesService } from './bodies.service';
 import { BodyMemoryLimiter } from './body-memory.limiter';
 import { largeBytes, LargeBody, quickValues } from './large-body';
@@ -23,18 +23,40 @@ function incoming(body = text) {
   return { stream, request: { raw: raw as unknown as IncomingMessage, operation: large, sender } };
 }
 
-it('passes a short body with many values on in one buffer that can be transferred', async () => {
+it('passes a short body with many values on unparsed', async () => {
   const values = `[${'{},'.repeat(quickValues)}{}]`;
   const { stream, request } = incoming(values);
   const read = new BodiesService(new BodyMemoryLimiter(10)).read(request);
   stream.write(values.slice(0, 10));
   stream.end(values.slice(10));
 
-  const [segment, ...others] = ((await read) as LargeBody).parts;
+  const body = (await read) as LargeBody;
 
-  expect(Buffer.from(segment!).toString()).toBe(values);
-  expect(segment!.buffer.byteLength).toBe(values.length);
-  expect(others).toEqual([]);
+  expect(Buffer.concat(body.parts).toString()).toBe(values);
+});
+
+const tooMany = {
+  type: 'PayloadTooLarge',
+  message: expect.stringMatching(/takes at most 100000 JSON values.*, and it has at least 10\d{4}\./) as string,
+};
+
+it('refuses a short body with too many values before a child process parses it', async () => {
+  const { stream, request } = incoming(`[${'{},'.repeat(defaultBodyValues)}{}]`);
+  const read = new BodiesService(new BodyMemoryLimiter(10)).read(request);
+  stream.end(`[${'{},'.repeat(defaultBodyValues)}{}]`);
+
+  await expect(read).rejects.toMatchObject(tooMany);
+});
+
+it('refuses a large body with too many values before all of it has arrived', async () => {
+  const { stream, request } = incoming();
+  const read = new BodiesService(new BodyMemoryLimiter(10)).read(request);
+  const refused = expect(read).rejects.toMatchObject(tooMany);
+
+  stream.write(`{"text":"${'x'.repeat(largeBytes)}","list":[`);
+  stream.write('{},'.repeat(defaultBodyValues + 10));
+
+  await refused;
 });
 
 describe('large bodies of one tenant', () => {

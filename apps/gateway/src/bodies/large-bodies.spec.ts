@@ -9,6 +9,7 @@ import {
   type SendOptions,
   startPublicApi,
 } from '@parley/testing/public-api';
+import { childPids } from '@parley/testing/child-pids';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { metricValue } from '@parley/testing/metric-value';
 import { waitFor } from '@parley/testing/wait-for';
@@ -43,6 +44,8 @@ function update(options: SendOptions): Promise<TestResponse> {
   const own = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
   return api.send(`PUT /v1/admin/bots/${botId}`, { ...options, headers: { ...own, ...options.headers } });
 }
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',');
 
 function openSilent(line: string, headers = ''): { status: Promise<string | undefined>; leave: () => void } {
   const { hostname, port } = new URL(api.url);
@@ -129,16 +132,52 @@ describe('A large body', () => {
   });
 
   it.each([
-    ['objects', '{},'.repeat(6_600_000), '{}'],
-    ['nested lists', '['.repeat(2_000_000), ']'.repeat(2_000_000)],
-    ['names of fields', '{"k":1},'.repeat(1_000_000), '{}'],
-  ])('with millions of %s is rejected before it fills the heap of a thread', async (_kind, text, end) => {
-    const body = `{"name":"Ann","zzz":[${text}${end}]}`;
-
-    expect(await update({ headers: json, body })).toMatchObject({
-      status: 413,
-      json: { type: 'PayloadTooLarge', message: expect.stringContaining('1000000 lists, objects and names') as string },
+    [
+      '{}',
+      (n: number) => `[${'{},'.repeat(n)}1]`,
+      413,
+      '1000000 JSON lists, objects and fields, and it has at least 6',
+    ],
+    [
+      'lists that are not closed',
+      (n: number) => '['.repeat(3 * n),
+      413,
+      '10000000 JSON values, and it has at least 19',
+    ],
+    [
+      'distinct names',
+      (n: number) => `{${names(n / 3)}}`,
+      413,
+      'JSON lists, objects and fields, and it has at least 2',
+    ],
+    ['deep lists', () => `${'['.repeat(900_000)}${']'.repeat(900_000)}`, 400, 'version must be a string'],
+  ])('of %s ends neither the process nor the requests of others', async (_what, value, status, message) => {
+    const headers = { ...json, authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
+    const hostile = api.send('POST /v1/admin/integrations', {
+      headers,
+      body: `{"name":"x","version":7,"zzz":${value(6_500_000)}}`,
     });
+
+    expect((await alice.client.getBot({ id: botId })).bot.id).toBe(botId);
+    expect(await hostile).toMatchObject({ status, json: { message: expect.stringContaining(message) as string } });
+    expect(await update({ json: { description: 'still there' } })).toMatchObject({ status: 200 });
+  });
+
+  it('is 503 with a time to retry when its child process is killed, and nothing is stored', async () => {
+    const before = (await alice.client.getBot({ id: botId })).bot.updatedAt;
+    const sent = update({ json: { code: 'x'.repeat(24_000_000), description: 'killed' } });
+    let isAnswered = false;
+    void sent.finally(() => (isAnswered = true));
+
+    await waitFor(() => {
+      for (const pid of childPids('large-body.child')) process.kill(pid, 'SIGKILL');
+      return isAnswered;
+    });
+
+    expect(await sent).toMatchObject({ status: 503, json: { type: 'Internal' } });
+    expect((await sent).headers['retry-after']).toBe('1');
+    expect((await alice.client.getBot({ id: botId })).bot.updatedAt).toBe(before);
+    expect(await update({ json: { code: 'x'.repeat(2_000_000) } })).toMatchObject({ status: 200 });
   });
 
   it('may have more values in fields that are dropped', async () => {

@@ -1,29 +1,31 @@
-/** Size in bytes above which a body is parsed on a worker thread, under the concurrency limit for large bodies. */
+import { defaultBodyValues } from '@parley/contracts/operation';
+import { tooManyValues, ValueCounter } from './json-values';
+
+/** Size in bytes above which a body is parsed in a child process, under the concurrency limit for large bodies. */
 export const largeBytes = 1_000_000;
 /**
- * Number of JSON values that the event loop parses and validates in a few milliseconds. Bodies with more go to a
- * thread.
+ * Number of JSON values that the event loop parses and validates in a few milliseconds. Bodies with more go to a child
+ * process.
  */
 export const quickValues = 10_000;
 
 const segmentBytes = 1_000_000;
 
-/** An unparsed body: its bytes in segments whose buffers can be transferred to a thread. */
+/** An unparsed body, in segments. */
 export class LargeBody {
-  readonly segments: Uint8Array[] = [];
+  private readonly counter?: ValueCounter;
+  private readonly segments: Uint8Array[] = [];
   private last?: Uint8Array;
   private used = 0;
 
-  /** @param bytes the whole body, in a buffer of its own, which becomes the first segment */
-  static of(bytes: Uint8Array): LargeBody {
-    const body = new LargeBody();
-    body.last = bytes;
-    body.used = bytes.length;
-    body.segments.push(bytes);
-    return body;
+  /**
+   * @param maxValues JSON values that the body may have. When it may have millions, the child process counts them.
+   */
+  constructor(private readonly maxValues: number) {
+    if (maxValues <= defaultBodyValues) this.counter = new ValueCounter(maxValues);
   }
 
-  /** Copies the chunk, so that nothing has to be concatenated at the end. */
+  /** Copies the chunk, which may keep a much larger buffer in memory. Throws PayloadTooLarge above the maximum. */
   add(chunk: Uint8Array): void {
     for (let from = 0; from < chunk.length;) {
       if (!this.last || this.used === this.last.length) this.addSegment();
@@ -32,6 +34,8 @@ export class LargeBody {
       this.used += part.length;
       from += part.length;
     }
+    if (this.counter && this.counter.add(chunk).values > this.maxValues)
+      throw tooManyValues(this.counter.values, this.maxValues);
   }
 
   get parts(): Uint8Array[] {

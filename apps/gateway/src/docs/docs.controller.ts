@@ -3,12 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { Controller, Get, Header, Inject, Req, Res, UseGuards } from '@nestjs/common';
+import { Controller, Get, Header, Req, Res, UseGuards } from '@nestjs/common';
 import { openThreadPool } from '@parley/background/thread-pool';
-import type { Logger } from '@parley/logging/logger';
-import type { Platform } from '@parley/service/platform';
 import { Public } from '@parley/service/public';
-import { platformToken } from '@parley/service/tokens';
 import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimitGuard } from '../rate-limits/rate-limit.guard';
@@ -55,18 +52,13 @@ const cacheControl = 'no-cache';
 @Public()
 @UseGuards(RateLimitGuard)
 export class DocsController {
-  private readonly openApiDocument: PreparedDocument;
+  /** Written by the first request, not at the start. */
+  private readonly openApiDocument = compressible('application/json; charset=utf-8', writeOpenApiDocument);
   private readonly page = compressible('text/html; charset=utf-8', () => Promise.resolve(Buffer.from(page)));
   private readonly style = asset('text/css; charset=utf-8', 'swagger-ui.css');
   private readonly script = asset('text/javascript; charset=utf-8', 'swagger-ui-bundle.js');
 
-  constructor(
-    private readonly unauthenticated: UnauthenticatedShare,
-    @Inject(platformToken) { logger }: Platform,
-  ) {
-    // Written by the first request, not at the start.
-    this.openApiDocument = compressible('application/json; charset=utf-8', () => writeOpenApiDocument(logger));
-  }
+  constructor(private readonly unauthenticated: UnauthenticatedShare) {}
 
   @Get('openapi.json')
   openApi(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -95,8 +87,8 @@ export class DocsController {
 }
 
 /** On a thread: it takes 0.7 s of processor time. */
-async function writeOpenApiDocument(logger: Logger): Promise<Buffer> {
-  const pool = openThreadPool(__dirname, 'openapi.worker', { maxThreads: 1, niceIncrement }, logger);
+async function writeOpenApiDocument(): Promise<Buffer> {
+  const pool = openThreadPool(__dirname, 'openapi.worker', { maxThreads: 1, niceIncrement });
   try {
     return Buffer.from((await pool.run(undefined)) as Uint8Array);
   } finally {

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext, Injectable, type PipeTransform } from '@nestjs/common';
 import { tenantOf } from '@parley/transport/envelope';
-import type { JsonBytes } from '@parley/transport/message';
+import type { JsonLines } from '@parley/background/json-lines';
 import type { Access, Actor } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
@@ -27,7 +27,7 @@ interface Exchange {
 }
 
 export interface ValidExchange extends Exchange {
-  input: object | JsonBytes;
+  input: object | JsonLines;
 }
 
 /** Request and response, with the operation of the route. One argument: Nest resolves each with promises of its own. */
@@ -61,7 +61,7 @@ export class ContractPipe implements PipeTransform<Exchange, Promise<ValidExchan
     }
   }
 
-  private async read({ operation, request, reply }: Exchange): Promise<object | JsonBytes> {
+  private async read({ operation, request, reply }: Exchange): Promise<object | JsonLines> {
     const { query, params, headers, caller } = request;
     if (hasBody(request)) await this.admitBody(operation, request, reply);
     if (operation.isIdempotent) caller!.idempotencyKey = readIdempotencyKey(headers);

@@ -20,10 +20,10 @@ export class CodeChecksService {
   ) {}
 
   /** A check that did not come to an end in time finds no failure. The load goes on, and keeps its place until it ends. */
-  async run({ workspace }: Caller, input: LoadCode): Promise<CodeCheck> {
+  async run(caller: Caller, input: LoadCode): Promise<CodeCheck> {
     const late = AbortSignal.timeout(codeCheckMs);
     try {
-      const load = this.loads.run(workspace?.id ?? '', () => this.runners.load(input), late);
+      const load = this.loads.run(caller.workspace?.id ?? '', () => this.runners.load(caller, input), late);
       const failure = await unlessAborted(late, load);
       if (failure === undefined) return { failure: null };
       this.recordIssue(input, failure);

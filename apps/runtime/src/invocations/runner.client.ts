@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { JsonLines } from '@parley/background/json-lines';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
-import { systemCaller } from '@parley/contracts/caller';
+import { type Caller, systemCaller } from '@parley/contracts/caller';
 import {
   type CodeOwner,
   invokeCode,
@@ -66,10 +67,11 @@ export class RunnerClient {
    * Reason why the code cannot be loaded; undefined if it can. Throws CodeUnavailable, RunnerEnded, and other errors of the
    * platform.
    */
-  async load(input: LoadCode): Promise<string | undefined> {
+  async load(caller: Caller, input: LoadCode): Promise<string | undefined> {
+    const lines = await JsonLines.of(input);
     try {
       await this.askOne(input.owner, input.ownerId ?? '', (runnerId) =>
-        this.client.callInstance(loadCode, runnerId, systemCaller(newId('req')), input),
+        this.client.callInstance(loadCode, runnerId, caller, lines),
       );
       return undefined;
     } catch (error) {

@@ -1,30 +1,4 @@
-import { createLogger } from '@parley/logging/logger';
-import { LargeJson, LargeRequestSemaphore, largeRequests } from './large-json';
-
-describe('A large body', () => {
-  const large = new LargeJson(createLogger('test', 'silent'));
-
-  afterAll(() => large.close());
-
-  it('is parsed as it is, without its long strings on the event loop', async () => {
-    const value = { code: 'ä😀'.repeat(500_000), list: [1, { deep: 'y'.repeat(200_000) }], name: 'small' };
-    const bytes = new Uint8Array(Buffer.from(JSON.stringify(value)));
-    const parse = jest.spyOn(JSON, 'parse');
-
-    const parsed = await large.parse(bytes);
-
-    expect(parsed).toEqual(value);
-    expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(1_000);
-    parse.mockRestore();
-  });
-
-  it.each([['[1'.padEnd(2_000_000)], ['5'.padEnd(2_000_000)]])(
-    'is InvalidPayload unless it is a JSON object',
-    async (text) => {
-      await expect(large.parse(new Uint8Array(Buffer.from(text)))).rejects.toMatchObject({ type: 'InvalidPayload' });
-    },
-  );
-});
+import { LargeRequestSemaphore, largeRequests } from './large-requests';
 
 describe('Large requests of a service', () => {
   const settled = () => new Promise(setImmediate);
