@@ -1,8 +1,11 @@
 import { deflateSync, gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
 import { zipOf, zipOfTexts } from '@parley/documents/test/zip-of';
 import { pdfOfObjects } from '@parley/testing/pdf';
+import { mutantsOf } from './mutants';
+import { type Structure, structures } from './structures';
 
-/** Document that costs far more to read than to send. */
+/** Document that costs far more to read than to send, or that no program writes. */
 export interface Bomb {
   /** Format and kind of attack. */
   name: string;
@@ -11,6 +14,9 @@ export interface Bomb {
   isQuick?: true;
   make(): Buffer;
 }
+
+const changesEach = 4;
+const firstSeed = 100;
 
 const million = 1_000_000;
 const office = 'application/vnd.openxmlformats-officedocument';
@@ -556,4 +562,14 @@ export const bombs: Bomb[] = [
         Buffer.alloc(1000),
       ),
   },
+  ...structures().flatMap(changed),
 ];
+
+/** Real documents with changed parts, others than those of `test/fuzz/documents`. */
+function changed(structure: Structure): Bomb[] {
+  return Array.from({ length: changesEach }, (_, index) => ({
+    name: `changed ${index + 1}: ${structure.key}`,
+    contentType: 'application/octet-stream',
+    make: () => fc.sample(mutantsOf(structure), { seed: firstSeed + index, numRuns: 1 })[0]!.bytes,
+  }));
+}

@@ -17,6 +17,8 @@ const pollMs = 100;
 export const terminalWithinSeconds = 120;
 /** Concurrent documents: equal to the limit per bot, so that none waits for a reader. */
 const atOnce = 2;
+/** Reason of a file whose reader met an exception that it does not expect. */
+const isDefect = /reader failed|Internal error/;
 
 /** Indexes each document and waits for its final status. Returns findings; none when the platform survived. */
 export async function readBombs(
@@ -34,6 +36,7 @@ export async function readBombs(
       tell(outcome);
       if (outcome.seconds > terminalWithinSeconds)
         findings.push(`${bomb.name}: no final status after ${outcome.seconds} s.`);
+      if (isDefect.test(outcome.reason ?? '')) findings.push(`${bomb.name}: ${outcome.reason}`);
       if (!target.isAlive()) throw new Error(`${bomb.name}: the process ended.\n${target.output().slice(-5_000)}`);
     }
   };

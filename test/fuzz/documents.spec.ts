@@ -1,0 +1,15 @@
+import * as fc from 'fast-check';
+import { mutantsOf, readMutant } from '../faults/bombs/mutants';
+import { structures } from '../faults/bombs/structures';
+
+/** As for the other fuzz tests: `FUZZ_SEED=7 FUZZ_CASES=2000 npm test -- test/fuzz/documents` looks further. */
+const seed = Number(process.env['FUZZ_SEED'] ?? 1);
+const cases = Number(process.env['FUZZ_CASES'] ?? 10);
+
+it.each(structures().map((structure) => [structure.key, structure] as const))(
+  'the reader of %s finds valid blocks, or a reason, in whatever becomes of the document',
+  async (_key, structure) => {
+    await fc.assert(fc.asyncProperty(mutantsOf(structure), readMutant), { seed, numRuns: cases });
+  },
+  120_000 + cases * 1_000,
+);
