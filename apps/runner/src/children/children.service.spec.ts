@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { workerFile } from '@parley/background/worker-file';
+import type { Platform } from '@parley/service/platform';
+import { Metrics } from '@parley/service/metrics';
+import type { CodeService } from '../code/code.service';
+import { RunnerConfig } from '../config';
+import type { LogSenderService } from '../logs/log-sender.service';
+import type { BotChild } from './bot-child';
+import { ChildrenService } from './children.service';
+import { isolate } from './isolation';
+import type { IsolationService } from './isolation.service';
+
+const program = workerFile(join(__dirname, '../host'), 'host.child');
+const answering = 'exports.handler = () => ({ status: 200 });';
+
+interface HandedOver {
+  promise: Promise<string>;
+  resolve: (code: string) => void;
+  reject: (error: Error) => void;
+}
+
+let service: ChildrenService;
+/** Code of each bot, as the test hands it over. */
+let codes: Map<string, HandedOver>;
+let starts: number;
+
+beforeAll(() => Logger.overrideLogger(false));
+
+beforeEach(() => {
+  codes = new Map();
+  starts = 0;
+  const code = {
+    getCode: ({ ownerId }: { ownerId: string }) => handedOver(ownerId).promise,
+    getSecrets: () => Promise.resolve({ secrets: {}, token: 'key' }),
+  };
+  const output = { begin: () => undefined, take: () => undefined, end: () => undefined };
+  const isolation = {
+    isolate: (place: number) => {
+      starts += 1;
+      return isolate('process', program, place);
+    },
+  };
+  service = new ChildrenService(
+    code as unknown as CodeService,
+    { outputOf: () => output } as unknown as LogSenderService,
+    Object.assign(new RunnerConfig(), { processes: 4, memoryMb: 96, allowPrivate: 'true' }),
+    isolation as unknown as IsolationService,
+    { metrics: new Metrics() } as Platform,
+  );
+});
+
+afterEach(async () => {
+  jest.useRealTimers();
+  for (const { reject } of codes.values()) reject(new Error('the test has ended'));
+  await service.onApplicationShutdown();
+});
+
+function handedOver(botId: string): HandedOver {
+  const known = codes.get(botId);
+  if (known) return known;
+  const code = {} as HandedOver;
+  code.promise = new Promise((resolve, reject) => Object.assign(code, { resolve, reject }));
+  codes.set(botId, code);
+  return code;
+}
+
+const pidOf = (child: BotChild) => Promise.resolve(child.pid);
+const use = (ownerId: string) => service.use({ owner: 'bot', ownerId, codeRevision: '1', ticket: 'ticket' }, pidOf);
+const check = (code: string) => service.tryLoad({ owner: 'bot', code, secrets: {} });
+
+it('lets a load go on that its callers no longer wait for, and those that come later use it', async () => {
+  jest.useFakeTimers();
+  const failed = expect(use('slow')).rejects.toMatchObject({
+    failure: 'not started',
+    message: 'The code has not loaded within 12 s so far.',
+  });
+  await jest.advanceTimersByTimeAsync(12_000);
+  await failed;
+  jest.useRealTimers();
+
+  handedOver('slow').resolve(answering);
+
+  expect(await use('slow')).toBeGreaterThan(0);
+  expect(starts).toBe(1);
+});
+
+it('refuses code that is not deployed while other code loads slowly, and starts deployed code', async () => {
+  jest.useFakeTimers();
+  const slow = use('slow');
+  await jest.advanceTimersByTimeAsync(4_000);
+
+  await expect(check(answering)).rejects.toMatchObject({ failure: 'busy' });
+  jest.useRealTimers();
+
+  handedOver('deployed').resolve(answering);
+  expect(await use('deployed')).toBeGreaterThan(0);
+  handedOver('slow').resolve(answering);
+  await slow;
+  await check(answering);
+});
+
+it('ends the starts that are under way when the runner stops, and starts no process', async () => {
+  const left = expect(use('slow')).rejects.toMatchObject({ failure: 'away', message: 'The runner is stopping.' });
+
+  const stopped = service.onApplicationShutdown();
+  handedOver('slow').resolve(answering);
+  await stopped;
+
+  await left;
+  expect(starts).toBe(0);
+});
+
+it('counts a process that loads as a place that is taken', async () => {
+  const loading = use('one');
+  expect(service.freePlaces).toBe(3);
+
+  handedOver('one').resolve(answering);
+  await loading;
+
+  expect(service.freePlaces).toBe(4);
+});
