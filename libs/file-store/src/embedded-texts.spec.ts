@@ -1,4 +1,4 @@
-import { embeddedText, embeddedTexts } from './embedded-texts';
+import { embeddedText, embeddedTexts, toPoints } from './embedded-texts';
 
 it.each([
   [['Top', 'Above'], 'Top > Above\n\nSub\n\ntext'],
@@ -18,6 +18,19 @@ it('has the requested neighbours, also those outside of the batch', () => {
   const texts = embeddedTexts([b!, c!], [a!], [d!], { chunking: { embeddedContextLevels: 1 } });
 
   expect(texts).toEqual(['a\n\nTop\n\nb\n\nc', 'b\n\nTop\n\nc\n\nd']);
+});
+
+it('lets other work run while the terms of long texts are found', async () => {
+  const text = Array.from({ length: 12_000 }, (_, i) => String.fromCharCode(0x4e00 + (i % 9_000))).join('');
+  const passages = Array.from({ length: 20 }, (_, position) => ({ position, text, vector: new Float32Array(1) }));
+  let turns = 0;
+  const count = setInterval(() => turns++, 0);
+
+  const points = await toPoints({ botId: 'b', fileId: 'f', contentVersion: 'c' }, {}, passages);
+  clearInterval(count);
+
+  expect(points.map(({ terms }) => terms.indices.length)).toEqual(passages.map(() => 9_000));
+  expect(turns).toBeGreaterThan(0);
 });
 
 describe('a text with neighbours', () => {

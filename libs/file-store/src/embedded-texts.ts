@@ -1,3 +1,4 @@
+import { eventLoopPauses } from '@parley/background/yield-to-event-loop';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import type { PassageType } from '@parley/contracts/passages';
 import { documentTerms } from '@parley/passages/lexicon';
@@ -17,7 +18,7 @@ const separator = '\n\n';
  * their model. The default model takes 8,192 tokens: this many characters at 1.5 for each token, while English has
  * four. A passage that is set has up to 10,000 characters and fits; only a very long summary is truncated.
  */
-const maxEmbeddedCharacters = 12_000;
+export const maxEmbeddedCharacters = 12_000;
 
 /**
  * Text that is embedded for each passage: its breadcrumb unless disabled, and the configured number of neighbours as
@@ -80,17 +81,24 @@ export function embeddedText({ breadcrumb, content }: Titled, options: { embedBr
   return above.length === 0 ? content : `${above.join(' > ')}${separator}${content}`;
 }
 
-export function toPoint(
+export interface EmbeddedPassage {
+  position: number;
+  text: string;
+  vector: Float32Array;
+}
+
+/** Yields to the event loop: the terms of one text of Chinese take up to 10 ms of processor time. */
+export async function toPoints(
   { fileId, contentVersion }: ContentVersion,
   tags: Record<string, string>,
-  passage: { position: number; text: string; vector: Float32Array },
-): PassagePoint {
-  return {
-    id: passageId(fileId, contentVersion, passage.position),
-    fileId,
-    contentVersion,
-    vector: passage.vector,
-    terms: documentTerms(passage.text),
-    tags,
-  };
+  passages: EmbeddedPassage[],
+): Promise<PassagePoint[]> {
+  const pause = eventLoopPauses();
+  const points: PassagePoint[] = [];
+  for (const { position, text, vector } of passages) {
+    const id = passageId(fileId, contentVersion, position);
+    points.push({ id, fileId, contentVersion, vector, terms: documentTerms(text), tags });
+    await pause();
+  }
+  return points;
 }

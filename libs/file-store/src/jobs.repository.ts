@@ -213,6 +213,26 @@ export class JobsRepository {
     );
   }
 
+  /**
+   * Attempts that are counted so far: fewer than when the job was taken, if workers that lost it before have returned
+   * theirs.
+   */
+  async countAttempts({ fileId, contentVersion }: ContentVersion, lease: string): Promise<number | undefined> {
+    const [row] = await this.database.query<{ attempts: number }>(
+      'SELECT attempts FROM indexing_job WHERE file_id = $1 AND content_version = $2 AND lease = $3',
+      [fileId, contentVersion, lease],
+    );
+    return row?.attempts;
+  }
+
+  /** Attempt of a worker that lost the lease but lives: it was slow, which does not count. */
+  async returnAttempt({ fileId, contentVersion }: ContentVersion): Promise<void> {
+    await this.database.query(
+      'UPDATE indexing_job SET attempts = greatest(attempts - 1, 0) WHERE file_id = $1 AND content_version = $2',
+      [fileId, contentVersion],
+    );
+  }
+
   async releaseAllOfWorker(worker: string): Promise<void> {
     await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = NULL, taken_by = NULL, lease = NULL, stage = 'announced',

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
+import { eventLoopPauses } from '@parley/background/yield-to-event-loop';
 import type { Sql } from '@parley/persistence/database';
 import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
@@ -17,7 +17,6 @@ export interface LocalIndexOptions {
 }
 
 const pointsPerWrite = 500;
-const holdEventLoopMs = 4;
 
 /** Exact in-process search over vectors in Postgres, suited to about 100,000 passages per bot. */
 export class LocalIndex implements PassageIndex {
@@ -69,7 +68,7 @@ export class LocalIndex implements PassageIndex {
 
     const ranking = new HybridRanking(query);
     await this.considerTenant(ranking, botId, state, query.signal);
-    return ranking.hits(pauses());
+    return ranking.hits(eventLoopPauses());
   }
 
   async dropTenant(botId: string): Promise<void> {
@@ -231,19 +230,9 @@ function fitTogether(last: PointBlock, next: PointBlock): boolean {
 }
 
 async function considerAll(ranking: HybridRanking, parts: Part[]): Promise<void> {
-  const pause = pauses();
+  const pause = eventLoopPauses();
   for (const { block, dead } of parts) {
     ranking.consider(block, dead);
     await pause();
   }
-}
-
-/** Yields to the event loop every 4 ms, however often it is called. */
-function pauses(): () => Promise<void> {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since <= holdEventLoopMs) return;
-    await yieldToEventLoop();
-    since = performance.now();
-  };
 }

@@ -3,6 +3,7 @@ import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Adviser } from '@parley/documents/adviser';
 import { UnreadableDocument } from '@parley/documents/block';
+import { zipOfTexts } from '@parley/documents/test/zip-of';
 import { DocumentReaderService, readerLimits } from './document-reader.service';
 import type { Batch, ReadingTask } from './document.child';
 import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
@@ -22,8 +23,8 @@ interface Document {
   content: () => AsyncIterable<Uint8Array>;
 }
 
-const document = (text: string, contentType = 'text/plain', options: Partial<ReadingTask> = {}): Document => {
-  const bytes = Buffer.from(text);
+const document = (text: string | Buffer, contentType = 'text/plain', options: Partial<ReadingTask> = {}): Document => {
+  const bytes = Buffer.from(text as string);
   return {
     task: { sizeBytes: bytes.length, contentType, key: 'a', maximumLength: 1000, ...options },
     content: () => Readable.from([bytes]),
@@ -170,6 +171,15 @@ it('fails with the error of the adviser', async () => {
   const read = reader.read(task, content(), never, { adviser: { label: fail, transcribe: fail, describe: fail } });
 
   await expect(read.getReader().read()).rejects.toThrow('the model is gone');
+});
+
+it('shortens a problem that quotes the document', async () => {
+  const container = `<container><rootfile full-path="${'b'.repeat(1_000_000)}"/></container>`;
+
+  const read = readAll(document(zipOfTexts({ 'META-INF/container.xml': container }), 'application/epub+zip'));
+
+  await expect(read).rejects.toThrow(/^The document is damaged: it lacks its part b{800,}$/);
+  expect(((await read.catch((error: unknown) => error)) as Error).message).toHaveLength(1_000);
 });
 
 /** An adviser whose answers the reader does not expect. */

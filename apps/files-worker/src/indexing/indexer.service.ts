@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import { embeddedTexts } from '@parley/file-store/embedded-texts';
+import { contextLevels, embeddedTexts } from '@parley/file-store/embedded-texts';
 import { blobOf, type FileEntity } from '@parley/file-store/file.entity';
 import type { TakenJob } from '@parley/file-store/jobs.repository';
 import { type ContentVersion, PassagesRepository } from '@parley/file-store/passages.repository';
@@ -16,6 +16,7 @@ import type { Batch } from './document.child';
 import { DocumentReaderService } from './document-reader.service';
 import type { JobLease } from './job-lease';
 import { type EmbeddedChunks, PointsService } from './points.service';
+import { smallBatches } from './small-batches';
 
 const storedBatch = 32;
 
@@ -86,7 +87,8 @@ export class IndexerService {
   ): AsyncGenerator<Batch & EmbeddedChunks> {
     const signal = AbortSignal.any([lease.signal, left]);
     let isFirst = true;
-    for await (const { before, after, ...batch } of withNeighbours(stepsInSpans(stages.chunking, batches))) {
+    const small = smallBatches(stepsInSpans(stages.chunking, batches), contextLevels(indexing));
+    for await (const { before, after, ...batch } of withNeighbours(small)) {
       if (isFirst) await lease.advance({ stage: 'parsed' });
       isFirst = false;
       const texts = embeddedTexts(batch.chunks, before, after, indexing);

@@ -117,7 +117,10 @@ export class IndexingJobService implements OnModuleInit {
   /** Ends the job, or releases it for another attempt. Throws when the event should be redelivered. */
   private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
     const { logger } = this.platform;
-    if (error instanceof JobLost) return this.end(version, job);
+    if (error instanceof JobLost) {
+      await this.jobs.returnAttempt(version);
+      return this.end(version, job);
+    }
     if (error instanceof UnreadableDocument || error instanceof ServerRefused)
       return this.fail(version, job, error.message);
 
@@ -125,8 +128,9 @@ export class IndexingJobService implements OnModuleInit {
     const reason = publicReason(error);
     if (signal.aborted) logger.info(version, 'shutting down, the file is left to another worker');
     else logger.warn({ ...version, attempt: job.attempts, err: error }, 'an attempt to index a file failed');
-    if (!isOurs && job.attempts >= this.config.indexingAttempts) {
-      return this.fail(version, job, outOfAttempts(job.attempts, reason));
+    const attempts = isOurs ? 0 : await this.jobs.countAttempts(version, job.lease);
+    if (attempts && attempts >= this.config.indexingAttempts) {
+      return this.fail(version, job, outOfAttempts(attempts, reason));
     }
     if (signal.aborted) {
       await this.jobs.releaseWithEvent(version, job.lease, reason);

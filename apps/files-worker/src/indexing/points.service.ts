@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { toPoint } from '@parley/file-store/embedded-texts';
+import { type EmbeddedPassage, toPoints } from '@parley/file-store/embedded-texts';
 import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
 import type { NextModelService } from '@parley/file-store/next-model.service';
 import type { ContentVersion } from '@parley/file-store/passages.repository';
 import { nextModel } from '@parley/file-store/tokens';
 import { type Embedder, EmbedderUnavailable } from '@parley/passages/embedder';
-import type { PassageIndex, PassagePoint } from '@parley/passages/passage-index';
+import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -48,7 +48,7 @@ export class PointsService {
 
   async writeActive(version: ContentVersion, tags: Tags, { chunks, texts, vectors }: EmbeddedChunks): Promise<void> {
     await this.register(this.active);
-    await this.index.write(version.botId, toPoints(version, tags, chunks, texts, vectors));
+    await this.index.write(version.botId, await toPoints(version, tags, embedded(chunks, texts, vectors)));
   }
 
   /**
@@ -64,7 +64,7 @@ export class PointsService {
     try {
       const vectors = await next.embedder.embed(texts, signal);
       await this.register(next.embedder);
-      await next.index.write(version.botId, toPoints(version, tags, chunks, texts, vectors));
+      await next.index.write(version.botId, await toPoints(version, tags, embedded(chunks, texts, vectors)));
       return true;
     } catch (error) {
       signal.throwIfAborted();
@@ -93,12 +93,6 @@ export class PointsService {
   }
 }
 
-function toPoints(
-  version: ContentVersion,
-  tags: Tags,
-  chunks: Chunk[],
-  texts: string[],
-  vectors: Float32Array[],
-): PassagePoint[] {
-  return chunks.map(({ position }, i) => toPoint(version, tags, { position, text: texts[i]!, vector: vectors[i]! }));
+function embedded(chunks: Chunk[], texts: string[], vectors: Float32Array[]): EmbeddedPassage[] {
+  return chunks.map(({ position }, i) => ({ position, text: texts[i]!, vector: vectors[i]! }));
 }

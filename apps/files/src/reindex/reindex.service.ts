@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { ApiError } from '@parley/contracts/errors';
 import type { DropFormerModels, DroppedModels, ReindexProgress } from '@parley/contracts/reindex';
 import { Database } from '@parley/persistence/database';
-import { contextLevels, embeddedTexts, toPoint } from '@parley/file-store/embedded-texts';
+import { contextLevels, embeddedTexts, toPoints } from '@parley/file-store/embedded-texts';
 import { IndexModelsRepository, type LackingContent } from '@parley/file-store/index-models.repository';
 import type { NextModelService } from '@parley/file-store/next-model.service';
 import { PassagesRepository } from '@parley/file-store/passages.repository';
@@ -170,10 +170,8 @@ export class ReindexService implements OnApplicationBootstrap {
     await this.database.transaction(async (tx) => {
       const tags = await this.models.lockActiveVersion(tx, content);
       if (!tags) return;
-      const points = passages.flatMap((passage, i) => {
-        const vector = vectors[i];
-        return vector ? [toPoint(content, tags, { ...passage, vector })] : [];
-      });
+      const embedded = passages.flatMap((passage, i) => (vectors[i] ? [{ ...passage, vector: vectors[i] }] : []));
+      const points = await toPoints(content, tags, embedded);
       await next.index.write(content.botId, points, tx);
       await this.models.saveNextPosition(tx, content, next.model, nextPosition);
     });
