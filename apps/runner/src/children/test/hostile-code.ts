@@ -10,15 +10,7 @@ import { BotChild, CodeFailed } from '../bot-child';
 import { type Isolation, isolate, type IsolationMode } from '../isolation';
 import { bubblewrapProblem } from '../isolation.service';
 import { folderMb } from '../temporary-folder';
-
-export interface Attack {
-  name: string;
-  /** Body of an async function with `fs` and `target`: what it returns or throws is the result. */
-  code: string;
-  /** In a process of its own, since it harms that. */
-  isAlone?: boolean;
-  timeoutMs?: number;
-}
+import { type Attack, bundleOf, type Outcome } from './harmful-code';
 
 export interface Plan {
   mode: IsolationMode;
@@ -28,17 +20,6 @@ export interface Plan {
   /** Path of a socket on this machine. */
   localSocket: string;
   attacks: Attack[];
-}
-
-export interface Outcome {
-  /** `got …`, `refused: <code>`, or `<failure>: <message>` when there was no answer. */
-  result: string;
-  /** First lines of the log. */
-  lines: PrintedLine[];
-  loggedCharacters: number;
-  droppedLines: number;
-  /** Answer of a call after the attack, in the same process. */
-  next: string;
 }
 
 export interface Report {
@@ -124,33 +105,6 @@ class Target {
     await this.child.ended;
     await this.isolation.folder.remove();
   }
-}
-
-/** Answers with what the attack of the request got. */
-function bundleOf(attacks: Attack[]): string {
-  const functions = attacks.map(({ name, code }) => `${JSON.stringify(name)}: async (target) => { ${code} }`);
-  return `
-    const fs = require('fs'), path = require('path');
-    const own = (name) => path.join(process.env.TMPDIR, name);
-    const { stringify, parse } = JSON, Native = Promise, wait = setTimeout;
-    const frame = (header, body = '') => {
-      const parts = [Buffer.alloc(8), Buffer.from(stringify(header)), Buffer.from(body)];
-      parts[0].writeUInt32BE(parts[1].length, 0); parts[0].writeUInt32BE(parts[2].length, 4);
-      return Buffer.concat(parts);
-    };
-    const writeAll = async (fd, bytes) => { for (let at = 0; at < bytes.length;) {
-      try { at += fs.writeSync(fd, bytes, at) } catch (error) { if (error.code !== 'EAGAIN') throw error; await new Native((resolve) => wait(resolve, 1)) }
-    } };
-    const attacks = { ${functions.join(',\n')} };
-    exports.handler = async ({ body }) => {
-      const { name, target } = parse(body);
-      if (!name) {
-        await new Native((resolve) => wait(resolve, 40));
-        return { status: 200, body: 'unharmed' };
-      }
-      try { return { status: 200, body: 'got ' + String(await attacks[name](target)) } }
-      catch (error) { return { status: 200, body: 'refused: ' + ((error.cause ?? error).code ?? error.message ?? error) } }
-    };`;
 }
 
 /** Answers its first call when it gets a second one. */
