@@ -8,27 +8,36 @@ import { Fleet } from '../fleet';
 import type { LoadTarget } from '../recorded-requests';
 import { MemoryCgroup } from './memory-cgroup';
 
-/** `worker` limits the files worker of the distributed mode, `embedded` the whole process including Postgres. */
-export const targetModes = ['worker', 'embedded'] as const;
+export const targetModes = ['distributed', 'embedded'] as const;
 export type TargetMode = (typeof targetModes)[number];
 
 export const cgroupMissing =
   'needs permission to create a memory control group (as root, with /sys/fs/cgroup writable)';
 
-/** Platform whose document reader has a memory limit. */
+/** Platform, which may have a memory limit. */
 export interface BombTarget extends LoadTarget {
-  cgroup: MemoryCgroup;
-  /** False when the limited process has ended or was replaced. */
+  /** Limits the files worker in the distributed mode, and the whole platform including Postgres in the embedded one. */
+  cgroup?: MemoryCgroup;
+  /** False when a process of the platform has ended or was replaced. */
   isAlive(): boolean;
   output(): string;
   stop(): Promise<void>;
 }
 
-/** Throws when this process may not create a memory control group. */
-export async function startTarget(mode: TargetMode, memoryMb: number): Promise<BombTarget> {
-  const cgroup = await MemoryCgroup.create(memoryMb * 2 ** 20);
-  if (!cgroup) throw new Error(`This ${cgroupMissing}.`);
-  const undo: (() => Promise<unknown>)[] = [() => cgroup.remove()];
+export interface TargetOptions {
+  /** Memory limit in MiB. Throws when this process may not create a memory control group. */
+  memoryMb?: number;
+  /** Value of `RUNNER_ISOLATION`. */
+  isolation?: string;
+}
+
+export async function startTarget(
+  mode: TargetMode,
+  { memoryMb, isolation = 'auto' }: TargetOptions,
+): Promise<BombTarget> {
+  const cgroup = memoryMb === undefined ? undefined : await MemoryCgroup.create(memoryMb * 2 ** 20);
+  if (memoryMb !== undefined && !cgroup) throw new Error(`This ${cgroupMissing}.`);
+  const undo: (() => Promise<unknown>)[] = [() => cgroup?.remove() ?? Promise.resolve()];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
@@ -39,8 +48,11 @@ export async function startTarget(mode: TargetMode, memoryMb: number): Promise<B
     await chmod(folder, 0o711);
     const embeddings = await EmbeddingServer.start();
     undo.push(() => embeddings.stop());
-    const env = { EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500', LOG_LEVEL: 'warn' };
-    const started = mode === 'worker' ? startWorker : startEmbeddedPlatform;
+    const env = {
+      ...{ EMBEDDINGS_URL: embeddings.url, SWEEP_INTERVAL_MS: '500', LOG_LEVEL: 'warn' },
+      RUNNER_ISOLATION: isolation,
+    };
+    const started = mode === 'distributed' ? startDistributedPlatform : startEmbeddedPlatform;
     return { ...(await started(folder, cgroup, env, undo)), cgroup, stop };
   } catch (error) {
     await stop();
@@ -50,9 +62,9 @@ export async function startTarget(mode: TargetMode, memoryMb: number): Promise<B
 
 type Started = Omit<BombTarget, 'cgroup' | 'stop'>;
 
-async function startWorker(
+async function startDistributedPlatform(
   folder: string,
-  cgroup: MemoryCgroup,
+  cgroup: MemoryCgroup | undefined,
   env: Record<string, string>,
   undo: (() => Promise<unknown>)[],
 ): Promise<Started> {
@@ -63,17 +75,17 @@ async function startWorker(
   const worker = fleet.the('files-worker');
   await worker.end('SIGTERM');
   await worker.launch();
-  const { pid } = worker;
-  await cgroup.add(pid);
+  await cgroup?.add(worker.pid);
   await worker.ready();
   const { url, token, workspaceId } = fleet;
-  const isAlive = () => worker.isRunning && worker.pid === pid;
-  return { url, token, workspaceId, isAlive, output: () => worker.output };
+  const pids = fleet.all.map(({ pid }) => pid);
+  const isAlive = () => fleet.all.every(({ isRunning, pid }, index) => isRunning && pid === pids[index]);
+  return { url, token, workspaceId, isAlive, output: () => [...fleet.ended, ...fleet.warnings].join('\n') };
 }
 
 async function startEmbeddedPlatform(
   folder: string,
-  cgroup: MemoryCgroup,
+  cgroup: MemoryCgroup | undefined,
   env: Record<string, string>,
   undo: (() => Promise<unknown>)[],
 ): Promise<Started> {
@@ -81,7 +93,7 @@ async function startEmbeddedPlatform(
   let isAlive = true;
   void platform.ended.then(() => (isAlive = false));
   undo.push(() => platform.stop());
-  await cgroup.add(platform.pid);
+  await cgroup?.add(platform.pid);
   await platform.said(/Parley is ready/);
   const credentials = JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8')) as LoadTarget;
   const { url, token, workspaceId } = credentials;

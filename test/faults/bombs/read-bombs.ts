@@ -42,7 +42,7 @@ export async function readBombs(
   };
   await Promise.all(Array.from({ length: atOnce }, lane));
 
-  const kills = await target.cgroup.kernelKills();
+  const kills = (await target.cgroup?.kernelKills()) ?? 0;
   if (kills > 0) findings.push(`The kernel killed ${kills} processes because of the memory limit.`);
   const plain: Bomb = { name: 'a plain text', contentType: 'text/plain', make: () => Buffer.from('Still there.') };
   const after = await readBomb(client, plain, target);
