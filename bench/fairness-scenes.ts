@@ -119,6 +119,10 @@ async function codeScenes(platform: RunningPlatform): Promise<Scene[]> {
   const codes = {
     'code that prints 5,000 lines': `console.log('A line of some length, as programs print\\n'.repeat(5_000));`,
     'code that logs 10,000 times': `for (let n = 0; n < 10_000; n += 1) console.log('Line ' + n);`,
+    'code that unpacks 400 MB': `
+      const { gzipSync, gunzipSync } = require('node:zlib');
+      const packed = gzipSync(Buffer.alloc(1_000_000));
+      for (let n = 0; n < 400; n += 1) gunzipSync(packed);`,
   };
   return Promise.all(
     Object.entries(codes).map(async ([name, code]): Promise<Scene> => {

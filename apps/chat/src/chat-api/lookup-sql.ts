@@ -42,7 +42,7 @@ export const lookupColumns = `viewer.id AS viewer_id, viewer.foreign_id AS viewe
   c.foreign_id AS conversation_foreign_id, c.owner_id, c.created_at AS conversation_created_at,
   c.updated_at AS conversation_updated_at, EXISTS (
     SELECT FROM participant p WHERE p.bot_id = $1 AND p.conversation_id = c.id AND p.user_id = viewer.id) AS is_participant`;
-export const lookupFrom = (joinConversation: string) =>
+const lookupFrom = (joinConversation: string) =>
   `(SELECT) one LEFT JOIN ${userNamed('$3')} viewer ON true ${joinConversation}`;
 
 /** Row `$4` of `message` or `event` if it fulfils the condition, with its author, its conversation and the viewer. */
