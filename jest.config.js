@@ -12,6 +12,11 @@ module.exports = {
   testMatch: ['apps', 'libs', 'test', 'bench', 'deploy'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
   transform: { '^.+\\.[jt]s$': ['@swc/jest', { ...swc, swcrc: false }] },
   moduleNameMapper: { '^@parley/([^/]+)/(.*)$': '<rootDir>/libs/$1/src/$2' },
+  // `npm run nightly` runs these too: they are slow, and promise no safety.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...(process.env.PARLEY_NIGHTLY === '1' ? [] : ['\\.nightly\\.spec\\.ts$']),
+  ],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   globalSetup: '<rootDir>/libs/testing/src/global-setup.ts',
   globalTeardown: '<rootDir>/libs/testing/src/global-teardown.ts',

@@ -37,8 +37,8 @@ function complaint(path) {
     .replace(/(\.d)?\.tsx?$/, '')
     .split('.');
   if (!kebabCase.test(name)) return `${path}: file names must be kebab-case.`;
-  const isDistributedSpec = suffixes.join('.') === 'distributed.spec';
-  if (!isDistributedSpec && (suffixes.length > 1 || suffixes.some((role) => !roles.includes(role)))) {
+  const isKindOfSpec = ['distributed.spec', 'nightly.spec'].includes(suffixes.join('.'));
+  if (!isKindOfSpec && (suffixes.length > 1 || suffixes.some((role) => !roles.includes(role)))) {
     return `${path}: "${suffixes.join('.')}" is not a role. Valid roles: ${roles.join(', ')}.`;
   }
   if (suffixes.length === 0 && /^@Injectable\(/m.test(readFileSync(join(root, path), 'utf8'))) {

@@ -23,7 +23,7 @@ const exclusions = [
 
 /** Fixed seed, so that a new failure comes from a change of the code. Other seeds are for manual runs. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1);
-const cases = Number(process.env['FUZZ_CASES'] ?? 25);
+const cases = Number(process.env['FUZZ_CASES'] ?? 8);
 /** Cases per tenant, then a new one is created: a request may create a table, and a bot may have at most 500. */
 const casesOfTenant = 200;
 const slowMs = 20_000;
