@@ -71,9 +71,9 @@ it.each<[string, string[], number]>([
   ['a child', [], constants.priority.PRIORITY_BELOW_NORMAL],
   ['a child that its wrapper forks', ['sh', '-c', '"$@" & wait', 'sh'], constants.priority.PRIORITY_BELOW_NORMAL],
   ['a child that comes last', [], constants.priority.PRIORITY_LOW],
+  ['a child that requests wait for', [], 0],
 ])('runs %s after this process', async (_case, wrapper, niceness) => {
-  const isLast = niceness === constants.priority.PRIORITY_LOW;
-  const pid = (await ask(start({ wrapper, isLast }), 'pid')) as number;
+  const pid = (await ask(start({ wrapper, niceness }), 'pid')) as number;
 
   expect(getPriority(pid)).toBe(Math.min(getPriority() + niceness, constants.priority.PRIORITY_LOW));
 });
@@ -144,19 +144,27 @@ it('reports why a program does not start', async () => {
 describe('when the parent is killed', () => {
   let parent: ChildProcess;
 
-  async function childOfParent(order: TestOrder): Promise<number> {
+  async function childOfParent(order: TestOrder, path = process.env['PATH']): Promise<number> {
     const script = `
       const { SupervisedChild } = require('./dist/libs/child-processes/src/supervised-child.js');
       const child = new SupervisedChild(${JSON.stringify(limits)});
       child.watch((pid) => console.log(pid));
       child.send(${JSON.stringify(order)});`;
-    parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: path } });
     const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
     return Number(line.toString());
   }
 
   it.each(['pid', 'block'] as const)('ends the child, after the order "%s"', async (order) => {
     const pid = await childOfParent(order);
+
+    parent.kill('SIGKILL');
+
+    await isGone(pid);
+  });
+
+  it('ends a blocked child also where no program is there that has the kernel do so', async () => {
+    const pid = await childOfParent('block', '');
 
     parent.kill('SIGKILL');
 

@@ -62,7 +62,8 @@ it('does tasks one after the other on one child, which has no environment', asyn
   const first = await pid();
 
   expect((await run('environment')).result).not.toHaveProperty('PATH');
-  expect((await run('echo twice', [Buffer.from('ab')])).content.toString()).toBe('abab');
+  const { content } = await run('echo twice', [Buffer.from('ab')]);
+  expect(Buffer.concat(content).toString()).toBe('abab');
   expect((await run('echo twice')).content).toEqual([]);
   expect(await pid()).toBe(first);
 });

@@ -130,6 +130,7 @@ class RunningTask<Task, Result> {
     const { child } = this;
     const onLate = () => this.fail(new TaskFailed('outage', 'The child process was not done before the deadline.'));
     deadline.addEventListener('abort', onLate);
+    if (deadline.aborted) onLate();
     const onData = (part: Uint8Array) => this.receive(part);
     child.data.on('data', onData).resume();
     child.watch((message) => this.hear(message));

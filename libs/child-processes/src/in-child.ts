@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { workerFile } from '@parley/background/worker-file';
-import { dataDescriptor } from './supervised-child';
+import { dataDescriptor, endsWithParentVariable } from './supervised-child';
 
 /**
  * Call first in a child's program. Ends this process when its parent dies: at once, or within a second while the event
@@ -10,6 +10,7 @@ import { dataDescriptor } from './supervised-child';
  */
 export function endWithParent(): void {
   process.once('disconnect', () => process.exit());
+  if (process.env[endsWithParentVariable]) return;
   const parentPid = process.ppid;
   new Worker(workerFile(__dirname, 'parent-watch.worker'), { workerData: { parentPid } }).unref();
 }

@@ -26,8 +26,10 @@ export interface ProcessLimits {
   openFiles?: number;
   /** Limit of one written file, in MiB. */
   fileMb?: number;
-  /** Starts with the lowest priority instead of one below that of this process. */
-  isLast?: boolean;
+  /** Main thread and worker threads: for each, V8 reserves private memory. */
+  threads?: number;
+  /** Added to the niceness of this process, which answers requests. Below normal if it is not given. */
+  niceness?: number;
 }
 
 /** Cause of an unexpected end: `memory` for any of the memory limits, otherwise `crash`. */
@@ -110,16 +112,14 @@ export class LimitedProcess {
       cwd,
       openFiles = 0,
       fileMb = 0,
-      isLast = false,
+      threads = 1,
+      niceness = constants.priority.PRIORITY_BELOW_NORMAL,
     }: ProcessLimits,
     stdio: StdioOptions,
   ) {
     this.limitBytes = residentMb * 2 ** 20;
     // Stops an allocation that is faster than the checks of resident memory.
-    const kernelLimitKb = idleDataKb && idleDataKb + (residentMb + kernelLimitMarginMb) * 1024;
-    const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
-    // Added to that of this process, which answers requests.
-    const niceness = isLast ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL;
+    const kernelLimitKb = idleDataKb && threads * idleDataKb + (residentMb + kernelLimitMarginMb) * 1024;
     const limits = [kernelLimitKb, openFiles, fileMb * blocksPerMb, niceness].map(String);
     // Frozen: a change of V8's flags at run time can turn off its checks of bounds.
     const flags = [`--max-old-space-size=${heapMb}`, '--freeze-flags-after-init'];

@@ -1,10 +1,13 @@
 import type { Duplex } from 'node:stream';
+import { endingWithParent } from './ending-with-parent';
 import { LimitedProcess, type ProcessLimits } from './limited-process';
 
 export type { ChildEnd } from './limited-process';
-export type ChildOptions = Pick<ProcessLimits, 'program' | 'heapMb' | 'residentMb' | 'env'>;
+export type ChildOptions = Pick<ProcessLimits, 'program' | 'heapMb' | 'residentMb' | 'env' | 'niceness' | 'wrapper'>;
 
 const memoryCheckMs = 50;
+/** Variable of a child that the kernel ends with this process. */
+export const endsWithParentVariable = 'PARLEY_ENDS_WITH_PARENT';
 export const dataDescriptor = 4;
 
 /**
@@ -13,7 +16,12 @@ export const dataDescriptor = 4;
  */
 export class SupervisedChild<Order = unknown, Answer = unknown> extends LimitedProcess {
   constructor(options: ChildOptions) {
-    super(options, ['ignore', 'ignore', 'pipe', 'ipc', 'pipe']);
+    const ending = endingWithParent();
+    const isEnded = ending.length > 0;
+    const wrapper = [...ending, ...(options.wrapper ?? [])];
+    const env = { ...options.env, ...(isEnded && { [endsWithParentVariable]: 'yes' }) };
+    // Without the kernel, a thread of the child watches this process.
+    super({ ...options, wrapper, env, threads: isEnded ? 1 : 2 }, ['ignore', 'ignore', 'pipe', 'ipc', 'pipe']);
     // Writing to an ended child fails; `ended` has the cause.
     this.data.on('error', () => undefined);
     void this.ended.then(() => this.unwatch());

@@ -29,6 +29,7 @@ export class SchemaChecker {
       keptResidentMb: heapMb,
       children,
       childrenEach: 1,
+      niceness: 0,
       ...limits,
       ...changed,
     });

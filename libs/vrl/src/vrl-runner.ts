@@ -30,6 +30,7 @@ export class VrlRunner {
     keptResidentMb: 256,
     children: 1,
     childrenEach: 1,
+    niceness: 0,
     maxWaitingEach: 100,
     processorMs,
     deadlineMs: 8_000,

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { constants } from 'node:os';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { CodeSecrets } from '@parley/contracts/runner/code';
@@ -20,6 +21,7 @@ import type { Isolation } from './isolation';
 import { IsolationService } from './isolation.service';
 import { folderMb } from './temporary-folder';
 
+const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
 const openFiles = 2_048;
 /**
  * Starts in a row after which a process ended before it had answered a call. An event whose code crashes has four attempts:
@@ -320,7 +322,7 @@ export class ChildrenService implements OnApplicationShutdown {
     const child = new BotChild(
       {
         ...{ ...isolation.limits, heapMb: memoryMb, residentMb: 2 * memoryMb, openFiles, fileMb: folderMb },
-        isLast: (this.ends.get(key) ?? 0) >= maxEnds,
+        niceness: (this.ends.get(key) ?? 0) >= maxEnds ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL,
         env: { ...isolation.env, TZ: 'UTC', NODE_ENV: 'production', AWS_LAMBDA_FUNCTION_NAME: 'parley' },
       },
       (printed) => output.take(printed),

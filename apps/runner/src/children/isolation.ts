@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { chown, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endingWithParent } from '@parley/child-processes/ending-with-parent';
 import type { ProcessLimits } from '@parley/child-processes/limited-process';
 import { bubblewrap, programPath, temporaryPath } from './bubblewrap';
 import { DiskFolder, namespaceFolder, type TemporaryFolder } from './temporary-folder';
@@ -32,7 +32,7 @@ const databaseFlags = process.allowedNodeEnvironmentFlags.has('--experimental-sq
   : [];
 
 const isRoot = process.getuid?.() === 0;
-const hasSetpriv = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
+const hasSetpriv = endingWithParent().length > 0;
 /** Whether each process of code has a user id of its own, in the mode `process` too. */
 export const hasOwnUserIds = isRoot && hasSetpriv;
 
@@ -44,7 +44,7 @@ export const hasOwnUserIds = isRoot && hasSetpriv;
  */
 export async function isolate(mode: IsolationMode, program: string, place: number): Promise<Isolation> {
   const userId = firstUserId + place;
-  const wrapper = hasSetpriv ? ['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', ...userOptions(userId)] : [];
+  const wrapper = hasSetpriv ? [...endingWithParent(), '--no-new-privs', ...userOptions(userId)] : [];
   if (mode === 'bwrap') {
     const command = [...wrapper, ...bubblewrap(program, pidDescriptor)];
     return {
