@@ -382,12 +382,13 @@ async function membersOf(group: number): Promise<number[]> {
         (members) => members.length === 0,
       );
     };
-    const delays = Array.from({ length: 31 }, (_, step) => 4 * step)[Symbol.iterator]();
+    const delays = Array.from({ length: 16 }, (_, step) => 8 * step)[Symbol.iterator]();
     const lane = async () => {
       for (const delayMs of delays) await end(delayMs);
     };
     await Promise.all(Array.from({ length: 4 }, lane));
-    expect(orphanedGroups()).toBe(0);
+    // The system may not have cleared away those of other tests yet.
+    await waitFor(orphanedGroups, (count) => count === 0);
   },
 );
 

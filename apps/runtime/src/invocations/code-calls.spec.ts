@@ -277,6 +277,10 @@ describe('an event', () => {
 
     const ids = await Promise.all(hostile.map((bot) => bot.create()));
     await soon(
+      () => Promise.resolve(ends.length),
+      (hanging) => hanging === 2,
+    );
+    await waitFor(
       () => Promise.all(hostile.map((bot, index) => bot.delivery(ids[index]!))),
       (found) => found.filter((delivery) => delivery?.status === 'parked').length === 2,
     );
