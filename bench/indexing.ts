@@ -1,22 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { windowCharacters } from '@parley/passages/bundled-embedder';
 import { textWindows } from '@parley/passages/text-windows';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { waitFor } from '@parley/testing/wait-for';
 import { markdown } from './corpus';
-import type { LoopBlock } from './loop-watch';
-import { peaks, residentMb } from './memory';
 import type { Result } from './result';
 import { type Round, type Side, compareSpeed, alternate, timed, toRow } from './rounds';
 import type { Session } from './session';
 import { openBare, openBot, openEmbedded, type Workbench } from './workbench';
 
 const charactersPerSecond = 8_000;
-const largeFileBytes = 1_000_000;
-/** Rounds of at least this length index the whole large file. */
-const fullSeconds = 4;
 const pollMs = 50;
 
 type Bot = Awaited<ReturnType<typeof openBot>>;
@@ -89,7 +81,7 @@ function measure(side: Candidate, chunks: number): Promise<Round> {
   });
 }
 
-async function indexFile(session: Session, { client }: Bot, key: string, content: string): Promise<void> {
+export async function indexFile(session: Session, { client }: Bot, key: string, content: string): Promise<void> {
   const { file } = await client.uploadFile({ key, content, index: true });
   for (;;) {
     session.checkpoint();
@@ -98,42 +90,4 @@ async function indexFile(session: Session, { client }: Bot, key: string, content
     if (status === 'indexing_failed') throw new Error(`${key} was not indexed: ${failedStatusReason}`);
     await sleep(pollMs);
   }
-}
-
-/** Longest block of the event loop while one large file is indexed with the default number of threads. */
-export async function watchLoop(bench: Workbench): Promise<Result[]> {
-  const sizeBytes = Math.round(largeFileBytes * Math.min(1, bench.options.seconds / fullSeconds));
-  const file = join(bench.folder, 'loop.jsonl');
-  const platform = await openEmbedded(bench, { LOOP_WATCH: file }, ['loop-watch']);
-  const pid = platform.pids['standalone']!;
-  const bot = await openBot(platform);
-  await indexFile(bench.session, bot, 'warm-up.md', 'The first use of the model loads it.');
-  await readBlocks(pid, file, 1);
-  const start = performance.now();
-  const [peakMb] = await peaks(
-    () => [residentMb(pid)],
-    () => indexFile(bench.session, bot, 'large.md', markdown(sizeBytes)),
-  );
-  const seconds = (performance.now() - start) / 1000;
-  const { blockedMs, computedMs } = await readBlocks(pid, file, 2);
-  const figures = { 'blocked ms': blockedMs, 'computing ms': computedMs, 'took s': seconds, 'highest RSS MB': peakMb! };
-  return [
-    {
-      title: `Embedded mode: longest block of the event loop while ${sizeBytes.toLocaleString('en-US')} bytes of Markdown are indexed`,
-      rows: [{ name: 'Parley, embedded', figures }],
-      aims: [{ name: 'longest block', value: blockedMs, unit: ' ms', below: 50 }],
-      notes: [
-        'Computing: longest time that the thread was on a core meanwhile. A longer block also waited for something else.',
-      ],
-      errors: [],
-      rounds: {},
-    },
-  ];
-}
-
-async function readBlocks(pid: number, file: string, line: number): Promise<LoopBlock> {
-  process.kill(pid, 'SIGUSR2');
-  const read = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  const lines = await waitFor(read, (found) => found.length > line);
-  return JSON.parse(lines[line - 1]!) as LoopBlock;
 }

@@ -14,9 +14,10 @@ import { benchChatDistributed, benchChatEmbedded } from './chat';
 import { benchFairnessDistributed, benchFairnessEmbedded } from './fairness';
 import { benchGrowth } from './growth';
 import { benchHostileBots } from './hostile-bots';
-import { benchIndexing, watchLoop } from './indexing';
+import { benchIndexing } from './indexing';
 import { benchIndexingFairnessDistributed, benchIndexingFairnessEmbedded } from './indexing-fairness';
 import { benchListenDistributed, benchListenEmbedded } from './listen';
+import { watchLoop, watchLoopOfAttacks } from './loop';
 import { benchIndexingMemory } from './memory-indexing';
 import { type Options, readOptions, usage } from './options';
 import { benchParsing } from './parsing';
@@ -54,7 +55,7 @@ function plan({ only, scene }: Options): { embedded: Work[]; distributed: Work[]
                 benchIndexing(bench, threads),
           )
         : []),
-      ...(has('loop') ? [watchLoop] : []),
+      ...(has('loop') ? [watchLoop, watchLoopOfAttacks] : []),
       ...(has('start') ? [benchStart, (bench: Workbench) => benchMemory(bench, 'embedded')] : []),
       ...(has('bot') ? [benchBotEmbedded] : []),
       ...(has('hub') ? [benchHub] : []),

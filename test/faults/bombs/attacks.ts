@@ -14,7 +14,7 @@ export interface BodyBomb {
   /** Path that takes 32 MB. */
   path: string;
   isQuick?: true;
-  make(): Buffer;
+  make: () => Buffer;
 }
 
 const quick = new Set(['a signal to its process group', '100,000 line breaks', 'short messages without an end']);
