@@ -4,7 +4,7 @@ import { type BodyBomb, bodyBombs, type CodeBomb, codeBombs } from './attacks';
 import { type BombTarget, startTarget, type TargetMode, targetModes } from './bomb-target';
 import { bombs } from './corpus';
 import { type Outcome, readBombs } from './read-bombs';
-import { type Thrown, throwBombs } from './throw-bombs';
+import { attackMs, type Thrown, throwBombs } from './throw-bombs';
 
 const usage = `npm run bombs -- [options]
 
@@ -67,7 +67,7 @@ async function main({ mode, isolation, memoryMb, attacks, documents }: Options):
     }
   };
   if (attacks.length > 0)
-    await during({}, (target) => throwBombs(target, attacks, (thrown) => console.log(lineOfAttack(thrown))));
+    await during({}, (target) => throwBombs(target, attacks, attackMs, (thrown) => console.log(lineOfAttack(thrown))));
   if (documents.length > 0)
     await during({ memoryMb }, async (target) => {
       console.log(`${documents.length} documents in ${memoryMb} MiB`);

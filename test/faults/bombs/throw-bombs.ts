@@ -14,13 +14,14 @@ export interface Thrown {
 }
 
 /** Time in which an attack goes on: events of code that crashes are delivered again. */
-const attackMs = 10_000;
+export const attackMs = 10_000;
 const pollMs = 100;
 
 /** Deploys and calls hostile code, and sends hostile bodies, one after the other. Returns findings. */
 export async function throwBombs(
   target: BombTarget,
   bombs: (CodeBomb | BodyBomb)[],
+  forMs: number,
   tell: (thrown: Thrown) => void,
 ): Promise<string[]> {
   const findings: string[] = [];
@@ -28,7 +29,7 @@ export async function throwBombs(
   try {
     for (const bomb of bombs) {
       const started = performance.now();
-      const outcome = await ('code' in bomb ? runCode(target, bomb) : sendBodies(target, bomb));
+      const outcome = await ('code' in bomb ? runCode(target, bomb, forMs) : sendBodies(target, bomb));
       const problem = await bystander.problemOfEvent();
       const { failures, slowestMs } = bystander.seen();
       const seconds = Math.round((performance.now() - started) / 100) / 10;
@@ -46,7 +47,7 @@ export async function throwBombs(
 }
 
 /** Outcome of an event for the code, or the reason why that was not deployed. */
-async function runCode(target: LoadTarget, { code }: CodeBomb): Promise<string> {
+async function runCode(target: LoadTarget, { code }: CodeBomb, forMs: number): Promise<string> {
   const owner = clientOf(target);
   const created = await owner.createBot({ code }).then(
     ({ bot }) => bot,
@@ -56,7 +57,7 @@ async function runCode(target: LoadTarget, { code }: CodeBomb): Promise<string> 
   const client = clientOf(target, created.id);
   const { event } = await client.createEvent({ type: 'attack', payload: {} });
   let outcome = 'pending';
-  for (const deadline = Date.now() + attackMs; Date.now() < deadline && outcome === 'pending'; await sleep(pollMs)) {
+  for (const deadline = Date.now() + forMs; Date.now() < deadline && outcome === 'pending'; await sleep(pollMs)) {
     const { status, failureReason } = (await client.getEvent({ id: event.id })).event;
     outcome = status === 'pending' ? status : `${status} ${failureReason ?? ''}`.trim();
   }
