@@ -9,11 +9,22 @@ interface Interval {
 /** Shorter turns are not recorded. */
 const notableMs = 4;
 
+const tries = 4;
+
 /**
- * Runs the work, and returns the processor time of this thread in its longest turn of the event loop, in milliseconds.
- * Collections of the heap do not count. Linux counts in ticks of up to 4 ms.
+ * Processor time of this thread in the longest turn of the event loop while the work is done, in milliseconds. Collections of the
+ * heap do not count. A busy machine, and the start of a process by a large one, lengthen a turn: work that reaches the limit is
+ * done again, up to four times, and its shortest result counts.
  */
-export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
+export async function longestTurnMs(work: () => Promise<unknown>, limitMs: number): Promise<number> {
+  let shortestMs = Infinity;
+  for (let count = 0; count < tries && shortestMs >= limitMs; count += 1)
+    shortestMs = Math.min(shortestMs, await longestTurnOf(work));
+  return shortestMs;
+}
+
+/** Linux counts in ticks of up to 4 ms. */
+async function longestTurnOf(work: () => Promise<unknown>): Promise<number> {
   const turns: (Interval & { usedMs: number })[] = [];
   const collections: Interval[] = [];
   const observer = new PerformanceObserver((list) => {
