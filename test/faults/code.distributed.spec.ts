@@ -7,8 +7,8 @@ import { hasNatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
 import { Fleet } from './fleet';
 
-const webhooks = Number(process.env['WEBHOOKS'] ?? 500);
-const deployments = Number(process.env['DEPLOYMENTS'] ?? 20);
+const webhooks = Number(process.env['WEBHOOKS'] ?? 200);
+const deployments = Number(process.env['DEPLOYMENTS'] ?? 8);
 const awayMs = Number(process.env['RUNNER_AWAY_MS'] ?? 0);
 /** Rows of deleted bots are looked for once more after 270 s. */
 const erasureMs = Number(process.env['ERASURE_MS'] ?? 0);

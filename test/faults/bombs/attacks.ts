@@ -1,4 +1,4 @@
-import { bundleOf, harmful } from '../../../apps/runner/src/children/test/harmful-code';
+import { bundleOf, harmful } from '@parley/testing/harmful-code';
 
 /** Code of a bot that harms its process, its runner or the machine. */
 export interface CodeBomb {

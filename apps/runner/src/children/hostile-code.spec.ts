@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { workerFile } from '@parley/background/worker-file';
 import { expectGenerated } from '@parley/testing/generated-text';
+import { type Attack, type Expected, harmful } from '@parley/testing/harmful-code';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { isolationModes, type IsolationMode } from './isolation';
-import { type Attack, type Expected, harmful } from './test/harmful-code';
 import type { Plan, Report } from './test/hostile-code';
 
 const driver = workerFile(join(__dirname, 'test'), 'hostile-code');

@@ -5,12 +5,12 @@
 import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { workerFile } from '@parley/background/worker-file';
+import { type Attack, bundleOf, type Outcome } from '@parley/testing/harmful-code';
 import { BundleOutput, type PrintedLine } from '../../logs/bundle-output';
 import { BotChild, CodeFailed } from '../bot-child';
 import { type Isolation, isolate, type IsolationMode } from '../isolation';
 import { bubblewrapProblem } from '../isolation.service';
 import { folderMb } from '../temporary-folder';
-import { type Attack, bundleOf, type Outcome } from './harmful-code';
 
 export interface Plan {
   mode: IsolationMode;

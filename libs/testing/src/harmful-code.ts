@@ -1,5 +1,4 @@
-import type { PrintedLine } from '../../logs/bundle-output';
-import type { IsolationMode } from '../isolation';
+type IsolationMode = 'process' | 'bwrap';
 
 export interface Attack {
   name: string;
@@ -14,7 +13,7 @@ export interface Outcome {
   /** `got …`, `refused: <code>`, or `<failure>: <message>` when there was no answer. */
   result: string;
   /** First lines of the log. */
-  lines: PrintedLine[];
+  lines: { level: string; message: string; isForBot?: boolean }[];
   loggedCharacters: number;
   droppedLines: number;
   /** Answer of a call after the attack, in the same process. */
