@@ -237,7 +237,7 @@ const codeOf = (version: number) => `
 
     const events = await clientOf(fleet, id).list.events({}).collect();
     const handledOnes = new Set(events.map(({ payload }) => payload['n']));
-    if (webhooks > 500)
+    if (webhooks > 200)
       process.stdout.write(
         `${JSON.stringify({ webhooks, answered: answered.length, refused, handled: handledOnes.size })}\n`,
       );
