@@ -120,7 +120,7 @@ async function send({ url, token, workspaceId }: RunningPlatform, path: string, 
 }
 
 function largeCode(): string {
-  return `exports.handler = () => ({ status: 200 });\n${'// a comment of a bundle\n'.repeat(1_000_000)}`;
+  return `exports.handler = () => ({ status: 200 });\n${'// a comment of a bundle\n'.repeat(950_000)}`;
 }
 
 async function readBlocks(pid: number, file: string, line: number): Promise<LoopBlock> {
