@@ -15,6 +15,15 @@ export async function runnableMsOf(pid: number): Promise<number | undefined> {
   }
 }
 
+/** Processor time in milliseconds of one thread, by its id. Undefined as for `runnableMsOf`. */
+export async function threadMsOf(threadId: number): Promise<number | undefined> {
+  try {
+    return Number((await readFile(`/proc/${threadId}/schedstat`, 'utf8')).split(' ')[0]) / 1e6;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Fields of `/proc/<pid>/stat` from the third on. Undefined when the process has ended, and on systems without it. */
 export async function statFieldsOf(pid: number): Promise<string[] | undefined> {
   try {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
@@ -20,7 +20,7 @@ export interface RowCode {
   /** Frozen clock of the run, in milliseconds since 1970. */
   instant: number;
   limits: CodeLimits;
-  /** Shared memory: the time at which the thread starts the code, 0 before. */
+  /** Shared memory: time at which the thread starts the code, 0 before; id of the thread; its processor time by then. */
   begun: Float64Array;
 }
 
@@ -63,6 +63,17 @@ class ResultTooLong extends Error {}
 
 let loading: Promise<QuickJSWASMModule> | undefined;
 
+/** Id of this thread for the system; 0 on systems that do not tell it. */
+const threadId = threadIdOf();
+
+function threadIdOf(): number {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return 0;
+  }
+}
+
 /** Processor time of this thread so far, in milliseconds. The time of the clock on systems that do not tell it. */
 function processorMs(): number {
   try {
@@ -75,6 +86,7 @@ function processorMs(): number {
 /** Runs the code once or checks its syntax, in a runtime of its own: no state is left for the next run. */
 export default async function runRowCode(task: RowCode): Promise<CodeOutcome> {
   const run = new Run(await loaded(), task);
+  [task.begun[1], task.begun[2]] = [threadId, processorMs()];
   task.begun[0] = Date.now();
   const outcome = run.outcome();
   if (!run.leaveInOrder()) loading = undefined;

@@ -1,17 +1,21 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Semaphore } from '@parley/background/semaphore';
 import { openThreadPool } from '@parley/background/thread-pool';
+import { threadMsOf } from '@parley/child-processes/runnable-time';
 import type { CodeLimits, CodeOutcome, RowCode } from './row-code.worker';
 
 const threads = 2;
 /** Compiling takes milliseconds. Only a broken thread exceeds this. */
 const readingTimeoutMs = 5_000;
 
-/**
- * Grace period before the thread is terminated, since a few functions of QuickJS cannot be interrupted. On a busy machine, a
- * thread waits in it for the rest of its processor time.
- */
+/** Grace period before the thread is terminated, since a few functions of QuickJS cannot be interrupted. */
 const graceMs = 2_000;
+/** Pause between looks at a thread that has had too little of a processor. */
+const lookAgainMs = 250;
+/** Limit of the time by the clock, in times of the limit of the processor time. */
+const backstopFactor = 10;
+/** Time at the start of the code, id of the thread, and its processor time by then. */
+const begunFields = 3;
 
 const defaultLimits: CodeLimits = { timeoutMs: 250, stackKb: 256, resultLength: 128 * 1024 };
 
@@ -69,19 +73,26 @@ export class SandboxService implements OnApplicationShutdown {
 }
 
 function newTask(code: string, row: RowCode['row'], limits: Partial<CodeLimits>): RowCode {
-  const begun = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+  const begun = new Float64Array(new SharedArrayBuffer(begunFields * Float64Array.BYTES_PER_ELEMENT));
   return { code, row, instant: Date.now(), limits: { ...defaultLimits, ...limits }, begun };
 }
 
-/** Watchdog: calls `end` after the timeout and the grace period. Starting the thread does not count. */
+/** Watchdog: calls `end` when the thread has used the timeout and the grace period. Starting the thread does not count. */
 function watch({ begun, limits }: RowCode, end: () => void): () => void {
   const allowedMs = limits.timeoutMs + graceMs;
   let timer: NodeJS.Timeout;
-  const look = () => {
-    const leftMs = begun[0] === 0 ? allowedMs : begun[0]! + allowedMs - Date.now();
-    if (leftMs <= 0) end();
-    else timer = setTimeout(look, leftMs);
+  let isOver = false;
+  const look = async () => {
+    const [startedAt, threadId, usedBefore] = begun as unknown as [number, number, number];
+    const passedMs = startedAt === 0 ? 0 : Date.now() - startedAt;
+    const usedMs = passedMs < allowedMs ? passedMs : ((await threadMsOf(threadId)) ?? Infinity) - usedBefore;
+    if (isOver) return;
+    if (usedMs >= allowedMs || passedMs >= backstopFactor * allowedMs) end();
+    else timer = setTimeout(() => void look(), Math.max(lookAgainMs, allowedMs - usedMs));
   };
-  look();
-  return () => clearTimeout(timer);
+  void look();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
