@@ -131,8 +131,8 @@ it('answers the messages of a large batch in several turns of the event loop', a
   isOver = true;
 
   const answers = new KeyCounts();
-  // The first one is a batch of its own, which may end in the same turn as messages of the next one.
-  for (const number of answeredIn.slice(1)) answers.add(String(number), 1);
+  // The first three are batches of their own, which may end in the same turn as messages of the fourth one.
+  for (const number of answeredIn.slice(3)) answers.add(String(number), 1);
   expect(Math.max(...answers.values())).toBeLessThanOrEqual(4);
 });
 
