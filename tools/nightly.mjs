@@ -17,7 +17,11 @@ const bombs = ['node', 'tools/run.mjs', 'test/faults/bombs/main'];
 const modes = ['embedded', 'distributed'];
 
 const parts = [
-  { name: 'suites', command: [...jest, 'nightly', 'hostile-code'], env: { PARLEY_NIGHTLY: '1', ...otherNode() } },
+  {
+    name: 'suites',
+    command: [...jest, 'nightly', 'hostile-code', 'faults.distributed'],
+    env: { PARLEY_NIGHTLY: '1', ...otherNode() },
+  },
   { name: 'fuzz', command: [...jest, 'test/fuzz'], env: { FUZZ_CASES: '100', FUZZ_SEED: String(seed) } },
   ...modes.map((mode) => ({
     name: `bombs, ${mode}`,

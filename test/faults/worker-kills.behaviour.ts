@@ -30,7 +30,12 @@ interface Moment {
   stored?: number;
 }
 
-const moments: Moment[] = [
+const isNightly = process.env['PARLEY_NIGHTLY'] === '1';
+/** Moments of each test run; `npm run nightly` has the others too. */
+const chosen = ['taken', 'half-embedded', 'half-written', 'last-word', 'committing'];
+const chosenOfPassages = ['half-written', 'before-the-switch', ...(isNightly ? ['taken', 'half-embedded'] : [])];
+
+const all: Moment[] = [
   { name: 'taken', held: 'parsed', statement: 'lost', stage: 'taken', written: 0 },
   { name: 'parsed', held: 'embedding', statement: 'lost', stage: 'parsed', written: 0 },
   { name: 'half-embedded', held: 'second batch', stage: 'embedding', written: firstBatch },
@@ -54,9 +59,11 @@ const moments: Moment[] = [
   },
 ];
 
+const moments = all.filter(({ name }) => isNightly || chosen.includes(name));
+
 /** Moments of a file without parsing, whose passages are stored already. */
-const momentsOfPassages: Moment[] = moments
-  .filter(({ name }) => ['taken', 'half-embedded', 'half-written', 'before-the-switch'].includes(name))
+const momentsOfPassages: Moment[] = all
+  .filter(({ name }) => chosenOfPassages.includes(name))
   .map((moment) => ({ ...moment, name: `passages-${moment.name}`, stored: passages }));
 
 export function describeWorkerKills(sharedFleet: () => SharedFleet): void {

@@ -259,7 +259,6 @@ export const bombs: Bomb[] = [
   {
     name: 'xlsx: a string of a megabyte in a million cells',
     contentType: types.xlsx,
-    isQuick: true,
     make: () => xlsx('<row><c t="s"><v>0</v></c></row>'.repeat(million), `<si><t>${'a '.repeat(500_000)}</t></si>`),
   },
   {
@@ -435,7 +434,6 @@ export const bombs: Bomb[] = [
   {
     name: 'markdown: nested quotes',
     contentType: types.markdown,
-    isQuick: true,
     make: () => Buffer.from('>'.repeat(2 * million)),
   },
   { name: 'markdown: brackets', contentType: types.markdown, make: () => Buffer.from('['.repeat(5 * million)) },
@@ -462,7 +460,6 @@ export const bombs: Bomb[] = [
   {
     name: 'json: nested arrays',
     contentType: types.json,
-    isQuick: true,
     make: () => Buffer.from('['.repeat(largestFile)),
   },
   {
