@@ -5,7 +5,7 @@ import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { parseBody } from './input-reader';
 import { type BodyLease, BodyMemoryLimiter, type BodySender } from './body-memory.limiter';
-import { countValues, tooManyValues } from './json-values';
+import { countValues } from './json-values';
 import { LargeBody, largeBytes, quickValues } from './large-body';
 
 /** Concurrency limit for large bodies: under way and waiting, per tenant. A waiting one gives up after `waitMs`. */
@@ -121,9 +121,8 @@ function valueOf(chunks: Buffer[], { bodyLimitValues }: Operation): unknown {
   const [first] = chunks;
   const bytes = chunks.length === 1 ? first! : Buffer.concat(chunks);
   // Each value takes two bytes at least.
-  const count = bytes.length > 2 * quickValues ? countValues(bytes, bodyLimitValues) : 0;
-  if (count > bodyLimitValues) throw tooManyValues(count, bodyLimitValues);
-  if (count <= quickValues) return parseBody(bytes.toString());
+  if (bytes.length <= 2 * quickValues || countValues(bytes, quickValues) <= quickValues)
+    return parseBody(bytes.toString());
   const large = new LargeBody(bodyLimitValues);
   large.add(bytes);
   return large;
