@@ -13,7 +13,8 @@ export function endingWithParent(): string[] {
 
 function workingCommand(): string[] {
   const program = findProgram('setpriv');
-  const command = program ? [program, '--pdeathsig', 'KILL'] : [];
-  const [file, ...args] = [...command, process.execPath, '--version'];
-  return program && spawnSync(file, args).status === 0 ? command : [];
+  if (!program) return [];
+  const options = ['--pdeathsig', 'KILL'];
+  // That of BusyBox has other options.
+  return spawnSync(program, [...options, 'true']).status === 0 ? [program, ...options] : [];
 }
