@@ -42,18 +42,17 @@ export const lookupColumns = `viewer.id AS viewer_id, viewer.foreign_id AS viewe
   c.foreign_id AS conversation_foreign_id, c.owner_id, c.created_at AS conversation_created_at,
   c.updated_at AS conversation_updated_at, EXISTS (
     SELECT FROM participant p WHERE p.bot_id = $1 AND p.conversation_id = c.id AND p.user_id = viewer.id) AS is_participant`;
-const lookupFrom = (joinConversation: string) =>
-  `(SELECT) one LEFT JOIN ${userNamed('$3')} viewer ON true ${joinConversation}`;
 
 /** Row `$4` of `message` or `event` if it fulfils the condition, with its author, its conversation and the viewer. */
 export const findWithAuthor = (table: 'message' | 'event', condition: string) => `
   SELECT ${lookupColumns}, stored.id, stored.type, stored.payload, stored.created_at, stored.user_id,
     author.foreign_id AS user_foreign_id
-  FROM ${lookupFrom(`
-    LEFT JOIN (
-      ${table} stored JOIN conversation c
-        ON c.bot_id = $1 AND c.id = stored.conversation_id AND ${isOf('$2', 'c')} AND c.is_chat
-    ) ON stored.bot_id = $1 AND stored.id = $4 AND ${condition}`)}
+  FROM (SELECT) one
+  LEFT JOIN ${userNamed('$3')} viewer ON true
+  LEFT JOIN (
+    ${table} stored JOIN conversation c
+      ON c.bot_id = $1 AND c.id = stored.conversation_id AND ${isOf('$2', 'c')} AND c.is_chat
+  ) ON stored.bot_id = $1 AND stored.id = $4 AND ${condition}
   LEFT JOIN "user" author ON author.bot_id = $1 AND author.id = stored.user_id`;
 
 export function toConversationLookup(botId: string, row: ConversationLookupRow): ConversationLookup {
