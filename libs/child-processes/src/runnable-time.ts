@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
@@ -7,21 +8,40 @@ import { promisify } from 'node:util';
  * process has ended, and on systems without /proc/<pid>/schedstat.
  */
 export async function runnableMsOf(pid: number): Promise<number | undefined> {
+  const times = await schedulingOf(pid);
+  return times && times.ranMs + times.waitedMs;
+}
+
+/** Processor time in milliseconds of one thread, by its id. Undefined as for `runnableMsOf`. */
+export async function threadMsOf(threadId: number): Promise<number | undefined> {
+  return (await schedulingOf(threadId))?.ranMs;
+}
+
+/** Processor time of the calling thread in milliseconds. Undefined on systems that do not tell it. */
+export function ownThreadMs(): number | undefined {
   try {
-    const [ranNs, waitedNs] = (await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ');
-    return (Number(ranNs) + Number(waitedNs)) / 1e6;
+    return schedulingIn(readFileSync('/proc/thread-self/schedstat', 'utf8')).ranMs;
   } catch {
     return undefined;
   }
 }
 
-/** Processor time in milliseconds of one thread, by its id. Undefined as for `runnableMsOf`. */
-export async function threadMsOf(threadId: number): Promise<number | undefined> {
+async function schedulingOf(id: number): Promise<Scheduling | undefined> {
   try {
-    return Number((await readFile(`/proc/${threadId}/schedstat`, 'utf8')).split(' ')[0]) / 1e6;
+    return schedulingIn(await readFile(`/proc/${id}/schedstat`, 'utf8'));
   } catch {
     return undefined;
   }
+}
+
+interface Scheduling {
+  ranMs: number;
+  waitedMs: number;
+}
+
+function schedulingIn(schedstat: string): Scheduling {
+  const [ranNs, waitedNs] = schedstat.split(' ').map(Number) as [number, number];
+  return { ranMs: ranNs / 1e6, waitedMs: waitedNs / 1e6 };
 }
 
 /** Fields of `/proc/<pid>/stat` from the third on. Undefined when the process has ended, and on systems without it. */

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
+import { ownThreadMs } from '@parley/child-processes/runnable-time';
 
 interface Interval {
   start: number;
@@ -64,10 +64,6 @@ function overlapMs(one: Interval, other: Interval): number {
 
 /** Processor time of this thread, or of the process on systems that do not tell it. */
 function processorMs(): number {
-  try {
-    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
-  } catch {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1_000;
-  }
+  const { user, system } = process.cpuUsage();
+  return ownThreadMs() ?? (user + system) / 1_000;
 }

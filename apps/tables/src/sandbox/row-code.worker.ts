@@ -1,4 +1,5 @@
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
+import { ownThreadMs } from '@parley/child-processes/runnable-time';
 import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
@@ -76,11 +77,7 @@ function threadIdOf(): number {
 
 /** Processor time of this thread so far, in milliseconds. The time of the clock on systems that do not tell it. */
 function processorMs(): number {
-  try {
-    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
-  } catch {
-    return performance.now();
-  }
+  return ownThreadMs() ?? performance.now();
 }
 
 /** Runs the code once or checks its syntax, in a runtime of its own: no state is left for the next run. */
