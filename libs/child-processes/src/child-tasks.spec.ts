@@ -97,7 +97,7 @@ it('ends a task that exceeds its processor time', async () => {
   await isGone(first);
 });
 
-it('is out of order for a task that neither ends nor uses a processor', async () => {
+it('calls it an outage when a task neither ends nor uses a processor before the deadline', async () => {
   open();
   const first = await pid();
   const deadlines = watchDeadlines();
@@ -142,7 +142,7 @@ it('lets tenants take turns, and refuses the tasks of a tenant that has too many
   expect(order).toEqual(['many', 'few', 'many', 'many']);
 });
 
-it('is busy when no child becomes free before the deadline', async () => {
+it('refuses a task for which no child becomes free before the deadline', async () => {
   open();
   const deadlines = watchDeadlines();
   const hanging = run('hang').catch((error: unknown) => error);

@@ -135,7 +135,7 @@ class RunningTask<Task, Result> {
     child.data.on('data', onData).resume();
     child.watch((message) => this.hear(message));
     child.send({ task, sizeBytes: content.reduce((sum, { length }) => sum + length, 0) });
-    void feed(child.data, content);
+    void this.feed(content);
     try {
       return await this.outcome;
     } finally {
@@ -143,6 +143,14 @@ class RunningTask<Task, Result> {
       this.processorTimer.stop();
       child.unwatch();
       child.data.off('data', onData).pause();
+    }
+  }
+
+  /** Ends early with the child. */
+  private async feed(content: Uint8Array[]): Promise<void> {
+    for (const part of content) {
+      if (!this.child.isAlive) return;
+      await this.child.write(part);
     }
   }
 
@@ -183,22 +191,4 @@ function isOutage(error: unknown): boolean {
 
 function outOfMemory(): TaskFailed {
   return new TaskFailed('memory', 'The task exceeded its memory limit.');
-}
-
-/** Ends early with the channel. */
-async function feed(channel: SupervisedChild['data'], content: Uint8Array[]): Promise<void> {
-  for (const part of content) {
-    if (channel.destroyed) return;
-    if (!channel.write(part)) await drained(channel);
-  }
-}
-
-function drained(channel: SupervisedChild['data']): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      channel.off('drain', settle).off('close', settle);
-      resolve();
-    };
-    channel.on('drain', settle).on('close', settle);
-  });
 }

@@ -15,6 +15,13 @@ export function endWithParent(): void {
   new Worker(workerFile(__dirname, 'parent-watch.worker'), { workerData: { parentPid } }).unref();
 }
 
+/** V8 throws these at its limits of memory and string length, before it aborts the process. */
+const memoryErrors = /allocation failed|Invalid (string|array|typed array) length|string longer than/i;
+
+export function isMemoryError(error: unknown): boolean {
+  return error instanceof RangeError && memoryErrors.test(error.message);
+}
+
 /** The child's end of the data channel, which carries bytes in both directions. */
 export class ChildData {
   private readonly socket = new Socket({ fd: dataDescriptor, readable: true, writable: true }).pause();

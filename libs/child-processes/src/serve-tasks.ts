@@ -1,4 +1,4 @@
-import { ChildData, endWithParent } from './in-child';
+import { ChildData, endWithParent, isMemoryError } from './in-child';
 
 /** Message from the parent: the task, and the size of the content that follows over the data channel. */
 export interface TaskOrder<Task> {
@@ -23,9 +23,6 @@ export type TaskWork<Task, Result> = (
   write: (part: string | Uint8Array) => Promise<void>,
 ) => Promise<Result> | Result;
 
-/** V8 throws these at its limits of memory and string length, before it aborts the process. */
-const memoryErrors = /allocation failed|Invalid (string|array|typed array) length|string longer than/i;
-
 /** Call once in the program of a child of `ChildTasks`, after it is loaded. */
 export function serveTasks<Task, Result>(work: TaskWork<Task, Result>): void {
   endWithParent();
@@ -47,7 +44,7 @@ export function serveTasks<Task, Result>(work: TaskWork<Task, Result>): void {
 }
 
 function failureMessage(error: unknown): { outOfMemory: true } | { failed: string } {
+  if (isMemoryError(error)) return { outOfMemory: true };
   const { message, stack } = error as Error;
-  if (error instanceof RangeError && memoryErrors.test(message)) return { outOfMemory: true };
   return { failed: stack ?? message };
 }

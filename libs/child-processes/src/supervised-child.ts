@@ -32,6 +32,19 @@ export class SupervisedChild<Order = unknown, Answer = unknown> extends LimitedP
     return this.process.stdio[dataDescriptor] as Duplex;
   }
 
+  /** Backpressure: resolves when the child has taken most of the bytes, or has closed the channel. */
+  async write(part: Uint8Array): Promise<void> {
+    const { data } = this;
+    if (data.destroyed || data.write(part)) return;
+    await new Promise<void>((resolve) => {
+      const settle = () => {
+        data.off('drain', settle).off('close', settle);
+        resolve();
+      };
+      data.on('drain', settle).on('close', settle);
+    });
+  }
+
   /** Sets the message listener, replacing the previous one, and starts the memory check. */
   watch(onAnswer: (answer: Answer) => void): void {
     this.unwatch();

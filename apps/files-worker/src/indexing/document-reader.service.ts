@@ -229,9 +229,7 @@ async function feed(
     if (!child.isAlive) return;
     sent += part.length;
     if (sent > sizeBytes) break;
-    if (!child.data.write(part)) {
-      await Promise.race([new Promise((resolve) => child.data.once('drain', resolve)), child.ended]);
-    }
+    await child.write(part);
   }
   if (sent !== sizeBytes)
     throw new Error(`The stored content does not have the ${sizeBytes} bytes that its file declares.`);

@@ -1,4 +1,4 @@
-import { ChildData, endWithParent } from '@parley/child-processes/in-child';
+import { ChildData, endWithParent, isMemoryError } from '@parley/child-processes/in-child';
 import type { Advice, Adviser } from '@parley/documents/adviser';
 import { type Block, type Source, UnreadableDocument } from '@parley/documents/block';
 import { chooseFormat } from '@parley/documents/choose-format';
@@ -48,8 +48,6 @@ export type ParentMessage = { read: ReadingTask } | 'more' | { reply: unknown };
 const chunksInBatch = 32;
 /** Characters of a message about a failure: names in documents have any length. */
 const longestReason = 1_000;
-/** V8 throws these at its limits of memory and string length, before it aborts the process. */
-const memoryErrors = /allocation failed|Invalid (string|array|typed array) length|string longer than/i;
 
 type ChosenFormat = Pick<Format, 'name' | 'plainText'>;
 
@@ -85,8 +83,8 @@ async function main(): Promise<void> {
 
 function failureMessage(error: unknown, format: ChosenFormat | undefined): ChildMessage {
   if (error instanceof UnreadableDocument) return { unreadable: error.message.slice(0, longestReason) };
+  if (isMemoryError(error)) return { outOfMemory: true };
   const { message, stack = message, syscall, code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof RangeError && memoryErrors.test(message)) return { outOfMemory: true };
   // Another attempt may find the rest of the content, a file that could not be opened, or a complete installation.
   const isOfSystem = format === undefined || syscall !== undefined || code.endsWith('MODULE_NOT_FOUND');
   return isOfSystem ? { failed: stack.slice(0, longestReason) } : { surprised: failureOf(error, format) };

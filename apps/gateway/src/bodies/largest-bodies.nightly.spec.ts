@@ -74,7 +74,7 @@ async function send(stream: PassThrough, bytes: Buffer): Promise<void> {
   stream.end();
 }
 
-it('is tried for each operation with bodies over the default limit', () => {
+it('has the largest body of each operation with bodies over the default limit', () => {
   const { bodyLimitBytes } = operation({
     subject: '',
     summary: '',
