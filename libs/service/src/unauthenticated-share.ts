@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { setImmediate } from 'node:timers';
-import { FairSemaphore } from '@parley/background/fair-semaphore';
-import { LoopShare } from '@parley/background/loop-share';
+import { PacedTurns } from '@parley/background/paced-turns';
 import { unavailable } from '@parley/contracts/errors';
 import { ConcurrencyLimiter, type ConcurrencyLimiterOptions, Overloaded } from './concurrency-limiter';
 import { networkOf } from './network';
@@ -13,8 +11,13 @@ const waitMs = 10_000;
 const partInAll = 0.2;
 
 // One for the process, because the apps of embedded mode share its event loop.
-const turns = new FairSemaphore({ size: turnsAtOnce, maxEach: turnsEach, maxWaitingEach: Infinity });
-const share = new LoopShare({ ofBusyLoop: partInAll / turnsAtOnce, idleTime: 1 });
+const turns = new PacedTurns({
+  size: turnsAtOnce,
+  maxEach: turnsEach,
+  maxWaitingEach: Infinity,
+  ofBusyLoop: partInAll / turnsAtOnce,
+  idleTime: 1,
+});
 
 /** Sender of a request: a FastifyRequest, or what corresponds to it in an upgrade to WebSocket. */
 export interface UnauthenticatedSender {
@@ -50,33 +53,22 @@ export class UnauthenticatedShare {
   async run<Result>(sender: UnauthenticatedSender, work: () => Result | Promise<Result>): Promise<Result> {
     const network = networkOf(sender.ip);
     const leave = this.limiter.enter(network);
-    try {
-      const endTurn = await takeTurn(this.prefix + network);
+    const admit = () => {
       sender.isAdmitted = true;
-      if (sender.raw.socket.destroyed) {
-        endTurn();
-        throw unavailable('The client closed the connection.', new Overloaded());
-      }
-      const busyMs = share.begin();
-      try {
-        return await work();
-      } finally {
-        // In a later turn of the loop: the answer is serialised and sent in this one.
-        setImmediate(() => void share.rest(busyMs()).then(endTurn));
-      }
+      if (sender.raw.socket.destroyed) throw unavailable('The client closed the connection.', new Overloaded());
+      return work();
+    };
+    const patience = AbortSignal.timeout(waitMs);
+    try {
+      return await turns.run(this.prefix + network, admit, patience);
+    } catch (error) {
+      if (error !== patience.reason) throw error;
+      throw unavailable(
+        'Too many requests without a valid credential are waiting; this one was not processed. Retry after 1 s.',
+        new Overloaded(),
+      );
     } finally {
       leave();
     }
   }
-}
-
-async function takeTurn(queue: string): Promise<() => void> {
-  const patience = AbortSignal.timeout(waitMs);
-  return turns.enter(queue, patience).catch((error: unknown) => {
-    if (error !== patience.reason) throw error;
-    throw unavailable(
-      'Too many requests without a valid credential are waiting; this one was not processed. Retry after 1 s.',
-      new Overloaded(),
-    );
-  });
 }

@@ -15,6 +15,7 @@ import { BodiesModule } from '../bodies/bodies.module';
 import { limitHeaders } from '../rate-limits/rate.limiter';
 import { leaveBodiesUnread } from './body-parser';
 import { type ForwardedRequest, operationOf } from '../bodies/forwarded-request';
+import { ChatUserLimiter } from './chat-user.limiter';
 import { forwardingControllers } from './forwarding-controllers';
 import { ForwardingService } from './forwarding.service';
 import { LoadSheddingGuard } from './load-shedding.guard';
@@ -39,6 +40,7 @@ export class ForwardingModule implements OnModuleInit {
       providers: [
         { provide: APP_GUARD, useClass: LoadSheddingGuard },
         { provide: APP_GUARD, useClass: AuthGuard },
+        ChatUserLimiter,
         ForwardingService,
       ],
     };

@@ -10,6 +10,7 @@ import type { FastifyReply } from 'fastify';
 import { ChatCallersCache } from '../auth/chat-callers.cache';
 import { type ForwardedRequest, webhookIdOf } from '../bodies/forwarded-request';
 import { RateLimiter } from '../rate-limits/rate.limiter';
+import { ChatUserLimiter } from './chat-user.limiter';
 import type { ValidExchange } from './contract.pipe';
 import { TextDownloadLimiter } from './text-download.limiter';
 
@@ -23,6 +24,7 @@ export class ForwardingService {
     private readonly chatCallers: ChatCallersCache,
     private readonly limits: RateLimiter,
     private readonly unauthenticated: UnauthenticatedShare,
+    private readonly chatUsers: ChatUserLimiter,
   ) {}
 
   /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
@@ -42,8 +44,9 @@ export class ForwardingService {
 
   private async send({ operation, request, input }: ValidExchange): Promise<Reply> {
     const caller = request.caller!;
+    const ask = () => this.client.request(operation, caller, input);
     try {
-      return await this.client.request(operation, caller, input);
+      return await (caller.userKey === undefined ? ask() : this.chatUsers.run(caller.userKey, ask));
     } catch (error) {
       if (caller.credential === 'user' && toApiError(error).type === 'Unauthorized') this.limits.disprove(caller);
       throw error;
