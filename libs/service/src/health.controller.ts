@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, Get, HttpStatus, Inject, Injectable, Res, UseGuards } from '@nestjs/common';
 import { withDeadline } from '@parley/transport/driver';
 import type { FastifyReply } from 'fastify';
@@ -14,7 +15,11 @@ export interface ReadinessCheck {
   check: () => Promise<unknown>;
 }
 
+type Problems = Record<string, string>;
+
 const checkTimeoutMs = 2_000;
+/** Anybody may ask, and a check opens connections. */
+const checkEachMs = 100;
 
 /** Readiness: false while the process stops, and while a dependency does not respond. */
 @Injectable()
@@ -22,8 +27,13 @@ export class Readiness {
   private stopping = false;
   private readonly stopListeners: (() => void)[] = [];
   private readonly impairmentReaders = new Map<string, () => string | undefined>();
+  private nextCheck?: Promise<Problems>;
+  private lastCheckAt = -Infinity;
 
-  constructor(@Inject(readinessChecks) private readonly checks: ReadinessCheck[]) {}
+  constructor(
+    @Inject(readinessChecks) private readonly checks: ReadinessCheck[],
+    @Inject(platformToken) private readonly platform: Platform,
+  ) {}
 
   stop(): void {
     this.stopping = true;
@@ -52,16 +62,24 @@ export class Readiness {
     return this.stopping;
   }
 
-  /** Reasons why the process is not ready, by name; empty when it is ready. */
-  async problems(): Promise<Record<string, string>> {
+  /**
+   * Reasons why the process is not ready, by name; empty when it is ready. Checked after this call, together with other
+   * calls.
+   */
+  async problems(): Promise<Problems> {
     if (this.stopping) return { process: 'is stopping' };
-    const problems: Record<string, string> = {};
-    await Promise.all(
-      this.checks.map(async ({ name, check }) => {
-        const problem = await failure(name, check);
-        if (problem) problems[name] = problem;
-      }),
+    return (this.nextCheck ??= this.checkNext());
+  }
+
+  private async checkNext(): Promise<Problems> {
+    await sleep(Math.max(0, this.lastCheckAt + checkEachMs - performance.now()));
+    this.nextCheck = undefined;
+    this.lastCheckAt = performance.now();
+    const results = await Promise.all(
+      this.checks.map(async ({ name, check }) => [name, await failure(name, check)] as const),
     );
+    const problems = Object.fromEntries(results.filter((entry): entry is [string, string] => entry[1] !== undefined));
+    if (Object.keys(problems).length > 0) this.platform.logger.warn({ problems }, 'not ready');
     return problems;
   }
 }
@@ -86,7 +104,6 @@ export class HealthController {
     const names = Object.keys(problems);
     const impaired = this.readiness.impairments();
     if (names.length === 0) return { status: 'ready', ...(Object.keys(impaired).length > 0 && { impaired }) };
-    this.platform.logger.warn({ problems }, 'not ready');
     reply.code(HttpStatus.SERVICE_UNAVAILABLE);
     // Reasons are logged only: they may contain host names, and this route is public.
     return { status: 'not ready', waitingFor: names };

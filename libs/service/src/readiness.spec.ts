@@ -6,7 +6,9 @@ import { type RunningService, startServiceOn } from '@parley/testing/running-ser
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import { plainSchema } from '@parley/testing/plain-schema';
+import pino from 'pino';
 import { ServiceConfig } from './config';
+import { Readiness } from './health.controller';
 import type { Platform } from './platform';
 import { ServiceModule } from './service.module';
 
@@ -23,6 +25,30 @@ class ProbeModule {
     };
   }
 }
+
+describe('readiness that many ask for', () => {
+  it('is checked once for all who ask before the check begins, and again for those who ask later', async () => {
+    let begun = 0;
+    let answer!: () => void;
+    const check = () => {
+      begun += 1;
+      return new Promise<void>((resolve) => (answer = resolve));
+    };
+    const logger = pino({ enabled: false });
+    const readiness = new Readiness([{ name: 'slow', check }], { logger } as unknown as Platform);
+
+    const first = Promise.all(Array.from({ length: 50 }, () => readiness.problems()));
+    await waitFor(() => begun === 1);
+    const second = Promise.all(Array.from({ length: 50 }, () => readiness.problems()));
+    answer();
+    await first;
+    await waitFor(() => begun === 2);
+    answer();
+
+    expect(await second).toEqual(Array.from({ length: 50 }, () => ({})));
+    expect(begun).toBe(2);
+  });
+});
 
 describe('a service whose connection pool is exhausted by slow statements', () => {
   let empty: EmptyDatabase;
