@@ -48,7 +48,7 @@ export async function* readCsv(
  * Characters that are parsed in one turn of the event loop. The parser takes some 30 µs for each row with another number of
  * cells than the first one.
  */
-const maxPieceLength = 8_192;
+const maxPieceLength = 4_096;
 
 /** Matches in linear time. */
 const numberPattern = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i;

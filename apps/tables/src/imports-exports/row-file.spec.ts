@@ -209,7 +209,7 @@ it('parses a long text of CSV in short pieces', async () => {
   transform.mockRestore();
   expect(found).toHaveLength(rows);
   expect(pieces.length).toBeGreaterThan(10);
-  expect(Math.max(...pieces)).toBeLessThanOrEqual(8_192);
+  expect(Math.max(...pieces)).toBeLessThanOrEqual(4_096);
 });
 
 describe('The format of a file', () => {

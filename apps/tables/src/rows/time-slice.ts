@@ -2,7 +2,7 @@ import { LoopShare } from '@parley/background/loop-share';
 import { yieldToEventLoop } from '@parley/background/yield-to-event-loop';
 
 const maxSliceMs = 5;
-const maxJobSliceMs = 2;
+const maxJobSliceMs = 1;
 /** Share of all jobs of one kind that run at once. A job may be slow, requests may not. */
 const jobs = new LoopShare({ ofBusyLoop: 0.2, idleTime: 0.25 });
 
