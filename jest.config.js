@@ -1,13 +1,14 @@
 const { readFileSync } = require('node:fs');
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
+const { onRuntime } = require('./tools/runtime.cjs');
 
 const swc = JSON.parse(readFileSync(join(__dirname, '.swcrc'), 'utf8'));
 // Path aliases are resolved by moduleNameMapper here, so that jest can report the real file.
 delete swc.jsc.paths;
 delete swc.jsc.baseUrl;
 
-module.exports = {
+const config = {
   rootDir: __dirname,
   testMatch: ['apps', 'libs', 'test', 'bench', 'deploy'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
   transform: { '^.+\\.[jt]s$': ['@swc/jest', { ...swc, swcrc: false }] },
@@ -33,3 +34,5 @@ module.exports = {
   // Ends tests that wait for an event that never comes. Speed is measured by `bench/`.
   testTimeout: 120_000,
 };
+
+module.exports = () => onRuntime().then(() => config);

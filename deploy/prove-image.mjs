@@ -4,8 +4,8 @@
 //
 //     npm run prove-image [-- <app> …]
 //
-// Folders replace stages and `/app` is a folder in each, so steps must use relative paths. The Node that runs this
-// script is used; `npx --package node@22.21.1 node deploy/prove-image.mjs` takes the version of the image.
+// Folders replace stages and `/app` is a folder in each, so steps must use relative paths. The Node of the packages stands for
+// that of the image, which has the same version.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +14,9 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { onRuntime } from '../tools/runtime.cjs';
 
+await onRuntime();
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const workdir = '/app';
 const patienceMs = 60_000;
@@ -87,6 +89,7 @@ exportContext(context);
 const built = new Map();
 for (const app of apps) {
   const image = buildImage(app);
+  if (existsSync(join(image.folder, workdir, 'node_modules/.bin/node'))) fail(`The image of ${app} has a second Node.`);
   say(`${app}: ${run('du', ['-sh', join(image.folder, workdir)]).split('\t')[0]}`);
   await proveApp(app, image);
 }

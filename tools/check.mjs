@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onRuntime } from './runtime.cjs';
 
 // Runs all checks except the tests: `npm run check`. With `-- --fix` it first applies automatic fixes.
 
+await onRuntime();
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const env = { ...process.env, PATH: [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter) };
 

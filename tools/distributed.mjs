@@ -12,7 +12,9 @@ import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { onRuntime } from './runtime.cjs';
 
+await onRuntime();
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'runner', 'gateway'];
 const reportMs = 10_000;

