@@ -1,7 +1,9 @@
 import { signs } from './office-formulas';
 import { localName, scanXml, type XmlListener } from './xml-tree';
 
-const namespace = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
+const transitional = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+const wordNamespaces = new Set([transitional, 'http://purl.oclc.org/ooxml/wordprocessingml/main']);
+const namespace = `xmlns="${transitional}"`;
 const header = `<tblHeader ${namespace}/>`;
 
 /** Wrapper elements of text that mammoth does not descend into. */
@@ -64,14 +66,21 @@ export function knownStyles(styles: Buffer): KnownStyles {
   const names = new Map<string, string>();
   const bases = new Map<string, string>();
   let id = '';
+  let depth = 0;
+  let prefix: string | undefined;
   scanXml(styles, {
-    open(name, attributes) {
+    open(name, attributes, written) {
+      depth++;
+      if (depth === 1) prefix = prefixOfWord(attributes);
       if (name === 'style') {
         id = attributeOf(attributes, 'styleId') ?? '';
-        if (attributeOf(attributes, 'type') === 'numbering') numberings.add(id);
+        // Mammoth knows no style within another element, nor one of another namespace.
+        const isKnown = depth === 2 && written === `${prefix}style`;
+        if (isKnown && attributeOf(attributes, 'type') === 'numbering') numberings.add(id);
       } else if (name === 'name' && !names.has(id)) names.set(id, attributeOf(attributes, 'val') ?? '');
       else if (name === 'basedOn' && !bases.has(id)) bases.set(id, attributeOf(attributes, 'val') ?? '');
     },
+    close: () => depth--,
   });
   const levels = new Map<string, number>();
   for (const style of bases.keys()) {
@@ -87,6 +96,12 @@ export function knownStyles(styles: Buffer): KnownStyles {
     for (const found of passed) if (!levels.has(found)) levels.set(found, level);
   }
   return { headings: new Map([...levels].filter(([, level]) => level > 0)), numberings };
+}
+
+/** Prefix of elements of Word, as in `w:`. Undefined if the root element does not declare their namespace. */
+function prefixOfWord(attributes: Record<string, string>): string | undefined {
+  const [declaration] = Object.entries(attributes).find(([, value]) => wordNamespaces.has(value)) ?? [];
+  return declaration?.replace(/^xmlns:(.*)$/, '$1:').replace(/^xmlns$/, '');
 }
 
 class PartWriter implements XmlListener {

@@ -244,6 +244,11 @@ describe('a reference that leads nowhere', () => {
   const numbering = (...parts: string[]) => ({
     'word/numbering.xml': `<w:numbering ${namespaces}>${parts.join('')}</w:numbering>`,
   });
+  const linked = (style: string) =>
+    numbering(
+      `<w:abstractNum w:abstractNumId="0"><w:numStyleLink w:val="${style}"/></w:abstractNum>`,
+      '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>',
+    );
 
   it.each(['footnote', 'endnote'])('to a %s is left out', async (kind) => {
     const body = `<w:p>${run('text')}<w:r><w:${kind}Reference w:id="7"/></w:r></w:p>`;
@@ -255,12 +260,21 @@ describe('a reference that leads nowhere', () => {
 
   it.each([
     ['numbering without a definition', numbering('<w:num w:numId="1"/>')],
+    ['a missing style of a numbering', linked('none')],
     [
-      'a missing style of a numbering',
-      numbering(
-        '<w:abstractNum w:abstractNumId="0"><w:numStyleLink w:val="none"/></w:abstractNum>',
-        '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>',
-      ),
+      'a style of a numbering within another style',
+      {
+        ...styles('<w:style w:styleId="A"><w:style w:type="numbering" w:styleId="B"/></w:style>'),
+        ...linked('B'),
+      },
+    ],
+    [
+      'a style of a numbering that is no style of Word',
+      {
+        'word/styles.xml':
+          '<w:styles xmlns:w="http://example.com"><w:style w:type="numbering" w:styleId="B"/></w:styles>',
+        ...linked('B'),
+      },
     ],
   ])('because of %s keeps the text', async (_case, others) => {
     expect(await read(numbered, others)).toEqual([{ type: 'paragraph', text: 'item' }]);
