@@ -99,7 +99,11 @@ it('passes on signals and the exit code', async () => {
 });
 
 describe.each([
-  ['is missing', () => undefined, `the package ${here} is missing (MODULE_NOT_FOUND): run npm ci without --omit=optional`],
+  [
+    'is missing',
+    () => undefined,
+    `the package ${here} is missing (MODULE_NOT_FOUND): run npm ci without --omit=optional`,
+  ],
   ['does not start', installForeign, `${here}/node does not start here (ENOENT)`],
 ])('where the package of Node %s', (_name, prepare, problem) => {
   const major = coerce(version)!.major;
@@ -120,6 +124,8 @@ describe.each([
 
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toContain(problem);
-    expect(stderr).toMatch(new RegExp(`^Parley runs on Node .*Install Node ${major} to use it instead of Node 20.19.0.\n$`));
+    expect(stderr).toMatch(
+      new RegExp(`^Parley runs on Node .*Install Node ${major} to use it instead of Node 20.19.0.\n$`),
+    );
   });
 });

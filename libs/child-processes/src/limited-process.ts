@@ -145,10 +145,13 @@ export class LimitedProcess {
       this.process.once('exit', (code, signal) => {
         this.killRest();
         // `close` comes after the output has been read, but not while a process that was left behind holds a pipe.
-        const timer = setTimeout(() => {
+        const giveUp = () => {
+          if (this.hasEnded) return;
           this.closePipes();
           end(describeEnd(code, signal, this.errorOutput));
-        }, outputMs);
+        };
+        // What has arrived is read before giving up, however late this loop is.
+        const timer = setTimeout(() => setImmediate(giveUp), outputMs);
         this.process.once('close', () => clearTimeout(timer));
       });
       this.process.once('close', (code, signal) => end(describeEnd(code, signal, this.errorOutput)));
