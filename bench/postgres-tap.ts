@@ -78,7 +78,7 @@ export class PostgresTap {
     const session: Statement[] = [];
     const reader = new MessageReader(session);
     this.sessions.push(session);
-    client.on('data', (chunk) => reader.read(chunk));
+    client.on('data', (chunk: Buffer) => reader.read(chunk));
     client.pipe(postgres).pipe(client);
     client.on('error', () => postgres.destroy());
     postgres.on('error', () => client.destroy());

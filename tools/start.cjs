@@ -1,4 +1,4 @@
 // `npm start`. Syntax of Node 10, as in runtime.cjs.
-require('./runtime.cjs')
+void require('./runtime.cjs')
   .onRuntime()
   .then(() => import('./start.mjs'));

@@ -580,7 +580,7 @@ function lineOf({ route }: Operation, { path = {}, query = {} }: WildRequest): s
       ? [value].flat().map((text) => [name, text])
       : Object.entries(value).map(([key, text]) => [`${name}.${key}`, text]),
   );
-  return pairs.length > 0 ? `${line}?${new URLSearchParams(pairs as [string, string][]).toString()}` : line;
+  return pairs.length > 0 ? `${line}?${new URLSearchParams(pairs).toString()}` : line;
 }
 
 /** Percent-encodes, but keeps malformed percent signs, and writes a lone surrogate as invalid UTF-8. */

@@ -150,7 +150,7 @@ export class LimitedProcess {
           this.closePipes();
           end(describeEnd(code, signal, this.errorOutput));
         };
-        // What has arrived is read before giving up, however late this loop is.
+        // However late this loop is, it first reads the data that have arrived.
         const timer = setTimeout(() => setImmediate(giveUp), outputMs);
         this.process.once('close', () => clearTimeout(timer));
       });

@@ -1,11 +1,11 @@
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { type ELDHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 
 const resolutionMs = 20;
 const nanosPerMs = 1e6;
 /** An idle process then stops measuring, which wakes it up 50 times a second. */
 const maxUnreadSamples = 10;
 
-type Histogram = Pick<IntervalHistogram, 'mean' | 'enable' | 'disable' | 'reset'>;
+type Histogram = Pick<ELDHistogram, 'mean' | 'enable' | 'disable' | 'reset'>;
 
 /**
  * Average event loop delay: the lower of the last two samples. A single long task, or a process that was suspended, is

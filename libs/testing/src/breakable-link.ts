@@ -79,7 +79,7 @@ export class BreakableLink {
       });
     };
     this.sockets.add(from);
-    from.on('data', (data) => isOpen() && deliver(() => to.destroyed || write(data)));
+    from.on('data', (data: Buffer) => isOpen() && deliver(() => to.destroyed || write(data)));
     // A closed proxy also hides from one end that the other has disconnected.
     from.on('close', () => {
       this.sockets.delete(from);

@@ -84,7 +84,7 @@ export class DocumentReaderService implements OnApplicationShutdown {
   }
 }
 
-type Controller = Parameters<NonNullable<ConstructorParameters<typeof ReadableStream<Batch>>[0]>['start'] & {}>[0];
+type Controller = ReadableStreamDefaultController<Batch>;
 
 class Reading {
   private readonly processor: ProcessorTimer;

@@ -300,56 +300,53 @@ it('are tried in all combinations where they are required', () => {
   expect(available.length).toBeGreaterThan(0);
 });
 
-describe.each(available)(
-  'hostile code, for a runner of $user, isolated by $mode,',
-  ({ user, mode }) => {
-    let report: Report;
-    let other: LoopbackServer;
-    const expectedIn = (expected: Expected) => (expected instanceof RegExp ? expected : expected[mode]!);
+describe.each(available)('hostile code, for a runner of $user, isolated by $mode,', ({ user, mode }) => {
+  let report: Report;
+  let other: LoopbackServer;
+  const expectedIn = (expected: Expected) => (expected instanceof RegExp ? expected : expected[mode]!);
 
-    beforeAll(async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'parley-hostile-'));
-      await chmod(folder, 0o777);
-      other = await LoopbackServer.start(json({ from: 'the other server' }));
-      const api = await LoopbackServer.start((_request, response) => {
-        response.writeHead(302, { location: `${other.url}/` }).end();
-      });
-      const localSocket = join(folder, 'local.sock');
-      const local = createServer((socket) => socket.end()).listen({ path: localSocket, writableAll: true });
-      try {
-        const [apiPort, otherPort] = [api, other].map(({ url }) => Number(new URL(url).port)) as [number, number];
-        report = await reportOf({ user, mode }, { mode, attacks, apiPort, otherPort, localSocket }, folder);
-      } finally {
-        local.close();
-        await api.close();
-        await rm(folder, { recursive: true, force: true });
-      }
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-hostile-'));
+    await chmod(folder, 0o777);
+    other = await LoopbackServer.start(json({ from: 'the other server' }));
+    const api = await LoopbackServer.start((_request, response) => {
+      response.writeHead(302, { location: `${other.url}/` }).end();
     });
+    const localSocket = join(folder, 'local.sock');
+    const local = createServer((socket) => socket.end()).listen({ path: localSocket, writableAll: true });
+    try {
+      const [apiPort, otherPort] = [api, other].map(({ url }) => Number(new URL(url).port)) as [number, number];
+      report = await reportOf({ user, mode }, { mode, attacks, apiPort, otherPort, localSocket }, folder);
+    } finally {
+      local.close();
+      await api.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 
-    afterAll(() => other.close());
+  afterAll(() => other.close());
 
-    it.each(together)('does not get $kind: $name', ({ kind, name, expected }) => {
-      expect(report.outcomes[`${kind}: ${name}`]!.result).toMatch(expectedIn(expected));
-    });
+  it.each(together)('does not get $kind: $name', ({ kind, name, expected }) => {
+    expect(report.outcomes[`${kind}: ${name}`]!.result).toMatch(expectedIn(expected));
+  });
 
-    it.each(harmful)('harms nothing but itself by $name', ({ name, expected, next, then }) => {
-      const outcome = report.outcomes[name]!;
+  it.each(harmful)('harms nothing but itself by $name', ({ name, expected, next, then }) => {
+    const outcome = report.outcomes[name]!;
 
-      expect(outcome.result).toMatch(expectedIn(expected));
-      expect(outcome.next).toMatch(expectedIn(next));
-      then?.(outcome);
-    });
+    expect(outcome.result).toMatch(expectedIn(expected));
+    expect(outcome.next).toMatch(expectedIn(next));
+    then?.(outcome);
+  });
 
-    it('leaves a process beside it alone, and no files', () => {
-      expect(report).toMatchObject({ siblingAnswer: 'of the sibling', leftFolders: [] });
-      expect(existsSync(escaped)).toBe(false);
-    });
+  it('leaves a process beside it alone, and no files', () => {
+    expect(report).toMatchObject({ siblingAnswer: 'of the sibling', leftFolders: [] });
+    expect(existsSync(escaped)).toBe(false);
+  });
 
-    it('does not reach a server at a private address by what Node offers', () => {
-      expect(other.requests).toEqual([]);
-    });
-  },
-);
+  it('does not reach a server at a private address by what Node offers', () => {
+    expect(other.requests).toEqual([]);
+  });
+});
 
 /** Runs the attacks with a runner of the combination. */
 async function reportOf({ user }: Combination, plan: Plan, folder: string): Promise<Report> {
