@@ -30,7 +30,7 @@ export class CoalescingCache<T extends object> {
    * does.
    */
   async get(key: string, isValid: (value: T) => boolean | Promise<boolean> = () => true): Promise<T> {
-    const status: LRUCache.Status<T> = {};
+    const status: LRUCache.Status<string, T> = {};
     const value = (await this.known.fetch(key, { status }))!;
     const wasFetchedNow = status.fetch === 'miss' || status.fetch === 'stale';
     return wasFetchedNow || (await isValid(value)) ? value : this.getFresh(key);
