@@ -15,8 +15,6 @@ export class Connections {
 
   constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
-      // `onWebSocket` emits `connection` again for each request that offers an upgrade.
-      if (this.responses.has(socket)) return;
       this.responses.set(socket, []);
       socket.once('close', () => this.responses.delete(socket));
     });

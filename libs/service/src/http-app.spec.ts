@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createLogger } from '@parley/logging/logger';
 import type { FastifyRequest } from 'fastify';
 import { Readiness, readinessChecks } from './health.controller';
+import { platformToken } from './tokens';
 import { createHttpApp } from './http-app';
 
 @Controller()
@@ -19,7 +20,7 @@ class AddressModule {
     return {
       module: AddressModule,
       controllers: [AddressController],
-      providers: [{ provide: readinessChecks, useValue: [] }, Readiness],
+      providers: [{ provide: readinessChecks, useValue: [] }, { provide: platformToken, useValue: {} }, Readiness],
     };
   }
 }
