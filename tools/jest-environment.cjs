@@ -1,12 +1,7 @@
 require('reflect-metadata');
 const { AsyncLocalStorage } = require('node:async_hooks');
-const { setFlagsFromString } = require('node:v8');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
-
-// Code of a test file runs for seconds: V8 optimizes it later, since that took a tenth of the processor time. Other versions
-// of Node do not have this flag.
-if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-budget=600000');
 
 /** Fake timers of the global object itself would replace those of `node:timers` and `node:timers/promises` as well. */
 const otherThanGlobal = new Proxy(globalThis, {
