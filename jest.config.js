@@ -12,6 +12,8 @@ const config = {
   rootDir: __dirname,
   testMatch: ['apps', 'libs', 'test', 'bench', 'deploy'].map((folder) => `<rootDir>/${folder}/**/*.spec.ts`),
   transform: { '^.+\\.[jt]s$': ['@swc/jest', { ...swc, swcrc: false }] },
+  // An ES module of which each test file has its own copy (tools/jest-runtime.cjs).
+  transformIgnorePatterns: ['/node_modules/(?!@nestjs/typeorm/)'],
   moduleNameMapper: { '^@parley/([^/]+)/(.*)$': '<rootDir>/libs/$1/src/$2' },
   // `npm run nightly` runs these too: they are slow, and promise no safety.
   testPathIgnorePatterns: [

@@ -53,6 +53,8 @@ export class ServiceModule {
       imports: [
         DiscoveryModule,
         TypeOrmModule.forRootAsync({
+          // Services of the embedded mode share the register of names.
+          name: options.name,
           // Reported at once: the supervisor of the process starts it again.
           useFactory: () => ({ type: 'postgres', toRetry: () => false }),
           dataSourceFactory: () => openDataSource(options, platform),
@@ -62,6 +64,7 @@ export class ServiceModule {
       providers: [
         { provide: optionsToken, useValue: options },
         ...platformProviders(platform, options.database.config),
+        { provide: getDataSourceToken(), useExisting: getDataSourceToken(options.name) },
         {
           provide: Database,
           useFactory: (source: ServiceDataSource) => new Database(source),
@@ -95,6 +98,7 @@ export class ServiceModule {
         ParleyClient,
         ParleyServer,
         ApiExceptionFilter,
+        getDataSourceToken(),
         Database,
         Outbox,
         Inbox,

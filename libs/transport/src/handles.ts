@@ -55,7 +55,7 @@ export function Handles<I, O, A extends Operation>(
  */
 export function Consumes<D>(consumer: Consumer<D>): Method<(data: D, delivery: Delivery) => Promise<void>> {
   return (target, property, descriptor) => {
-    EventPattern(consumer.name, transportId, { consumer })(target, property, descriptor);
+    EventPattern<string>(consumer.name, transportId, { consumer })(target, property, descriptor);
     Payload()(target, property, 0);
     Ctx()(target, property, 1);
   };
