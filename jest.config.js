@@ -4,9 +4,6 @@ const { join } = require('node:path');
 const { onRuntime } = require('./tools/runtime.cjs');
 
 const swc = JSON.parse(readFileSync(join(__dirname, '.swcrc'), 'utf8'));
-// Path aliases are resolved by moduleNameMapper here, so that jest can report the real file.
-delete swc.jsc.paths;
-delete swc.jsc.baseUrl;
 
 const config = {
   rootDir: __dirname,

@@ -35,9 +35,13 @@ export class DocumentedService {
   }
 
   async start() {
+    const { paths } = (
+      JSON.parse(readFileSync('tsconfig.base.json', 'utf8')) as { compilerOptions: { paths: Record<string, string[]> } }
+    ).compilerOptions;
     const { code } = await transform(documented(/```ts\n([^]*?)```/), {
       filename: resolve('apps/reports/src/main.ts'),
       configFile: resolve('.swcrc'),
+      jsc: { baseUrl: resolve('.'), paths },
       sourceMaps: false,
     });
     await mkdir(dirname(this.program), { recursive: true });
