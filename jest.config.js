@@ -4,6 +4,8 @@ const { join } = require('node:path');
 const { onRuntime } = require('./tools/runtime.cjs');
 
 const swc = JSON.parse(readFileSync(join(__dirname, '.swcrc'), 'utf8'));
+// For the paths of tsconfig.base.json, for which moduleNameMapper stands here.
+delete swc.jsc.baseUrl;
 
 const config = {
   rootDir: __dirname,
