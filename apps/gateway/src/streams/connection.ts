@@ -50,7 +50,7 @@ export class SseConnection implements Connection {
     this.response.write(frame.asEvent);
     // Node corks the response until the next tick; a signal must not arrive after the answer to the request that caused
     // it.
-    this.response.socket?.uncork();
+    this.response.uncork();
   }
 
   ping(): void {
