@@ -36,8 +36,8 @@ const program = `
   delete process.env.FAKE_VERSION;
   if (fake) Object.defineProperty(process, 'versions', { value: { ...process.versions, node: fake } });
   require('./tools/runtime.cjs').onRuntime().then(() => {
-    console.log(process.versions.node, process.execArgv.join(' '), process.argv.slice(2).join(' '));
     if (process.argv[2] === 'wait') process.on('SIGTERM', () => process.exit(7)), setInterval(() => {}, 1_000);
+    console.log(process.versions.node, process.execArgv.join(' '), process.argv.slice(2).join(' '));
   });`;
 
 const args = ['--no-warnings', 'program.cjs', 'a', 'b'];

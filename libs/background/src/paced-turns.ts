@@ -2,7 +2,14 @@ import { setImmediate } from 'node:timers';
 import { FairSemaphore, type FairSemaphoreOptions } from './fair-semaphore';
 import { LoopShare, type LoopShareOptions } from './loop-share';
 
-/** Turns for work of tenants. After its work, a turn stays taken until its share of the event loop allows more. */
+export interface Turn {
+  /** For a turn without work. */
+  end: () => void;
+  /** Ends the turn when its share of the event loop allows more work. Call it after the work. */
+  endRested: () => void;
+}
+
+/** Turns for work of tenants, each of which stays taken for a while after its work. */
 export class PacedTurns {
   private readonly turns: FairSemaphore;
   private readonly share: LoopShare;
@@ -13,15 +20,11 @@ export class PacedTurns {
     this.share = new LoopShare(options);
   }
 
-  /** Resolves when the work is done, which is before the turn ends. Rejects like FairSemaphore. */
-  async run<Result>(tenant: string, work: () => Result | Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const endTurn = await this.turns.enter(tenant, signal);
+  /** Rejects like FairSemaphore. */
+  async take(tenant: string, signal?: AbortSignal): Promise<Turn> {
+    const end = await this.turns.enter(tenant, signal);
     const busyMs = this.share.begin();
-    try {
-      return await work();
-    } finally {
-      // In a later turn of the loop: the result is serialised and sent in this one.
-      setImmediate(() => void this.share.rest(busyMs()).then(endTurn));
-    }
+    // In a later turn of the loop: the result is serialised and sent in this one.
+    return { end, endRested: () => void setImmediate(() => void this.share.rest(busyMs()).then(end)) };
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { PacedTurns } from '@parley/background/paced-turns';
+import { PacedTurns, type Turn } from '@parley/background/paced-turns';
 import { unavailable } from '@parley/contracts/errors';
 import { ConcurrencyLimiter, type ConcurrencyLimiterOptions, Overloaded } from './concurrency-limiter';
 import { networkOf } from './network';
@@ -53,22 +53,31 @@ export class UnauthenticatedShare {
   async run<Result>(sender: UnauthenticatedSender, work: () => Result | Promise<Result>): Promise<Result> {
     const network = networkOf(sender.ip);
     const leave = this.limiter.enter(network);
-    const admit = () => {
-      sender.isAdmitted = true;
-      if (sender.raw.socket.destroyed) throw unavailable('The client closed the connection.', new Overloaded());
-      return work();
-    };
-    const patience = AbortSignal.timeout(waitMs);
     try {
-      return await turns.run(this.prefix + network, admit, patience);
-    } catch (error) {
-      if (error !== patience.reason) throw error;
-      throw unavailable(
-        'Too many requests without a valid credential are waiting; this one was not processed. Retry after 1 s.',
-        new Overloaded(),
-      );
+      const turn = await takeTurn(this.prefix + network);
+      sender.isAdmitted = true;
+      if (sender.raw.socket.destroyed) {
+        turn.end();
+        throw unavailable('The client closed the connection.', new Overloaded());
+      }
+      try {
+        return await work();
+      } finally {
+        turn.endRested();
+      }
     } finally {
       leave();
     }
   }
+}
+
+async function takeTurn(queue: string): Promise<Turn> {
+  const patience = AbortSignal.timeout(waitMs);
+  return turns.take(queue, patience).catch((error: unknown) => {
+    if (error !== patience.reason) throw error;
+    throw unavailable(
+      'Too many requests without a valid credential are waiting; this one was not processed. Retry after 1 s.',
+      new Overloaded(),
+    );
+  });
 }

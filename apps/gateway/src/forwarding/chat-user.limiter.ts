@@ -28,12 +28,17 @@ export class ChatUserLimiter {
 
   /** Throws a 503 when too many requests of the user wait. */
   async run<Result>(userKey: string, work: () => Promise<Result>): Promise<Result> {
-    return this.turns.run(userKey, work).catch((error: unknown) => {
+    const turn = await this.turns.take(userKey).catch((error: unknown) => {
       if (!(error instanceof TooManyWaiting)) throw error;
       throw unavailable(
         'Too many requests of this chat user are waiting; this one was not processed. Retry after 1 s.',
         new Overloaded(),
       );
     });
+    try {
+      return await work();
+    } finally {
+      turn.endRested();
+    }
   }
 }
