@@ -86,7 +86,9 @@ export function describeTables(running: () => RunningPlatform): void {
       const { outputFileId } = await ended(client, 'goods', out.id);
       const { job: back } = await client.importTable({ table: 'copies', fileId: outputFileId! });
 
-      expect(await ended(client, 'copies', back.id)).toMatchObject({ status: 'completed', progress: 100 });
+      const imported = await ended(client, 'copies', back.id);
+      expect(imported.failedStatusReason).toBeUndefined();
+      expect(imported).toMatchObject({ status: 'completed', progress: 100 });
       expect((await allRows(client, 'copies')).map(({ name, price }) => ({ name, price }))).toEqual(rows);
     });
 
