@@ -86,7 +86,12 @@ function parsedRecords(text: AsyncIterable<string>): AsyncIterable<Parsed> {
 
 async function* pieces(text: AsyncIterable<string>): AsyncIterable<string> {
   for await (const chunk of text) {
-    for (let start = 0; start < chunk.length; start += maxPieceLength) yield chunk.slice(start, start + maxPieceLength);
+    for (let start = 0, end; start < chunk.length; start = end) {
+      end = start + maxPieceLength;
+      // The parser encodes each piece by itself, so none may end within a surrogate pair.
+      if (isHighSurrogate(chunk.charCodeAt(end - 1))) end -= 1;
+      yield chunk.slice(start, end);
+    }
   }
 }
 
@@ -137,4 +142,8 @@ function readJson(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
 }

@@ -212,6 +212,14 @@ it('parses a long text of CSV in short pieces', async () => {
   expect(Math.max(...pieces)).toBeLessThanOrEqual(4_096);
 });
 
+it.each([0, 1])('keeps each character of a long text of CSV, which begins %i letters later', async (letters) => {
+  const name = `${'x'.repeat(letters)}${'😀'.repeat(10_000)}`;
+
+  expect(await read(`name\n${name}\n`, 'text/csv', undefined, 1_000_000)).toEqual([
+    expect.objectContaining({ row: { name } }),
+  ]);
+});
+
 describe('The format of a file', () => {
   it.each([
     ['text/csv; charset=utf-8', '{name},price\n1,2\n', { price: 2 }],
