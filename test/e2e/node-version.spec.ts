@@ -64,7 +64,7 @@ it('runs on the version that the packages bring, which is the same for all platf
   );
 });
 
-it('has no package that refuses this version', () => {
+it('locks no package that refuses this version', () => {
   const refusing = Object.entries(packages).filter(
     ([, { engines }]) => engines?.node && !satisfies(version, engines.node),
   );
@@ -72,12 +72,12 @@ it('has no package that refuses this version', () => {
   expect(refusing.map(([path]) => path)).toEqual([]);
 });
 
-it('is installed by scripts that run on the oldest Node', () => {
+it('installs and starts by scripts that the oldest Node can run', () => {
   expect(scripts['prepare']).toBe('node tools/enable-git-hooks.mjs');
   expect(scripts['start']).toBe('node tools/start.cjs');
 });
 
-it.each(['10.24.1', '20.19.0', '99.0.0'])('is started again by Node %s, with the same arguments', (other) => {
+it.each(['10.24.1', '20.19.0', '99.0.0'])('starts what Node %s has started again, with the same arguments', (other) => {
   installThis();
 
   const { status, stdout, stderr } = run(other);

@@ -71,8 +71,8 @@ export const hasOwnGroups = perl !== undefined;
 const inOwnGroup = perl ? [perl, '-e', 'setpgrp 0, 0; exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\n"'] : [];
 
 /**
- * Private memory in kB, resident or not, that the kernel counts for an idle process of this Node: 50 MB for Node 20, 560 MB
- * for Node 24. Measured on this process at its start. 0 where it is not known.
+ * Private memory in kB, resident or not, that the kernel counts for an idle process of this Node: some 560 MB since Node 24.
+ * Measured on this process at its start. 0 where it is not known.
  */
 const idleDataKb = ownDataKb();
 

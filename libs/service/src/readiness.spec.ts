@@ -27,7 +27,7 @@ class ProbeModule {
 }
 
 describe('readiness that many ask for', () => {
-  it('is checked once for all who ask before the check begins, and again for those who ask later', async () => {
+  it('checks once for all who ask before the check begins, and again for those who ask later', async () => {
     let begun = 0;
     let answer!: () => void;
     const check = () => {
