@@ -38,11 +38,11 @@ export class Operator {
     return body as O;
   }
 
-  /** Opens a stream of server-sent events. */
-  async open<I extends object>(operation: Operation<I>, input: I, signal?: AbortSignal): Promise<ReadableStream> {
+  /** Opens a stream of server-sent events. Its caller keeps the response: fetch cancels the unread body of one that is not. */
+  async open<I extends object>(operation: Operation<I>, input: I, signal?: AbortSignal): Promise<Response> {
     const response = await this.fetch(operation, input, signal);
-    if (!response.ok || !response.body) throw failureOf(await response.json());
-    return response.body;
+    if (!response.ok) throw failureOf(await response.json());
+    return response;
   }
 
   private fetch<I extends object>(

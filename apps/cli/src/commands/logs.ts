@@ -75,12 +75,12 @@ export class LinePrinter {
    */
   async follow(since: string, signal?: AbortSignal): Promise<void> {
     let timeStart = since;
-    let stream = await this.open(signal);
+    let response = await this.open(signal);
     for (;;) {
       await this.list(timeStart);
       timeStart = new Date(Date.now() - overlapMs).toISOString();
       try {
-        for await (const text of createInterface({ input: Readable.fromWeb(stream) })) {
+        for await (const text of createInterface({ input: Readable.fromWeb(response.body!) })) {
           if (!text.startsWith('data: {')) continue;
           const line = JSON.parse(text.slice('data: '.length)) as LogLine;
           timeStart = new Date(Date.parse(line.timestamp) - overlapMs).toISOString();
@@ -90,15 +90,15 @@ export class LinePrinter {
         if (signal?.aborted) return;
         this.output.err(`The stream was lost (${(error as Error).message}).\n`);
       }
-      stream = await this.openAgain(signal);
+      response = await this.openAgain(signal);
     }
   }
 
-  private open(signal?: AbortSignal): Promise<ReadableStream> {
+  private open(signal?: AbortSignal): Promise<Response> {
     return this.operator.open(followLogs.ofAnyBot, { id: this.botId }, signal);
   }
 
-  private async openAgain(signal?: AbortSignal): Promise<ReadableStream> {
+  private async openAgain(signal?: AbortSignal): Promise<Response> {
     for (let attempt = 1; ; attempt += 1) {
       await sleep(reconnectMs, undefined, { signal });
       try {

@@ -5,9 +5,10 @@ import { type File, files } from '@parley/contracts/files';
 import { TablesConfig } from '../config';
 import type { JobCaller } from '../jobs/job.entity';
 
-/** Open download. The caller reads or cancels `content`. */
+/** Open download. The caller reads or cancels the body of `response`. */
 export interface OpenFile {
-  content: ReadableStream<Uint8Array>;
+  /** Whole, not its body alone: fetch cancels the unread body of a response that is garbage collected, and it looks empty. */
+  response: Response;
   contentType: string;
   sizeBytes: number;
   /** ETag: changes with every upload. */
@@ -45,7 +46,7 @@ export class BotFilesClient {
     const file = await this.get(caller, id);
     const response = await this.request(file.url, { signal });
     return {
-      content: response.body ?? new Blob([]).stream(),
+      response,
       contentType: file.contentType,
       sizeBytes: file.size ?? 0,
       version: response.headers.get('etag') ?? '',

@@ -73,7 +73,7 @@ export class ImportJobService {
       await lease.change((tx) => this.jobs.updateTask(tx, job.id, task));
     }
     if (task.contentVersion !== file.version) {
-      await file.content.cancel();
+      await file.response.body?.cancel();
       throw new UnreadableFile(
         'The file was replaced during the import. Rows already imported from the previous content are kept; the job shows their number. Start another import for the new content.',
       );
@@ -141,9 +141,9 @@ function check(table: CachedTable, row: ReadRow, batch: Batch): void {
   }
 }
 
-async function* counted({ content, sizeBytes }: OpenFile, lease: JobLease): AsyncIterable<Uint8Array> {
+async function* counted({ response, sizeBytes }: OpenFile, lease: JobLease): AsyncIterable<Uint8Array> {
   let bytes = 0;
-  for await (const chunk of content) {
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     lease.signal.throwIfAborted();
     bytes += chunk.length;
     lease.progress = Math.max(lease.progress, Math.min(99, Math.floor((100 * bytes) / sizeBytes)));

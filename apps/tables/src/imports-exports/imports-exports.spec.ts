@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isErrored } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import { LoopShare } from '@parley/background/loop-share';
@@ -25,6 +27,7 @@ import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { JobQueueService } from '../jobs/job-queue.service';
 import type { JobCaller, JobTask } from '../jobs/job.entity';
+import { JobsRepository } from '../jobs/jobs.repository';
 import { TablesModule } from '../tables.module';
 import { BotFilesClient } from './bot-files.client';
 
@@ -464,6 +467,30 @@ describe('jobs', () => {
 });
 
 describe('a download of a job', () => {
+  it('is imported whole when garbage is collected between its start and its first read', async () => {
+    const table = await newTable();
+    const fileId = await upload('name\nKettle\n');
+    const jobs = api.apps[3]!.get(JobsRepository, { strict: false });
+    const updateTask = jobs.updateTask.bind(jobs);
+    const updated = jest.spyOn(jobs, 'updateTask').mockImplementation(async (tx, id, task) => {
+      // Unreachable objects are finalized in a later turn of the event loop.
+      for (let round = 0; round < 3; round += 1) {
+        collectGarbage();
+        await new Promise(setImmediate);
+      }
+      await updateTask(tx, id, task);
+    });
+
+    try {
+      const { id } = (await client.importTable({ table, fileId })).job;
+      expect(await ended(table, id)).toMatchObject({ status: 'completed' });
+    } finally {
+      updated.mockRestore();
+    }
+
+    expect((await client.findTableRows({ table })).rows).toMatchObject([{ name: 'Kettle' }]);
+  });
+
   it('is aborted by its signal without an unhandled rejection', async () => {
     const table = await newTable();
     const fileId = await upload(`name\n${'x'.repeat(4_000_000)}\n`);
@@ -474,17 +501,22 @@ describe('a download of a job', () => {
       [id],
     );
     const stopping = new AbortController();
-    const { content } = await api.apps[3]!.get(BotFilesClient).open(job!.caller, fileId, stopping.signal);
+    const { response } = await api.apps[3]!.get(BotFilesClient).open(job!.caller, fileId, stopping.signal);
+    const content = response.body!;
 
     stopping.abort();
-    // Node's types lack web streams here.
-    await waitFor(() => isErrored(content as unknown as NodeJS.ReadableStream));
+    await waitFor(() => isErrored(content));
     // An unhandled rejection would end the process in this turn of the event loop.
     await new Promise(setImmediate);
 
     await expect(text(content)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
 
 async function started(tableId: string, task: JobTask): Promise<Job> {
   const tables = api.apps[3]!;
