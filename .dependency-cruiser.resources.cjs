@@ -16,6 +16,7 @@ module.exports = {
   options: {
     exclude: { path: ['[.](spec|behaviour)[.]ts$', '/test/', '^apps/[^/]+/src/[^/]+[.]ts$'] },
     includeOnly: '^apps/',
+    parser: 'swc',
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     metrics: true,

@@ -1,4 +1,5 @@
 import type { axios, Client, Message, SignalListener, Signals } from '@botpress/chat';
+import type * as ChatPackage from './public-client';
 import { ChatError, type DeclaredFile, declareFile, failed, unexplained, unreachable } from './requests';
 
 /** Signals of streamed messages, which the public client passes on as unknown ones. */
@@ -29,7 +30,6 @@ declare global {
   }
 }
 
-type ChatPackage = typeof import('./public-client');
 interface UserKey {
   'x-user-key': string;
 }
@@ -38,10 +38,10 @@ interface UserKey {
 const rateLimitedMs = 1_000;
 let failures = 0;
 /** Single flight. */
-let loading: Promise<ChatPackage> | undefined;
+let loading: Promise<typeof ChatPackage> | undefined;
 
 /** The public client, a module of its own beside the script. Throws ChatError. */
-export function loadClient(): Promise<ChatPackage> {
+export function loadClient(): Promise<typeof ChatPackage> {
   loading ??= importClient().then(adapted, () => {
     failures += 1;
     loading = undefined;
@@ -50,14 +50,14 @@ export function loadClient(): Promise<ChatPackage> {
   return loading;
 }
 
-function importClient(): Promise<ChatPackage> {
+function importClient(): Promise<typeof ChatPackage> {
   const url = new URL(PARLEY_CLIENT, import.meta.url);
   // Browsers before 2026 import no address again that has failed once.
   if (failures > 0) url.search = `attempt=${failures}`;
-  return import(/* @vite-ignore */ url.href) as Promise<ChatPackage>;
+  return import(/* @vite-ignore */ url.href) as Promise<typeof ChatPackage>;
 }
 
-function adapted(chat: ChatPackage): ChatPackage {
+function adapted(chat: typeof ChatPackage): typeof ChatPackage {
   const { defaults } = chat.axios.default;
   // That cookie, and the header made of it, are a secret between the page and its own server.
   defaults.xsrfCookieName = undefined;
@@ -151,7 +151,7 @@ function endOf(listener: SignalListener, stopping: AbortSignal): Promise<void> {
   });
 }
 
-function chatErrorOf(error: unknown, { isApiError, ChatClientError, ChatHTTPError }: ChatPackage): ChatError {
+function chatErrorOf(error: unknown, { isApiError, ChatClientError, ChatHTTPError }: typeof ChatPackage): ChatError {
   // Without an answer of the server, the client makes up an error of this type.
   if (isApiError(error) && error.type !== 'Unknown') {
     return new ChatError(error.message, error.code, error.type === 'RateLimited' ? rateLimitedMs : 0);

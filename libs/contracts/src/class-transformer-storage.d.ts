@@ -1,3 +1,5 @@
 declare module 'class-transformer/cjs/storage' {
-  export const defaultMetadataStorage: import('class-transformer/types/MetadataStorage').MetadataStorage;
+  import type { MetadataStorage } from 'class-transformer/types/MetadataStorage';
+
+  export const defaultMetadataStorage: MetadataStorage;
 }

@@ -10,7 +10,7 @@ import { blocksOf } from './pdf-layout';
 import { type Line, linesOf } from './pdf-lines';
 
 jest.mock<object>('./limits', () => ({
-  ...jest.requireActual<typeof import('./limits')>('./limits'),
+  ...jest.requireActual<object>('./limits'),
   mostArchiveBytes: 5_120_000,
   mostArchiveEntryBytes: 2_000_000,
 }));

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type * as runnableTime from '@parley/child-processes/runnable-time';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { waitFor } from '@parley/testing/wait-for';
 import type { Adviser } from '@parley/documents/adviser';
@@ -11,9 +12,7 @@ import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 /** Time for which each reader has run or has waited for a processor; measured when undefined. */
 let mockRunnableMs: (() => number) | undefined;
 jest.mock('@parley/child-processes/runnable-time', () => {
-  const actual = jest.requireActual<typeof import('@parley/child-processes/runnable-time')>(
-    '@parley/child-processes/runnable-time',
-  );
+  const actual = jest.requireActual<typeof runnableTime>('@parley/child-processes/runnable-time');
   return { ...actual, runnableMsOf: async (pid: number) => mockRunnableMs?.() ?? actual.runnableMsOf(pid) };
 });
 
