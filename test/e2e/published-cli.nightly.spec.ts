@@ -1,10 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client as ChatClient } from '@botpress/chat';
 import { clientOf } from '@parley/testing/api';
@@ -16,7 +16,9 @@ import type { Browser, Page } from 'playwright-core';
 import { buildPages, hasBrowser, heading } from './browser';
 import { openBrowser } from '@parley/testing/chromium';
 
-const cli = dirname(createRequire(__filename).resolve('@botpress/cli/package.json'));
+const examples = join(process.cwd(), 'examples');
+const packages = join(examples, 'node_modules');
+const cli = join(packages, '@botpress/cli');
 const bin = join(cli, 'bin.js');
 
 let platform: NpmStart;
@@ -28,6 +30,7 @@ let browser: Browser | undefined;
 let consolePage: Page | undefined;
 
 beforeAll(async () => {
+  if (!existsSync(cli)) execFileSync('npm', ['ci'], { cwd: examples });
   if (hasBrowser) buildPages();
   tunnelPort = await freePort();
   platform = await NpmStart.create({ TUNNEL_PORT: String(tunnelPort), RUNNER_ALLOW_PRIVATE: 'true' });
@@ -93,7 +96,7 @@ async function project(template: string, files: Record<string, string>): Promise
     recursive: true,
     filter: (path) => !path.includes('.botpress'),
   });
-  await symlink(join(cli, '..', '..'), join(folder, 'node_modules'));
+  await symlink(packages, join(folder, 'node_modules'));
   for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
   return folder;
 }
@@ -305,7 +308,7 @@ describe('the published command line client against npm start', () => {
       recursive: true,
       filter: (path) => !path.includes('.botpress'),
     });
-    await symlink(join(cli, '..', '..'), join(home, 'node_modules'));
+    await symlink(packages, join(home, 'node_modules'));
     const secret = 'a shared secret';
     const sign = (body: string | Buffer) => createHmac('sha256', secret).update(body).digest('hex');
     const service = await LoopbackServer.start((request, response) =>
