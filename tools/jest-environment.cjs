@@ -1,5 +1,4 @@
 require('reflect-metadata');
-const { AsyncLocalStorage } = require('node:async_hooks');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
@@ -11,8 +10,7 @@ const otherThanGlobal = new Proxy(globalThis, {
 
 /**
  * Jest environment in the worker's own context, so that our code and the shared packages have the same `Error`, `Date`
- * and globals. Restores globals, `process`, its environment variables and listeners after each test file, and disables the
- * async storages that ran in it.
+ * and globals. Restores globals, `process`, its environment variables and listeners after each test file.
  */
 module.exports = class SharedEnvironment {
   global = globalThis;
@@ -21,7 +19,6 @@ module.exports = class SharedEnvironment {
     const { exitCode } = process;
     this.restorers = [
       () => (process.exitCode = exitCode),
-      disablerOfStorages(),
       restorerOf(globalThis),
       restorerOf(process, (key) => key !== '_events' && key !== '_eventsCount'),
       restorerOf(process.env),
@@ -70,20 +67,5 @@ function restorerOfListeners(emitter) {
         if (!before.get(event)?.includes(listener)) emitter.off(event, listener);
       }
     }
-  };
-}
-
-/** Jest makes a storage for each test file. Node 20 visits every storage for each promise, until it is disabled. */
-function disablerOfStorages() {
-  const { prototype } = AsyncLocalStorage;
-  const { run } = prototype;
-  const storages = new Set();
-  prototype.run = function (...args) {
-    storages.add(this);
-    return run.apply(this, args);
-  };
-  return () => {
-    prototype.run = run;
-    for (const storage of storages) storage.disable();
   };
 }

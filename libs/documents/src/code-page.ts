@@ -1,5 +1,4 @@
 import { TextDecoder } from 'node:util';
-import { decodeWindows1252 } from './decode-text';
 
 /** Characters 0x80 to 0xFF of the DOS code pages, which TextDecoder does not support. */
 const dos: Record<number, string> = {
@@ -61,6 +60,6 @@ export function codePageOfCharset(charset: number): number | undefined {
 export function decodeCodePage(bytes: Buffer, page: number): string {
   const table = dos[page];
   if (table) return bytes.toString('latin1').replace(/[\x80-\xff]/g, (byte) => table[byte.charCodeAt(0) - 0x80]!);
-  const label = labels[page] ?? (page >= 1250 && page <= 1258 && page !== 1252 ? `windows-${page}` : undefined);
-  return label ? new TextDecoder(label).decode(bytes) : decodeWindows1252(bytes);
+  const label = labels[page] ?? `windows-${page >= 1250 && page <= 1258 ? page : 1252}`;
+  return new TextDecoder(label).decode(bytes);
 }

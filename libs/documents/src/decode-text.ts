@@ -89,18 +89,11 @@ function refuseMostlyAccented(slices: Iterable<string>): void {
 }
 
 function* decodeAs(bytes: Buffer, charset: string, size: number): Generator<string> {
-  const decoder = charset === 'windows-1252' ? undefined : new TextDecoder(charset);
+  const decoder = new TextDecoder(charset);
   for (let start = 0; start < bytes.length; start += size) {
-    const slice = bytes.subarray(start, start + size);
-    yield decoder ? decoder.decode(slice, { stream: true }) : decodeWindows1252(slice);
+    yield decoder.decode(bytes.subarray(start, start + size), { stream: true });
   }
-  if (decoder) yield decoder.decode();
-}
-
-/** windows-1252 decoder: TextDecoder of Node 20 decodes windows-1252 as Latin-1. */
-export function decodeWindows1252(bytes: Buffer): string {
-  const from0x80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
-  return bytes.toString('latin1').replace(/[\x80-\x9f]/g, (control) => from0x80[control.charCodeAt(0) - 0x80]!);
+  yield decoder.decode();
 }
 
 function encodingOf(charset: string): string | undefined {

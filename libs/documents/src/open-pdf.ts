@@ -66,12 +66,7 @@ export function reasonOf(error: unknown): unknown {
 
 /** Lazy import: pdfjs-dist takes most of a second to load. */
 async function loadPdfjs() {
-  // On Node 20 the package replaces `Array.prototype.push` for a corner case. Its version costs a fifth of the time for
-  // a PDF, so the original is restored.
-  const push = Object.getOwnPropertyDescriptor(Array.prototype, 'push')!;
   // @ts-expect-error The package has no types for it.
   await import('pdfjs-dist/legacy/build/pdf.worker.mjs');
-  const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs');
-  Object.defineProperty(Array.prototype, 'push', push);
-  return pdfjs;
+  return import('pdfjs-dist/legacy/build/pdf.mjs');
 }

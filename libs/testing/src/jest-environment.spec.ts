@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { waitFor } from './wait-for';
 
@@ -59,21 +58,6 @@ describe('After a test file,', () => {
     expect([process.exit, process.exitCode]).toEqual([exit, exitCode]);
     expect(listeners).toEqual([kept]);
     expect(process.listenerCount('SIGHUP')).toBe(0);
-  });
-
-  it('async storages that ran in it are disabled, and only these', () => {
-    const [ofFile, other] = [new AsyncLocalStorage<string>(), new AsyncLocalStorage<string>()];
-    const { run } = AsyncLocalStorage.prototype;
-
-    const stores = other.run('kept', () =>
-      ofFile.run('lost', () => {
-        runFile(() => ofFile.run('inner', () => undefined));
-        return [ofFile.getStore(), other.getStore()];
-      }),
-    );
-
-    expect(stores).toEqual([undefined, 'kept']);
-    expect(AsyncLocalStorage.prototype.run).toBe(run);
   });
 
   it('clocks are real', () => {
