@@ -66,7 +66,7 @@ export const hasOwnGroups = perl !== undefined;
 
 /**
  * Command that gives the program which it executes a process group of its own. It keeps the session, which `detached` of Node
- * does not (docs/decisions/0070-session-of-code.md).
+ * does not (docs/decisions/0088-isolation-of-code.md).
  */
 const inOwnGroup = perl ? [perl, '-e', 'setpgrp 0, 0; exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\n"'] : [];
 
