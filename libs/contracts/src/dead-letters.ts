@@ -6,45 +6,29 @@ import { operation } from './operation';
 
 /** Dead letter: an event that a consumer has failed to process too often. */
 export class DeadLetter {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  consumer!: string;
-
-  @IsString()
-  subject!: string;
-
-  @IsString()
-  reason!: string;
-
-  @IsInt()
-  attempts!: number;
-
-  @IsString()
-  createdAt!: string;
+  @IsString() id!: string;
+  @IsString() consumer!: string;
+  @IsString() subject!: string;
+  @IsString() reason!: string;
+  @IsInt() attempts!: number;
+  @IsString() createdAt!: string;
 }
 
 export class ListDeadLetters {
-  @QueryInteger({ min: 1, max: 1000 })
-  limit?: number;
+  @QueryInteger({ min: 1, max: 1000 }) limit?: number;
 }
 
 export class DeadLetters {
-  @ListOf(DeadLetter)
-  deadLetters!: DeadLetter[];
+  @ListOf(DeadLetter) deadLetters!: DeadLetter[];
 }
 
 export class ReplayDeadLetters {
   /** Id of one dead letter; all of them when absent. */
-  @Optional()
-  @IsString()
-  id?: string;
+  @Optional() @IsString() id?: string;
 }
 
 export class Replayed {
-  @IsInt()
-  replayed!: number;
+  @IsInt() replayed!: number;
 }
 
 /** Operations that each service with consumers has, for the `parley dead-letters` command. */

@@ -58,28 +58,17 @@ export const maxMetadataBytes = 128 * 1024;
 /** Creates a file or replaces the file with this key. The client then sends the content by HTTP PUT to `uploadUrl`. */
 export class UpsertFile {
   /** Unique within the bot; for a request of an integration, within that integration. */
-  @IsString()
-  @Length(1, maxKeyLength)
-  key!: string;
+  @IsString() @Length(1, maxKeyLength) key!: string;
 
   /** Bytes of the content to be uploaded. */
-  @IsInt()
-  @Min(0)
-  @Max(Number.MAX_SAFE_INTEGER)
-  size!: number;
+  @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) size!: number;
 
-  @Optional()
-  @MapOf(String, { maxLength: 1000, maxEntries: maxTags, key: tagName })
-  tags?: Record<string, string>;
+  @Optional() @MapOf(String, { maxLength: 1000, maxEntries: maxTags, key: tagName }) tags?: Record<string, string>;
 
   /** Indexes the content for search. Its passages are available once the status is `indexing_completed`. */
-  @Optional()
-  @IsBoolean()
-  index?: boolean;
+  @Optional() @IsBoolean() index?: boolean;
 
-  @Optional()
-  @Nested(IndexingOptions)
-  indexing?: IndexingOptions;
+  @Optional() @Nested(IndexingOptions) indexing?: IndexingOptions;
 
   @Optional()
   @IsArray()
@@ -89,123 +78,62 @@ export class UpsertFile {
   accessPolicies?: AccessPolicy[];
 
   /** Media type. Derived from the extension of the key when absent. */
-  @Optional()
-  @IsString()
-  @Length(1, 255)
-  @IsMediaType()
-  contentType?: string;
+  @Optional() @IsString() @Length(1, 255) @IsMediaType() contentType?: string;
 
   /** In the future, at most 90 days from now. Seconds are ignored. */
-  @Optional()
-  @IsISO8601({ strict: true, strictSeparator: true })
-  @MaxLength(40)
-  expiresAt?: string;
+  @Optional() @IsISO8601({ strict: true, strictSeparator: true }) @MaxLength(40) expiresAt?: string;
 
-  @Optional()
-  @IsBoolean()
-  publicContentImmediatelyAccessible?: boolean;
-
-  @Optional()
-  @JsonObject({ maxBytes: maxMetadataBytes })
-  metadata?: Record<string, unknown>;
+  @Optional() @IsBoolean() publicContentImmediatelyAccessible?: boolean;
+  @Optional() @JsonObject({ maxBytes: maxMetadataBytes }) metadata?: Record<string, unknown>;
 }
 
 export class FileOwner {
-  @IsIn(['user', 'bot', 'integration'])
-  type!: 'user' | 'bot' | 'integration';
-
-  @Optional()
-  @IsString()
-  id?: string;
-
-  @Optional()
-  @IsString()
-  name?: string;
-
-  @Optional()
-  @IsString()
-  alias?: string;
+  @IsIn(['user', 'bot', 'integration']) type!: 'user' | 'bot' | 'integration';
+  @Optional() @IsString() id?: string;
+  @Optional() @IsString() name?: string;
+  @Optional() @IsString() alias?: string;
 }
 
 export class File {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  key!: string;
+  @IsString() id!: string;
+  @IsString() botId!: string;
+  @IsString() key!: string;
 
   /** URL of the content: permanent with `public_content`, otherwise signed and valid for 15 minutes. */
-  @IsString()
-  url!: string;
+  @IsString() url!: string;
 
   /** Bytes; null until the content has been uploaded. */
-  @Nullable()
-  @IsInt()
-  size!: number | null;
+  @Nullable() @IsInt() size!: number | null;
 
-  @IsString()
-  contentType!: string;
-
-  @MapOf(String)
-  tags!: Record<string, string>;
-
-  @JsonObject()
-  metadata!: Record<string, unknown>;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsArray()
-  @IsIn(accessPolicies, { each: true })
-  accessPolicies!: AccessPolicy[];
-
-  @IsBoolean()
-  index!: boolean;
-
-  @IsIn(fileStatuses)
-  status!: FileStatus;
+  @IsString() contentType!: string;
+  @MapOf(String) tags!: Record<string, string>;
+  @JsonObject() metadata!: Record<string, unknown>;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
+  @IsArray() @IsIn(accessPolicies, { each: true }) accessPolicies!: AccessPolicy[];
+  @IsBoolean() index!: boolean;
+  @IsIn(fileStatuses) status!: FileStatus;
 
   /** Reason why the last upload or indexing failed, and a remedy. With `indexing_completed`: why only plain text is indexed. */
-  @Optional()
-  @IsString()
-  failedStatusReason?: string;
+  @Optional() @IsString() failedStatusReason?: string;
 
-  @Optional()
-  @IsString()
-  expiresAt?: string;
-
-  @Nested(FileOwner)
-  owner!: FileOwner;
-
-  @Optional()
-  @IsIn(['v1', 'v2'])
-  indexingStack?: 'v1' | 'v2';
-
-  @Optional()
-  @Nested(IndexingProgress)
-  indexing?: IndexingProgress;
+  @Optional() @IsString() expiresAt?: string;
+  @Nested(FileOwner) owner!: FileOwner;
+  @Optional() @IsIn(['v1', 'v2']) indexingStack?: 'v1' | 'v2';
+  @Optional() @Nested(IndexingProgress) indexing?: IndexingProgress;
 }
 
 export class UploadableFile extends File {
   /** Signed URL that accepts the content by HTTP PUT without further credentials, for one hour. */
-  @IsString()
-  uploadUrl!: string;
+  @IsString() uploadUrl!: string;
 }
 
 export class UpsertedFile {
-  @Nested(UploadableFile)
-  file!: UploadableFile;
+  @Nested(UploadableFile) file!: UploadableFile;
 }
 
 export class FileReply {
-  @Nested(File)
-  file!: File;
+  @Nested(File) file!: File;
 }
 
 /** UTF-16 code units: a character may take two. */
@@ -213,8 +141,7 @@ const idOrKey = { maxLength: 2 * maxKeyLength };
 
 export class FileId {
   /** Id or key of the file. */
-  @PathParam(idOrKey)
-  id!: string;
+  @PathParam(idOrKey) id!: string;
 }
 
 /** Absent fields stay unchanged. In `tags` and `metadata`, an entry replaces the one of its name, and `null` removes it. */
@@ -223,9 +150,7 @@ export class UpdateFile extends FileId {
   @MapOf(String, { nullable: true, maxLength: 1000, maxEntries: 2 * maxTags })
   tags?: Record<string, string | null>;
 
-  @Optional()
-  @JsonObject({ maxBytes: maxMetadataBytes })
-  metadata?: Record<string, unknown>;
+  @Optional() @JsonObject({ maxBytes: maxMetadataBytes }) metadata?: Record<string, unknown>;
 
   /** Replaces all previous policies. */
   @Optional()
@@ -236,89 +161,57 @@ export class UpdateFile extends FileId {
   accessPolicies?: AccessPolicy[];
 
   /** In the future, at most 90 days from now. Seconds are ignored. `null` removes the expiry. */
-  @Nullable()
-  @IsISO8601({ strict: true, strictSeparator: true })
-  @MaxLength(40)
-  expiresAt?: string | null;
+  @Nullable() @IsISO8601({ strict: true, strictSeparator: true }) @MaxLength(40) expiresAt?: string | null;
 }
 
 export class ListFiles extends PageQuery {
   @QueryChoice(['createdAt', 'updatedAt', 'key', 'size', 'status'])
   sortField?: 'createdAt' | 'updatedAt' | 'key' | 'size' | 'status';
 
-  @QueryChoice(['asc', 'desc'])
-  sortDirection?: 'asc' | 'desc';
-
-  @QueryTags()
-  tags?: TagQuery;
-
-  @QueryList({ maxItems: 50 })
-  ids?: string[];
+  @QueryChoice(['asc', 'desc']) sortDirection?: 'asc' | 'desc';
+  @QueryTags() tags?: TagQuery;
+  @QueryList({ maxItems: 50 }) ids?: string[];
 
   /** Filter: files with searchable passages (true) or without (false). */
-  @QueryBoolean()
-  indexed?: boolean;
+  @QueryBoolean() indexed?: boolean;
 }
 
 export class Files {
-  @ListOf(File)
-  files!: File[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(File) files!: File[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 /** Copies a file; the blob store copies the bytes. The copy of an indexed file is indexed anew. */
 export class CopyFile {
-  @PathParam(idOrKey)
-  idOrKey!: string;
-
-  @PathParam(idOrKey)
-  destinationKey!: string;
+  @PathParam(idOrKey) idOrKey!: string;
+  @PathParam(idOrKey) destinationKey!: string;
 
   /** Another bot that the caller may write to. */
-  @HeaderText('x-destination-bot-id')
-  destinationBotId?: string;
+  @HeaderText('x-destination-bot-id') destinationBotId?: string;
 
   /** Replaces an existing file with the destination key. Without it, such a file is an AlreadyExists error. */
-  @Optional()
-  @IsBoolean()
-  overwrite?: boolean;
+  @Optional() @IsBoolean() overwrite?: boolean;
 }
 
 export class FileTags {
-  @IsArray()
-  @IsString({ each: true })
-  tags!: string[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @IsArray() @IsString({ each: true }) tags!: string[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class ListFileTagValues extends PageQuery {
-  @PathParam()
-  tag!: string;
+  @PathParam() tag!: string;
 }
 
 export class FileTagValues {
-  @IsArray()
-  @IsString({ each: true })
-  values!: string[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @IsArray() @IsString({ each: true }) values!: string[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 /** This version of the content has been uploaded and is ready for indexing. */
 export class FileUploaded {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  fileId!: string;
-
-  @IsString()
-  contentVersion!: string;
+  @IsString() botId!: string;
+  @IsString() fileId!: string;
+  @IsString() contentVersion!: string;
 }
 
 export const fileUploaded = event({ subject: 'files.uploaded', data: FileUploaded });
@@ -331,23 +224,15 @@ export const indexFile = consumer({
 });
 
 export class CountLeftovers {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 /** Data that the files service holds of a bot; all zero after the erasure of a deleted bot. */
 export class Leftovers {
-  @IsInt()
-  files!: number;
-
-  @IsInt()
-  passages!: number;
-
-  @IsInt()
-  blobs!: number;
-
-  @IsInt()
-  points!: number;
+  @IsInt() files!: number;
+  @IsInt() passages!: number;
+  @IsInt() blobs!: number;
+  @IsInt() points!: number;
 }
 
 export const filesWorkAdded = workAdded('files');

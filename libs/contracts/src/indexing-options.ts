@@ -2,68 +2,34 @@ import { IsBoolean, IsIn, IsInt, Max, Min } from 'class-validator';
 import { Checked, Nested, Optional } from './fields';
 
 export class ParsingOptions {
-  @Optional()
-  @IsIn(['agent', 'standard'])
-  mode?: 'agent' | 'standard';
+  @Optional() @IsIn(['agent', 'standard']) mode?: 'agent' | 'standard';
 
   /** Characters. Neighbouring paragraphs that are shorter are merged. */
-  @Optional()
-  @IsInt()
-  @Min(50)
-  @Max(2000)
-  minimumParagraphLength?: number;
+  @Optional() @IsInt() @Min(50) @Max(2000) minimumParagraphLength?: number;
 
-  @Optional()
-  @IsBoolean()
-  smartCleanup?: boolean;
+  @Optional() @IsBoolean() smartCleanup?: boolean;
 }
 
 export class ChunkingOptions {
   /** Characters. */
-  @Optional()
-  @IsInt()
-  @Min(100)
-  @Max(5000)
-  maximumChunkLength?: number;
+  @Optional() @IsInt() @Min(100) @Max(5000) maximumChunkLength?: number;
 
-  @Optional()
-  @IsInt()
-  @Min(0)
-  @Max(3)
-  embeddedContextLevels?: number;
-
-  @Optional()
-  @IsBoolean()
-  embedBreadcrumb?: boolean;
+  @Optional() @IsInt() @Min(0) @Max(3) embeddedContextLevels?: number;
+  @Optional() @IsBoolean() embedBreadcrumb?: boolean;
 }
 
 export class SummarizationOptions {
-  @Optional()
-  @IsBoolean()
-  enable?: boolean;
-
-  @Optional()
-  @IsIn(['inexpensive', 'balanced', 'accurate'])
-  modelType?: 'inexpensive' | 'balanced' | 'accurate';
+  @Optional() @IsBoolean() enable?: boolean;
+  @Optional() @IsIn(['inexpensive', 'balanced', 'accurate']) modelType?: 'inexpensive' | 'balanced' | 'accurate';
 
   /** Characters. Shorter documents get no summary. Default: 1000. */
-  @Optional()
-  @IsInt()
-  @Min(1000)
-  @Max(10_000)
-  minimumInputLength?: number;
+  @Optional() @IsInt() @Min(1000) @Max(10_000) minimumInputLength?: number;
 
   /** Tokens of a summary at most. Default: 1000. */
-  @Optional()
-  @IsInt()
-  @Min(1000)
-  @Max(10_000)
-  outputTokenLimit?: number;
+  @Optional() @IsInt() @Min(1000) @Max(10_000) outputTokenLimit?: number;
 
   /** Adds a summary of the summaries to a document that is too long for a single one. */
-  @Optional()
-  @IsBoolean()
-  generateMasterSummary?: boolean;
+  @Optional() @IsBoolean() generateMasterSummary?: boolean;
 }
 
 /** All pages, none, or a list of page numbers from 1. The public client's type of the list is `object`. */
@@ -89,39 +55,20 @@ function IsPageChoice(): PropertyDecorator {
 /** Only for PDF files; ignored for others. */
 export class VisionOptions {
   /** Pages whose text a vision model reads from their image. */
-  @Optional()
-  @IsPageChoice()
-  transcribePages?: PageChoice;
+  @Optional() @IsPageChoice() transcribePages?: PageChoice;
 
   /** Pages that a vision model describes, each in a passage of type `image`. */
-  @Optional()
-  @IsPageChoice()
-  indexPages?: PageChoice;
+  @Optional() @IsPageChoice() indexPages?: PageChoice;
 }
 
 export class IndexingConfiguration {
-  @Optional()
-  @Nested(ParsingOptions)
-  parsing?: ParsingOptions;
-
-  @Optional()
-  @Nested(ChunkingOptions)
-  chunking?: ChunkingOptions;
-
-  @Optional()
-  @Nested(SummarizationOptions)
-  summarization?: SummarizationOptions;
-
-  @Optional()
-  @IsIn(['legacy', 'realtime-v1'])
-  stack?: 'legacy' | 'realtime-v1';
-
-  @Optional()
-  @Nested(VisionOptions)
-  vision?: VisionOptions;
+  @Optional() @Nested(ParsingOptions) parsing?: ParsingOptions;
+  @Optional() @Nested(ChunkingOptions) chunking?: ChunkingOptions;
+  @Optional() @Nested(SummarizationOptions) summarization?: SummarizationOptions;
+  @Optional() @IsIn(['legacy', 'realtime-v1']) stack?: 'legacy' | 'realtime-v1';
+  @Optional() @Nested(VisionOptions) vision?: VisionOptions;
 }
 
 export class IndexingOptions {
-  @Nested(IndexingConfiguration)
-  configuration!: IndexingConfiguration;
+  @Nested(IndexingConfiguration) configuration!: IndexingConfiguration;
 }

@@ -11,79 +11,51 @@ export type IndexingStage = (typeof indexingStages)[number];
 
 /** Progress of a file with the status `indexing_pending`. */
 export class IndexingProgress {
-  @IsIn(indexingStages)
-  stage!: IndexingStage;
+  @IsIn(indexingStages) stage!: IndexingStage;
 
   /** Share of the document that has been read and embedded, from 0 to 100. */
-  @IsInt()
-  percentage!: number;
+  @IsInt() percentage!: number;
 
   /** Number of attempts started by workers. */
-  @IsInt()
-  attempts!: number;
+  @IsInt() attempts!: number;
 
-  @Optional()
-  @IsString()
-  lastError?: string;
+  @Optional() @IsString() lastError?: string;
 }
 
 export class ListStuckFiles extends PageQuery {
   /** Minimum age of a stuck file. Default: ten minutes. */
-  @QueryInteger({ min: 0, max: 1_000_000 })
-  olderThanMinutes?: number;
+  @QueryInteger({ min: 0, max: 1_000_000 }) olderThanMinutes?: number;
 }
 
 export class StuckFile extends IndexingProgress {
-  @IsString()
-  fileId!: string;
-
-  @IsString()
-  key!: string;
-
-  @IsString()
-  botId!: string;
+  @IsString() fileId!: string;
+  @IsString() key!: string;
+  @IsString() botId!: string;
 
   /** Seconds since the upload of the content. */
-  @IsInt()
-  ageSeconds!: number;
+  @IsInt() ageSeconds!: number;
 }
 
 export class StuckFiles {
-  @ListOf(StuckFile)
-  files!: StuckFile[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(StuckFile) files!: StuckFile[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class ListFailedFiles extends PageQuery {
-  @QueryString()
-  botId?: string;
+  @QueryString() botId?: string;
 }
 
 export class FailedFile {
-  @IsString()
-  fileId!: string;
-
-  @IsString()
-  key!: string;
-
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  reason!: string;
-
-  @IsString()
-  failedAt!: string;
+  @IsString() fileId!: string;
+  @IsString() key!: string;
+  @IsString() botId!: string;
+  @IsString() reason!: string;
+  @IsString() failedAt!: string;
 }
 
 export class FailedFiles {
-  @ListOf(FailedFile)
-  files!: FailedFile[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(FailedFile) files!: FailedFile[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const maxRetriedFiles = 200;
@@ -99,22 +71,16 @@ export class RetryFiles {
 }
 
 export class RefusedFile {
-  @IsString()
-  fileId!: string;
-
-  @IsString()
-  reason!: string;
+  @IsString() fileId!: string;
+  @IsString() reason!: string;
 }
 
 export class RetriedFiles {
   /** Ids of the files that are indexed again. */
-  @IsArray()
-  @IsString({ each: true })
-  retried!: string[];
+  @IsArray() @IsString({ each: true }) retried!: string[];
 
   /** Files that are not indexed again, with the reason. */
-  @ListOf(RefusedFile)
-  refused!: RefusedFile[];
+  @ListOf(RefusedFile) refused!: RefusedFile[];
 }
 
 /** Indexing jobs, for the operator. */

@@ -8,47 +8,32 @@ import { PathParam, QueryTags, type TagQuery } from './query-fields';
 export const maxKnowledgeBaseTags = 100;
 
 export class CreateKnowledgeBase {
-  @IsString()
-  @Length(1, 200)
-  name!: string;
-
-  @Optional()
-  @MapOf(String, { maxLength: 1000, maxEntries: maxKnowledgeBaseTags })
-  tags?: Record<string, string>;
+  @IsString() @Length(1, 200) name!: string;
+  @Optional() @MapOf(String, { maxLength: 1000, maxEntries: maxKnowledgeBaseTags }) tags?: Record<string, string>;
 }
 
 /** Named group of files. A file belongs to it by a tag. */
 export class KnowledgeBase {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @MapOf(String)
-  tags!: Record<string, string>;
+  @IsString() id!: string;
+  @IsString() name!: string;
+  @MapOf(String) tags!: Record<string, string>;
 }
 
 export class ListedKnowledgeBase extends KnowledgeBase {
-  @IsString()
-  createdAt!: string;
+  @IsString() createdAt!: string;
 }
 
 export class KnowledgeBaseReply {
-  @Nested(KnowledgeBase)
-  knowledgeBase!: KnowledgeBase;
+  @Nested(KnowledgeBase) knowledgeBase!: KnowledgeBase;
 }
 
 export class KnowledgeBaseId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 /** In `tags`, an entry replaces the one of its name, and `null` removes it. */
 export class UpdateKnowledgeBase extends KnowledgeBaseId {
-  @IsString()
-  @Length(1, 200)
-  name!: string;
+  @IsString() @Length(1, 200) name!: string;
 
   @Optional()
   @MapOf(String, { nullable: true, maxLength: 1000, maxEntries: 2 * maxKnowledgeBaseTags })
@@ -56,16 +41,12 @@ export class UpdateKnowledgeBase extends KnowledgeBaseId {
 }
 
 export class ListKnowledgeBases extends PageQuery {
-  @QueryTags()
-  tags?: TagQuery;
+  @QueryTags() tags?: TagQuery;
 }
 
 export class KnowledgeBases {
-  @ListOf(ListedKnowledgeBase)
-  knowledgeBases!: ListedKnowledgeBase[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(ListedKnowledgeBase) knowledgeBases!: ListedKnowledgeBase[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 /** Knowledge bases of a bot. Everyone with access to the bot reads them; only the bot writes them. */

@@ -8,96 +8,60 @@ export const maxFoundPassages = 50;
 export const maxContextDepth = 10;
 
 export class SearchFiles {
-  @QueryString({ maxLength: 8000, required: true })
-  query!: string;
-
-  @QueryTags()
-  tags?: TagQuery;
+  @QueryString({ maxLength: 8000, required: true }) query!: string;
+  @QueryTags() tags?: TagQuery;
 
   /** Default: 20. */
-  @QueryInteger({ min: 1, max: maxFoundPassages })
-  limit?: number;
+  @QueryInteger({ min: 1, max: maxFoundPassages }) limit?: number;
 
   /** Neighbouring passages on each side, for `withContext` and `consolidate`. Default: 1. */
-  @QueryInteger({ min: 0, max: maxContextDepth })
-  contextDepth?: number;
+  @QueryInteger({ min: 0, max: maxContextDepth }) contextDepth?: number;
 
   /** Merges the passages of each file and their neighbours into one, in document order. */
-  @QueryBoolean()
-  consolidate?: boolean;
+  @QueryBoolean() consolidate?: boolean;
 
   /** Adds the headings above a passage to its context, or with `consolidate` to its text. */
-  @QueryBoolean()
-  includeBreadcrumb?: boolean;
+  @QueryBoolean() includeBreadcrumb?: boolean;
 
   /** Adds the neighbours of each passage as `context`. Ignored with `consolidate`, whose text contains them. */
-  @QueryBoolean()
-  withContext?: boolean;
+  @QueryBoolean() withContext?: boolean;
 }
 
 const contextTypes = ['preceding', 'subsequent', 'current', 'breadcrumb'] as const;
 
 export class PassageContext {
   /** Passage id; absent for a breadcrumb. */
-  @Optional()
-  @IsString()
-  id?: string;
+  @Optional() @IsString() id?: string;
 
-  @IsString()
-  text!: string;
+  @IsString() text!: string;
 
   /** Position relative to the match: negative before it, positive after it. */
-  @Optional()
-  @IsInt()
-  offset?: number;
+  @Optional() @IsInt() offset?: number;
 
-  @IsIn(contextTypes)
-  type!: (typeof contextTypes)[number];
+  @IsIn(contextTypes) type!: (typeof contextTypes)[number];
 }
 
 export class PassageFile {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  key!: string;
-
-  @IsString()
-  contentType!: string;
-
-  @JsonObject()
-  metadata!: Record<string, unknown>;
-
-  @MapOf(String)
-  tags!: Record<string, string>;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
+  @IsString() id!: string;
+  @IsString() key!: string;
+  @IsString() contentType!: string;
+  @JsonObject() metadata!: Record<string, unknown>;
+  @MapOf(String) tags!: Record<string, string>;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
 }
 
 export class FoundPassage {
-  @IsString()
-  content!: string;
+  @IsString() content!: string;
 
   /** From 0 to 1, which is the first rank both by meaning and by keywords. */
-  @IsNumber()
-  score!: number;
+  @IsNumber() score!: number;
 
-  @Nested(PassageMeta)
-  meta!: PassageMeta;
-
-  @Nested(PassageFile)
-  file!: PassageFile;
-
-  @Optional()
-  @ListOf(PassageContext)
-  context?: PassageContext[];
+  @Nested(PassageMeta) meta!: PassageMeta;
+  @Nested(PassageFile) file!: PassageFile;
+  @Optional() @ListOf(PassageContext) context?: PassageContext[];
 }
 
 export class FoundPassages {
-  @ListOf(FoundPassage)
-  passages!: FoundPassage[];
+  @ListOf(FoundPassage) passages!: FoundPassage[];
 }

@@ -23,66 +23,43 @@ export type PassageType = (typeof passageTypes)[number];
 export const maxPassagesBytes = 16_000_000;
 
 export class PassageMeta {
-  @IsIn(passageTypes)
-  type!: PassageType;
-
-  @IsIn(passageSubtypes)
-  subtype!: PassageSubtype;
+  @IsIn(passageTypes) type!: PassageType;
+  @IsIn(passageSubtypes) subtype!: PassageSubtype;
 
   /** Starts at 1; absent for formats without pages. */
-  @Optional()
-  @IsInt()
-  pageNumber?: number;
+  @Optional() @IsInt() pageNumber?: number;
 
   /** Index within the document, starting at 0. */
-  @IsInt()
-  position!: number;
+  @IsInt() position!: number;
 }
 
 export class Passage {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  content!: string;
-
-  @Nested(PassageMeta)
-  meta!: PassageMeta;
+  @IsString() id!: string;
+  @IsString() content!: string;
+  @Nested(PassageMeta) meta!: PassageMeta;
 }
 
 export class ListFilePassages extends PageQuery {
   /** Id or key of the file. */
-  @PathParam({ maxLength: 2_000 })
-  id!: string;
+  @PathParam({ maxLength: 2_000 }) id!: string;
 }
 
 export class Passages {
-  @ListOf(Passage)
-  passages!: Passage[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(Passage) passages!: Passage[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 /** Callers give the page of a passage by `pageNumber`. */
 const settableSubtypes = passageSubtypes.filter((subtype) => subtype !== 'page');
 
 export class NewPassage {
-  @IsString()
-  @Length(1, 10_000)
-  content!: string;
+  @IsString() @Length(1, 10_000) content!: string;
 
   /** Default: `paragraph`. */
-  @Optional()
-  @IsIn(settableSubtypes)
-  type?: PassageSubtype;
+  @Optional() @IsIn(settableSubtypes) type?: PassageSubtype;
 
   /** Starts at 1. */
-  @Optional()
-  @IsInt()
-  @Min(1)
-  @Max(1_000_000)
-  pageNumber?: number;
+  @Optional() @IsInt() @Min(1) @Max(1_000_000) pageNumber?: number;
 }
 
 /**
@@ -91,10 +68,8 @@ export class NewPassage {
  */
 export class SetFilePassages {
   /** Id or key of the file. */
-  @PathParam({ maxLength: 2_000 })
-  id!: string;
+  @PathParam({ maxLength: 2_000 }) id!: string;
 
   /** In document order. */
-  @ListOf(NewPassage, { maxItems: 5_000 })
-  passages!: NewPassage[];
+  @ListOf(NewPassage, { maxItems: 5_000 }) passages!: NewPassage[];
 }

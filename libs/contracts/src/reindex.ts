@@ -7,50 +7,34 @@ import { Empty } from './paging';
 /** Progress of the migration to the next embedding model. */
 export class ReindexProgress {
   /** Absent when no next model is configured. */
-  @Optional()
-  @IsString()
-  model?: string;
+  @Optional() @IsString() model?: string;
 
-  @IsInt()
-  total!: number;
+  @IsInt() total!: number;
 
   /** Contents without vectors of the next model. */
-  @IsInt()
-  left!: number;
+  @IsInt() left!: number;
 
-  @IsBoolean()
-  isComplete!: boolean;
+  @IsBoolean() isComplete!: boolean;
 
   /** Passages that the next model rejected in this call; its search will not find them. The log names their files. */
-  @IsInt()
-  refused!: number;
+  @IsInt() refused!: number;
 
   /** Reason for an incomplete call; `pauseMs` is the wait before the next one. */
-  @Optional()
-  @IsString()
-  problem?: string;
+  @Optional() @IsString() problem?: string;
 
-  @Optional()
-  @IsInt()
-  pauseMs?: number;
+  @Optional() @IsInt() pauseMs?: number;
 }
 
 export class DropFormerModels {
   /** Cursor: `after` of the previous answer; absent in the first call. */
-  @Optional()
-  @IsString()
-  after?: string;
+  @Optional() @IsString() after?: string;
 }
 
 export class DroppedModels {
-  @IsArray()
-  @IsString({ each: true })
-  models!: string[];
+  @IsArray() @IsString({ each: true }) models!: string[];
 
   /** Cursor of the next call; absent when all is done. */
-  @Optional()
-  @IsString()
-  after?: string;
+  @Optional() @IsString() after?: string;
 }
 
 /** Called by the command `parley reindex`. */

@@ -5,44 +5,29 @@ import { operation } from './operation';
 
 /** Bytes of all files, and of indexed files. */
 export class CountedStorage {
-  @IsInt()
-  fileBytes!: number;
-
-  @IsInt()
-  vectorBytes!: number;
+  @IsInt() fileBytes!: number;
+  @IsInt() vectorBytes!: number;
 }
 
 export class ReconcileStorage {
   /** Cursor: `next` of the previous answer; absent in the first call. */
-  @Optional()
-  @IsString()
-  @MaxLength(100)
-  after?: string;
+  @Optional() @IsString() @MaxLength(100) after?: string;
 }
 
 export class CorrectedStorage {
-  @IsString()
-  botId!: string;
-
-  @Nested(CountedStorage)
-  before!: CountedStorage;
-
-  @Nested(CountedStorage)
-  after!: CountedStorage;
+  @IsString() botId!: string;
+  @Nested(CountedStorage) before!: CountedStorage;
+  @Nested(CountedStorage) after!: CountedStorage;
 }
 
 export class ReconciledStorage {
   /** Number of bots in this batch. */
-  @IsInt()
-  checked!: number;
+  @IsInt() checked!: number;
 
-  @ListOf(CorrectedStorage)
-  corrected!: CorrectedStorage[];
+  @ListOf(CorrectedStorage) corrected!: CorrectedStorage[];
 
   /** Cursor of the next call; absent when all is done. */
-  @Optional()
-  @IsString()
-  next?: string;
+  @Optional() @IsString() next?: string;
 }
 
 export const storageCounts = {

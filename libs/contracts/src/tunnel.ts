@@ -14,46 +14,31 @@ const marginMs = 2_000;
 
 /** HTTP request to the bot or integration of a `bp dev` client. */
 export class TunnelRequest {
-  @IsString()
-  method!: string;
+  @IsString() method!: string;
 
   /** Begins with a slash. */
-  @IsString()
-  path!: string;
+  @IsString() path!: string;
 
   /** Without the question mark. */
-  @Optional()
-  @IsString()
-  query?: string;
+  @Optional() @IsString() query?: string;
 
-  @MapOf(String)
-  headers!: Record<string, string>;
-
-  @Optional()
-  @IsString()
-  body?: string;
+  @MapOf(String) headers!: Record<string, string>;
+  @Optional() @IsString() body?: string;
 
   /** Time limit in milliseconds, at most 120,000; 60,000 when absent. */
-  @Optional()
-  @IsInt()
-  timeoutMs?: number;
+  @Optional() @IsInt() timeoutMs?: number;
 
   /** Unique. `tunnelHolder` tells whether the request is in progress. */
-  @Optional()
-  @IsString()
-  requestId?: string;
+  @Optional() @IsString() requestId?: string;
 }
 
 export class TunnelReply {
-  @IsInt()
-  status!: number;
+  @IsInt() status!: number;
 
   /** Names in lower case. Values of a repeated header are joined by commas. */
-  @MapOf(String)
-  headers!: Record<string, string>;
+  @MapOf(String) headers!: Record<string, string>;
 
-  @IsString()
-  body!: string;
+  @IsString() body!: string;
 }
 
 /** Keyed by `tunnelKey` of `libs/secrets`. `tunnelFailureOf` returns the reason of an error. */
@@ -65,16 +50,12 @@ export const tunnelRequest = instanceOperation({
 });
 
 export class FindTunnelHolder {
-  @Optional()
-  @IsString()
-  requestId?: string;
+  @Optional() @IsString() requestId?: string;
 }
 
 export class TunnelHolder {
   /** Whether the holder waits for the answer to the request. Present with `requestId`. */
-  @Optional()
-  @IsBoolean()
-  isPending?: boolean;
+  @Optional() @IsBoolean() isPending?: boolean;
 }
 
 /** Answered by the gateway that holds the tunnel of the key. */

@@ -12,48 +12,30 @@ export const maxVisitorFilesPerHour = 50;
 
 /** File that an end user sends to a bot. The chat service has checked user and conversation. */
 export class DeclareVisitorFile {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  workspaceId!: string;
+  @IsString() botId!: string;
+  @IsString() workspaceId!: string;
 
   /** Quota storage_count of the workspace, in bytes. */
-  @IsInt()
-  storageQuota!: number;
+  @IsInt() storageQuota!: number;
 
-  @IsString()
-  userId!: string;
-
-  @IsString()
-  conversationId!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsInt()
-  size!: number;
-
-  @Optional()
-  @IsString()
-  contentType?: string;
+  @IsString() userId!: string;
+  @IsString() conversationId!: string;
+  @IsString() name!: string;
+  @IsInt() size!: number;
+  @Optional() @IsString() contentType?: string;
 }
 
 export class VisitorFile {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Permanent URL of the content. Everybody who knows it can read the file. */
-  @IsString()
-  url!: string;
+  @IsString() url!: string;
 
   /** Signed URL that accepts the content by HTTP PUT without further credentials, for one hour. */
-  @IsString()
-  uploadUrl!: string;
+  @IsString() uploadUrl!: string;
 
   /** Media type, which the PUT must have. */
-  @IsString()
-  contentType!: string;
+  @IsString() contentType!: string;
 }
 
 export const eraseVisitorFiles = consumer({ name: 'files.eraseVisitorFiles', event: subjectErased, concurrency: 4 });

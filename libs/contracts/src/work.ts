@@ -18,117 +18,79 @@ export type WorkState = (typeof workStates)[number];
 /** Work was added to these queues by another process. */
 export class WorkAdded {
   /** Process that has added it. */
-  @IsString()
-  from!: string;
+  @IsString() from!: string;
 
-  @IsString({ each: true })
-  queues!: string[];
+  @IsString({ each: true }) queues!: string[];
 }
 
 /** Background work of a service, as `parley work` shows it. */
 export class WorkSummary {
-  @IsString()
-  queue!: string;
-
-  @IsString()
-  key!: string;
-
-  @IsString()
-  tenant!: string;
-
-  @IsIn(workStates)
-  state!: WorkState;
-
-  @IsInt()
-  attempts!: number;
+  @IsString() queue!: string;
+  @IsString() key!: string;
+  @IsString() tenant!: string;
+  @IsIn(workStates) state!: WorkState;
+  @IsInt() attempts!: number;
 
   /** Error of the last attempt. */
-  @OrNull()
-  @IsString()
-  lastError!: string | null;
+  @OrNull() @IsString() lastError!: string | null;
 
   /** Time of the next attempt, or end of the lease while it is running. */
-  @OrNull()
-  @IsString()
-  dueAt!: string | null;
+  @OrNull() @IsString() dueAt!: string | null;
 
   /** Name under which parked work is woken. */
-  @OrNull()
-  @IsString()
-  waitsFor!: string | null;
+  @OrNull() @IsString() waitsFor!: string | null;
 
   /** Process that claimed it last. */
-  @OrNull()
-  @IsString()
-  worker!: string | null;
+  @OrNull() @IsString() worker!: string | null;
 
-  @IsString()
-  createdAt!: string;
+  @IsString() createdAt!: string;
 
   /** Work with the same ordering key runs one after the other. */
-  @OrNull()
-  @IsString()
-  orderingKey!: string | null;
+  @OrNull() @IsString() orderingKey!: string | null;
 
   /** Row of the domain that is due and still there: it is listed as `ready`, but cannot be retried or discarded. */
-  @IsBoolean()
-  isDueRow!: boolean;
+  @IsBoolean() isDueRow!: boolean;
 
   /** JSON text. Only if one key was asked for. */
-  @Optional()
-  @IsString()
-  payload?: string;
+  @Optional() @IsString() payload?: string;
 }
 
 export class ListWork {
   /** Name of one queue; all queues of the service when absent. */
-  @QueryString()
-  queue?: string;
+  @QueryString() queue?: string;
 
   /** Key of one piece of work, which is then listed with its payload. */
-  @QueryString()
-  key?: string;
+  @QueryString() key?: string;
 
   /** One state; all states when absent. */
-  @QueryChoice(workStates)
-  state?: WorkState;
+  @QueryChoice(workStates) state?: WorkState;
 
-  @QueryInteger({ min: 1, max: 1000 })
-  limit?: number;
+  @QueryInteger({ min: 1, max: 1000 }) limit?: number;
 }
 
 export class WorkList {
-  @ListOf(WorkSummary)
-  work!: WorkSummary[];
+  @ListOf(WorkSummary) work!: WorkSummary[];
 }
 
 export class NamedWork {
-  @PathParam()
-  queue!: string;
-
-  @PathParam()
-  key!: string;
+  @PathParam() queue!: string;
+  @PathParam() key!: string;
 }
 
 export class RetryWork {
-  @IsString()
-  queue!: string;
+  @IsString() queue!: string;
 
   /** Key of one piece of work; all failed work of the queue when absent. */
-  @Optional()
-  @IsString()
-  key?: string;
+  @Optional() @IsString() key?: string;
 }
 
 export class Retried {
-  @IsInt()
-  retried!: number;
+  @IsInt() retried!: number;
 }
 
 export class Discarded {
   /** 0 if there is no such work. */
-  @IsInt()
-  discarded!: number;
+  @IsInt() discarded!: number;
 }
 
 /** Best-effort: a lost message costs one poll of the queue. */

@@ -5,81 +5,49 @@ import { operation } from '../operation';
 import { Empty } from '../paging';
 
 export class CreateAccount {
-  @IsEmail()
-  email!: string;
+  @IsEmail() email!: string;
 }
 
 export class AccountReply {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  email!: string;
+  @IsString() id!: string;
+  @IsString() email!: string;
 
   /** Workspace that is created together with the account. */
-  @IsString()
-  workspaceId!: string;
+  @IsString() workspaceId!: string;
 }
 
 export class CreateAccountToken {
-  @IsEmail()
-  email!: string;
-
-  @Optional()
-  @IsString()
-  @Length(0, 200)
-  note?: string;
+  @IsEmail() email!: string;
+  @Optional() @IsString() @Length(0, 200) note?: string;
 }
 
 export class AccountToken {
-  @IsString()
-  value!: string;
+  @IsString() value!: string;
 }
 
 export class AccountProfile {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  email!: string;
-
-  @Optional()
-  @IsString()
-  displayName?: string;
+  @IsString() id!: string;
+  @IsString() email!: string;
+  @Optional() @IsString() displayName?: string;
 
   /** Always true: the operator who creates the account vouches for the address. */
-  @IsBoolean()
-  emailVerified!: boolean;
+  @IsBoolean() emailVerified!: boolean;
 
-  @Optional()
-  @IsString()
-  profilePicture?: string;
-
-  @IsString()
-  createdAt!: string;
+  @Optional() @IsString() profilePicture?: string;
+  @IsString() createdAt!: string;
 }
 
 export class AccountProfileReply {
-  @Nested(AccountProfile)
-  account!: AccountProfile;
+  @Nested(AccountProfile) account!: AccountProfile;
 }
 
 /** Absent fields stay unchanged. */
 export class UpdateAccount {
-  @Optional()
-  @IsString()
-  @MaxLength(100)
-  displayName?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(2000)
-  profilePicture?: string;
+  @Optional() @IsString() @MaxLength(100) displayName?: string;
+  @Optional() @IsString() @MaxLength(2000) profilePicture?: string;
 
   /** Ignored; accepted for compatibility with existing clients. */
-  @Optional()
-  @IsBoolean()
-  refresh?: boolean;
+  @Optional() @IsBoolean() refresh?: boolean;
 }
 
 export const accounts = {

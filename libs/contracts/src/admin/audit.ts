@@ -28,49 +28,30 @@ export type AuditAction = (typeof auditActions)[number];
 /** Audit log entry of one administrative change: actor, action, time and network address. Never holds a secret. */
 export class AuditEntry {
   /** Id of the request: makes a redelivered event idempotent. */
-  @IsString()
-  requestId!: string;
+  @IsString() requestId!: string;
 
-  @IsString()
-  workspaceId!: string;
+  @IsString() workspaceId!: string;
 
   /** Account that made the request; absent for an API key. */
-  @Optional()
-  @IsString()
-  accountId?: string;
+  @Optional() @IsString() accountId?: string;
 
-  @Optional()
-  @IsString()
-  email?: string;
+  @Optional() @IsString() email?: string;
 
   /** Network address of the client. */
-  @Optional()
-  @IsString()
-  address?: string;
+  @Optional() @IsString() address?: string;
 
-  @IsIn(auditActions)
-  action!: AuditAction;
+  @IsIn(auditActions) action!: AuditAction;
 
   /** Subject of the operation, such as `hub.integrations.create`; identifies a change whose action is `UNKNOWN`. */
-  @IsString()
-  operation!: string;
+  @IsString() operation!: string;
 
-  @Nullable()
-  @IsString()
-  resourceId!: string | null;
-
-  @Nullable()
-  @IsString()
-  resourceName!: string | null;
+  @Nullable() @IsString() resourceId!: string | null;
+  @Nullable() @IsString() resourceName!: string | null;
 
   /** Short summary of the new value. */
-  @Nullable()
-  @IsString()
-  @MaxLength(1000)
-  value!: string | null;
+  @Nullable() @IsString() @MaxLength(1000) value!: string | null;
 
-  @IsISO8601()
-  recordedAt!: string;
+  @IsISO8601() recordedAt!: string;
 }
 
 export interface ReportedChange {
@@ -105,58 +86,33 @@ export const recordChange = consumer({ name: 'admin.recordChange', event: admini
 
 /** Audit log entry as the API returns it. */
 export class AuditRecord {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  recordedAt!: string;
+  @IsString() id!: string;
+  @IsString() recordedAt!: string;
 
   /** Account that made the request; null for an API key. */
-  @Nullable()
-  @IsString()
-  userId!: string | null;
+  @Nullable() @IsString() userId!: string | null;
 
-  @Nullable()
-  @IsString()
-  userEmail!: string | null;
-
-  @Nullable()
-  @IsString()
-  resourceId!: string | null;
-
-  @Nullable()
-  @IsString()
-  resourceName!: string | null;
-
-  @Nullable()
-  @IsString()
-  value!: string | null;
-
-  @IsIn(auditActions)
-  action!: AuditAction;
+  @Nullable() @IsString() userEmail!: string | null;
+  @Nullable() @IsString() resourceId!: string | null;
+  @Nullable() @IsString() resourceName!: string | null;
+  @Nullable() @IsString() value!: string | null;
+  @IsIn(auditActions) action!: AuditAction;
 
   /** Subject of the operation, such as `hub.integrations.create`; identifies a change whose action is `UNKNOWN`. */
-  @IsString()
-  operation!: string;
+  @IsString() operation!: string;
 
   /** Network address of the client. */
-  @Nullable()
-  @IsString()
-  address!: string | null;
+  @Nullable() @IsString() address!: string | null;
 }
 
 export class AuditRecords {
-  @ListOf(AuditRecord)
-  records!: AuditRecord[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(AuditRecord) records!: AuditRecord[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class ListAuditRecords extends PageQuery {
   /** Workspace id. */
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export const auditRecords = {

@@ -8,96 +8,43 @@ const paymentStatuses = ['deleted', 'draft', 'open', 'paid', 'uncollectible', 'v
 const lineItemTypes = ['invoiceitem', 'subscription'] as const;
 
 export class InvoicePeriod {
-  @IsInt()
-  month!: number;
-
-  @IsInt()
-  year!: number;
+  @IsInt() month!: number;
+  @IsInt() year!: number;
 }
 
 /** Invoice as the public client knows it: Parley issues none. */
 export class Invoice {
-  @IsString()
-  id!: string;
-
-  @Nested(InvoicePeriod)
-  period!: InvoicePeriod;
-
-  @IsISO8601()
-  date!: string;
-
-  @IsNumber()
-  amount!: number;
-
-  @IsString()
-  currency!: string;
-
-  @OrNull()
-  @IsString()
-  @IsIn(paymentStatuses)
-  paymentStatus!: (typeof paymentStatuses)[number] | null;
-
-  @Optional()
-  @IsString()
-  dueDate?: string;
-
-  @OrNull()
-  @IsInt()
-  paymentAttemptCount!: number | null;
-
-  @OrNull()
-  @IsString()
-  @IsISO8601()
-  nextPaymentAttemptDate!: string | null;
-
-  @IsString()
-  pdfUrl!: string;
+  @IsString() id!: string;
+  @Nested(InvoicePeriod) period!: InvoicePeriod;
+  @IsISO8601() date!: string;
+  @IsNumber() amount!: number;
+  @IsString() currency!: string;
+  @OrNull() @IsString() @IsIn(paymentStatuses) paymentStatus!: (typeof paymentStatuses)[number] | null;
+  @Optional() @IsString() dueDate?: string;
+  @OrNull() @IsInt() paymentAttemptCount!: number | null;
+  @OrNull() @IsString() @IsISO8601() nextPaymentAttemptDate!: string | null;
+  @IsString() pdfUrl!: string;
 }
 
 export class Invoices {
-  @ListOf(Invoice)
-  invoices!: Invoice[];
+  @ListOf(Invoice) invoices!: Invoice[];
 }
 
 export class LineItem {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  description!: string;
-
-  @IsNumber()
-  totalInCents!: number;
-
-  @IsString()
-  currency!: string;
-
-  @OrNull()
-  @IsNumber()
-  pricePerUnitInCents!: number | null;
-
-  @OrNull()
-  @IsNumber()
-  quantity!: number | null;
-
-  @IsIn(lineItemTypes)
-  type!: (typeof lineItemTypes)[number];
-
-  @OrNull()
-  @IsString()
-  periodStart!: string | null;
-
-  @OrNull()
-  @IsString()
-  periodEnd!: string | null;
+  @IsString() id!: string;
+  @IsString() description!: string;
+  @IsNumber() totalInCents!: number;
+  @IsString() currency!: string;
+  @OrNull() @IsNumber() pricePerUnitInCents!: number | null;
+  @OrNull() @IsNumber() quantity!: number | null;
+  @IsIn(lineItemTypes) type!: (typeof lineItemTypes)[number];
+  @OrNull() @IsString() periodStart!: string | null;
+  @OrNull() @IsString() periodEnd!: string | null;
 }
 
 export class UpcomingInvoice {
-  @IsNumber()
-  total!: number;
-
-  @ListOf(LineItem)
-  lineItems!: LineItem[];
+  @IsNumber() total!: number;
+  @ListOf(LineItem) lineItems!: LineItem[];
 }
 
 export class ChargeUnpaidInvoices extends WorkspaceId {
@@ -111,24 +58,17 @@ export class ChargeUnpaidInvoices extends WorkspaceId {
 }
 
 export class ChargedInvoice {
-  @IsString()
-  id!: string;
-
-  @IsNumber()
-  amount!: number;
+  @IsString() id!: string;
+  @IsNumber() amount!: number;
 }
 
 export class FailedInvoice extends ChargedInvoice {
-  @IsString()
-  failedReason!: string;
+  @IsString() failedReason!: string;
 }
 
 export class ChargedInvoices {
-  @ListOf(ChargedInvoice)
-  chargedInvoices!: ChargedInvoice[];
-
-  @ListOf(FailedInvoice)
-  failedInvoices!: FailedInvoice[];
+  @ListOf(ChargedInvoice) chargedInvoices!: ChargedInvoice[];
+  @ListOf(FailedInvoice) failedInvoices!: FailedInvoice[];
 }
 
 export const billing = {

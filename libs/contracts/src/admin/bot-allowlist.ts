@@ -9,14 +9,12 @@ const settings = ['ALL_WORKSPACE_USERS', 'SELECTED_USERS'] as const;
 export type AllowlistSetting = (typeof settings)[number];
 
 export class AllowlistedBotId {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 export class AllowedUser {
   /** Account id. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 }
 
 /**
@@ -24,26 +22,20 @@ export class AllowedUser {
  * members.
  */
 export class BotAllowlist {
-  @IsIn(settings)
-  setting!: AllowlistSetting;
+  @IsIn(settings) setting!: AllowlistSetting;
 
   /** Only applies while `setting` is `SELECTED_USERS`. */
-  @ListOf(AllowedUser)
-  users!: AllowedUser[];
+  @ListOf(AllowedUser) users!: AllowedUser[];
 }
 
 export class UpdateBotAllowlist extends AllowlistedBotId {
-  @Optional()
-  @IsIn(settings)
-  setting?: AllowlistSetting;
+  @Optional() @IsIn(settings) setting?: AllowlistSetting;
 
   /**
    * By account id: `true` adds a member of the workspace, `false` removes one. Members that are not named stay
    * unchanged.
    */
-  @Optional()
-  @MapOf(Boolean)
-  users?: Record<string, boolean>;
+  @Optional() @MapOf(Boolean) users?: Record<string, boolean>;
 }
 
 export const botAllowlist = {

@@ -6,113 +6,78 @@ import { IntegrationState } from '../hub/integration-definition';
 import { consumer, event, operation } from '../operation';
 
 export class GetBotDefinition {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 }
 
 export class ResolvedInstallation {
-  @IsString()
-  alias!: string;
+  @IsString() alias!: string;
 
   /** Version id. */
-  @IsString()
-  integrationId!: string;
+  @IsString() integrationId!: string;
 
-  @IsString()
-  name!: string;
-
-  @IsString()
-  webhookId!: string;
-
-  @IsBoolean()
-  enabled!: boolean;
+  @IsString() name!: string;
+  @IsString() webhookId!: string;
+  @IsBoolean() enabled!: boolean;
 
   /** True for the chat integration, which the platform itself provides. */
-  @IsBoolean()
-  isChat!: boolean;
+  @IsBoolean() isChat!: boolean;
 
   /** Channels that the bot has not disabled. Empty, like `states`, after the version was deleted from the hub. */
-  @IsArray()
-  @IsString({ each: true })
-  channels!: string[];
+  @IsArray() @IsString({ each: true }) channels!: string[];
 
-  @MapOf(IntegrationState)
-  states!: Record<string, IntegrationState>;
+  @MapOf(IntegrationState) states!: Record<string, IntegrationState>;
 
   /** Names of the enabled opt-in operations. */
-  @IsArray()
-  @IsString({ each: true })
-  extraOperations!: string[];
+  @IsArray() @IsString({ each: true }) extraOperations!: string[];
 }
 
 export class ResolvedBotDefinition {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  workspaceId!: string;
+  @IsString() botId!: string;
+  @IsString() workspaceId!: string;
 
   /** Includes the states of its enabled plugins, as `alias#name`. */
-  @MapOf(StateDefinition)
-  states!: Record<string, StateDefinition>;
+  @MapOf(StateDefinition) states!: Record<string, StateDefinition>;
 
-  @MapOf(RecurringEventDefinition)
-  recurringEvents!: Record<string, RecurringEventDefinition>;
+  @MapOf(RecurringEventDefinition) recurringEvents!: Record<string, RecurringEventDefinition>;
 
   /** Increases with every change of the bot's recurring events. */
-  @IsInt()
-  recurringEventsRevision!: number;
+  @IsInt() recurringEventsRevision!: number;
 
   /** By alias, including disabled ones. */
-  @ListOf(ResolvedInstallation)
-  installations!: ResolvedInstallation[];
+  @ListOf(ResolvedInstallation) installations!: ResolvedInstallation[];
 }
 
 export class FindWebhook {
-  @IsString()
-  webhookId!: string;
+  @IsString() webhookId!: string;
 }
 
 export class WebhookTarget {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  workspaceId!: string;
+  @IsString() botId!: string;
+  @IsString() workspaceId!: string;
 
   /** True when the bot is blocked. */
-  @IsBoolean()
-  isBlocked!: boolean;
+  @IsBoolean() isBlocked!: boolean;
 
-  @IsString()
-  alias!: string;
+  @IsString() alias!: string;
 
   /** Version id. */
-  @IsString()
-  integrationId!: string;
+  @IsString() integrationId!: string;
 
-  @IsString()
-  name!: string;
+  @IsString() name!: string;
 
   /** True for the chat integration, which the platform itself provides. */
-  @IsBoolean()
-  isChat!: boolean;
+  @IsBoolean() isChat!: boolean;
 
-  @IsBoolean()
-  enabled!: boolean;
+  @IsBoolean() enabled!: boolean;
 
   /** Decrypted. */
-  @JsonObject()
-  configuration!: Record<string, unknown>;
+  @JsonObject() configuration!: Record<string, unknown>;
 }
 
 /** Change notification: recurring events of a smaller revision are out of date. */
 export class RecurringEventsChanged {
-  @IsString()
-  botId!: string;
-
-  @IsInt()
-  revision!: number;
+  @IsString() botId!: string;
+  @IsInt() revision!: number;
 }
 
 export const recurringEventsChanged = event({

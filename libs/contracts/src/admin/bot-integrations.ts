@@ -33,79 +33,42 @@ export type InstallationStatus = (typeof installationStatuses)[number];
  */
 export class ChangeInstallation {
   /** True by default. */
-  @Optional()
-  @IsBoolean()
-  enabled?: boolean;
+  @Optional() @IsBoolean() enabled?: boolean;
 
   /** Version id. A different version of the integration replaces the installed one and keeps its webhook. */
-  @Optional()
-  @IsString()
-  @Length(1, 200)
-  integrationId?: string;
+  @Optional() @IsString() @Length(1, 200) integrationId?: string;
 
   /** Name of one of the additional configurations of the integration; `null` selects its main configuration. */
-  @Nullable()
-  @IsString()
-  @MaxLength(200)
-  configurationType?: string | null;
+  @Nullable() @IsString() @MaxLength(200) configurationType?: string | null;
 
-  @Optional()
-  @JsonObject({ maxBytes: maxConfigurationBytes })
-  configuration?: Record<string, unknown>;
-
-  @Optional()
-  @IsArray()
-  @ArrayMaxSize(100)
-  @IsString({ each: true })
-  disabledChannels?: string[];
+  @Optional() @JsonObject({ maxBytes: maxConfigurationBytes }) configuration?: Record<string, unknown>;
+  @Optional() @IsArray() @ArrayMaxSize(100) @IsString({ each: true }) disabledChannels?: string[];
 }
 
 export class FromHub extends PublicationLabels {
-  @IsBoolean()
-  enabled!: boolean;
+  @IsBoolean() enabled!: boolean;
 
   /** True when `visibility` is `public`. */
-  @IsBoolean()
-  public!: boolean;
+  @IsBoolean() public!: boolean;
 
-  @IsIn(visibilities)
-  visibility!: Visibility;
-
-  @IsIn(lifecycleStatuses)
-  lifecycleStatus!: LifecycleStatus;
+  @IsIn(visibilities) visibility!: Visibility;
+  @IsIn(lifecycleStatuses) lifecycleStatus!: LifecycleStatus;
 }
 
 export class BotIntegration extends FromHub {
-  @IsIn(verificationStatuses)
-  verificationStatus!: VerificationStatus;
-
-  @IsString()
-  webhookUrl!: string;
-
-  @IsString()
-  webhookId!: string;
+  @IsIn(verificationStatuses) verificationStatus!: VerificationStatus;
+  @IsString() webhookUrl!: string;
+  @IsString() webhookId!: string;
 
   /** Identifier that the integration has set, to route requests to a shared webhook to this bot. */
-  @Optional()
-  @IsString()
-  identifier?: string;
+  @Optional() @IsString() identifier?: string;
 
-  @Nullable()
-  @IsString()
-  configurationType!: string | null;
+  @Nullable() @IsString() configurationType!: string | null;
 
   /** Empty for roles below developer, since it may hold secrets. */
-  @JsonObject()
-  configuration!: Record<string, unknown>;
+  @JsonObject() configuration!: Record<string, unknown>;
 
-  @IsIn(installationStatuses)
-  status!: InstallationStatus;
-
-  @Nullable()
-  @IsString()
-  statusReason!: string | null;
-
-  @IsArray()
-  @IsString({ each: true })
-  disabledChannels!: string[];
+  @IsIn(installationStatuses) status!: InstallationStatus;
+  @Nullable() @IsString() statusReason!: string | null;
+  @IsArray() @IsString({ each: true }) disabledChannels!: string[];
 }

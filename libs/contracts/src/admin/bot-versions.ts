@@ -7,66 +7,46 @@ import { PathParam, QueryString } from '../query-fields';
 import { BotId } from './bots';
 
 export class BotVersion {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** For a version that a code change has created: the time of its creation. */
-  @IsString()
-  name!: string;
+  @IsString() name!: string;
 
-  @Optional()
-  @IsString()
-  description?: string;
+  @Optional() @IsString() description?: string;
 }
 
 export class BotVersions {
-  @ListOf(BotVersion)
-  versions!: BotVersion[];
+  @ListOf(BotVersion) versions!: BotVersion[];
 
   /** Version whose code runs. Absent without code. */
-  @Optional()
-  @IsString()
-  deployedId?: string;
+  @Optional() @IsString() deployedId?: string;
 }
 
 export class CreateBotVersion extends BotId {
-  @IsString()
-  @Length(1, 200)
-  name!: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(2000)
-  description?: string;
+  @IsString() @Length(1, 200) name!: string;
+  @Optional() @IsString() @MaxLength(2000) description?: string;
 }
 
 export class BotVersionReply {
-  @Nested(BotVersion)
-  version!: BotVersion;
+  @Nested(BotVersion) version!: BotVersion;
 }
 
 export class BotVersionId extends BotId {
-  @PathParam()
-  versionId!: string;
+  @PathParam() versionId!: string;
 }
 
 export class BotVersionUrl {
   /** Signed URL, valid for 15 minutes without further credentials. */
-  @IsString()
-  url!: string;
+  @IsString() url!: string;
 }
 
 export class DownloadBotVersion extends BotVersionId {
-  @QueryString({ required: true })
-  expires!: string;
-
-  @QueryString({ required: true })
-  signature!: string;
+  @QueryString({ required: true }) expires!: string;
+  @QueryString({ required: true }) signature!: string;
 }
 
 export class DeployBotVersion extends BotId {
-  @IsString()
-  versionId!: string;
+  @IsString() versionId!: string;
 }
 
 export const botVersions = {

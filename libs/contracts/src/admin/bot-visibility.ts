@@ -4,8 +4,7 @@ import { operation } from '../operation';
 import { Empty } from '../paging';
 
 export class RequireVisibleBot {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 }
 
 export const botVisibility = {

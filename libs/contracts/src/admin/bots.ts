@@ -47,75 +47,33 @@ const secretEntries = { maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ };
 
 class BotSettings {
   /** Generated when a bot is created without a name. */
-  @Optional()
-  @IsString()
-  @Length(1, 200)
-  name?: string;
+  @Optional() @IsString() @Length(1, 200) name?: string;
 
-  @Optional()
-  @IsString()
-  @MaxLength(2000)
-  description?: string;
-
-  @Optional()
-  @ListOf(Media, { maxItems: 50 })
-  medias?: Media[];
-
-  @Optional()
-  @IsIn(botTypes)
-  type?: BotType;
+  @Optional() @IsString() @MaxLength(2000) description?: string;
+  @Optional() @ListOf(Media, { maxItems: 50 }) medias?: Media[];
+  @Optional() @IsIn(botTypes) type?: BotType;
 
   /** Seconds. */
-  @Optional()
-  @IsInt()
-  @Min(1)
-  @Max(3600)
-  maxExecutionTime?: number;
+  @Optional() @IsInt() @Min(1) @Max(3600) maxExecutionTime?: number;
 
-  @Optional()
-  @IsString()
-  @MaxBytes(maxCodeBytes)
-  code?: string;
-
-  @Optional()
-  @Nested(BotConfiguration)
-  configuration?: BotConfiguration;
+  @Optional() @IsString() @MaxBytes(maxCodeBytes) code?: string;
+  @Optional() @Nested(BotConfiguration) configuration?: BotConfiguration;
 }
 
 export class CreateBot extends BotSettings {
   /** Keys `integrations` of the answer by alias; otherwise by integration id. */
-  @HeaderFlag('x-multiple-integrations')
-  byAlias?: boolean;
+  @HeaderFlag('x-multiple-integrations') byAlias?: boolean;
 
-  @Optional()
-  @MapOf(String, { maxLength: 500, key: definitionName })
-  tags?: Record<string, string>;
-
-  @Optional()
-  @IsUrl(botUrl)
-  @MaxLength(2000)
-  url?: string;
-
-  @Optional()
-  @IsBoolean()
-  dev?: boolean;
+  @Optional() @MapOf(String, { maxLength: 500, key: definitionName }) tags?: Record<string, string>;
+  @Optional() @IsUrl(botUrl) @MaxLength(2000) url?: string;
+  @Optional() @IsBoolean() dev?: boolean;
 
   /** Stored encrypted. Answers contain the names only. */
-  @Optional()
-  @MapOf(String, { ...secretEntries, maxEntries: maxSecrets })
-  secrets?: Record<string, string>;
+  @Optional() @MapOf(String, { ...secretEntries, maxEntries: maxSecrets }) secrets?: Record<string, string>;
 
-  @Optional()
-  @Nested(TagDefinitions)
-  user?: TagDefinitions;
-
-  @Optional()
-  @Nested(TagDefinitions)
-  conversation?: TagDefinitions;
-
-  @Optional()
-  @Nested(TagDefinitions)
-  message?: TagDefinitions;
+  @Optional() @Nested(TagDefinitions) user?: TagDefinitions;
+  @Optional() @Nested(TagDefinitions) conversation?: TagDefinitions;
+  @Optional() @Nested(TagDefinitions) message?: TagDefinitions;
 
   @Optional()
   @MapOf(StateDefinition, { maxEntries: definitionLimits.states, key: definitionName })
@@ -129,9 +87,7 @@ export class CreateBot extends BotSettings {
   @MapOf(RecurringEventDefinition, { maxEntries: definitionLimits.recurringEvents, key: definitionName })
   recurringEvents?: Record<string, RecurringEventDefinition>;
 
-  @Optional()
-  @Nested(Subscriptions)
-  subscriptions?: Subscriptions;
+  @Optional() @Nested(Subscriptions) subscriptions?: Subscriptions;
 
   @Optional()
   @MapOf(ActionDefinition, { maxEntries: definitionLimits.actions, key: definitionName })
@@ -143,15 +99,13 @@ export class CreateBot extends BotSettings {
  * `layers` and both parts of `configuration` are replaced as a whole. The limits apply to the resulting bot.
  */
 export class UpdateBot extends BotSettings {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 
   /**
    * Keys `integrations` of the request and the answer by alias; otherwise by integration id, which then selects the
    * installation with the smallest alias.
    */
-  @HeaderFlag('x-multiple-integrations')
-  byAlias?: boolean;
+  @HeaderFlag('x-multiple-integrations') byAlias?: boolean;
 
   /** `null` uninstalls. */
   @Optional()
@@ -164,239 +118,123 @@ export class UpdateBot extends BotSettings {
   plugins?: Record<string, ChangePlugin | null>;
 
   /** `null` removes the URL. */
-  @Nullable()
-  @IsUrl(botUrl)
-  @MaxLength(2000)
-  url?: string | null;
+  @Nullable() @IsUrl(botUrl) @MaxLength(2000) url?: string | null;
 
-  @Optional()
-  @IsIn(['iam', 'hmac-sha256'])
-  authentication?: 'iam' | 'hmac-sha256';
+  @Optional() @IsIn(['iam', 'hmac-sha256']) authentication?: 'iam' | 'hmac-sha256';
 
   /** Keys of a blocked bot are rejected. */
-  @Optional()
-  @IsBoolean()
-  blocked?: boolean;
+  @Optional() @IsBoolean() blocked?: boolean;
 
-  @Optional()
-  @IsBoolean()
-  alwaysAlive?: boolean;
-
-  @Optional()
-  @IsArray()
-  @ArrayMaxSize(50)
-  @IsString({ each: true })
-  @MaxLength(2000, { each: true })
-  layers?: string[];
-
-  @Optional()
-  @MapOf(String, { ...removable, maxLength: 500 })
-  tags?: Record<string, string | null>;
-
-  @Optional()
-  @MapOf(String, { ...secretEntries, nullable: true })
-  secrets?: Record<string, string | null>;
-
-  @Optional()
-  @Nested(TagDefinitionChanges)
-  user?: TagDefinitionChanges;
-
-  @Optional()
-  @Nested(TagDefinitionChanges)
-  conversation?: TagDefinitionChanges;
-
-  @Optional()
-  @Nested(TagDefinitionChanges)
-  message?: TagDefinitionChanges;
-
-  @Optional()
-  @MapOf(StateDefinition, removable)
-  states?: Record<string, StateDefinition | null>;
-
-  @Optional()
-  @MapOf(EventChange, removable)
-  events?: Record<string, EventChange | null>;
+  @Optional() @IsBoolean() alwaysAlive?: boolean;
+  @Optional() @IsArray() @ArrayMaxSize(50) @IsString({ each: true }) @MaxLength(2000, { each: true }) layers?: string[];
+  @Optional() @MapOf(String, { ...removable, maxLength: 500 }) tags?: Record<string, string | null>;
+  @Optional() @MapOf(String, { ...secretEntries, nullable: true }) secrets?: Record<string, string | null>;
+  @Optional() @Nested(TagDefinitionChanges) user?: TagDefinitionChanges;
+  @Optional() @Nested(TagDefinitionChanges) conversation?: TagDefinitionChanges;
+  @Optional() @Nested(TagDefinitionChanges) message?: TagDefinitionChanges;
+  @Optional() @MapOf(StateDefinition, removable) states?: Record<string, StateDefinition | null>;
+  @Optional() @MapOf(EventChange, removable) events?: Record<string, EventChange | null>;
 
   @Optional()
   @MapOf(RecurringEventDefinition, removable)
   recurringEvents?: Record<string, RecurringEventDefinition | null>;
 
-  @Optional()
-  @Nested(SubscriptionChanges)
-  subscriptions?: SubscriptionChanges;
-
-  @Optional()
-  @MapOf(ActionChange, removable)
-  actions?: Record<string, ActionChange | null>;
+  @Optional() @Nested(SubscriptionChanges) subscriptions?: SubscriptionChanges;
+  @Optional() @MapOf(ActionChange, removable) actions?: Record<string, ActionChange | null>;
 }
 
 export class RecurringEvent extends RecurringEventDefinition {
-  @IsInt()
-  failedAttempts!: number;
-
-  @Nullable()
-  @IsString()
-  lastFailureReason!: string | null;
+  @IsInt() failedAttempts!: number;
+  @Nullable() @IsString() lastFailureReason!: string | null;
 }
 
 export class BotEntry {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  name!: string;
-
-  @Optional()
-  @IsString()
-  deployedAt?: string;
-
-  @MapOf(String)
-  tags!: Record<string, string>;
-
-  @IsIn(botTypes)
-  type!: BotType;
+  @IsString() id!: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
+  @IsString() name!: string;
+  @Optional() @IsString() deployedAt?: string;
+  @MapOf(String) tags!: Record<string, string>;
+  @IsIn(botTypes) type!: BotType;
 }
 
 export class Bot extends BotEntry {
   /** Empty for roles below developer. */
-  @IsString()
-  signingSecret!: string;
+  @IsString() signingSecret!: string;
 
   /** By alias when the header `x-multiple-integrations` is `true`, otherwise by integration id. */
-  @MapOf(BotIntegration)
-  integrations!: Record<string, BotIntegration>;
+  @MapOf(BotIntegration) integrations!: Record<string, BotIntegration>;
 
   /** By alias. Definitions that a plugin adds to the bot appear as `alias#name` among the bot's own. */
-  @MapOf(BotPlugin)
-  plugins!: Record<string, BotPlugin>;
+  @MapOf(BotPlugin) plugins!: Record<string, BotPlugin>;
 
-  @Optional()
-  @IsInt()
-  maxExecutionTime?: number;
-
-  @JsonObject()
-  user!: { tags: Record<string, TagDefinition> };
-
-  @JsonObject()
-  conversation!: { tags: Record<string, TagDefinition> };
-
-  @JsonObject()
-  message!: { tags: Record<string, TagDefinition> };
-
-  @MapOf(StateDefinition)
-  states!: Record<string, StateDefinition>;
-
-  @JsonObject()
-  configuration!: { data: Record<string, unknown>; schema: Record<string, unknown> };
-
-  @MapOf(EventDefinition)
-  events!: Record<string, EventDefinition>;
-
-  @MapOf(RecurringEvent)
-  recurringEvents!: Record<string, RecurringEvent>;
-
-  @Nested(Subscriptions)
-  subscriptions!: Subscriptions;
-
-  @MapOf(ActionDefinition)
-  actions!: Record<string, ActionDefinition>;
-
-  @Optional()
-  @IsString()
-  description?: string;
-
-  @IsBoolean()
-  dev!: boolean;
+  @Optional() @IsInt() maxExecutionTime?: number;
+  @JsonObject() user!: { tags: Record<string, TagDefinition> };
+  @JsonObject() conversation!: { tags: Record<string, TagDefinition> };
+  @JsonObject() message!: { tags: Record<string, TagDefinition> };
+  @MapOf(StateDefinition) states!: Record<string, StateDefinition>;
+  @JsonObject() configuration!: { data: Record<string, unknown>; schema: Record<string, unknown> };
+  @MapOf(EventDefinition) events!: Record<string, EventDefinition>;
+  @MapOf(RecurringEvent) recurringEvents!: Record<string, RecurringEvent>;
+  @Nested(Subscriptions) subscriptions!: Subscriptions;
+  @MapOf(ActionDefinition) actions!: Record<string, ActionDefinition>;
+  @Optional() @IsString() description?: string;
+  @IsBoolean() dev!: boolean;
 
   /** Names of the secrets, without values. */
-  @IsArray()
-  @IsString({ each: true })
-  secrets!: string[];
+  @IsArray() @IsString({ each: true }) secrets!: string[];
 
-  @Optional()
-  @IsString()
-  createdBy?: string;
-
-  @IsBoolean()
-  alwaysAlive!: boolean;
-
-  @IsIn(['active', 'deploying', 'deleting'])
-  status!: 'active' | 'deploying' | 'deleting';
-
-  @ListOf(Media)
-  medias!: Media[];
+  @Optional() @IsString() createdBy?: string;
+  @IsBoolean() alwaysAlive!: boolean;
+  @IsIn(['active', 'deploying', 'deleting']) status!: 'active' | 'deploying' | 'deleting';
+  @ListOf(Media) medias!: Media[];
 }
 
 export class BotReply {
-  @Nested(Bot)
-  bot!: Bot;
+  @Nested(Bot) bot!: Bot;
 }
 
 export class BotId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class GetBot extends BotId {
   /** Keys `integrations` of the answer by alias; otherwise by integration id. */
-  @HeaderFlag('x-multiple-integrations')
-  byAlias?: boolean;
+  @HeaderFlag('x-multiple-integrations') byAlias?: boolean;
 }
 
 export class ListBots extends PageQuery {
-  @QueryBoolean()
-  dev?: boolean;
-
-  @QueryTags()
-  tags?: TagQuery;
+  @QueryBoolean() dev?: boolean;
+  @QueryTags() tags?: TagQuery;
 
   /** Filter: bots that have at least one of these integrations installed. */
-  @QueryList()
-  integrationNames?: string[];
+  @QueryList() integrationNames?: string[];
 
   /** Filter: bots that have at least one of these plugins installed. */
-  @QueryList()
-  pluginNames?: string[];
+  @QueryList() pluginNames?: string[];
 
-  @QueryChoice(['createdAt', 'updatedAt'])
-  sortField?: 'createdAt' | 'updatedAt';
-
-  @QueryChoice(['asc', 'desc'])
-  sortDirection?: 'asc' | 'desc';
+  @QueryChoice(['createdAt', 'updatedAt']) sortField?: 'createdAt' | 'updatedAt';
+  @QueryChoice(['asc', 'desc']) sortDirection?: 'asc' | 'desc';
 }
 
 export class Bots {
-  @ListOf(BotEntry)
-  bots!: BotEntry[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(BotEntry) bots!: BotEntry[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class TransferBot extends BotId {
-  @IsString()
-  targetWorkspaceId!: string;
+  @IsString() targetWorkspaceId!: string;
 }
 
 export class NewSigningSecret {
   /** Earlier signing secrets stay valid for 24 hours. */
-  @IsString()
-  newSigningSecret!: string;
+  @IsString() newSigningSecret!: string;
 }
 
 /** Bot deletion: the bot and its credentials no longer exist; every service erases its data of the bot. */
 export class BotDeleted {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  workspaceId!: string;
+  @IsString() botId!: string;
+  @IsString() workspaceId!: string;
 }
 
 export const botDeleted = event({ subject: 'admin.botDeleted', data: BotDeleted });
@@ -409,12 +247,10 @@ export const eraseBotInRuntime = consumer({ name: 'runtime.eraseBot', event: bot
 
 /** Bot transfer: the bot counts against the quotas of another workspace from now on. */
 export class BotTransferred {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 
   /** New workspace of the bot. */
-  @IsString()
-  workspaceId!: string;
+  @IsString() workspaceId!: string;
 }
 
 export const botTransferred = event({ subject: 'admin.botTransferred', data: BotTransferred });

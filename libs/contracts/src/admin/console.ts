@@ -5,37 +5,27 @@ import { operation } from '../operation';
 
 export class CreateConsoleLink {
   /** Account that the link signs in; by default the one created at the very first start. */
-  @Optional()
-  @IsEmail()
-  email?: string;
+  @Optional() @IsEmail() email?: string;
 }
 
 export class ConsoleLink {
   /** Address of the console, with a single-use code in its fragment. */
-  @IsString()
-  url!: string;
+  @IsString() url!: string;
 
-  @IsString()
-  expiresAt!: string;
+  @IsString() expiresAt!: string;
 }
 
 export class CreateConsoleSession {
   /** Code from the fragment of a link. */
-  @IsString()
-  @Length(1, 100)
-  code!: string;
+  @IsString() @Length(1, 100) code!: string;
 }
 
 export class ConsoleSession {
   /** Id of the personal access token, to revoke it. */
-  @IsString()
-  tokenId!: string;
+  @IsString() tokenId!: string;
 
-  @IsString()
-  token!: string;
-
-  @IsString()
-  expiresAt!: string;
+  @IsString() token!: string;
+  @IsString() expiresAt!: string;
 }
 
 export const consoleLinks = {

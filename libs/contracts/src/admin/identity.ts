@@ -7,83 +7,55 @@ import { broadcast, operation } from '../operation';
 /** Credentials and headers of a request, to be authenticated. Holds the SHA-256 of the token, never the token. */
 export class Identify {
   /** SHA-256 of the token, in hex. */
-  @IsString()
-  tokenHash!: string;
+  @IsString() tokenHash!: string;
 
-  @IsIn(['pat', 'bak', 'iak', 'operator'])
-  kind!: 'pat' | 'bak' | 'iak' | 'operator';
-
-  @Optional()
-  @IsString()
-  workspaceId?: string;
+  @IsIn(['pat', 'bak', 'iak', 'operator']) kind!: 'pat' | 'bak' | 'iak' | 'operator';
+  @Optional() @IsString() workspaceId?: string;
 
   /**
    * Requests the single workspace of the account. An account with several workspaces, or none, gets an identity without
    * a workspace.
    */
-  @Optional()
-  @IsBoolean()
-  isWorkspaceImplied?: boolean;
+  @Optional() @IsBoolean() isWorkspaceImplied?: boolean;
 
   /** Requests the workspace of the platform's operator. An account that is not a member of it gets Forbidden. */
-  @Optional()
-  @IsBoolean()
-  isForOperators?: boolean;
+  @Optional() @IsBoolean() isForOperators?: boolean;
 
-  @Optional()
-  @IsString()
-  botId?: string;
+  @Optional() @IsString() botId?: string;
 
   /** Alias of an installation, from the header `x-integration-alias` or `x-integration-name`. */
-  @Optional()
-  @IsString()
-  integrationAlias?: string;
+  @Optional() @IsString() integrationAlias?: string;
 
   /** From the header `x-integration-id`. */
-  @Optional()
-  @IsString()
-  integrationId?: string;
+  @Optional() @IsString() integrationId?: string;
 
   /** From the header `x-user-id`. */
-  @Optional()
-  @IsString()
-  userId?: string;
+  @Optional() @IsString() userId?: string;
 }
 
 export class Identity {
-  @JsonObject()
-  caller!: Omit<Caller, 'requestId' | 'traceparent'>;
+  @JsonObject() caller!: Omit<Caller, 'requestId' | 'traceparent'>;
 }
 
 export class AccountAndBot {
-  @IsString()
-  accountId!: string;
-
-  @IsString()
-  botId!: string;
+  @IsString() accountId!: string;
+  @IsString() botId!: string;
 }
 
 export class RoleInBot {
   /** Role of the account in the workspace of the bot; `null` when it has none or the bot does not exist. */
-  @Nullable()
-  @IsString()
-  role!: Role | null;
+  @Nullable() @IsString() role!: Role | null;
 
   /** Workspace of the bot; present when there is a role. */
-  @Optional()
-  @IsString()
-  workspaceId?: string;
+  @Optional() @IsString() workspaceId?: string;
 
   /** Quotas of the workspace; present when there is a role. */
-  @Optional()
-  @JsonObject()
-  quotas?: CallerQuotas;
+  @Optional() @JsonObject() quotas?: CallerQuotas;
 }
 
 /** Cache invalidation: a credential, role or bot has changed. Caches of `identify` drop all their entries. */
 export class CredentialsChanged {
-  @IsString()
-  reason!: string;
+  @IsString() reason!: string;
 }
 
 export const credentialsChanged = broadcast({ subject: 'admin.credentialsChanged', data: CredentialsChanged });

@@ -11,14 +11,10 @@ export type LinkEnvironment = (typeof linkEnvironments)[number];
 /** Neither field has a value if the integration has no script for this type of configuration. */
 export class InstallationLink {
   /** Address that connects the installation with an account of the other service, to be opened by a person. */
-  @Nullable()
-  @IsString()
-  link!: string | null;
+  @Nullable() @IsString() link!: string | null;
 
   /** Why the script made no link. */
-  @Nullable()
-  @IsString()
-  problem!: string | null;
+  @Nullable() @IsString() problem!: string | null;
 }
 
 export const installationLinks = {

@@ -4,31 +4,22 @@ import { ListOf } from '../fields';
 import { consumer, event, operation } from '../operation';
 
 export class Installed {
-  @IsString()
-  alias!: string;
+  @IsString() alias!: string;
 
   /** Version id of the integration or plugin. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 }
 
 /** All installations of a bot. Replaces the state of an event with a smaller revision. Empty after the bot's deletion. */
 export class InstallationsChanged {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  workspaceId!: string;
+  @IsString() botId!: string;
+  @IsString() workspaceId!: string;
 
   /** Increases with every change of this bot's installations. */
-  @IsInt()
-  revision!: number;
+  @IsInt() revision!: number;
 
-  @ListOf(Installed)
-  integrations!: Installed[];
-
-  @ListOf(Installed)
-  plugins!: Installed[];
+  @ListOf(Installed) integrations!: Installed[];
+  @ListOf(Installed) plugins!: Installed[];
 }
 
 export const installationsChanged = event({ subject: 'admin.installationsChanged', data: InstallationsChanged });
@@ -38,13 +29,11 @@ export const eraseRecordings = consumer({ name: 'runtime.eraseRecordings', event
 export const countInstallations = consumer({ name: 'hub.countInstallations', event: installationsChanged });
 
 export class HubEntryId {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 }
 
 export class InstallationCount {
-  @IsInt()
-  count!: number;
+  @IsInt() count!: number;
 }
 
 export const installations = {

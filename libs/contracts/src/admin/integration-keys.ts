@@ -8,24 +8,17 @@ import { NewToken, TokenEntry, TokenId } from './tokens';
 
 export class CreateIntegrationApiKey {
   /** Version id of an integration of the workspace. */
-  @IsString()
-  @Length(1, 200)
-  integrationId!: string;
+  @IsString() @Length(1, 200) integrationId!: string;
 
-  @Optional()
-  @IsString()
-  @Length(0, 200)
-  note?: string;
+  @Optional() @IsString() @Length(0, 200) note?: string;
 }
 
 export class ListIntegrationApiKeys {
-  @QueryString({ required: true })
-  integrationId!: string;
+  @QueryString({ required: true }) integrationId!: string;
 }
 
 export class IntegrationApiKeys {
-  @ListOf(TokenEntry)
-  iaks!: TokenEntry[];
+  @ListOf(TokenEntry) iaks!: TokenEntry[];
 }
 
 export const integrationApiKeys = {

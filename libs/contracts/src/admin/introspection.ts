@@ -3,20 +3,15 @@ import { token } from '../access';
 import { operation } from '../operation';
 
 export class Introspect {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 }
 
 export class Introspection {
-  @IsString()
-  workspaceId!: string;
-
-  @IsString()
-  botId!: string;
+  @IsString() workspaceId!: string;
+  @IsString() botId!: string;
 
   /** Account that the token belongs to. For a bot key: the account that created the bot, empty after its deletion. */
-  @IsString()
-  userId!: string;
+  @IsString() userId!: string;
 }
 
 export const introspection = {

@@ -10,62 +10,39 @@ const roles: Role[] = ['owner', 'administrator', 'manager', 'developer', 'billin
 
 /** Membership of an account in a workspace, with the name and picture of the account. */
 export class WorkspaceMember {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Account id. */
-  @IsString()
-  userId!: string;
+  @IsString() userId!: string;
 
-  @IsString()
-  email!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsIn(roles)
-  role!: Role;
-
-  @Optional()
-  @IsString()
-  profilePicture?: string;
-
-  @Optional()
-  @IsString()
-  displayName?: string;
+  @IsString() email!: string;
+  @IsString() createdAt!: string;
+  @IsIn(roles) role!: Role;
+  @Optional() @IsString() profilePicture?: string;
+  @Optional() @IsString() displayName?: string;
 }
 
 export class WorkspaceMembers {
-  @ListOf(WorkspaceMember)
-  members!: WorkspaceMember[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(WorkspaceMember) members!: WorkspaceMember[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class CreateWorkspaceMember {
   /** Address of an existing account. */
-  @IsEmail()
-  email!: string;
+  @IsEmail() email!: string;
 
-  @IsIn(roles)
-  role!: Role;
+  @IsIn(roles) role!: Role;
 
   /** Ignored; accepted for compatibility with existing clients. This platform sends no mail. */
-  @Optional()
-  @IsBoolean()
-  sendEmail?: boolean;
+  @Optional() @IsBoolean() sendEmail?: boolean;
 }
 
 export class WorkspaceMemberId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class UpdateWorkspaceMember extends WorkspaceMemberId {
-  @Optional()
-  @IsIn(roles)
-  role?: Role;
+  @Optional() @IsIn(roles) role?: Role;
 }
 
 export const members = {

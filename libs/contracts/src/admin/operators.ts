@@ -5,8 +5,7 @@ import { Empty } from '../paging';
 
 export class OperatorAccess {
   /** Whether the account is an owner or administrator of the operator's workspace. */
-  @IsBoolean()
-  isOperator!: boolean;
+  @IsBoolean() isOperator!: boolean;
 }
 
 /** Accounts that may call operations of the operator with their own token. */

@@ -5,22 +5,17 @@ import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
 
 export class PreferenceKey {
-  @PathParam({ maxLength: 200 })
-  key!: string;
+  @PathParam({ maxLength: 200 }) key!: string;
 }
 
 export class SetPreference extends PreferenceKey {
   /** New value; when absent, the preference is removed. */
-  @Optional()
-  @JsonValue({ maxBytes: 100 * 1024 })
-  value?: unknown;
+  @Optional() @JsonValue({ maxBytes: 100 * 1024 }) value?: unknown;
 }
 
 export class Preference {
   /** Absent when the preference does not exist. */
-  @Optional()
-  @JsonValue()
-  value?: unknown;
+  @Optional() @JsonValue() value?: unknown;
 }
 
 export const accountPreferences = {

@@ -11,21 +11,17 @@ export const registrationKinds = ['register', 'unregister'] as const;
 export type RegistrationKind = (typeof registrationKinds)[number];
 
 export class PendingRegistration {
-  @IsIn(registrationKinds)
-  kind!: RegistrationKind;
+  @IsIn(registrationKinds) kind!: RegistrationKind;
 
   /** Alias of the installation to register, or id of the former installation to unregister. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
-  @IsString()
-  alias!: string;
+  @IsString() alias!: string;
 }
 
 /** Change notification: integrations have to be notified about installations of a bot. */
 export class RegistrationsPending {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 }
 
 export const registrationsPending = event({ subject: 'admin.registrationsPending', data: RegistrationsPending });
@@ -37,29 +33,21 @@ export const registerInstallations = consumer({
 });
 
 export class PendingRegistrations {
-  @ListOf(PendingRegistration)
-  registrations!: PendingRegistration[];
+  @ListOf(PendingRegistration) registrations!: PendingRegistration[];
 }
 
 export class SettleRegistration {
-  @IsString()
-  botId!: string;
-
-  @IsIn(registrationKinds)
-  kind!: RegistrationKind;
+  @IsString() botId!: string;
+  @IsIn(registrationKinds) kind!: RegistrationKind;
 
   /** As in PendingRegistration. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Revision of the installation: a newer one keeps its status. */
-  @IsInt()
-  revision!: number;
+  @IsInt() revision!: number;
 
   /** Null or absent after a success. */
-  @Nullable()
-  @IsString()
-  failure?: string | null;
+  @Nullable() @IsString() failure?: string | null;
 }
 
 export const registerSchedules = [
@@ -79,54 +67,34 @@ export class ConfigureIntegration {
    * Routes requests to the shared webhook of the integration to this installation. Unique among all installations of the
    * integration. `null` removes it.
    */
-  @Nullable()
-  @IsString()
-  @MaxLength(200)
-  identifier?: string | null;
+  @Nullable() @IsString() @MaxLength(200) identifier?: string | null;
 
   /** How often the integration is registered again. Absent: only when the installation changes. */
-  @Optional()
-  @IsIn(registerSchedules)
-  scheduleRegisterCall?: RegisterSchedule;
+  @Optional() @IsIn(registerSchedules) scheduleRegisterCall?: RegisterSchedule;
 
   /** Accepted, and not used: this version has no sandboxes. */
-  @Nullable()
-  @JsonObject()
-  sandboxIdentifiers?: Record<string, unknown> | null;
+  @Nullable() @JsonObject() sandboxIdentifiers?: Record<string, unknown> | null;
 }
 
 /** The integration has proven that the identifier belongs to this installation. */
 export class TakeIdentifier {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  alias!: string;
+  @IsString() botId!: string;
+  @IsString() alias!: string;
 
   /** Version id. */
-  @IsString()
-  integrationId!: string;
+  @IsString() integrationId!: string;
 
-  @IsString()
-  @MaxLength(200)
-  identifier!: string;
+  @IsString() @MaxLength(200) identifier!: string;
 }
 
 export class InstalledAlias {
-  @PathParam()
-  botId!: string;
-
-  @PathParam({ maxLength: 200 })
-  alias!: string;
+  @PathParam() botId!: string;
+  @PathParam({ maxLength: 200 }) alias!: string;
 }
 
 export class RegistrationReply {
-  @IsIn(installationStatuses)
-  status!: InstallationStatus;
-
-  @Nullable()
-  @IsString()
-  statusReason!: string | null;
+  @IsIn(installationStatuses) status!: InstallationStatus;
+  @Nullable() @IsString() statusReason!: string | null;
 }
 
 export const registrations = {

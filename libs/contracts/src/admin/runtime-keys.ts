@@ -4,22 +4,18 @@ import { operation } from '../operation';
 
 export class IssueRuntimeKey {
   /** Version id. */
-  @IsString()
-  integrationId!: string;
+  @IsString() integrationId!: string;
 
   /** Workspace that owns the integration. */
-  @IsString()
-  workspaceId!: string;
+  @IsString() workspaceId!: string;
 
   /** Increases with each change of the code or of its secrets. Keys of older revisions end two minutes later. */
-  @IsInt()
-  revision!: number;
+  @IsInt() revision!: number;
 }
 
 /** Decrypted: never logged. */
 export class RuntimeKey {
-  @IsString()
-  token!: string;
+  @IsString() token!: string;
 }
 
 export const runtimeKeys = {

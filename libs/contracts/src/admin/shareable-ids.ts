@@ -5,26 +5,21 @@ import { Empty } from '../paging';
 import { PathParam, QueryString } from '../query-fields';
 
 export class InstallationPath {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 
   /** Version id. */
-  @PathParam()
-  integrationId!: string;
+  @PathParam() integrationId!: string;
 
   /** Alias of the installation; optional when the bot has installed the integration once. */
-  @QueryString({ maxLength: 200 })
-  integrationInstanceAlias?: string;
+  @QueryString({ maxLength: 200 }) integrationInstanceAlias?: string;
 }
 
 export class NewShareableId {
-  @IsString()
-  shareableId!: string;
+  @IsString() shareableId!: string;
 }
 
 export class ShareableId extends NewShareableId {
-  @IsBoolean()
-  isExpired!: boolean;
+  @IsBoolean() isExpired!: boolean;
 }
 
 const path = '/v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id' as const;

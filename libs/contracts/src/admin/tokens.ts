@@ -6,61 +6,43 @@ import { operation } from '../operation';
 import { Empty } from '../paging';
 
 export class TokenEntry {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  note!: string;
+  @IsString() id!: string;
+  @IsString() createdAt!: string;
+  @IsString() note!: string;
 }
 
 export class NewToken extends TokenEntry {
   /** Value of the token. It is returned only once. */
-  @IsString()
-  value!: string;
+  @IsString() value!: string;
 }
 
 export class CreatePersonalAccessToken {
-  @IsString()
-  @Length(0, 200)
-  note!: string;
+  @IsString() @Length(0, 200) note!: string;
 }
 
 export class PersonalAccessTokenReply {
-  @Nested(NewToken)
-  pat!: NewToken;
+  @Nested(NewToken) pat!: NewToken;
 }
 
 export class PersonalAccessTokens {
-  @ListOf(TokenEntry)
-  pats!: TokenEntry[];
+  @ListOf(TokenEntry) pats!: TokenEntry[];
 }
 
 export class TokenId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class CreateBotApiKey {
-  @IsString()
-  botId!: string;
-
-  @Optional()
-  @IsString()
-  @Length(0, 200)
-  note?: string;
+  @IsString() botId!: string;
+  @Optional() @IsString() @Length(0, 200) note?: string;
 }
 
 export class ListBotApiKeys {
-  @QueryString({ required: true })
-  botId!: string;
+  @QueryString({ required: true }) botId!: string;
 }
 
 export class BotApiKeys {
-  @ListOf(TokenEntry)
-  baks!: TokenEntry[];
+  @ListOf(TokenEntry) baks!: TokenEntry[];
 }
 
 export const personalAccessTokens = {

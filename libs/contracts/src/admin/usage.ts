@@ -40,22 +40,11 @@ export const limitTypes: readonly UsageType[] = ['invocation_timeout', 'workspac
  * usage of a workspace is the sum. Repeated and older events have no effect.
  */
 export class UsageChanged {
-  @IsString()
-  workspaceId!: string;
-
-  @Optional()
-  @IsString()
-  botId?: string;
-
-  @IsIn(usageTypes)
-  type!: UsageType;
-
-  @IsNumber()
-  @Min(0)
-  value!: number;
-
-  @IsISO8601()
-  at!: string;
+  @IsString() workspaceId!: string;
+  @Optional() @IsString() botId?: string;
+  @IsIn(usageTypes) type!: UsageType;
+  @IsNumber() @Min(0) value!: number;
+  @IsISO8601() at!: string;
 }
 
 export const usageChanged = event({ subject: 'admin.usageChanged', data: UsageChanged });
@@ -67,74 +56,51 @@ const day = /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
 
 export class Usage {
   /** Id of the workspace or bot. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Month, as in `2026-01`. */
-  @IsString()
-  period!: string;
+  @IsString() period!: string;
 
-  @IsNumber()
-  value!: number;
-
-  @IsNumber()
-  quota!: number;
-
-  @IsIn(usageTypes)
-  type!: UsageType;
+  @IsNumber() value!: number;
+  @IsNumber() quota!: number;
+  @IsIn(usageTypes) type!: UsageType;
 }
 
 export class UsageReply {
-  @Nested(Usage)
-  usage!: Usage;
+  @Nested(Usage) usage!: Usage;
 }
 
 export class Usages {
-  @ListOf(Usage)
-  usages!: Usage[];
+  @ListOf(Usage) usages!: Usage[];
 }
 
 export class BotUsage {
-  @IsString()
-  botId!: string;
-
-  @IsNumber()
-  value!: number;
+  @IsString() botId!: string;
+  @IsNumber() value!: number;
 }
 
 export class UsageByBot {
-  @ListOf(BotUsage)
-  data!: BotUsage[];
+  @ListOf(BotUsage) data!: BotUsage[];
 }
 
 export class Quota {
-  @IsString()
-  period!: string;
-
-  @IsNumber()
-  value!: number;
-
-  @IsIn(usageTypes)
-  type!: UsageType;
+  @IsString() period!: string;
+  @IsNumber() value!: number;
+  @IsIn(usageTypes) type!: UsageType;
 }
 
 export class QuotaReply {
-  @Nested(Quota)
-  quota!: Quota;
+  @Nested(Quota) quota!: Quota;
 }
 
 export class Quotas {
-  @ListOf(Quota)
-  quotas!: Quota[];
+  @ListOf(Quota) quotas!: Quota[];
 }
 
 /** Quota of a workspace that is closest to exhaustion. `completion` is the used share: 1 is all of it. */
 export class QuotaCompletion {
-  @IsIn(usageTypes)
-  type!: UsageType;
-
-  @IsNumber()
-  completion!: number;
+  @IsIn(usageTypes) type!: UsageType;
+  @IsNumber() completion!: number;
 }
 
 /** By workspace id. */
@@ -143,107 +109,66 @@ export class QuotaCompletions {
 }
 
 export class UsageActivity {
-  @IsString()
-  timestamp!: string;
-
-  @IsNumber()
-  value!: number;
-
-  @IsString()
-  period!: string;
+  @IsString() timestamp!: string;
+  @IsNumber() value!: number;
+  @IsString() period!: string;
 
   /** Holds `botId` for the usage of a bot. */
-  @JsonObject()
-  metadata!: Record<string, unknown>;
+  @JsonObject() metadata!: Record<string, unknown>;
 }
 
 export class UsageActivities {
-  @ListOf(UsageActivity)
-  data!: UsageActivity[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(UsageActivity) data!: UsageActivity[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class DailyUsage {
   /** Id of the bot or workspace, and the day. */
-  @IsString()
-  key!: string;
+  @IsString() key!: string;
 
-  @IsString()
-  date!: string;
-
-  @IsNumber()
-  value!: number;
+  @IsString() date!: string;
+  @IsNumber() value!: number;
 }
 
 export class DailyUsages {
-  @ListOf(DailyUsage)
-  data!: DailyUsage[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(DailyUsage) data!: DailyUsage[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class QuotasQuery {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 
   /** Default: the current month. */
-  @QueryForm(month, 'a month such as 2026-01')
-  period?: string;
+  @QueryForm(month, 'a month such as 2026-01') period?: string;
 }
 
 export class UsageQuery extends QuotasQuery {
-  @QueryChoice(usageTypes, { required: true })
-  type!: UsageType;
+  @QueryChoice(usageTypes, { required: true }) type!: UsageType;
 }
 
 export class MultipleUsagesQuery {
-  @QueryList({ required: true, choices: usageTypes })
-  types!: string[];
-
-  @QueryList({ required: true })
-  ids!: string[];
-
-  @QueryForm(month, 'a month such as 2026-01')
-  period?: string;
+  @QueryList({ required: true, choices: usageTypes }) types!: string[];
+  @QueryList({ required: true }) ids!: string[];
+  @QueryForm(month, 'a month such as 2026-01') period?: string;
 }
 
 export class UsageHistoryQuery {
-  @PathParam()
-  id!: string;
-
-  @QueryChoice(usageTypes, { required: true })
-  type!: UsageType;
+  @PathParam() id!: string;
+  @QueryChoice(usageTypes, { required: true }) type!: UsageType;
 }
 
 export class UsageActivityQuery extends PageQuery {
-  @PathParam()
-  id!: string;
-
-  @QueryChoice(usageTypes, { required: true })
-  type!: UsageType;
-
-  @QueryTime()
-  timestampFrom?: string;
-
-  @QueryTime()
-  timestampUntil?: string;
+  @PathParam() id!: string;
+  @QueryChoice(usageTypes, { required: true }) type!: UsageType;
+  @QueryTime() timestampFrom?: string;
+  @QueryTime() timestampUntil?: string;
 }
 
 export class DailyUsageQuery extends PageQuery {
-  @PathParam()
-  id!: string;
-
-  @QueryChoice(usageTypes, { required: true })
-  type!: UsageType;
-
-  @QueryForm(day, 'a day such as 2026-01-31')
-  dateFrom?: string;
-
-  @QueryForm(day, 'a day such as 2026-01-31')
-  dateUntil?: string;
+  @PathParam() id!: string;
+  @QueryChoice(usageTypes, { required: true }) type!: UsageType;
+  @QueryForm(day, 'a day such as 2026-01-31') dateFrom?: string;
+  @QueryForm(day, 'a day such as 2026-01-31') dateUntil?: string;
 }
 
 /** Quotas of workspaces. All workspaces have the same quotas, set by configuration. */

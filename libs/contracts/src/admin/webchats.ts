@@ -23,52 +23,38 @@ export const colorSchemes = ['auto', 'light', 'dark'] as const;
 export type ColorScheme = (typeof colorSchemes)[number];
 
 export class WebchatBotId {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 export class GetBotWebchat {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 
   /**
    * `preconfigured`: element with the stored settings. `configurable`: element with all attributes. `fullscreen`: frame
    * of the full page. `sharableUrl`: address of the full page.
    */
-  @QueryChoice(snippetTypes, { required: true })
-  type!: SnippetType;
+  @QueryChoice(snippetTypes, { required: true }) type!: SnippetType;
 }
 
 export class WebchatSnippet {
   /** HTML to paste into a page, or an address. */
-  @IsString()
-  code!: string;
+  @IsString() code!: string;
 }
 
 export class StartingChoice {
   /** Text on the button. */
-  @IsString()
-  @Length(1, 100)
-  label!: string;
+  @IsString() @Length(1, 100) label!: string;
 
   /** Text that the visitor sends by it. */
-  @IsString()
-  @Length(1, 1000)
-  value!: string;
+  @IsString() @Length(1, 1000) value!: string;
 }
 
 /** Appearance of a web chat. Absent fields have the defaults of the widget. */
 export class WebchatAppearance {
   /** Default: the name of the bot. */
-  @Optional()
-  @IsString()
-  @Length(1, 100)
-  title?: string;
+  @Optional() @IsString() @Length(1, 100) title?: string;
 
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  description?: string;
+  @Optional() @IsString() @MaxLength(200) description?: string;
 
   @Optional()
   @IsUrl({ protocols: ['http', 'https'], require_protocol: true, require_tld: false })
@@ -81,25 +67,16 @@ export class WebchatAppearance {
   primaryColor?: string;
 
   /** Default: `auto`, that of the visitor's system. */
-  @Optional()
-  @IsIn(colorSchemes)
-  colorScheme?: ColorScheme;
+  @Optional() @IsIn(colorSchemes) colorScheme?: ColorScheme;
 
   /** Shown above the first message. It is no message of the bot. */
-  @Optional()
-  @IsString()
-  @MaxLength(1000)
-  greeting?: string;
+  @Optional() @IsString() @MaxLength(1000) greeting?: string;
 
   /** Buttons that start a conversation. */
-  @Optional()
-  @ListOf(StartingChoice, { maxItems: 10 })
-  startingChoices?: StartingChoice[];
+  @Optional() @ListOf(StartingChoice, { maxItems: 10 }) startingChoices?: StartingChoice[];
 
   /** Whether visitors may send files. Default: no. */
-  @Optional()
-  @IsBoolean()
-  allowsUploads?: boolean;
+  @Optional() @IsBoolean() allowsUploads?: boolean;
 }
 
 export class WebchatSettings extends WebchatAppearance {
@@ -118,51 +95,41 @@ export class WebchatSettings extends WebchatAppearance {
 }
 
 export class UpdateWebchatSettings extends WebchatSettings {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 export class WebchatWebhookId {
   /** Webhook id of the bot's chat integration. */
-  @PathParam()
-  webhookId!: string;
+  @PathParam() webhookId!: string;
 }
 
 export class PublicWebchat extends WebchatAppearance {
-  @IsString()
-  override title!: string;
+  @IsString() override title!: string;
 
   /** Address of the chat endpoint. */
-  @IsString()
-  chatUrl!: string;
+  @IsString() chatUrl!: string;
 }
 
 export class WebchatWorkspace {
-  @IsString()
-  workspaceId!: string;
+  @IsString() workspaceId!: string;
 }
 
 export class WebchatAddress {
   /** Address of the full page; null without a bot that has a web chat. */
-  @OrNull()
-  @IsString()
-  url!: string | null;
+  @OrNull() @IsString() url!: string | null;
 }
 
 export class WebchatOrigins {
   /** Origins whose pages may show the web chat, that of the platform among them. All may when it is empty. */
-  @IsString({ each: true })
-  pages!: string[];
+  @IsString({ each: true }) pages!: string[];
 
   /** Origin of the chat endpoint. */
-  @IsString()
-  chat!: string;
+  @IsString() chat!: string;
 }
 
 export class UploadQuota {
   /** Quota storage_count of the workspace, in bytes. */
-  @IsInt()
-  storageQuota!: number;
+  @IsInt() storageQuota!: number;
 }
 
 export const webchats = {

@@ -21,142 +21,71 @@ import { Empty, PageMeta, PageQuery } from '../paging';
 export const handleForm = /^[0-9a-z]([a-z0-9-_]*[0-9a-z])?$/;
 
 export class Workspace {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  ownerId!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsInt()
-  botCount!: number;
-
-  @IsString()
-  billingVersion!: 'v1';
-
-  @IsString()
-  plan!: 'community';
-
-  @IsBoolean()
-  blocked!: boolean;
-
-  @IsNumber()
-  spendingLimit!: number;
-
-  @IsString()
-  about!: string;
-
-  @IsString()
-  profilePicture!: string;
-
-  @IsString()
-  contactEmail!: string;
-
-  @IsString()
-  website!: string;
-
-  @IsArray()
-  @IsString({ each: true })
-  socialAccounts!: string[];
-
-  @IsBoolean()
-  isPublic!: boolean;
-
-  @Optional()
-  @IsString()
-  handle?: string;
-
-  @Nullable()
-  @IsString()
-  activeTrialId!: string | null;
+  @IsString() id!: string;
+  @IsString() name!: string;
+  @IsString() ownerId!: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
+  @IsInt() botCount!: number;
+  @IsString() billingVersion!: 'v1';
+  @IsString() plan!: 'community';
+  @IsBoolean() blocked!: boolean;
+  @IsNumber() spendingLimit!: number;
+  @IsString() about!: string;
+  @IsString() profilePicture!: string;
+  @IsString() contactEmail!: string;
+  @IsString() website!: string;
+  @IsArray() @IsString({ each: true }) socialAccounts!: string[];
+  @IsBoolean() isPublic!: boolean;
+  @Optional() @IsString() handle?: string;
+  @Nullable() @IsString() activeTrialId!: string | null;
 }
 
 export class CreateWorkspace {
-  @IsString()
-  @Length(1, 64)
-  name!: string;
+  @IsString() @Length(1, 64) name!: string;
 
   /** Ignored; accepted for compatibility with existing clients. This platform has no billing. */
-  @Optional()
-  @IsString()
-  billingVersion?: string;
+  @Optional() @IsString() billingVersion?: string;
 }
 
 export class WorkspaceId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ListWorkspaces extends PageQuery {
-  @QueryString({ maxLength: 64 })
-  handle?: string;
+  @QueryString({ maxLength: 64 }) handle?: string;
 }
 
 export class Workspaces {
-  @ListOf(Workspace)
-  workspaces!: Workspace[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(Workspace) workspaces!: Workspace[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class PublicWorkspace {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  about!: string;
-
-  @IsString()
-  profilePicture!: string;
-
-  @IsString()
-  contactEmail!: string;
-
-  @IsString()
-  website!: string;
-
-  @IsArray()
-  @IsString({ each: true })
-  socialAccounts!: string[];
+  @IsString() id!: string;
+  @IsString() name!: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
+  @IsString() about!: string;
+  @IsString() profilePicture!: string;
+  @IsString() contactEmail!: string;
+  @IsString() website!: string;
+  @IsArray() @IsString({ each: true }) socialAccounts!: string[];
 
   /** Empty when the workspace has no handle. */
-  @IsString()
-  handle!: string;
+  @IsString() handle!: string;
 }
 
 export class ListPublicWorkspaces extends PageQuery {
-  @QueryList()
-  workspaceIds?: string[];
+  @QueryList() workspaceIds?: string[];
 
   /** Case-insensitive substring of the name, the handle or the text `about`. */
-  @QueryString({ maxLength: 200 })
-  search?: string;
+  @QueryString({ maxLength: 200 }) search?: string;
 }
 
 export class PublicWorkspaces {
-  @ListOf(PublicWorkspace)
-  workspaces!: PublicWorkspace[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(PublicWorkspace) workspaces!: PublicWorkspace[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class CheckHandle {
@@ -167,53 +96,26 @@ export class CheckHandle {
 }
 
 export class HandleAvailability {
-  @IsBoolean()
-  available!: boolean;
+  @IsBoolean() available!: boolean;
 
   /** Similar handles that are available; empty when the requested one is available. */
-  @IsArray()
-  @IsString({ each: true })
-  suggestions!: string[];
+  @IsArray() @IsString({ each: true }) suggestions!: string[];
 
   /** Name of the workspace that uses the handle; absent when that workspace is not public. */
-  @Optional()
-  @IsString()
-  usedBy?: string;
+  @Optional() @IsString() usedBy?: string;
 }
 
 /** Absent fields stay unchanged. */
 export class UpdateWorkspace extends WorkspaceId {
-  @Optional()
-  @IsString()
-  @Length(1, 64)
-  name?: string;
+  @Optional() @IsString() @Length(1, 64) name?: string;
 
   /** Ignored; accepted for compatibility with existing clients. This platform has no billing. */
-  @Optional()
-  @IsNumber()
-  @Min(5)
-  @Max(1000)
-  spendingLimit?: number;
+  @Optional() @IsNumber() @Min(5) @Max(1000) spendingLimit?: number;
 
-  @Optional()
-  @IsString()
-  @MaxLength(2000)
-  about?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(2000)
-  profilePicture?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(320)
-  contactEmail?: string;
-
-  @Optional()
-  @IsString()
-  @MaxLength(2000)
-  website?: string;
+  @Optional() @IsString() @MaxLength(2000) about?: string;
+  @Optional() @IsString() @MaxLength(2000) profilePicture?: string;
+  @Optional() @IsString() @MaxLength(320) contactEmail?: string;
+  @Optional() @IsString() @MaxLength(2000) website?: string;
 
   @Optional()
   @IsArray()
@@ -222,9 +124,7 @@ export class UpdateWorkspace extends WorkspaceId {
   @MaxLength(2000, { each: true })
   socialAccounts?: string[];
 
-  @Optional()
-  @IsBoolean()
-  isPublic?: boolean;
+  @Optional() @IsBoolean() isPublic?: boolean;
 
   /** Unique on the platform. */
   @Optional()
@@ -238,26 +138,17 @@ export class UpdateWorkspace extends WorkspaceId {
 }
 
 export class WorkspaceLabel {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @Nullable()
-  @IsString()
-  handle!: string | null;
+  @IsString() id!: string;
+  @IsString() name!: string;
+  @Nullable() @IsString() handle!: string | null;
 
   /** Time of the last change: a later label replaces an earlier one. */
-  @IsISO8601()
-  updatedAt!: string;
+  @IsISO8601() updatedAt!: string;
 }
 
 export class WorkspaceLabelReply extends WorkspaceLabel {
   /** True for the workspace that the first start of the platform creates for the operator. */
-  @Optional()
-  @IsBoolean()
-  isOperators?: boolean;
+  @Optional() @IsBoolean() isOperators?: boolean;
 }
 
 export const workspaceChanged = event({ subject: 'admin.workspaceChanged', data: WorkspaceLabel });
@@ -268,8 +159,7 @@ export const labelWorkspace = consumer({ name: 'hub.labelWorkspace', event: work
  * Workspace deletion: the workspace and its memberships no longer exist; other services drop their copies of its label.
  */
 export class WorkspaceDeleted {
-  @IsString()
-  workspaceId!: string;
+  @IsString() workspaceId!: string;
 }
 
 export const workspaceDeleted = event({ subject: 'admin.workspaceDeleted', data: WorkspaceDeleted });
@@ -277,8 +167,7 @@ export const workspaceDeleted = event({ subject: 'admin.workspaceDeleted', data:
 export const dropWorkspace = consumer({ name: 'hub.dropWorkspace', event: workspaceDeleted });
 
 export class LabelWorkspace {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 }
 
 export const workspaces = {

@@ -15,14 +15,9 @@ export const maxEventTypes = 200;
 
 export class TrackAnalytics {
   /** Name of the count. Names of an integration are shown as `alias:name`. */
-  @IsString()
-  @Length(1, 200)
-  name!: string;
+  @IsString() @Length(1, 200) name!: string;
 
-  @IsInt()
-  @Min(1)
-  @Max(1_000_000_000)
-  count!: number;
+  @IsInt() @Min(1) @Max(1_000_000_000) count!: number;
 }
 
 function ReferenceText(): PropertyDecorator {
@@ -32,163 +27,100 @@ function ReferenceText(): PropertyDecorator {
 
 export class CaptureObservation {
   /** Id of the caller's choice; need not be unique. */
-  @ReferenceText()
-  id?: string;
+  @ReferenceText() id?: string;
 
-  @IsString()
-  @Length(1, 200)
-  name!: string;
-
-  @JsonObject()
-  data!: Record<string, unknown>;
-
-  @ReferenceText()
-  messageId?: string;
-
-  @ReferenceText()
-  eventId?: string;
-
-  @ReferenceText()
-  conversationId?: string;
-
-  @ReferenceText()
-  userId?: string;
-
-  @ReferenceText()
-  errorId?: string;
-
-  @ReferenceText()
-  traceId?: string;
+  @IsString() @Length(1, 200) name!: string;
+  @JsonObject() data!: Record<string, unknown>;
+  @ReferenceText() messageId?: string;
+  @ReferenceText() eventId?: string;
+  @ReferenceText() conversationId?: string;
+  @ReferenceText() userId?: string;
+  @ReferenceText() errorId?: string;
+  @ReferenceText() traceId?: string;
 }
 
 export class CapturedObservation extends CaptureObservation {
-  @IsString()
-  observationId!: string;
-
-  @IsString()
-  createdAt!: string;
+  @IsString() observationId!: string;
+  @IsString() createdAt!: string;
 }
 
 export class ListObservations extends PageQuery {
-  @PathParam()
-  botId!: string;
-
-  @QueryString({ maxLength: 200 })
-  traceId?: string;
+  @PathParam() botId!: string;
+  @QueryString({ maxLength: 200 }) traceId?: string;
 }
 
 export class Observations {
-  @ListOf(CapturedObservation)
-  observations!: CapturedObservation[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(CapturedObservation) observations!: CapturedObservation[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class GetBotAnalytics extends BotId {
   /** First day, in UTC. */
-  @QueryTime({ required: true })
-  startDate!: string;
+  @QueryTime({ required: true }) startDate!: string;
 
   /** Last day, in UTC. At most 31 days with the first. */
-  @QueryTime({ required: true })
-  endDate!: string;
+  @QueryTime({ required: true }) endDate!: string;
 }
 
 class Spread {
-  @IsNumber()
-  mean!: number;
-
-  @IsNumber()
-  sd!: number;
-
-  @IsNumber()
-  min!: number;
-
-  @IsNumber()
-  max!: number;
+  @IsNumber() mean!: number;
+  @IsNumber() sd!: number;
+  @IsNumber() min!: number;
+  @IsNumber() max!: number;
 }
 
 class Cost extends Spread {
-  @IsNumber()
-  sum!: number;
+  @IsNumber() sum!: number;
 }
 
 /** All zero: the platform makes no calls of language models for bots. */
 export class LanguageModelUse {
-  @IsInt()
-  calls!: number;
-
-  @IsInt()
-  errors!: number;
-
-  @IsInt()
-  inputTokens!: number;
-
-  @IsInt()
-  outputTokens!: number;
-
-  @Nested(Spread)
-  latency!: Spread;
-
-  @Nested(Spread)
-  tokensPerSecond!: Spread;
-
-  @Nested(Cost)
-  cost!: Cost;
+  @IsInt() calls!: number;
+  @IsInt() errors!: number;
+  @IsInt() inputTokens!: number;
+  @IsInt() outputTokens!: number;
+  @Nested(Spread) latency!: Spread;
+  @Nested(Spread) tokensPerSecond!: Spread;
+  @Nested(Cost) cost!: Cost;
 }
 
 /** Figures of one day in UTC. Deleted objects are not counted. */
 export class DayOfBot {
-  @IsString()
-  startDateTimeUtc!: string;
+  @IsString() startDateTimeUtc!: string;
 
   /** Last millisecond of the day. */
-  @IsString()
-  endDateTimeUtc!: string;
+  @IsString() endDateTimeUtc!: string;
 
   /** Users from before this day who wrote a message. */
-  @IsInt()
-  returningUsers!: number;
+  @IsInt() returningUsers!: number;
 
   /** Users created on this day. */
-  @IsInt()
-  newUsers!: number;
+  @IsInt() newUsers!: number;
 
   /** A session begins with the first message of a user after a pause of more than 30 minutes. */
-  @IsInt()
-  sessions!: number;
+  @IsInt() sessions!: number;
 
   /** Deprecated: same as `userMessages`. */
-  @IsInt()
-  messages!: number;
+  @IsInt() messages!: number;
 
-  @IsInt()
-  userMessages!: number;
-
-  @IsInt()
-  botMessages!: number;
+  @IsInt() userMessages!: number;
+  @IsInt() botMessages!: number;
 
   /** Without scheduled and cancelled events. */
-  @IsInt()
-  events!: number;
+  @IsInt() events!: number;
 
   /** Events by type: the 200 most frequent types. */
-  @JsonObject()
-  eventTypes!: Record<string, number>;
+  @JsonObject() eventTypes!: Record<string, number>;
 
   /** Counts of `trackAnalytics` by name. */
-  @JsonObject()
-  customEvents!: Record<string, number>;
+  @JsonObject() customEvents!: Record<string, number>;
 
-  @Nested(LanguageModelUse)
-  llm!: LanguageModelUse;
+  @Nested(LanguageModelUse) llm!: LanguageModelUse;
 }
 
 export class BotAnalytics {
   /** One record for each day of the range, oldest first. */
-  @ListOf(DayOfBot)
-  records!: DayOfBot[];
+  @ListOf(DayOfBot) records!: DayOfBot[];
 }
 
 export const analytics = {

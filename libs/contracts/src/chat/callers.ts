@@ -4,8 +4,7 @@ import { operation } from '../operation';
 import { ChatEndpoint } from './endpoint-users';
 
 export class ChatBot {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 }
 
 export const callers = {

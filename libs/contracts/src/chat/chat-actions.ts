@@ -6,48 +6,34 @@ import { Empty } from '../paging';
 
 /** Target of an action of the native chat. */
 export class ChatActionTarget {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 
   /** Alias of the chat installation that the conversation belongs to. */
-  @IsString()
-  alias!: string;
+  @IsString() alias!: string;
 
-  @IsString()
-  conversationId!: string;
+  @IsString() conversationId!: string;
 }
 
 export class SendChatEvent extends ChatActionTarget {
-  @JsonObject()
-  payload!: Record<string, unknown>;
+  @JsonObject() payload!: Record<string, unknown>;
 }
 
 export const streamSignalTypes = ['delta', 'abort'] as const;
 
 /** Part of a message that is being written, or its end without a message. */
 export class StreamSignal {
-  @IsIn(streamSignalTypes)
-  type!: (typeof streamSignalTypes)[number];
-
-  @IsString()
-  @MaxLength(200)
-  streamId!: string;
+  @IsIn(streamSignalTypes) type!: (typeof streamSignalTypes)[number];
+  @IsString() @MaxLength(200) streamId!: string;
 
   /** Position of a delta within its stream. */
-  @Optional()
-  @IsInt()
-  sequence?: number;
+  @Optional() @IsInt() sequence?: number;
 
   /** Text that a delta adds. */
-  @Optional()
-  @IsString()
-  @MaxLength(100_000)
-  delta?: string;
+  @Optional() @IsString() @MaxLength(100_000) delta?: string;
 }
 
 export class PublishMessageStream extends ChatActionTarget {
-  @Nested(StreamSignal)
-  signal!: StreamSignal;
+  @Nested(StreamSignal) signal!: StreamSignal;
 }
 
 export const chatActions = {

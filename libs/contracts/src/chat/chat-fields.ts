@@ -52,8 +52,7 @@ export function DiscriminatingTags(): PropertyDecorator {
 
 /** Pagination query with a filter on tags: each named tag must have exactly this value. */
 export class TaggedPageQuery extends PageQuery {
-  @QueryMap({ maxEntries: maxTags, maxLength: maxTagLength })
-  tags?: Record<string, string>;
+  @QueryMap({ maxEntries: maxTags, maxLength: maxTagLength }) tags?: Record<string, string>;
 }
 
 const times = ['createdAt', 'updatedAt'] as const;
@@ -65,17 +64,10 @@ export function QueryTimeField(): PropertyDecorator {
 
 /** Pagination query for lists sorted by a time. `afterDate` and `beforeDate` are inclusive. */
 export class SortedPageQuery extends TaggedPageQuery {
-  @QueryTime()
-  afterDate?: string;
-
-  @QueryTime()
-  beforeDate?: string;
-
-  @QueryTimeField()
-  sortField?: TimeField;
-
-  @QueryChoice(['asc', 'desc'])
-  sortDirection?: 'asc' | 'desc';
+  @QueryTime() afterDate?: string;
+  @QueryTime() beforeDate?: string;
+  @QueryTimeField() sortField?: TimeField;
+  @QueryChoice(['asc', 'desc']) sortDirection?: 'asc' | 'desc';
 }
 
 function all(...decorators: PropertyDecorator[]): PropertyDecorator {

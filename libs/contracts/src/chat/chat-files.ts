@@ -7,30 +7,20 @@ import { operation } from '../operation';
 import { ChatEndpoint } from './endpoint-users';
 
 export class CreateChatFile extends ChatEndpoint {
-  @IsString()
-  conversationId!: string;
+  @IsString() conversationId!: string;
 
   /** File name, with its extension. */
-  @Matches(/^[^/\\]{1,200}$/, { message: '$property must be 1 to 200 characters without / and \\' })
-  name!: string;
+  @Matches(/^[^/\\]{1,200}$/, { message: '$property must be 1 to 200 characters without / and \\' }) name!: string;
 
   /** Bytes of the content to be uploaded. */
-  @IsInt()
-  @Min(1)
-  @Max(maxVisitorFileBytes)
-  size!: number;
+  @IsInt() @Min(1) @Max(maxVisitorFileBytes) size!: number;
 
   /** Media type. Derived from the extension of the name when absent. */
-  @Optional()
-  @IsString()
-  @Length(1, 255)
-  @IsMediaType()
-  contentType?: string;
+  @Optional() @IsString() @Length(1, 255) @IsMediaType() contentType?: string;
 }
 
 export class CreatedChatFile {
-  @Nested(VisitorFile)
-  file!: VisitorFile;
+  @Nested(VisitorFile) file!: VisitorFile;
 }
 
 export const chatFiles = {

@@ -17,172 +17,111 @@ import {
 import { CreatedMeta, User } from './users';
 
 export class Conversation {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Deprecated: set only by an update. */
-  @Deprecated()
-  @Optional()
-  @IsString()
-  currentTaskId?: string;
+  @Deprecated() @Optional() @IsString() currentTaskId?: string;
 
   /** Unfinished workflow of this conversation. */
-  @Optional()
-  @IsString()
-  currentWorkflowId?: string;
+  @Optional() @IsString() currentWorkflowId?: string;
 
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  channel!: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
+  @IsString() channel!: string;
 
   /** Alias of the integration. */
-  @IsString()
-  integration!: string;
+  @IsString() integration!: string;
 
   /** Tags by name. The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
-  @ShownTags()
-  tags!: Record<string, string>;
+  @ShownTags() tags!: Record<string, string>;
 
-  @IsInt()
-  messageCount!: number;
-
-  @Properties()
-  properties!: Record<string, string>;
+  @IsInt() messageCount!: number;
+  @Properties() properties!: Record<string, string>;
 }
 
 class ConversationSettings {
   /** One of the channels of the integration. */
-  @IsString()
-  @Length(1, 200)
-  channel!: string;
+  @IsString() @Length(1, 200) channel!: string;
 
   /**
    * Deprecated: alias or name of the integration. When absent, the only integration that has the channel is used,
    * otherwise the chat integration.
    */
-  @Deprecated()
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  integrationName?: string;
+  @Deprecated() @Optional() @IsString() @MaxLength(200) integrationName?: string;
 }
 
 export class CreateConversation extends ConversationSettings {
-  @Tags()
-  tags!: Record<string, string>;
-
-  @Optional()
-  @Properties()
-  properties?: Record<string, string>;
+  @Tags() tags!: Record<string, string>;
+  @Optional() @Properties() properties?: Record<string, string>;
 }
 
 /** Tags and properties that are `null` or empty are ignored. */
 export class GetOrCreateConversation extends ConversationSettings {
-  @TagChanges()
-  tags!: Record<string, string | null>;
-
-  @Optional()
-  @PropertyChanges()
-  properties?: Record<string, string | null>;
+  @TagChanges() tags!: Record<string, string | null>;
+  @Optional() @PropertyChanges() properties?: Record<string, string | null>;
 
   /** Names of the tags that identify the conversation; all given tags by default. */
-  @DiscriminatingTags()
-  discriminateByTags?: string[];
+  @DiscriminatingTags() discriminateByTags?: string[];
 }
 
 export class UpdateConversation {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 
   /** Deprecated. An empty string removes the value. */
-  @Deprecated()
-  @Optional()
-  @IsString()
-  @MaxLength(36)
-  currentTaskId?: string;
+  @Deprecated() @Optional() @IsString() @MaxLength(36) currentTaskId?: string;
 
-  @Optional()
-  @TagChanges()
-  tags?: Record<string, string | null>;
-
-  @Optional()
-  @PropertyChanges()
-  properties?: Record<string, string | null>;
+  @Optional() @TagChanges() tags?: Record<string, string | null>;
+  @Optional() @PropertyChanges() properties?: Record<string, string | null>;
 }
 
 export class ConversationId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ListConversations extends SortedPageQuery {
   /** Filter: conversations in which all of these users participate. */
-  @QueryList({ maxItems: 50, maxLength: 100 })
-  participantIds?: string[];
+  @QueryList({ maxItems: 50, maxLength: 100 }) participantIds?: string[];
 
   /** Filter: alias or name of an integration. */
-  @QueryString({ maxLength: 200 })
-  integrationName?: string;
+  @QueryString({ maxLength: 200 }) integrationName?: string;
 
-  @QueryString({ maxLength: 200 })
-  channel?: string;
-
-  @QueryInteger({ min: 0, max: 2_147_483_647 })
-  minMessageCount?: number;
-
-  @QueryInteger({ min: 0, max: 2_147_483_647 })
-  maxMessageCount?: number;
+  @QueryString({ maxLength: 200 }) channel?: string;
+  @QueryInteger({ min: 0, max: 2_147_483_647 }) minMessageCount?: number;
+  @QueryInteger({ min: 0, max: 2_147_483_647 }) maxMessageCount?: number;
 }
 
 export class ConversationReply {
-  @Nested(Conversation)
-  conversation!: Conversation;
+  @Nested(Conversation) conversation!: Conversation;
 }
 
 export class GottenOrCreatedConversation extends ConversationReply {
-  @Nested(CreatedMeta)
-  meta!: CreatedMeta;
+  @Nested(CreatedMeta) meta!: CreatedMeta;
 }
 
 export class Conversations {
-  @ListOf(Conversation)
-  conversations!: Conversation[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(Conversation) conversations!: Conversation[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class ListParticipants extends PageQuery {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class AddParticipant extends ConversationId {
-  @IsChatId()
-  userId!: string;
+  @IsChatId() userId!: string;
 }
 
 export class ParticipantId extends ConversationId {
-  @PathParam()
-  userId!: string;
+  @PathParam() userId!: string;
 }
 
 export class ParticipantReply {
-  @Nested(User)
-  participant!: User;
+  @Nested(User) participant!: User;
 }
 
 export class Participants {
-  @ListOf(User)
-  participants!: User[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(User) participants!: User[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const conversations = {

@@ -7,32 +7,19 @@ import { Event } from './events';
 
 /** Event that became `pending`, without its payload. */
 export class PendingEvent {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** As the bot sees it: `alias:type` for an event of an integration. */
-  @IsString()
-  type!: string;
+  @IsString() type!: string;
 
-  @Optional()
-  @IsString()
-  conversationId?: string;
-
-  @Optional()
-  @IsString()
-  userId?: string;
-
-  @Optional()
-  @IsString()
-  workflowId?: string;
+  @Optional() @IsString() conversationId?: string;
+  @Optional() @IsString() userId?: string;
+  @Optional() @IsString() workflowId?: string;
 }
 
 export class EventsPending {
-  @IsString()
-  botId!: string;
-
-  @ListOf(PendingEvent)
-  events!: PendingEvent[];
+  @IsString() botId!: string;
+  @ListOf(PendingEvent) events!: PendingEvent[];
 }
 
 export const eventsPending = event({ subject: 'chat.eventsPending', data: EventsPending });
@@ -41,28 +28,19 @@ export const eventsPending = event({ subject: 'chat.eventsPending', data: Events
 export const deliverEvents = consumer({ name: 'runtime.deliverEvents', event: eventsPending, concurrency: 4 });
 
 export class GetPendingEvent {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  eventId!: string;
+  @IsString() botId!: string;
+  @IsString() eventId!: string;
 }
 
 export class PendingEventReply {
   /** Current state of the event. Absent when it is no longer pending, or when it or its objects were deleted. */
-  @Optional()
-  @Nested(Event)
-  event?: Event;
+  @Optional() @Nested(Event) event?: Event;
 
   /** How many times the event was replayed. Present with the event. */
-  @Optional()
-  @IsInt()
-  replays?: number;
+  @Optional() @IsInt() replays?: number;
 
   /** Ids of pending events that come before this one in its workflow, conversation or user. At most 20, oldest first. */
-  @Optional()
-  @IsString({ each: true })
-  earlier?: string[];
+  @Optional() @IsString({ each: true }) earlier?: string[];
 }
 
 export const replayableStatuses = ['failed', 'ignored', 'processed'] as const;
@@ -71,28 +49,21 @@ export type ReplayableStatus = (typeof replayableStatuses)[number];
 export const maxReplayedEvents = 1_000;
 
 export class ReplayEvents {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 
   /** One event, in any status but `scheduled` and `canceled`. */
-  @Optional()
-  @IsString()
-  eventId?: string;
+  @Optional() @IsString() eventId?: string;
 
   /** Without `eventId`: all events of the bot with this status, oldest first, at most 1,000 at once. */
-  @Optional()
-  @IsIn(['failed', 'ignored'])
-  status?: 'failed' | 'ignored';
+  @Optional() @IsIn(['failed', 'ignored']) status?: 'failed' | 'ignored';
 }
 
 export class ReplayEvent {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ReplayedEvents {
-  @IsInt()
-  replayed!: number;
+  @IsInt() replayed!: number;
 }
 
 export const deliveries = {

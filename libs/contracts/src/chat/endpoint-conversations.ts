@@ -9,85 +9,64 @@ import { IsForeignId } from './foreign-id';
 
 export class ChatConversation {
   /** Foreign id if there is one, otherwise the id of the platform. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
 }
 
 export class CreateChatConversation extends ChatEndpoint {
   /** Foreign id: the application's own id of the conversation, returned in place of the platform's. */
-  @Optional()
-  @IsForeignId()
-  id?: string;
+  @Optional() @IsForeignId() id?: string;
 }
 
 export class GetOrCreateChatConversation extends ChatEndpoint {
   /** Id of an existing conversation, or the foreign id of a new one. */
-  @IsForeignId()
-  id!: string;
+  @IsForeignId() id!: string;
 }
 
 export class ChatConversationId extends ChatEndpoint {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ListChatConversations extends ChatEndpoint {
   /** Cursor: `meta.nextToken` of the previous page. */
-  @QueryString({ maxLength: 8000 })
-  nextToken?: string;
+  @QueryString({ maxLength: 8000 }) nextToken?: string;
 }
 
 export class InChatConversation extends ChatEndpoint {
-  @PathParam()
-  conversationId!: string;
+  @PathParam() conversationId!: string;
 }
 
 export class ListInChatConversation extends InChatConversation {
   /** Cursor: `meta.nextToken` of the previous page. */
-  @QueryString({ maxLength: 8000 })
-  nextToken?: string;
+  @QueryString({ maxLength: 8000 }) nextToken?: string;
 }
 
 export class AddChatParticipant extends InChatConversation {
-  @IsString()
-  userId!: string;
+  @IsString() userId!: string;
 }
 
 export class ChatParticipantId extends InChatConversation {
-  @PathParam()
-  userId!: string;
+  @PathParam() userId!: string;
 }
 
 export class ChatConversationReply {
-  @Nested(ChatConversation)
-  conversation!: ChatConversation;
+  @Nested(ChatConversation) conversation!: ChatConversation;
 }
 
 export class ChatConversations {
-  @ListOf(ChatConversation)
-  conversations!: ChatConversation[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(ChatConversation) conversations!: ChatConversation[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class ChatParticipantReply {
-  @Nested(ChatUser)
-  participant!: ChatUser;
+  @Nested(ChatUser) participant!: ChatUser;
 }
 
 export class ChatParticipants {
-  @ListOf(ChatUser)
-  participants!: ChatUser[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(ChatUser) participants!: ChatUser[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const endpointConversations = {

@@ -9,97 +9,68 @@ import { ListInChatConversation } from './endpoint-conversations';
 import { ChatEndpoint } from './endpoint-users';
 
 export class ChatMessage {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Strictly greater than that of every earlier message of the conversation. */
-  @IsString()
-  createdAt!: string;
+  @IsString() createdAt!: string;
 
   /** A payload of another shape, sent by the bot, is returned unchanged. */
-  @IsChatPayload()
-  payload!: ChatPayload;
+  @IsChatPayload() payload!: ChatPayload;
 
   /** Foreign id if there is one, otherwise the id of the platform. */
-  @IsString()
-  userId!: string;
+  @IsString() userId!: string;
 
   /** Foreign id if there is one, otherwise the id of the platform. */
-  @IsString()
-  conversationId!: string;
+  @IsString() conversationId!: string;
 
   /** Absent when empty. */
-  @Optional()
-  @JsonObject()
-  metadata?: Record<string, unknown>;
+  @Optional() @JsonObject() metadata?: Record<string, unknown>;
 }
 
 export class CreateChatMessage extends ChatEndpoint {
   /** At most 128 KB together with `metadata`. */
-  @IsChatPayload()
-  payload!: ChatPayload;
+  @IsChatPayload() payload!: ChatPayload;
 
-  @IsString()
-  conversationId!: string;
-
-  @Optional()
-  @JsonObject()
-  metadata?: Record<string, unknown>;
+  @IsString() conversationId!: string;
+  @Optional() @JsonObject() metadata?: Record<string, unknown>;
 }
 
 export class ChatMessageId extends ChatEndpoint {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ChatMessageReply {
-  @Nested(ChatMessage)
-  message!: ChatMessage;
+  @Nested(ChatMessage) message!: ChatMessage;
 }
 
 export class ChatMessages {
-  @ListOf(ChatMessage)
-  messages!: ChatMessage[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(ChatMessage) messages!: ChatMessage[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class ChatEvent {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @JsonObject()
-  payload!: Record<string, unknown>;
+  @IsString() id!: string;
+  @IsString() createdAt!: string;
+  @JsonObject() payload!: Record<string, unknown>;
 
   /** Foreign id if there is one, otherwise the id of the platform. */
-  @IsString()
-  conversationId!: string;
+  @IsString() conversationId!: string;
 
   /** Foreign id if there is one, otherwise the id of the platform. */
-  @IsString()
-  userId!: string;
+  @IsString() userId!: string;
 }
 
 export class CreateChatEvent extends ChatEndpoint {
-  @JsonObject()
-  payload!: Record<string, unknown>;
-
-  @IsString()
-  conversationId!: string;
+  @JsonObject() payload!: Record<string, unknown>;
+  @IsString() conversationId!: string;
 }
 
 export class ChatEventId extends ChatEndpoint {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ChatEventReply {
-  @Nested(ChatEvent)
-  event!: ChatEvent;
+  @Nested(ChatEvent) event!: ChatEvent;
 }
 
 export const endpointMessages = {

@@ -8,69 +8,41 @@ import { IsForeignId } from './foreign-id';
 
 export class ChatEndpoint {
   /** Webhook id of the bot's chat integration. */
-  @PathParam()
-  webhookId!: string;
+  @PathParam() webhookId!: string;
 }
 
 export class ChatUser {
   /** Foreign id if there is one, otherwise the id of the platform. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
-  @Optional()
-  @IsString()
-  name?: string;
-
-  @Optional()
-  @IsString()
-  pictureUrl?: string;
-
-  @Optional()
-  @IsString()
-  profile?: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
+  @Optional() @IsString() name?: string;
+  @Optional() @IsString() pictureUrl?: string;
+  @Optional() @IsString() profile?: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
 }
 
 /** Absent fields stay unchanged. */
 export class ChatUserFields extends ChatEndpoint {
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  name?: string;
-
-  @Optional()
-  @IsUri()
-  @MaxLength(40_000)
-  pictureUrl?: string;
+  @Optional() @IsString() @MaxLength(200) name?: string;
+  @Optional() @IsUri() @MaxLength(40_000) pictureUrl?: string;
 
   /** Any text about the user that the application provides. Up to 500 characters, the bot sees it as a tag. */
-  @Optional()
-  @IsString()
-  @MaxLength(1000)
-  profile?: string;
+  @Optional() @IsString() @MaxLength(1000) profile?: string;
 }
 
 export class CreateChatUser extends ChatUserFields {
   /** Foreign id: the application's own id of the user, returned in place of the platform's. */
-  @Optional()
-  @IsForeignId()
-  id?: string;
+  @Optional() @IsForeignId() id?: string;
 }
 
 export class ChatUserReply {
-  @Nested(ChatUser)
-  user!: ChatUser;
+  @Nested(ChatUser) user!: ChatUser;
 }
 
 export class CreatedChatUser extends ChatUserReply {
   /** User key, to be sent in the header `x-user-key`. */
-  @IsString()
-  key!: string;
+  @IsString() key!: string;
 }
 
 export const endpointUsers = {

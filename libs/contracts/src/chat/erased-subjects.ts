@@ -4,16 +4,9 @@ import { consumer, event } from '../operation';
 
 /** A conversation or a user was deleted: whoever holds data about it erases that. */
 export class SubjectErased {
-  @IsString()
-  botId!: string;
-
-  @Optional()
-  @IsString()
-  conversationId?: string;
-
-  @Optional()
-  @IsString()
-  userId?: string;
+  @IsString() botId!: string;
+  @Optional() @IsString() conversationId?: string;
+  @Optional() @IsString() userId?: string;
 }
 
 export const subjectErased = event({ subject: 'chat.subjectErased', data: SubjectErased });

@@ -11,106 +11,55 @@ export const eventStatuses = ['pending', 'processed', 'ignored', 'failed', 'sche
 export type EventStatus = (typeof eventStatuses)[number];
 
 export class CreateEvent {
-  @IsString()
-  @Length(1, 200)
-  type!: string;
-
-  @JsonObject()
-  payload!: Record<string, unknown>;
+  @IsString() @Length(1, 200) type!: string;
+  @JsonObject() payload!: Record<string, unknown>;
 
   /** Immediate when absent. */
-  @Optional()
-  @Nested(Postponement)
-  schedule?: Postponement;
+  @Optional() @Nested(Postponement) schedule?: Postponement;
 
-  @Optional()
-  @IsChatId()
-  conversationId?: string;
-
-  @Optional()
-  @IsChatId()
-  userId?: string;
-
-  @Optional()
-  @IsChatId()
-  messageId?: string;
-
-  @Optional()
-  @IsChatId()
-  workflowId?: string;
+  @Optional() @IsChatId() conversationId?: string;
+  @Optional() @IsChatId() userId?: string;
+  @Optional() @IsChatId() messageId?: string;
+  @Optional() @IsChatId() workflowId?: string;
 }
 
 export class Event {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
+  @IsString() id!: string;
+  @IsString() createdAt!: string;
 
   /** Event type. The bot sees events of its integrations as `alias:type`; an integration sees only its own. */
-  @IsString()
-  type!: string;
+  @IsString() type!: string;
 
   /** For `message_created`: the current message, user and conversation. */
-  @JsonObject()
-  payload!: Record<string, unknown>;
+  @JsonObject() payload!: Record<string, unknown>;
 
-  @Optional()
-  @IsString()
-  conversationId?: string;
-
-  @Optional()
-  @IsString()
-  userId?: string;
-
-  @Optional()
-  @IsString()
-  messageId?: string;
-
-  @IsIn(eventStatuses)
-  status!: EventStatus;
-
-  @Nullable()
-  @IsString()
-  failureReason!: string | null;
+  @Optional() @IsString() conversationId?: string;
+  @Optional() @IsString() userId?: string;
+  @Optional() @IsString() messageId?: string;
+  @IsIn(eventStatuses) status!: EventStatus;
+  @Nullable() @IsString() failureReason!: string | null;
 }
 
 export class EventId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ListEvents extends PageQuery {
-  @QueryString()
-  type?: string;
-
-  @QueryString()
-  conversationId?: string;
-
-  @QueryString()
-  userId?: string;
-
-  @QueryString()
-  messageId?: string;
-
-  @QueryString()
-  workflowId?: string;
-
-  @QueryChoice(eventStatuses)
-  status?: EventStatus;
+  @QueryString() type?: string;
+  @QueryString() conversationId?: string;
+  @QueryString() userId?: string;
+  @QueryString() messageId?: string;
+  @QueryString() workflowId?: string;
+  @QueryChoice(eventStatuses) status?: EventStatus;
 }
 
 export class EventReply {
-  @Nested(Event)
-  event!: Event;
+  @Nested(Event) event!: Event;
 }
 
 export class Events {
-  @ListOf(Event)
-  events!: Event[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(Event) events!: Event[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const events = {

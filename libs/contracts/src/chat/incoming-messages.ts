@@ -10,62 +10,36 @@ import { GetOrCreateUser, User } from './users';
 
 /** Tags that are `null` or empty are ignored. */
 export class IncomingMessage {
-  @JsonObject({ maxBytes: maxPayloadBytes })
-  payload!: Record<string, unknown>;
-
-  @IsString()
-  @Length(1, maxTypeLength)
-  type!: string;
-
-  @TagChanges()
-  tags!: Record<string, string | null>;
-
-  @Optional()
-  @IsIn(['synthetic'])
-  origin?: 'synthetic';
+  @JsonObject({ maxBytes: maxPayloadBytes }) payload!: Record<string, unknown>;
+  @IsString() @Length(1, maxTypeLength) type!: string;
+  @TagChanges() tags!: Record<string, string | null>;
+  @Optional() @IsIn(['synthetic']) origin?: 'synthetic';
 
   /** Names of the tags that identify the message; all given tags by default. */
-  @DiscriminatingTags()
-  discriminateByTags?: string[];
+  @DiscriminatingTags() discriminateByTags?: string[];
 }
 
 export class InitializeIncomingMessage {
   /** Author. Takes precedence over `user`; one of them is required. */
-  @Optional()
-  @IsChatId()
-  userId?: string;
+  @Optional() @IsChatId() userId?: string;
 
   /** Author, found by tags or created. */
-  @Optional()
-  @Nested(GetOrCreateUser)
-  user?: GetOrCreateUser;
+  @Optional() @Nested(GetOrCreateUser) user?: GetOrCreateUser;
 
   /** Takes precedence over `conversation`; one of them is required. */
-  @Optional()
-  @IsChatId()
-  conversationId?: string;
+  @Optional() @IsChatId() conversationId?: string;
 
   /** Found by tags or created. */
-  @Optional()
-  @Nested(GetOrCreateConversation)
-  conversation?: GetOrCreateConversation;
+  @Optional() @Nested(GetOrCreateConversation) conversation?: GetOrCreateConversation;
 
   /** Found by tags in the conversation, or written. */
-  @Optional()
-  @Nested(IncomingMessage)
-  message?: IncomingMessage;
+  @Optional() @Nested(IncomingMessage) message?: IncomingMessage;
 }
 
 export class InitializedIncomingMessage {
-  @Nested(User)
-  user!: User;
-
-  @Nested(Conversation)
-  conversation!: Conversation;
-
-  @Optional()
-  @Nested(Message)
-  message?: Message;
+  @Nested(User) user!: User;
+  @Nested(Conversation) conversation!: Conversation;
+  @Optional() @Nested(Message) message?: Message;
 }
 
 export const incomingMessages = {

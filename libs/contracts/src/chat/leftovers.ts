@@ -4,48 +4,31 @@ import { operation } from '../operation';
 import { PathParam } from '../query-fields';
 
 export class CountChatLeftovers {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 /** Rows that the chat service holds of a bot; all zero after the erasure of a deleted bot. */
 export class ChatLeftovers {
-  @IsInt()
-  users!: number;
-
-  @IsInt()
-  conversations!: number;
-
-  @IsInt()
-  participants!: number;
+  @IsInt() users!: number;
+  @IsInt() conversations!: number;
+  @IsInt() participants!: number;
 
   /** Includes scheduled messages. */
-  @IsInt()
-  messages!: number;
+  @IsInt() messages!: number;
 
   /** Includes recurring events. */
-  @IsInt()
-  events!: number;
+  @IsInt() events!: number;
 
-  @IsInt()
-  states!: number;
-
-  @IsInt()
-  workflows!: number;
-
-  @IsInt()
-  tags!: number;
-
-  @IsInt()
-  signals!: number;
+  @IsInt() states!: number;
+  @IsInt() workflows!: number;
+  @IsInt() tags!: number;
+  @IsInt() signals!: number;
 
   /** Custom counts and observations. */
-  @IsInt()
-  analytics!: number;
+  @IsInt() analytics!: number;
 
   /** Stored answers for idempotency keys. */
-  @IsInt()
-  chatAnswers!: number;
+  @IsInt() chatAnswers!: number;
 }
 
 export const countLeftovers = operation({

@@ -16,133 +16,83 @@ const directions = ['incoming', 'outgoing'] as const;
 export type Direction = (typeof directions)[number];
 
 export class Message {
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Strictly greater than that of every message already in the conversation. */
-  @IsString()
-  createdAt!: string;
+  @IsString() createdAt!: string;
 
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  type!: string;
-
-  @JsonObject()
-  payload!: Record<string, unknown>;
+  @IsString() updatedAt!: string;
+  @IsString() type!: string;
+  @JsonObject() payload!: Record<string, unknown>;
 
   /** `outgoing` when the bot wrote the message. */
-  @IsIn(directions)
-  direction!: Direction;
+  @IsIn(directions) direction!: Direction;
 
-  @IsString()
-  userId!: string;
-
-  @IsString()
-  conversationId!: string;
+  @IsString() userId!: string;
+  @IsString() conversationId!: string;
 
   /** Tags by name. The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
-  @ShownTags()
-  tags!: Record<string, string>;
+  @ShownTags() tags!: Record<string, string>;
 
-  @Optional()
-  @IsIn(['synthetic'])
-  origin?: 'synthetic';
+  @Optional() @IsIn(['synthetic']) origin?: 'synthetic';
 }
 
 class MessageContent {
   /** Author: a user of the bot, or the bot itself by its id. */
-  @IsChatId()
-  userId!: string;
+  @IsChatId() userId!: string;
 
-  @IsChatId()
-  conversationId!: string;
-
-  @IsString()
-  @Length(1, maxTypeLength)
-  type!: string;
+  @IsChatId() conversationId!: string;
+  @IsString() @Length(1, maxTypeLength) type!: string;
 
   /** Immediate when absent. Until its time a scheduled message is not listed, and its event can be cancelled. */
-  @Optional()
-  @Nested(Postponement)
-  schedule?: Postponement;
+  @Optional() @Nested(Postponement) schedule?: Postponement;
 
-  @Optional()
-  @IsIn(['synthetic'])
-  origin?: 'synthetic';
+  @Optional() @IsIn(['synthetic']) origin?: 'synthetic';
 }
 
 export class CreateMessage extends MessageContent {
-  @JsonObject({ maxBytes: maxPayloadBytes })
-  payload!: Record<string, unknown>;
-
-  @Tags()
-  tags!: Record<string, string>;
+  @JsonObject({ maxBytes: maxPayloadBytes }) payload!: Record<string, unknown>;
+  @Tags() tags!: Record<string, string>;
 }
 
 /** Tags that are `null` or empty are ignored. */
 export class GetOrCreateMessage extends MessageContent {
   /** Empty when absent. */
-  @Optional()
-  @JsonObject({ maxBytes: maxPayloadBytes })
-  payload?: Record<string, unknown>;
+  @Optional() @JsonObject({ maxBytes: maxPayloadBytes }) payload?: Record<string, unknown>;
 
-  @TagChanges()
-  tags!: Record<string, string | null>;
+  @TagChanges() tags!: Record<string, string | null>;
 
   /** Names of the tags that identify the message; all given tags by default. */
-  @DiscriminatingTags()
-  discriminateByTags?: string[];
+  @DiscriminatingTags() discriminateByTags?: string[];
 }
 
 export class UpdateMessage {
-  @PathParam()
-  id!: string;
-
-  @Optional()
-  @TagChanges()
-  tags?: Record<string, string | null>;
+  @PathParam() id!: string;
+  @Optional() @TagChanges() tags?: Record<string, string | null>;
 
   /** Replaces the previous payload. */
-  @Optional()
-  @JsonObject({ maxBytes: maxPayloadBytes })
-  payload?: Record<string, unknown>;
+  @Optional() @JsonObject({ maxBytes: maxPayloadBytes }) payload?: Record<string, unknown>;
 }
 
 export class MessageId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ListMessages extends TaggedPageQuery {
-  @QueryString()
-  conversationId?: string;
+  @QueryString() conversationId?: string;
 
   /** `afterDate` and `beforeDate` are inclusive. */
-  @QueryTime()
-  afterDate?: string;
+  @QueryTime() afterDate?: string;
 
-  @QueryTime()
-  beforeDate?: string;
+  @QueryTime() beforeDate?: string;
 }
 
 export class MessageToImport {
-  @IsChatId()
-  userId!: string;
-
-  @IsChatId()
-  conversationId!: string;
-
-  @IsString()
-  @Length(1, maxTypeLength)
-  type!: string;
-
-  @JsonObject({ maxBytes: maxPayloadBytes })
-  payload!: Record<string, unknown>;
-
-  @Tags()
-  tags!: Record<string, string>;
+  @IsChatId() userId!: string;
+  @IsChatId() conversationId!: string;
+  @IsString() @Length(1, maxTypeLength) type!: string;
+  @JsonObject({ maxBytes: maxPayloadBytes }) payload!: Record<string, unknown>;
+  @Tags() tags!: Record<string, string>;
 
   /** Time of writing; must not be in the future. */
   @IsISO8601({ strict: true, strictSeparator: true })
@@ -155,37 +105,29 @@ export class MessageToImport {
    * Names of the tags that identify the message: an existing message with the same values of all of them is used
    * instead. An empty list always creates a message.
    */
-  @IsArray()
-  @ArrayMaxSize(maxTags)
-  @IsString({ each: true })
-  discriminateByTags!: string[];
+  @IsArray() @ArrayMaxSize(maxTags) @IsString({ each: true }) discriminateByTags!: string[];
 }
 
 export class ImportMessages {
   /** At most 100 messages, of any number of conversations. */
-  @ListOf(MessageToImport, { maxItems: maxImportedMessages })
-  messages!: MessageToImport[];
+  @ListOf(MessageToImport, { maxItems: maxImportedMessages }) messages!: MessageToImport[];
 }
 
 export class MessageReply {
-  @Nested(Message)
-  message!: Message;
+  @Nested(Message) message!: Message;
 }
 
 export class GottenOrCreatedMessage extends MessageReply {
-  @Nested(CreatedMeta)
-  meta!: CreatedMeta;
+  @Nested(CreatedMeta) meta!: CreatedMeta;
 }
 
 export class ImportedMessages {
   /** In the order of the request. */
-  @ListOf(Message)
-  messages!: Message[];
+  @ListOf(Message) messages!: Message[];
 }
 
 export class Messages extends ImportedMessages {
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const messages = {

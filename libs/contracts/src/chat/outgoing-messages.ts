@@ -13,30 +13,21 @@ export type ChangeOperation = (typeof changeOperations)[number];
 /** Message of the bot, or change of a message or conversation. */
 export class OutgoingMessage {
   /** Id of the message or change. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Absent for a message. */
-  @Optional()
-  @IsIn(changeOperations)
-  change?: ChangeOperation;
+  @Optional() @IsIn(changeOperations) change?: ChangeOperation;
 
-  @IsString()
-  conversationId!: string;
+  @IsString() conversationId!: string;
 
   /** True if the integration wrote the message itself: it is not delivered, but keeps its place in the order. */
-  @Optional()
-  @IsBoolean()
-  isOwn?: boolean;
+  @Optional() @IsBoolean() isOwn?: boolean;
 }
 
 /** Messages of the bot and changes in conversations of integrations, in the order of each conversation. */
 export class MessagesOutgoing {
-  @IsString()
-  botId!: string;
-
-  @ListOf(OutgoingMessage)
-  messages!: OutgoingMessage[];
+  @IsString() botId!: string;
+  @ListOf(OutgoingMessage) messages!: OutgoingMessage[];
 }
 
 export const messagesOutgoing = event({ subject: 'chat.messagesOutgoing', data: MessagesOutgoing });
@@ -45,17 +36,13 @@ export const messagesOutgoing = event({ subject: 'chat.messagesOutgoing', data: 
 export const deliverMessages = consumer({ name: 'runtime.deliverMessages', event: messagesOutgoing });
 
 export class GetOutgoingMessage {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 
   /** Id of the message or change. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Absent for a message. */
-  @Optional()
-  @IsIn(changeOperations)
-  change?: ChangeOperation;
+  @Optional() @IsIn(changeOperations) change?: ChangeOperation;
 }
 
 /**
@@ -64,40 +51,21 @@ export class GetOutgoingMessage {
  */
 export class OutgoingMessageReply {
   /** Alias of the installation. */
-  @Optional()
-  @IsString()
-  alias?: string;
+  @Optional() @IsString() alias?: string;
 
-  @Optional()
-  @Nested(Message)
-  message?: Message;
-
-  @Optional()
-  @Nested(Message)
-  previousMessage?: Message;
-
-  @Optional()
-  @Nested(Conversation)
-  conversation?: Conversation;
-
-  @Optional()
-  @Nested(Conversation)
-  previousConversation?: Conversation;
+  @Optional() @Nested(Message) message?: Message;
+  @Optional() @Nested(Message) previousMessage?: Message;
+  @Optional() @Nested(Conversation) conversation?: Conversation;
+  @Optional() @Nested(Conversation) previousConversation?: Conversation;
 
   /** Author. */
-  @Optional()
-  @Nested(User)
-  user?: User;
+  @Optional() @Nested(User) user?: User;
 
   /** Whether the conversation is one of the native chat. */
-  @Optional()
-  @IsBoolean()
-  isChat?: boolean;
+  @Optional() @IsBoolean() isChat?: boolean;
 
   /** Ids of the messages and changes that came before this one in its conversation, in the last minute. At most 20. */
-  @Optional()
-  @IsString({ each: true })
-  earlier?: string[];
+  @Optional() @IsString({ each: true }) earlier?: string[];
 }
 
 export const outgoingMessages = {

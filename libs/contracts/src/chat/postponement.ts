@@ -19,9 +19,5 @@ export class Postponement {
   dateTime?: string;
 
   /** Milliseconds from now. */
-  @Optional()
-  @IsNumber()
-  @Min(0)
-  @Max(maxAheadMs)
-  delay?: number;
+  @Optional() @IsNumber() @Min(0) @Max(maxAheadMs) delay?: number;
 }

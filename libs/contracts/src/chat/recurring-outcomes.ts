@@ -4,24 +4,18 @@ import { consumer, event } from '../operation';
 
 /** Change of the failure state of a recurring event. */
 export class RecurringEventSettled {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 
   /** Name among the recurring events of the bot's definition. */
-  @IsString()
-  name!: string;
+  @IsString() name!: string;
 
   /** Failures since the last success. */
-  @IsInt()
-  failedAttempts!: number;
+  @IsInt() failedAttempts!: number;
 
-  @OrNull()
-  @IsString()
-  lastFailureReason!: string | null;
+  @OrNull() @IsString() lastFailureReason!: string | null;
 
   /** Increases with every change. */
-  @IsInt()
-  revision!: number;
+  @IsInt() revision!: number;
 }
 
 export const recurringEventSettled = event({ subject: 'chat.recurringEventSettled', data: RecurringEventSettled });

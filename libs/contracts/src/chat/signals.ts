@@ -5,18 +5,13 @@ import { broadcast, channel, operation } from '../operation';
 
 export class Signal {
   /** Sequence number without gaps within the conversation: a listener that gets 9 after 7 has missed 8. */
-  @IsInt()
-  number!: number;
+  @IsInt() number!: number;
 
   /** JSON text sent to listeners, `{"type":…,"data":…}`; null for a signal that only closes streams. */
-  @Nullable()
-  @IsString()
-  frame!: string | null;
+  @Nullable() @IsString() frame!: string | null;
 
   /** Id of the user whose streams of this conversation close after this signal. */
-  @Optional()
-  @IsString()
-  closes?: string;
+  @Optional() @IsString() closes?: string;
 }
 
 /** Keyed by the platform's id of the conversation. Published right after the commit, in the order of the numbers. */
@@ -24,58 +19,43 @@ export const signalChannel = channel({ subject: 'chat.signals', data: Signal });
 
 export class SignalsMissing {
   /** When absent, signals of any bot may be missing. */
-  @Optional()
-  @IsString()
-  botId?: string;
+  @Optional() @IsString() botId?: string;
 }
 
 /** Signals may have been lost, or users may have lost access: every process with open streams catches up on them. */
 export const signalsMissing = broadcast({ subject: 'chat.signalsMissing', data: SignalsMissing });
 
 export class OpenStream {
-  @IsString()
-  webhookId!: string;
+  @IsString() webhookId!: string;
 
   /** Id of the platform or foreign id. */
-  @IsString()
-  conversationId!: string;
+  @IsString() conversationId!: string;
 }
 
 /** Subject of an event stream, in the platform's ids. */
 export class Listener {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  conversationId!: string;
-
-  @IsString()
-  userId!: string;
+  @IsString() botId!: string;
+  @IsString() conversationId!: string;
+  @IsString() userId!: string;
 }
 
 export class CatchUp extends Listener {
   /** Number of the last received signal. When absent, the signals of the last second are returned. */
-  @Optional()
-  @IsInt()
-  after?: number;
+  @Optional() @IsInt() after?: number;
 }
 
 export class MissedSignals {
   /** Whether the user currently participates in the conversation. Signals are returned in either case. */
-  @IsBoolean()
-  isParticipant!: boolean;
+  @IsBoolean() isParticipant!: boolean;
 
   /** Newest number of the conversation, 0 without any signal; with `hasMore`, the number of the last returned signal. */
-  @IsInt()
-  last!: number;
+  @IsInt() last!: number;
 
   /** True when the result was truncated: continue after `last`. */
-  @IsBoolean()
-  hasMore!: boolean;
+  @IsBoolean() hasMore!: boolean;
 
   /** In the order of their numbers. Expired signals are missing. Without `after`, the newest ones that fit. */
-  @ListOf(Signal)
-  signals!: Signal[];
+  @ListOf(Signal) signals!: Signal[];
 }
 
 export const signals = {

@@ -11,63 +11,41 @@ export const maxStateBytes = 128 * 1024;
 const maxExpiryMs = 2_592_000_000;
 
 export class State {
-  @IsString()
-  id!: string;
-
-  @IsDateString()
-  createdAt!: string;
-
-  @IsDateString()
-  updatedAt!: string;
-
-  @IsString()
-  botId!: string;
+  @IsString() id!: string;
+  @IsDateString() createdAt!: string;
+  @IsDateString() updatedAt!: string;
+  @IsString() botId!: string;
 
   /** Only for the state of a conversation. */
-  @Optional()
-  @IsString()
-  conversationId?: string;
+  @Optional() @IsString() conversationId?: string;
 
   /** Only for the state of a user. */
-  @Optional()
-  @IsString()
-  userId?: string;
+  @Optional() @IsString() userId?: string;
 
   /** Name. The bot sees states of its integrations as `alias:name`. */
-  @IsString()
-  name!: string;
+  @IsString() name!: string;
 
-  @IsIn(stateTypes)
-  type!: StateType;
-
-  @JsonObject({ maxBytes: maxStateBytes })
-  payload!: Record<string, unknown>;
+  @IsIn(stateTypes) type!: StateType;
+  @JsonObject({ maxBytes: maxStateBytes }) payload!: Record<string, unknown>;
 
   /** TTL in milliseconds since the last read or write. Absent for a state that does not expire. */
-  @Optional()
-  @IsInt()
-  expiry?: number;
+  @Optional() @IsInt() expiry?: number;
 
   /** Time of expiry, which each read or write postpones. */
-  @Optional()
-  @IsDateString()
-  expiresAt?: string;
+  @Optional() @IsDateString() expiresAt?: string;
 }
 
 export class StateName {
-  @PathChoice(stateTypes)
-  type!: StateType;
+  @PathChoice(stateTypes) type!: StateType;
 
   /** Id of the conversation, user, bot, integration or workflow that owns the state. */
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 
   /**
    * State that the bot, or one of its integrations, declares for this type; the bot writes the latter as `alias:name`.
    * Names of workflow states need no declaration.
    */
-  @PathParam({ maxLength: 200 })
-  name!: string;
+  @PathParam({ maxLength: 200 }) name!: string;
 }
 
 /** TTL in milliseconds, from 1 to 30 days. A fraction is rounded up. */
@@ -80,50 +58,39 @@ class StateExpiryChange extends StateName {
    * TTL in milliseconds; `null` for no expiry. When absent, it stays unchanged; a new state gets the one of its
    * definition.
    */
-  @Nullable()
-  @IsExpiry()
-  expiry?: number | null;
+  @Nullable() @IsExpiry() expiry?: number | null;
 }
 
 export class SetState extends StateExpiryChange {
   /** `null` deletes the state. The answer then has an empty payload, whether or not the state existed. */
-  @OrNull()
-  @JsonObject({ maxBytes: maxStateBytes })
-  payload!: Record<string, unknown> | null;
+  @OrNull() @JsonObject({ maxBytes: maxStateBytes }) payload!: Record<string, unknown> | null;
 }
 
 export class GetOrSetState extends StateExpiryChange {
-  @JsonObject({ maxBytes: maxStateBytes })
-  payload!: Record<string, unknown>;
+  @JsonObject({ maxBytes: maxStateBytes }) payload!: Record<string, unknown>;
 }
 
 export class PatchState extends StateExpiryChange {
   /** Merge patch: absent keys stay unchanged, `null` removes a key. */
-  @JsonObject({ maxBytes: maxStateBytes })
-  payload!: Record<string, unknown>;
+  @JsonObject({ maxBytes: maxStateBytes }) payload!: Record<string, unknown>;
 }
 
 export class SetStateExpiry extends StateName {
   /** TTL in milliseconds; `null` for no expiry. */
-  @OrNull()
-  @IsExpiry()
-  expiry!: number | null;
+  @OrNull() @IsExpiry() expiry!: number | null;
 }
 
 export class StateReply {
-  @Nested(State)
-  state!: State;
+  @Nested(State) state!: State;
 }
 
 class StateMeta {
   /** Always false: answers are never cached. */
-  @IsBoolean()
-  cached!: boolean;
+  @IsBoolean() cached!: boolean;
 }
 
 export class ReadStateReply extends StateReply {
-  @Nested(StateMeta)
-  meta!: StateMeta;
+  @Nested(StateMeta) meta!: StateMeta;
 }
 
 export const states = {

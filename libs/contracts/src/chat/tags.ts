@@ -13,24 +13,18 @@ export class ListTagValues extends PageQuery {
    * Name of the tag. The bot names a tag of an integration as `alias:tag`; an integration names its own without a
    * prefix.
    */
-  @PathParam()
-  key!: string;
+  @PathParam() key!: string;
 
-  @QueryChoice(taggedTypes, { required: true })
-  type!: TaggedType;
+  @QueryChoice(taggedTypes, { required: true }) type!: TaggedType;
 }
 
 export class TagValue {
-  @IsString()
-  value!: string;
+  @IsString() value!: string;
 }
 
 export class TagValues {
-  @ListOf(TagValue)
-  tags!: TagValue[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(TagValue) tags!: TagValue[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const tags = {

@@ -17,184 +17,102 @@ import {
 } from './chat-fields';
 
 export class User {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
+  @IsString() id!: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
 
   /** Tags by name. The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
-  @ShownTags()
-  tags!: Record<string, string>;
+  @ShownTags() tags!: Record<string, string>;
 
-  @Optional()
-  @IsString()
-  name?: string;
-
-  @Optional()
-  @IsString()
-  pictureUrl?: string;
+  @Optional() @IsString() name?: string;
+  @Optional() @IsString() pictureUrl?: string;
 
   /** Shared between the bot and its integrations. */
-  @Properties()
-  properties!: Record<string, string>;
+  @Properties() properties!: Record<string, string>;
 
   /** Deprecated alias of `properties`. */
-  @Deprecated()
-  @Properties()
-  attributes!: Record<string, string>;
+  @Deprecated() @Properties() attributes!: Record<string, string>;
 }
 
 export class CreateUser {
-  @Tags()
-  tags!: Record<string, string>;
+  @Tags() tags!: Record<string, string>;
 
   /** Deprecated: alias or name of the integration that owns the user. */
-  @Deprecated()
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  integrationName?: string;
+  @Deprecated() @Optional() @IsString() @MaxLength(200) integrationName?: string;
 
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  name?: string;
-
-  @Optional()
-  @IsUri()
-  @MaxLength(40_000)
-  pictureUrl?: string;
-
-  @Optional()
-  @Properties()
-  properties?: Record<string, string>;
+  @Optional() @IsString() @MaxLength(200) name?: string;
+  @Optional() @IsUri() @MaxLength(40_000) pictureUrl?: string;
+  @Optional() @Properties() properties?: Record<string, string>;
 
   /** Deprecated: use `properties`, which takes precedence. */
-  @Deprecated()
-  @Optional()
-  @Properties()
-  attributes?: Record<string, string>;
+  @Deprecated() @Optional() @Properties() attributes?: Record<string, string>;
 }
 
 /** Tags and properties that are `null` or empty are ignored. */
 export class GetOrCreateUser {
-  @TagChanges()
-  tags!: Record<string, string | null>;
+  @TagChanges() tags!: Record<string, string | null>;
 
   /** Deprecated: alias or name of the integration that owns the user. */
-  @Deprecated()
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  integrationName?: string;
+  @Deprecated() @Optional() @IsString() @MaxLength(200) integrationName?: string;
 
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  name?: string;
-
-  @Optional()
-  @IsUri()
-  @MaxLength(40_000)
-  pictureUrl?: string;
-
-  @Optional()
-  @PropertyChanges()
-  properties?: Record<string, string | null>;
+  @Optional() @IsString() @MaxLength(200) name?: string;
+  @Optional() @IsUri() @MaxLength(40_000) pictureUrl?: string;
+  @Optional() @PropertyChanges() properties?: Record<string, string | null>;
 
   /** Deprecated: use `properties`, which takes precedence. */
-  @Deprecated()
-  @Optional()
-  @PropertyChanges()
-  attributes?: Record<string, string | null>;
+  @Deprecated() @Optional() @PropertyChanges() attributes?: Record<string, string | null>;
 
   /** Names of the tags that identify the user; all given tags by default. */
-  @DiscriminatingTags()
-  discriminateByTags?: string[];
+  @DiscriminatingTags() discriminateByTags?: string[];
 }
 
 export class UpdateUser {
-  @PathParam()
-  id!: string;
-
-  @Optional()
-  @TagChanges()
-  tags?: Record<string, string | null>;
-
-  @Nullable()
-  @IsString()
-  @MaxLength(200)
-  name?: string | null;
-
-  @Nullable()
-  @IsUri()
-  @MaxLength(40_000)
-  pictureUrl?: string | null;
-
-  @Optional()
-  @PropertyChanges()
-  properties?: Record<string, string | null>;
+  @PathParam() id!: string;
+  @Optional() @TagChanges() tags?: Record<string, string | null>;
+  @Nullable() @IsString() @MaxLength(200) name?: string | null;
+  @Nullable() @IsUri() @MaxLength(40_000) pictureUrl?: string | null;
+  @Optional() @PropertyChanges() properties?: Record<string, string | null>;
 
   /** Deprecated: use `properties`, which takes precedence. */
-  @Deprecated()
-  @Optional()
-  @PropertyChanges()
-  attributes?: Record<string, string | null>;
+  @Deprecated() @Optional() @PropertyChanges() attributes?: Record<string, string | null>;
 }
 
 export class UserId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class ListUsers extends SortedPageQuery {
   /** Filter: participants of this conversation. */
-  @QueryString()
-  conversationId?: string;
+  @QueryString() conversationId?: string;
 
   /** Field that `afterDate` and `beforeDate` compare; `createdAt` by default. */
-  @QueryTimeField()
-  rangeField?: TimeField;
+  @QueryTimeField() rangeField?: TimeField;
 }
 
 export class UserReply {
-  @Nested(User)
-  user!: User;
+  @Nested(User) user!: User;
 }
 
 export class CreatedMeta {
-  @IsBoolean()
-  created!: boolean;
+  @IsBoolean() created!: boolean;
 }
 
 export class GottenOrCreatedUser extends UserReply {
-  @Nested(CreatedMeta)
-  meta!: CreatedMeta;
+  @Nested(CreatedMeta) meta!: CreatedMeta;
 }
 
 export class Users {
-  @ListOf(User)
-  users!: User[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(User) users!: User[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class UserOfBot {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  userId!: string;
+  @IsString() botId!: string;
+  @IsString() userId!: string;
 }
 
 export class Existence {
-  @IsBoolean()
-  exists!: boolean;
+  @IsBoolean() exists!: boolean;
 }
 
 export const users = {

@@ -20,55 +20,27 @@ export const statusGroups = ['active', 'finished'] as const;
 export type StatusGroup = (typeof statusGroups)[number];
 
 export class Workflow {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsIn(workflowStatuses)
-  status!: WorkflowStatus;
-
-  @JsonObject()
-  input!: Record<string, unknown>;
-
-  @JsonObject()
-  output!: Record<string, unknown>;
-
-  @Optional()
-  @IsString()
-  parentWorkflowId?: string;
-
-  @Optional()
-  @IsString()
-  conversationId?: string;
-
-  @Optional()
-  @IsString()
-  userId?: string;
-
-  @IsDateString()
-  createdAt!: string;
-
-  @IsDateString()
-  updatedAt!: string;
+  @IsString() id!: string;
+  @IsString() name!: string;
+  @IsIn(workflowStatuses) status!: WorkflowStatus;
+  @JsonObject() input!: Record<string, unknown>;
+  @JsonObject() output!: Record<string, unknown>;
+  @Optional() @IsString() parentWorkflowId?: string;
+  @Optional() @IsString() conversationId?: string;
+  @Optional() @IsString() userId?: string;
+  @IsDateString() createdAt!: string;
+  @IsDateString() updatedAt!: string;
 
   /** Time at which the workflow finished, in any final status. */
-  @Optional()
-  @IsDateString()
-  completedAt?: string;
+  @Optional() @IsDateString() completedAt?: string;
 
-  @Optional()
-  @IsString()
-  failureReason?: string;
+  @Optional() @IsString() failureReason?: string;
 
   /** Deadline: an unfinished workflow becomes `timedout` at this time. */
-  @IsDateString()
-  timeoutAt!: string;
+  @IsDateString() timeoutAt!: string;
 
   /** Tags by name. The bot sees tags of its integrations as `alias:tag`; an integration sees only its own. */
-  @ShownTags()
-  tags!: Record<string, string>;
+  @ShownTags() tags!: Record<string, string>;
 }
 
 function IsTime(): PropertyDecorator {
@@ -87,131 +59,78 @@ function IsReference(): PropertyDecorator {
 }
 
 export class CreateWorkflow {
-  @IsString()
-  @Length(1, 200)
-  name!: string;
+  @IsString() @Length(1, 200) name!: string;
 
   /** `pending` notifies the bot, by the event `workflow_update`, to start the workflow. */
-  @IsIn(firstStatuses)
-  status!: (typeof firstStatuses)[number];
+  @IsIn(firstStatuses) status!: (typeof firstStatuses)[number];
 
-  @Optional()
-  @JsonObject()
-  input?: Record<string, unknown>;
-
-  @Optional()
-  @IsReference()
-  parentWorkflowId?: string;
+  @Optional() @JsonObject() input?: Record<string, unknown>;
+  @Optional() @IsReference() parentWorkflowId?: string;
 
   /** Conversation whose current workflow this is until it finishes. */
-  @Optional()
-  @IsReference()
-  conversationId?: string;
+  @Optional() @IsReference() conversationId?: string;
 
-  @Optional()
-  @IsReference()
-  userId?: string;
+  @Optional() @IsReference() userId?: string;
 
   /** Must be in the future. Default: one day from now. */
-  @Optional()
-  @IsTime()
-  timeoutAt?: string;
+  @Optional() @IsTime() timeoutAt?: string;
 
-  @Optional()
-  @Tags()
-  tags?: Record<string, string>;
+  @Optional() @Tags() tags?: Record<string, string>;
 
   /** Event that works on the workflow. Required for the status `in_progress`. */
-  @Optional()
-  @IsReference()
-  eventId?: string;
+  @Optional() @IsReference() eventId?: string;
 }
 
 /** Matches workflows with this name and these tags, and the conversation, user and parent if given. */
 export class GetOrCreateWorkflow extends CreateWorkflow {
   /** Names of the tags that identify the workflow; all given tags by default. */
-  @DiscriminatingTags()
-  discriminateByTags?: string[];
+  @DiscriminatingTags() discriminateByTags?: string[];
 
   /** Restricts the match to finished or to unfinished workflows. */
-  @Optional()
-  @IsIn(statusGroups)
-  discriminateByStatusGroup?: StatusGroup;
+  @Optional() @IsIn(statusGroups) discriminateByStatusGroup?: StatusGroup;
 }
 
 export class WorkflowId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class UpdateWorkflow extends WorkflowId {
   /** A finished workflow does not change: another status, output or time is a RelationConflict. */
-  @Optional()
-  @IsIn(nextStatuses)
-  status?: (typeof nextStatuses)[number];
+  @Optional() @IsIn(nextStatuses) status?: (typeof nextStatuses)[number];
 
   /** Replaces the previous output. */
-  @Optional()
-  @JsonObject()
-  output?: Record<string, unknown>;
+  @Optional() @JsonObject() output?: Record<string, unknown>;
 
   /** Must be in the future. */
-  @Optional()
-  @IsTime()
-  timeoutAt?: string;
+  @Optional() @IsTime() timeoutAt?: string;
 
-  @Optional()
-  @IsString()
-  @MaxLength(2000)
-  failureReason?: string;
-
-  @Optional()
-  @TagChanges()
-  tags?: Record<string, string | null>;
-
-  @Optional()
-  @IsReference()
-  userId?: string;
+  @Optional() @IsString() @MaxLength(2000) failureReason?: string;
+  @Optional() @TagChanges() tags?: Record<string, string | null>;
+  @Optional() @IsReference() userId?: string;
 
   /** Event that works on the workflow. Required for the status `in_progress`. */
-  @Optional()
-  @IsReference()
-  eventId?: string;
+  @Optional() @IsReference() eventId?: string;
 }
 
 export class ListWorkflows extends TaggedPageQuery {
-  @QueryString({ maxLength: 200 })
-  conversationId?: string;
-
-  @QueryString({ maxLength: 200 })
-  userId?: string;
-
-  @QueryString({ maxLength: 200 })
-  parentWorkflowId?: string;
-
-  @QueryList({ choices: workflowStatuses })
-  statuses?: WorkflowStatus[];
-
-  @QueryString({ maxLength: 200 })
-  name?: string;
+  @QueryString({ maxLength: 200 }) conversationId?: string;
+  @QueryString({ maxLength: 200 }) userId?: string;
+  @QueryString({ maxLength: 200 }) parentWorkflowId?: string;
+  @QueryList({ choices: workflowStatuses }) statuses?: WorkflowStatus[];
+  @QueryString({ maxLength: 200 }) name?: string;
 }
 
 export class WorkflowReply {
-  @Nested(Workflow)
-  workflow!: Workflow;
+  @Nested(Workflow) workflow!: Workflow;
 }
 
 export class GottenOrCreatedWorkflow extends WorkflowReply {
-  @Nested(CreatedMeta)
-  meta!: CreatedMeta;
+  @Nested(CreatedMeta) meta!: CreatedMeta;
 }
 
 export class Workflows {
-  @ListOf(Workflow)
-  workflows!: Workflow[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(Workflow) workflows!: Workflow[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const workflows = {

@@ -31,10 +31,7 @@ export class IntegrationDraft extends IntegrationDefinitionDraft {
   @MapOf(String, { nullable: true, maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ })
   secrets?: Record<string, string | null>;
 
-  @Optional()
-  @IsString()
-  @MaxBytes(maxCodeBytes)
-  code?: string;
+  @Optional() @IsString() @MaxBytes(maxCodeBytes) code?: string;
 
   /** URL of an integration that runs elsewhere, in place of `code`; `null` clears it. */
   @Nullable()
@@ -42,64 +39,42 @@ export class IntegrationDraft extends IntegrationDefinitionDraft {
   @MaxLength(2000)
   url?: string | null;
 
-  @Optional()
-  @IsIn(visibilities)
-  visibility?: Visibility;
-
-  @Optional()
-  @IsArray()
-  @IsString({ each: true })
-  layers?: string[];
+  @Optional() @IsIn(visibilities) visibility?: Visibility;
+  @Optional() @IsArray() @IsString({ each: true }) layers?: string[];
 
   @Optional()
   @MapOf(String, { nullable: true, maxLength: 200, key: definitionName, maxEntries: 50 })
   attributes?: Record<string, string | null>;
 
   /** Seconds. */
-  @Optional()
-  @IsInt()
-  @Min(1)
-  @Max(3600)
-  maxExecutionTime?: number;
+  @Optional() @IsInt() @Min(1) @Max(3600) maxExecutionTime?: number;
 }
 
 export class CreateIntegration extends IntegrationDraft {
   /** `name`, or `handle/name` with the handle of the workspace. */
-  @IsString()
-  @Length(1, 200)
-  name!: string;
+  @IsString() @Length(1, 200) name!: string;
 
   /** Semver. */
-  @IsString()
-  @Length(1, 200)
-  version!: string;
+  @IsString() @Length(1, 200) version!: string;
 
   /** Development version: accessible by its id only. An invalid base64 icon or readme of it is ignored. */
-  @Optional()
-  @IsBoolean()
-  dev?: boolean;
+  @Optional() @IsBoolean() dev?: boolean;
 }
 
 export class UpdateIntegration extends IntegrationDraft {
-  @PathParam()
-  id!: string;
-
-  @HeaderFlag('x-bypass-breaking-changes-detection')
-  allowBreakingChanges?: boolean;
+  @PathParam() id!: string;
+  @HeaderFlag('x-bypass-breaking-changes-detection') allowBreakingChanges?: boolean;
 }
 
 export class IntegrationId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class IntegrationNameAndVersion {
-  @PathParam({ maxLength: 200 })
-  name!: string;
+  @PathParam({ maxLength: 200 }) name!: string;
 
   /** A semver version, `latest`, or a range such as `>=1.0.0 <2.0.0`. */
-  @PathParam({ maxLength: 200 })
-  version!: string;
+  @PathParam({ maxLength: 200 }) version!: string;
 }
 
 export interface Implementation {
@@ -113,201 +88,106 @@ export interface Implementation {
 }
 
 export class Integration extends PublicationLabels {
-  @JsonObject()
-  identifier!: { fallbackHandlerScript?: string; extractScript?: string };
-
-  @Optional()
-  @JsonObject()
-  sandbox?: { identifierExtractScript?: string; messageExtractScript?: string };
-
-  @Optional()
-  @IsInt()
-  maxExecutionTime?: number;
+  @JsonObject() identifier!: { fallbackHandlerScript?: string; extractScript?: string };
+  @Optional() @JsonObject() sandbox?: { identifierExtractScript?: string; messageExtractScript?: string };
+  @Optional() @IsInt() maxExecutionTime?: number;
 
   /** Empty without a URL, and for other workspaces. */
-  @IsString()
-  url!: string;
+  @IsString() url!: string;
 
   /** Returned only once, when the integration is created; empty afterwards. */
-  @IsString()
-  signingSecret!: string;
+  @IsString() signingSecret!: string;
 
-  @JsonObject()
-  interfaces!: Record<string, Implementation>;
-
-  @JsonObject()
-  configuration!: ConfigurationDefinition;
-
-  @JsonObject()
-  configurations!: Record<string, ConfigurationDefinition>;
-
-  @JsonObject()
-  channels!: Record<string, ChannelDefinition>;
-
-  @MapOf(IntegrationState)
-  states!: Record<string, IntegrationState>;
-
-  @MapOf(EventDefinition)
-  events!: Record<string, EventDefinition>;
-
-  @MapOf(ActionDefinition)
-  actions!: Record<string, ActionDefinition>;
-
-  @JsonObject()
-  user!: CreatableDefinition;
-
-  @MapOf(EntityDefinition)
-  entities!: Record<string, EntityDefinition>;
-
-  @IsBoolean()
-  dev!: boolean;
-
-  @IsString()
-  readmeUrl!: string;
-
-  @IsBoolean()
-  public!: boolean;
-
-  @IsIn(visibilities)
-  visibility!: Visibility;
-
-  @IsIn(verificationStatuses)
-  verificationStatus!: VerificationStatus;
-
-  @IsIn(lifecycleStatuses)
-  lifecycleStatus!: LifecycleStatus;
+  @JsonObject() interfaces!: Record<string, Implementation>;
+  @JsonObject() configuration!: ConfigurationDefinition;
+  @JsonObject() configurations!: Record<string, ConfigurationDefinition>;
+  @JsonObject() channels!: Record<string, ChannelDefinition>;
+  @MapOf(IntegrationState) states!: Record<string, IntegrationState>;
+  @MapOf(EventDefinition) events!: Record<string, EventDefinition>;
+  @MapOf(ActionDefinition) actions!: Record<string, ActionDefinition>;
+  @JsonObject() user!: CreatableDefinition;
+  @MapOf(EntityDefinition) entities!: Record<string, EntityDefinition>;
+  @IsBoolean() dev!: boolean;
+  @IsString() readmeUrl!: string;
+  @IsBoolean() public!: boolean;
+  @IsIn(visibilities) visibility!: Visibility;
+  @IsIn(verificationStatuses) verificationStatus!: VerificationStatus;
+  @IsIn(lifecycleStatuses) lifecycleStatus!: LifecycleStatus;
 
   /** Names of the secrets, without values. Empty for other workspaces. */
-  @IsArray()
-  @IsString({ each: true })
-  secrets!: string[];
+  @IsArray() @IsString({ each: true }) secrets!: string[];
 
-  @Optional()
-  @MapOf(String)
-  attributes?: Record<string, string>;
+  @Optional() @MapOf(String) attributes?: Record<string, string>;
 }
 
 export class IntegrationReply {
-  @Nested(Integration)
-  integration!: Integration;
+  @Nested(Integration) integration!: Integration;
 }
 
 export class OwnerWorkspace {
-  @IsString()
-  id!: string;
-
-  @Nullable()
-  @IsString()
-  handle!: string | null;
-
-  @IsString()
-  name!: string;
+  @IsString() id!: string;
+  @Nullable() @IsString() handle!: string | null;
+  @IsString() name!: string;
 }
 
 export class MatchedOn {
-  @Optional()
-  @IsBoolean()
-  name?: boolean;
-
-  @Optional()
-  @IsBoolean()
-  title?: boolean;
-
-  @Optional()
-  @IsBoolean()
-  description?: boolean;
-
-  @Optional()
-  @IsArray()
-  @IsString({ each: true })
-  actions?: string[];
-
-  @Optional()
-  @IsArray()
-  @IsString({ each: true })
-  interfaces?: string[];
+  @Optional() @IsBoolean() name?: boolean;
+  @Optional() @IsBoolean() title?: boolean;
+  @Optional() @IsBoolean() description?: boolean;
+  @Optional() @IsArray() @IsString({ each: true }) actions?: string[];
+  @Optional() @IsArray() @IsString({ each: true }) interfaces?: string[];
 }
 
 export class IntegrationEntry extends PublicationLabels {
-  @IsBoolean()
-  public!: boolean;
-
-  @IsIn(visibilities)
-  visibility!: Visibility;
-
-  @IsIn(verificationStatuses)
-  verificationStatus!: VerificationStatus;
-
-  @IsIn(lifecycleStatuses)
-  lifecycleStatus!: LifecycleStatus;
+  @IsBoolean() public!: boolean;
+  @IsIn(visibilities) visibility!: Visibility;
+  @IsIn(verificationStatuses) verificationStatus!: VerificationStatus;
+  @IsIn(lifecycleStatuses) lifecycleStatus!: LifecycleStatus;
 
   /** Only in the results of a search. */
-  @Optional()
-  @Nested(MatchedOn)
-  matchedOn?: MatchedOn;
+  @Optional() @Nested(MatchedOn) matchedOn?: MatchedOn;
 
-  @Nested(OwnerWorkspace)
-  ownerWorkspace!: OwnerWorkspace;
-
-  @Optional()
-  @MapOf(String)
-  attributes?: Record<string, string>;
+  @Nested(OwnerWorkspace) ownerWorkspace!: OwnerWorkspace;
+  @Optional() @MapOf(String) attributes?: Record<string, string>;
 }
 
 export class ListIntegrations extends ListPublications {
-  @QueryString({ maxLength: 36 })
-  interfaceId?: string;
-
-  @QueryString({ maxLength: 200 })
-  interfaceName?: string;
-
-  @QueryString({ maxLength: 36 })
-  installedByBotId?: string;
-
-  @QueryChoice(verificationStatuses)
-  verificationStatus?: VerificationStatus;
+  @QueryString({ maxLength: 36 }) interfaceId?: string;
+  @QueryString({ maxLength: 200 }) interfaceName?: string;
+  @QueryString({ maxLength: 36 }) installedByBotId?: string;
+  @QueryChoice(verificationStatuses) verificationStatus?: VerificationStatus;
 
   /**
    * Full-text search in name, title, description, actions and interfaces. Results are sorted by relevance unless
    * `sortBy` is given.
    */
-  @QueryString({ maxLength: 200 })
-  search?: string;
+  @QueryString({ maxLength: 200 }) search?: string;
 
   @QueryChoice(['createdAt', 'updatedAt', 'popularity', 'name', 'installCount'])
   sortBy?: 'createdAt' | 'updatedAt' | 'popularity' | 'name' | 'installCount';
 
   /** Default: `desc`, or `asc` for names. */
-  @QueryChoice(['asc', 'desc'])
-  direction?: 'asc' | 'desc';
+  @QueryChoice(['asc', 'desc']) direction?: 'asc' | 'desc';
 }
 
 export class ListOwnIntegrations extends ListIntegrations {
-  @QueryChoice(['public', 'private'])
-  visibility?: 'public' | 'private';
+  @QueryChoice(['public', 'private']) visibility?: 'public' | 'private';
 
   /** Filter: development versions (true) or others (false, the default). */
-  @QueryBoolean()
-  dev?: boolean;
+  @QueryBoolean() dev?: boolean;
 }
 
 export class Integrations {
-  @ListOf(IntegrationEntry)
-  integrations!: IntegrationEntry[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(IntegrationEntry) integrations!: IntegrationEntry[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class SigningSecretReply {
-  @IsString()
-  newSigningSecret!: string;
+  @IsString() newSigningSecret!: string;
 }
 
 export class IntegrationToVerify {
-  @IsString()
-  @MaxLength(36)
-  integrationId!: string;
+  @IsString() @MaxLength(36) integrationId!: string;
 }
 
 export const integrations = {

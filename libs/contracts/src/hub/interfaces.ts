@@ -10,68 +10,43 @@ import { ListPublications, PublicationLabels, PublicationName } from './publicat
 
 export class CreateInterface extends InterfaceDraft {
   /** `name`, or `handle/name` with the handle of the workspace. */
-  @IsString()
-  @Length(1, 200)
-  name!: string;
+  @IsString() @Length(1, 200) name!: string;
 
   /** Semver. */
-  @IsString()
-  @MaxLength(200)
-  version!: string;
+  @IsString() @MaxLength(200) version!: string;
 }
 
 export class InterfaceId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class UpdateInterface extends InterfaceDraft {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class InterfaceEntry extends PublicationLabels {
   /** Empty, or a `data:` URL. */
-  @IsString()
-  readmeUrl!: string;
+  @IsString() readmeUrl!: string;
 
-  @IsBoolean()
-  public!: boolean;
+  @IsBoolean() public!: boolean;
 }
 
 export class Interface extends InterfaceEntry {
-  @MapOf(EntityDefinition)
-  entities!: Record<string, EntityDefinition>;
-
-  @MapOf(EventDefinition)
-  events!: Record<string, EventDefinition>;
-
-  @MapOf(ActionDefinition)
-  actions!: Record<string, ActionDefinition>;
-
-  @MapOf(InterfaceChannel)
-  channels!: Record<string, InterfaceChannel>;
-
-  @Optional()
-  @Nested(NameTemplate)
-  nameTemplate?: NameTemplate;
-
-  @Optional()
-  @MapOf(String)
-  attributes?: Record<string, string>;
+  @MapOf(EntityDefinition) entities!: Record<string, EntityDefinition>;
+  @MapOf(EventDefinition) events!: Record<string, EventDefinition>;
+  @MapOf(ActionDefinition) actions!: Record<string, ActionDefinition>;
+  @MapOf(InterfaceChannel) channels!: Record<string, InterfaceChannel>;
+  @Optional() @Nested(NameTemplate) nameTemplate?: NameTemplate;
+  @Optional() @MapOf(String) attributes?: Record<string, string>;
 }
 
 export class InterfaceReply {
-  @Nested(Interface)
-  interface!: Interface;
+  @Nested(Interface) interface!: Interface;
 }
 
 export class Interfaces {
-  @ListOf(InterfaceEntry)
-  interfaces!: InterfaceEntry[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(InterfaceEntry) interfaces!: InterfaceEntry[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 /** Room for many schemas of 100 KB. */

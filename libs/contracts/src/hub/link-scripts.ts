@@ -6,17 +6,13 @@ import { operation } from '../operation';
 
 export class MakeLink {
   /** Version id. */
-  @IsString()
-  integrationId!: string;
+  @IsString() integrationId!: string;
 
   /** Null for the main configuration. */
-  @Nullable()
-  @IsString()
-  configurationType!: string | null;
+  @Nullable() @IsString() configurationType!: string | null;
 
   /** Input of the script. */
-  @JsonObject()
-  data!: Record<string, unknown>;
+  @JsonObject() data!: Record<string, unknown>;
 }
 
 export const linkScripts = {

@@ -19,159 +19,95 @@ import {
 
 /** Plugin to create or update, without its code. Absent fields stay unchanged, or are empty in a new plugin. */
 export class PluginDraft extends PluginDefinitionDraft {
-  @Optional()
-  @Nested(DependenciesDraft)
-  dependencies?: DependenciesDraft;
+  @Optional() @Nested(DependenciesDraft) dependencies?: DependenciesDraft;
 
   /** Every value but `private` requires the role manager. */
-  @Optional()
-  @IsIn(visibilities)
-  visibility?: Visibility;
+  @Optional() @IsIn(visibilities) visibility?: Visibility;
 }
 
 export class PluginCode {
-  @IsString()
-  @MaxBytes(maxCodeBytes)
-  node!: string;
-
-  @IsString()
-  @MaxBytes(maxCodeBytes)
-  browser!: string;
+  @IsString() @MaxBytes(maxCodeBytes) node!: string;
+  @IsString() @MaxBytes(maxCodeBytes) browser!: string;
 }
 
 export class PluginCodeDraft {
-  @Optional()
-  @IsString()
-  @MaxBytes(maxCodeBytes)
-  node?: string;
-
-  @Optional()
-  @IsString()
-  @MaxBytes(maxCodeBytes)
-  browser?: string;
+  @Optional() @IsString() @MaxBytes(maxCodeBytes) node?: string;
+  @Optional() @IsString() @MaxBytes(maxCodeBytes) browser?: string;
 }
 
 export class CreatePlugin extends PluginDraft {
   /** `name`, or `handle/name` with the handle of the workspace. */
-  @IsString()
-  @Length(1, 200)
-  name!: string;
+  @IsString() @Length(1, 200) name!: string;
 
   /** Semver. */
-  @IsString()
-  @MaxLength(200)
-  version!: string;
+  @IsString() @MaxLength(200) version!: string;
 
-  @Nested(PluginCode)
-  code!: PluginCode;
+  @Nested(PluginCode) code!: PluginCode;
 }
 
 export class PluginId {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class UpdatePlugin extends PluginDraft {
-  @PathParam()
-  id!: string;
-
-  @Optional()
-  @Nested(PluginCodeDraft)
-  code?: PluginCodeDraft;
+  @PathParam() id!: string;
+  @Optional() @Nested(PluginCodeDraft) code?: PluginCodeDraft;
 }
 
 export class DereferencePlugin extends PluginId {
   /** Version id of the implementing integration, by alias of each interface that the plugin depends on. */
-  @QueryMap()
-  interfaces?: Record<string, string>;
+  @QueryMap() interfaces?: Record<string, string>;
 }
 
 export class PluginPlatform extends PluginId {
-  @PathParam()
-  platform!: string;
+  @PathParam() platform!: string;
 }
 
 export class PluginEntry extends PublicationLabels {
   /** Empty, or a `data:` URL. */
-  @IsString()
-  readmeUrl!: string;
+  @IsString() readmeUrl!: string;
 
-  @IsBoolean()
-  public!: boolean;
-
-  @IsIn(visibilities)
-  visibility!: Visibility;
-
-  @IsIn(lifecycleStatuses)
-  lifecycleStatus!: LifecycleStatus;
+  @IsBoolean() public!: boolean;
+  @IsIn(visibilities) visibility!: Visibility;
+  @IsIn(lifecycleStatuses) lifecycleStatus!: LifecycleStatus;
 }
 
 export class Dependency {
   /** Version id. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
+  @IsString() name!: string;
+  @IsString() version!: string;
 }
 
 export class Dependencies {
-  @MapOf(Dependency)
-  interfaces!: Record<string, Dependency>;
-
-  @MapOf(Dependency)
-  integrations!: Record<string, Dependency>;
+  @MapOf(Dependency) interfaces!: Record<string, Dependency>;
+  @MapOf(Dependency) integrations!: Record<string, Dependency>;
 }
 
 export class Plugin extends PluginEntry {
-  @Nested(PluginConfiguration)
-  configuration!: PluginConfiguration;
-
-  @MapOf(StateDefinition)
-  states!: Record<string, StateDefinition>;
-
-  @MapOf(EventDefinition)
-  events!: Record<string, EventDefinition>;
-
-  @MapOf(ActionDefinition)
-  actions!: Record<string, ActionDefinition>;
-
-  @Nested(Dependencies)
-  dependencies!: Dependencies;
-
-  @Nested(TagDefinitions)
-  user!: { tags: Record<string, TagDefinition> };
-
-  @Nested(TagDefinitions)
-  conversation!: { tags: Record<string, TagDefinition> };
-
-  @Nested(TagDefinitions)
-  message!: { tags: Record<string, TagDefinition> };
-
-  @Optional()
-  @MapOf(String)
-  attributes?: Record<string, string>;
+  @Nested(PluginConfiguration) configuration!: PluginConfiguration;
+  @MapOf(StateDefinition) states!: Record<string, StateDefinition>;
+  @MapOf(EventDefinition) events!: Record<string, EventDefinition>;
+  @MapOf(ActionDefinition) actions!: Record<string, ActionDefinition>;
+  @Nested(Dependencies) dependencies!: Dependencies;
+  @Nested(TagDefinitions) user!: { tags: Record<string, TagDefinition> };
+  @Nested(TagDefinitions) conversation!: { tags: Record<string, TagDefinition> };
+  @Nested(TagDefinitions) message!: { tags: Record<string, TagDefinition> };
+  @Optional() @MapOf(String) attributes?: Record<string, string>;
 }
 
 export class PluginReply {
-  @Nested(Plugin)
-  plugin!: Plugin;
+  @Nested(Plugin) plugin!: Plugin;
 }
 
 export class Plugins {
-  @ListOf(PluginEntry)
-  plugins!: PluginEntry[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(PluginEntry) plugins!: PluginEntry[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class PluginCodeReply {
-  @IsString()
-  code!: string;
+  @IsString() code!: string;
 }
 
 export const plugins = {

@@ -14,44 +14,33 @@ import {
 
 export class HubCounters {
   /** Bots that have the version installed. */
-  @IsInt()
-  installs!: number;
+  @IsInt() installs!: number;
 
-  @IsInt()
-  views!: number;
+  @IsInt() views!: number;
 }
 
 export class PublicIntegrationId {
   /** Version id. */
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 /** Integration as other workspaces see it: without URL, secrets and their names. */
 export class PublicIntegration extends Integration {
-  @Nested(OwnerWorkspace)
-  ownerWorkspace!: OwnerWorkspace;
-
-  @Nested(HubCounters)
-  meta!: HubCounters;
+  @Nested(OwnerWorkspace) ownerWorkspace!: OwnerWorkspace;
+  @Nested(HubCounters) meta!: HubCounters;
 }
 
 export class PublicIntegrationReply {
-  @Nested(PublicIntegration)
-  integration!: PublicIntegration;
+  @Nested(PublicIntegration) integration!: PublicIntegration;
 }
 
 export class PublicIntegrationEntry extends IntegrationEntry {
-  @Nested(HubCounters)
-  meta!: HubCounters;
+  @Nested(HubCounters) meta!: HubCounters;
 }
 
 export class PublicIntegrations {
-  @ListOf(PublicIntegrationEntry)
-  integrations!: PublicIntegrationEntry[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(PublicIntegrationEntry) integrations!: PublicIntegrationEntry[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const publicIntegrations = {

@@ -12,83 +12,49 @@ export type LifecycleStatus = (typeof lifecycleStatuses)[number];
 
 export class PublicationLabels {
   /** Version id. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
-
-  @IsString()
-  name!: string;
-
-  @IsString()
-  version!: string;
-
-  @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
+  @IsString() name!: string;
+  @IsString() version!: string;
+  @IsString() title!: string;
+  @IsString() description!: string;
 
   /** Empty, or a `data:` URL. */
-  @IsString()
-  iconUrl!: string;
+  @IsString() iconUrl!: string;
 }
 
 /** Labels to create or update. Absent fields stay unchanged, or are empty in a new version. */
 export class PublicationDraft {
-  @Optional()
-  @IsString()
-  @MaxLength(200)
-  sdkVersion?: string;
+  @Optional() @IsString() @MaxLength(200) sdkVersion?: string;
 
   /** Base64 of an image of at most 100 KB; empty for none. */
-  @Optional()
-  @IsString()
-  @MaxLength(200_000)
-  icon?: string;
+  @Optional() @IsString() @MaxLength(200_000) icon?: string;
 
   /** Base64 of Markdown of at most 100 KB; empty for none. */
-  @Optional()
-  @IsString()
-  @MaxLength(200_000)
-  readme?: string;
+  @Optional() @IsString() @MaxLength(200_000) readme?: string;
 
   /** Default: the name. */
-  @Optional()
-  @IsString()
-  @Length(1, 64)
-  title?: string;
+  @Optional() @IsString() @Length(1, 64) title?: string;
 
-  @Optional()
-  @IsString()
-  @MaxLength(256)
-  description?: string;
+  @Optional() @IsString() @MaxLength(256) description?: string;
 
   /** Visible to everyone. `visibility` takes precedence. Requires the role manager. */
-  @Optional()
-  @IsBoolean()
-  public?: boolean;
+  @Optional() @IsBoolean() public?: boolean;
 }
 
 /** A filter on `name` returns all versions in one page. */
 export class ListPublications extends PageQuery {
-  @QueryString({ maxLength: 200 })
-  name?: string;
+  @QueryString({ maxLength: 200 }) name?: string;
 
   /** A semver version or range, or `latest`: the highest version of each name that is not a pre-release. */
-  @QueryString({ maxLength: 200 })
-  version?: string;
+  @QueryString({ maxLength: 200 }) version?: string;
 }
 
 export class PublicationName {
-  @PathParam()
-  name!: string;
+  @PathParam() name!: string;
 
   /** An exact version, a semver range, or `latest`: the highest version that is not a pre-release. */
-  @PathParam()
-  version!: string;
+  @PathParam() version!: string;
 }

@@ -7,41 +7,31 @@ import { WebhookAnswer, WebhookRequest } from '../runtime/webhooks';
 
 export class SharedWebhook {
   /** Begins with the name of the integration, without a slash before it. */
-  @IsString()
-  path!: string;
+  @IsString() path!: string;
 
-  @Nested(WebhookRequest)
-  request!: WebhookRequest;
+  @Nested(WebhookRequest) request!: WebhookRequest;
 }
 
 export class RequireSharedWebhook {
   /** Begins with the name of the integration, without a slash before it. */
-  @IsString()
-  path!: string;
+  @IsString() path!: string;
 }
 
 /** Result of the integration's scripts. */
 export class RoutedWebhook {
   /** Owner and name of the integration. Null for an unknown name. */
-  @Nullable()
-  @IsString()
-  family!: string | null;
+  @Nullable() @IsString() family!: string | null;
 
   /** Path behind the name, with a leading slash. */
-  @IsString()
-  path!: string;
+  @IsString() path!: string;
 
   /** Identifier of an installation. Null if the script found none. */
-  @Nullable()
-  @IsString()
-  identifier!: string | null;
+  @Nullable() @IsString() identifier!: string | null;
 }
 
 export class FallbackAnswer {
   /** Absent without a script, and for a script with a problem. */
-  @Optional()
-  @Nested(WebhookAnswer)
-  answer?: WebhookAnswer;
+  @Optional() @Nested(WebhookAnswer) answer?: WebhookAnswer;
 }
 
 export const sharedWebhooks = {
@@ -70,22 +60,16 @@ export const sharedWebhooks = {
 };
 
 export class RunVrl {
-  @JsonObject()
-  data!: Record<string, unknown>;
-
-  @IsString()
-  @MaxLength(20_000)
-  script!: string;
+  @JsonObject() data!: Record<string, unknown>;
+  @IsString() @MaxLength(20_000) script!: string;
 }
 
 export class VrlReply {
   /** As the script left it. */
-  @JsonObject()
-  data!: Record<string, unknown>;
+  @JsonObject() data!: Record<string, unknown>;
 
   /** Absent if the script returns nothing. */
-  @Optional()
-  result?: unknown;
+  @Optional() result?: unknown;
 }
 
 export const vrlScripts = {

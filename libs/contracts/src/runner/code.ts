@@ -9,31 +9,24 @@ export const maxCodePartLength = 4_000_000;
 /** Deployed code, for the runtime. */
 export class CodeTarget {
   /** Changes with the code and with its secrets. */
-  @IsString()
-  revision!: string;
+  @IsString() revision!: string;
 
   /** Names the code, and is handed on to a runner with each call. Valid for some minutes. */
-  @IsString()
-  ticket!: string;
+  @IsString() ticket!: string;
 }
 
 export class GetCodePart {
-  @IsString()
-  ticket!: string;
+  @IsString() ticket!: string;
 
   /** Characters to skip. */
-  @IsInt()
-  offset!: number;
+  @IsInt() offset!: number;
 }
 
 export class CodePart {
-  @IsString()
-  text!: string;
+  @IsString() text!: string;
 
   /** Offset of the next part. Absent in the last one. */
-  @Optional()
-  @IsInt()
-  nextOffset?: number;
+  @Optional() @IsInt() nextOffset?: number;
 }
 
 /**
@@ -45,19 +38,16 @@ export function codePart(text: string, offset: number): CodePart {
 }
 
 export class GetCodeSecrets {
-  @IsString()
-  ticket!: string;
+  @IsString() ticket!: string;
 }
 
 /** Decrypted: never logged, and never written to a disk. */
 export class CodeSecrets {
   /** API key with which the code calls the API. */
-  @IsString()
-  token!: string;
+  @IsString() token!: string;
 
   /** Secrets by name. */
-  @MapOf(String)
-  secrets!: Record<string, string>;
+  @MapOf(String) secrets!: Record<string, string>;
 }
 
 /** Operations of the service that owns the code. */

@@ -27,56 +27,38 @@ export type CodeOwner = (typeof codeOwners)[number];
 /** Request to the handler of a bundle. */
 export class InvokeCode {
   /** Proves to the service that owns the code that it is to be called: see `codeOperations`. */
-  @IsString()
-  ticket!: string;
+  @IsString() ticket!: string;
 
-  @IsIn(codeOwners)
-  owner!: CodeOwner;
+  @IsIn(codeOwners) owner!: CodeOwner;
 
   /** Bot, or version of an integration. One process serves no other owner. */
-  @IsString()
-  ownerId!: string;
+  @IsString() ownerId!: string;
 
   /** Bot that the code is called for. */
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 
   /** Changes with the code and with the secrets: another process serves it. */
-  @IsString()
-  codeRevision!: string;
+  @IsString() codeRevision!: string;
 
-  @MapOf(String)
-  headers!: Record<string, string>;
-
-  @IsString()
-  body!: string;
+  @MapOf(String) headers!: Record<string, string>;
+  @IsString() body!: string;
 
   /** Default: `events`. */
-  @Optional()
-  @IsIn(lanes)
-  lane?: Lane;
+  @Optional() @IsIn(lanes) lane?: Lane;
 
   /** Subjects of the call, for its log lines. */
-  @Optional()
-  @Nested(LogContext)
-  context?: LogContext;
+  @Optional() @Nested(LogContext) context?: LogContext;
 
   /** Time limit in milliseconds, at most 120,000. */
-  @IsInt()
-  timeoutMs!: number;
+  @IsInt() timeoutMs!: number;
 }
 
 export class CodeAnswer {
-  @IsInt()
-  status!: number;
-
-  @IsString()
-  body!: string;
+  @IsInt() status!: number;
+  @IsString() body!: string;
 
   /** Headers of an answer to a webhook. */
-  @Optional()
-  @MapOf(String)
-  headers?: Record<string, string>;
+  @Optional() @MapOf(String) headers?: Record<string, string>;
 }
 
 /** Keyed by the id of a runner. `runnerFailureOf` returns the reason of an error. */
@@ -89,20 +71,15 @@ export const invokeCode = instanceOperation({
 
 /** Code that is to be deployed. */
 export class LoadCode {
-  @IsIn(codeOwners)
-  owner!: CodeOwner;
+  @IsIn(codeOwners) owner!: CodeOwner;
 
   /** Bot or version of an integration. Absent for one that is to be created. */
-  @Optional()
-  @IsString()
-  ownerId?: string;
+  @Optional() @IsString() ownerId?: string;
 
-  @IsString()
-  code!: string;
+  @IsString() code!: string;
 
   /** Decrypted: never logged, and never written to a disk. */
-  @MapOf(String)
-  secrets!: Record<string, string>;
+  @MapOf(String) secrets!: Record<string, string>;
 }
 
 /** Keyed by the id of a runner. Loads code without calling it. `runnerFailureOf` returns the reason of an error. */
@@ -115,17 +92,13 @@ export const loadCode = instanceOperation({
 
 /** Sign of life of a runner, also sent on request and at its stop. */
 export class RunnerAnnounced {
-  @IsString()
-  runnerId!: string;
+  @IsString() runnerId!: string;
 
   /** Processes that it can start for other bundles, those that are idle included. */
-  @IsInt()
-  freePlaces!: number;
+  @IsInt() freePlaces!: number;
 
   /** True for the last announcement before the runner stops. */
-  @Optional()
-  @IsBoolean()
-  isLeaving?: boolean;
+  @Optional() @IsBoolean() isLeaving?: boolean;
 }
 
 export const runnerAnnounced = broadcast({ subject: 'runner.announced', data: RunnerAnnounced });

@@ -21,37 +21,27 @@ export class CallAction {
   })
   type!: string;
 
-  @JsonObject()
-  input!: Record<string, unknown>;
+  @JsonObject() input!: Record<string, unknown>;
 }
 
 export class ActionMeta {
   /** Always false: answers are not cached. */
-  @IsBoolean()
-  cached!: boolean;
+  @IsBoolean() cached!: boolean;
 }
 
 export class ActionReply {
-  @JsonObject({ maxBytes: 5_000_000 })
-  output!: Record<string, unknown>;
-
-  @Nested(ActionMeta)
-  meta!: ActionMeta;
+  @JsonObject({ maxBytes: 5_000_000 }) output!: Record<string, unknown>;
+  @Nested(ActionMeta) meta!: ActionMeta;
 }
 
 export class ListActionRuns extends PageQuery {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 
   /** Name of the integration. Absent: runs of the bot's own actions are listed too. */
-  @QueryString()
-  integrationName?: string;
+  @QueryString() integrationName?: string;
 
-  @QueryTime()
-  timestampFrom?: string;
-
-  @QueryTime()
-  timestampUntil?: string;
+  @QueryTime() timestampFrom?: string;
+  @QueryTime() timestampUntil?: string;
 }
 
 export const actionStatuses = ['SUCCESS', 'FAILURE'] as const;
@@ -59,52 +49,30 @@ export type ActionStatus = (typeof actionStatuses)[number];
 
 export class ActionRun {
   /** Time of the call. */
-  @IsString()
-  timestamp!: string;
+  @IsString() timestamp!: string;
 
   /** Absent for an action of the bot or of its plugins. */
-  @Optional()
-  @IsString()
-  integrationName?: string;
+  @Optional() @IsString() integrationName?: string;
 
-  @IsString()
-  actionType!: string;
-
-  @JsonObject()
-  input!: Record<string, unknown>;
-
-  @IsBoolean()
-  inputTruncated!: boolean;
+  @IsString() actionType!: string;
+  @JsonObject() input!: Record<string, unknown>;
+  @IsBoolean() inputTruncated!: boolean;
 
   /** Null for a failure. */
-  @OrNull()
-  @JsonObject()
-  output!: Record<string, unknown> | null;
+  @OrNull() @JsonObject() output!: Record<string, unknown> | null;
 
-  @IsBoolean()
-  outputTruncated!: boolean;
-
-  @IsIn(actionStatuses)
-  status!: ActionStatus;
-
-  @IsInt()
-  durationMs!: number;
-
-  @IsBoolean()
-  cached!: boolean;
-
-  @Nullable()
-  @IsString()
-  errorMessage!: string | null;
+  @IsBoolean() outputTruncated!: boolean;
+  @IsIn(actionStatuses) status!: ActionStatus;
+  @IsInt() durationMs!: number;
+  @IsBoolean() cached!: boolean;
+  @Nullable() @IsString() errorMessage!: string | null;
 }
 
 export class ActionRuns {
   /** Newest first. */
-  @ListOf(ActionRun)
-  data!: ActionRun[];
+  @ListOf(ActionRun) data!: ActionRun[];
 
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const actions = {

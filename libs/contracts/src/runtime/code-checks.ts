@@ -9,9 +9,7 @@ export const codeCheckMs = 15_000;
 
 export class CodeCheck {
   /** Reason why the code cannot be loaded. Null if it was loaded, and if no runner could try or came to an end in time. */
-  @Nullable()
-  @IsString()
-  failure!: string | null;
+  @Nullable() @IsString() failure!: string | null;
 }
 
 export const codeChecks = {

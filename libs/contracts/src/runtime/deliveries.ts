@@ -13,27 +13,18 @@ export const deliveryStatuses = ['pending', 'parked', ...settledStatuses] as con
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 export class SettledEvent {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  eventId!: string;
+  @IsString() botId!: string;
+  @IsString() eventId!: string;
 
   /** Replays of the event when it was delivered. Outcomes of former deliveries change nothing. */
-  @IsInt()
-  replays!: number;
+  @IsInt() replays!: number;
 
-  @IsIn(settledStatuses)
-  status!: SettledStatus;
-
-  @Nullable()
-  @IsString()
-  failureReason!: string | null;
+  @IsIn(settledStatuses) status!: SettledStatus;
+  @Nullable() @IsString() failureReason!: string | null;
 }
 
 export class EventsSettled {
-  @ListOf(SettledEvent)
-  events!: SettledEvent[];
+  @ListOf(SettledEvent) events!: SettledEvent[];
 }
 
 export const eventsSettled = event({ subject: 'runtime.eventsSettled', data: EventsSettled });
@@ -41,72 +32,45 @@ export const eventsSettled = event({ subject: 'runtime.eventsSettled', data: Eve
 export const settleEvents = consumer({ name: 'chat.settleEvents', event: eventsSettled, concurrency: 4 });
 
 export class DeliveryAttempt {
-  @IsString()
-  at!: string;
-
-  @IsInt()
-  durationMs!: number;
+  @IsString() at!: string;
+  @IsInt() durationMs!: number;
 
   /** HTTP status of the answer. Null without an answer. */
-  @Nullable()
-  @IsInt()
-  status!: number | null;
+  @Nullable() @IsInt() status!: number | null;
 
-  @Nullable()
-  @IsString()
-  error!: string | null;
+  @Nullable() @IsString() error!: string | null;
 }
 
 export class DeliveryEntry {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  eventId!: string;
-
-  @IsString()
-  type!: string;
-
-  @IsIn(deliveryStatuses)
-  status!: DeliveryStatus;
+  @IsString() botId!: string;
+  @IsString() eventId!: string;
+  @IsString() type!: string;
+  @IsIn(deliveryStatuses) status!: DeliveryStatus;
 
   /** Reason of the failure, of the last failed attempt, or of the wait. */
-  @Nullable()
-  @IsString()
-  reason!: string | null;
+  @Nullable() @IsString() reason!: string | null;
 
-  @IsString()
-  createdAt!: string;
-
-  @Optional()
-  @IsString()
-  settledAt?: string;
+  @IsString() createdAt!: string;
+  @Optional() @IsString() settledAt?: string;
 
   /** Latest attempts, oldest first. */
-  @ListOf(DeliveryAttempt)
-  attempts!: DeliveryAttempt[];
+  @ListOf(DeliveryAttempt) attempts!: DeliveryAttempt[];
 }
 
 export class ListDeliveriesOfBot extends PageQuery {
-  @QueryChoice(deliveryStatuses)
-  status?: DeliveryStatus;
+  @QueryChoice(deliveryStatuses) status?: DeliveryStatus;
 
   /** Only the delivery of this event. */
-  @QueryString()
-  eventId?: string;
+  @QueryString() eventId?: string;
 }
 
 export class ListDeliveries extends ListDeliveriesOfBot {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 export class Deliveries {
-  @ListOf(DeliveryEntry)
-  deliveries!: DeliveryEntry[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(DeliveryEntry) deliveries!: DeliveryEntry[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export const deliveries = {

@@ -13,90 +13,61 @@ export type IssueCategory = (typeof issueCategories)[number];
 export const maxIssueEvents = 20;
 
 export class IssueValue {
-  @IsString()
-  raw!: string;
+  @IsString() raw!: string;
 
   /** Text for people. */
-  @Optional()
-  @IsString()
-  pretty?: string;
+  @Optional() @IsString() pretty?: string;
 }
 
 export class Issue {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  code!: string;
+  @IsString() id!: string;
+  @IsString() code!: string;
 
   /** Time of the first event. */
-  @IsString()
-  createdAt!: string;
+  @IsString() createdAt!: string;
 
   /** Time of the latest event. */
-  @IsString()
-  lastSeenAt!: string;
+  @IsString() lastSeenAt!: string;
 
-  @IsString()
-  title!: string;
+  @IsString() title!: string;
 
   /** Message of the latest event. */
-  @IsString()
-  description!: string;
+  @IsString() description!: string;
 
   /** Values that all events of the issue share. */
-  @MapOf(IssueValue)
-  groupedData!: Record<string, IssueValue>;
+  @MapOf(IssueValue) groupedData!: Record<string, IssueValue>;
 
-  @IsInt()
-  eventsCount!: number;
-
-  @IsIn(issueCategories)
-  category!: IssueCategory;
-
-  @OrNull()
-  @IsString()
-  resolutionLink!: string | null;
+  @IsInt() eventsCount!: number;
+  @IsIn(issueCategories) category!: IssueCategory;
+  @OrNull() @IsString() resolutionLink!: string | null;
 }
 
 export class IssueEvent {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  createdAt!: string;
-
-  @MapOf(IssueValue)
-  data!: Record<string, IssueValue>;
+  @IsString() id!: string;
+  @IsString() createdAt!: string;
+  @MapOf(IssueValue) data!: Record<string, IssueValue>;
 }
 
 export class IssueId extends BotId {
-  @PathParam()
-  issueId!: string;
+  @PathParam() issueId!: string;
 }
 
 export class ListIssues extends PageQuery {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 export class IssueReply {
-  @Nested(Issue)
-  issue!: Issue;
+  @Nested(Issue) issue!: Issue;
 }
 
 export class Issues {
-  @ListOf(Issue)
-  issues!: Issue[];
-
-  @Nested(PageMeta)
-  meta!: PageMeta;
+  @ListOf(Issue) issues!: Issue[];
+  @Nested(PageMeta) meta!: PageMeta;
 }
 
 export class IssueEvents {
   /** Latest events, newest first. */
-  @ListOf(IssueEvent, { maxItems: maxIssueEvents })
-  issueEvents!: IssueEvent[];
+  @ListOf(IssueEvent, { maxItems: maxIssueEvents }) issueEvents!: IssueEvent[];
 }
 
 export const issues = {

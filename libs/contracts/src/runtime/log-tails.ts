@@ -9,16 +9,14 @@ import { LogLine } from './logs';
 export const tailPingMs = 30_000;
 
 export class LogLines {
-  @ListOf(LogLine)
-  lines!: LogLine[];
+  @ListOf(LogLine) lines!: LogLine[];
 }
 
 /** Lines as they are stored, keyed by the id of the bot. */
 export const logLines = channel({ subject: 'runtime.logLines', data: LogLines });
 
 export class FollowLogs {
-  @PathParam()
-  id!: string;
+  @PathParam() id!: string;
 }
 
 /**

@@ -14,168 +14,102 @@ export const maxWrittenLines = 500;
 
 /** Objects that a line is about. */
 export class LogContext {
-  @Optional()
-  @IsString()
-  eventId?: string;
-
-  @Optional()
-  @IsString()
-  conversationId?: string;
-
-  @Optional()
-  @IsString()
-  userId?: string;
-
-  @Optional()
-  @IsString()
-  workflowId?: string;
+  @Optional() @IsString() eventId?: string;
+  @Optional() @IsString() conversationId?: string;
+  @Optional() @IsString() userId?: string;
+  @Optional() @IsString() workflowId?: string;
 }
 
 /** Failure that the code of an integration reports. */
 export class LogIssue {
-  @IsString()
-  code!: string;
-
-  @IsIn(issueCategories)
-  category!: IssueCategory;
-
-  @IsString()
-  title!: string;
-
-  @IsString()
-  description!: string;
-
-  @MapOf(IssueValue)
-  data!: Record<string, IssueValue>;
+  @IsString() code!: string;
+  @IsIn(issueCategories) category!: IssueCategory;
+  @IsString() title!: string;
+  @IsString() description!: string;
+  @MapOf(IssueValue) data!: Record<string, IssueValue>;
 
   /** Names of the data that failures of the same kind share. */
-  @IsArray()
-  @IsString({ each: true })
-  groupBy!: string[];
+  @IsArray() @IsString({ each: true }) groupBy!: string[];
 }
 
 /** Line that code printed. */
 export class LogLine extends LogContext {
   /** Given by the runner: a line that is sent again is stored once. */
-  @IsString()
-  id!: string;
+  @IsString() id!: string;
 
   /** Bot that the code worked for. Empty for a line of an integration outside of any call. */
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 
   /** Version of the integration whose code printed the line. Absent for the code of the bot itself. */
-  @Optional()
-  @IsString()
-  integrationId?: string;
+  @Optional() @IsString() integrationId?: string;
 
   /** Whether the bot's workspace sees a line of an integration. Default: no. */
-  @Optional()
-  @IsBoolean()
-  isForBot?: boolean;
+  @Optional() @IsBoolean() isForBot?: boolean;
 
   /** Whether the owner of the integration sees it. Default: yes. */
-  @Optional()
-  @IsBoolean()
-  isForOwner?: boolean;
+  @Optional() @IsBoolean() isForOwner?: boolean;
 
-  @Optional()
-  @Nested(LogIssue)
-  issue?: LogIssue;
-
-  @IsString()
-  timestamp!: string;
-
-  @IsIn(logLevels)
-  level!: LogLevel;
-
-  @IsString()
-  message!: string;
+  @Optional() @Nested(LogIssue) issue?: LogIssue;
+  @IsString() timestamp!: string;
+  @IsIn(logLevels) level!: LogLevel;
+  @IsString() message!: string;
 
   /** Trace id of the call: 32 hexadecimal digits. */
-  @Optional()
-  @IsString()
-  traceId?: string;
+  @Optional() @IsString() traceId?: string;
 }
 
 export class WriteLogs {
-  @ListOf(LogLine, { maxItems: maxWrittenLines })
-  lines!: LogLine[];
+  @ListOf(LogLine, { maxItems: maxWrittenLines }) lines!: LogLine[];
 }
 
 export class GetIntegrationLogs {
-  @PathParam()
-  id!: string;
-
-  @QueryTime({ required: true })
-  timeStart!: string;
+  @PathParam() id!: string;
+  @QueryTime({ required: true }) timeStart!: string;
 
   /** Default: now. */
-  @QueryTime()
-  timeEnd?: string;
+  @QueryTime() timeEnd?: string;
 
   /** `debug`, `info`, `warn` or `error`. */
-  @QueryChoice(logLevels)
-  level?: string;
+  @QueryChoice(logLevels) level?: string;
 
-  @QueryString()
-  userId?: string;
-
-  @QueryString()
-  conversationId?: string;
+  @QueryString() userId?: string;
+  @QueryString() conversationId?: string;
 
   /** Part of the message, in upper or lower case. */
-  @QueryString()
-  messageContains?: string;
+  @QueryString() messageContains?: string;
 
   /** Cursor: `nextToken` of the previous page. All other parameters must be the same. */
-  @QueryString({ maxLength: 8000 })
-  nextToken?: string;
+  @QueryString({ maxLength: 8000 }) nextToken?: string;
 }
 
 export class GetBotLogs extends GetIntegrationLogs {
   /** Lines of the calls that deliver this event. */
-  @QueryString()
-  eventId?: string;
+  @QueryString() eventId?: string;
 
-  @QueryString()
-  workflowId?: string;
+  @QueryString() workflowId?: string;
 }
 
 export class BotLog extends LogContext {
-  @IsString()
-  timestamp!: string;
-
-  @IsIn(logLevels)
-  level!: LogLevel;
-
-  @IsString()
-  message!: string;
+  @IsString() timestamp!: string;
+  @IsIn(logLevels) level!: LogLevel;
+  @IsString() message!: string;
 
   /** Trace id of the call: 32 hexadecimal digits. */
-  @Optional()
-  @IsString()
-  traceId?: string;
+  @Optional() @IsString() traceId?: string;
 }
 
 export class BotLogs {
   /** Newest first. */
-  @ListOf(BotLog)
-  logs!: BotLog[];
+  @ListOf(BotLog) logs!: BotLog[];
 
-  @Optional()
-  @IsString()
-  nextToken?: string;
+  @Optional() @IsString() nextToken?: string;
 }
 
 export class StoredLogs {
   /** Newest first. */
-  @ListOf(LogLine)
-  lines!: LogLine[];
+  @ListOf(LogLine) lines!: LogLine[];
 
-  @Optional()
-  @IsString()
-  nextToken?: string;
+  @Optional() @IsString() nextToken?: string;
 }
 
 export const logs = {

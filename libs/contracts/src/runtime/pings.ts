@@ -5,23 +5,17 @@ import { operation } from '../operation';
 import { PathParam } from '../query-fields';
 
 export class PingBot {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 export class BotPing {
-  @IsInt()
-  durationMs!: number;
+  @IsInt() durationMs!: number;
 
   /** HTTP status of the answer. Null without an answer. */
-  @Nullable()
-  @IsInt()
-  status!: number | null;
+  @Nullable() @IsInt() status!: number | null;
 
   /** Reason why the bot could not be called, or did not answer with success. */
-  @Nullable()
-  @IsString()
-  error!: string | null;
+  @Nullable() @IsString() error!: string | null;
 }
 
 export const pingBot = operation({

@@ -7,8 +7,7 @@ import { Empty } from '../paging';
 export const registrationWaitMs = 20_000;
 
 export class RunRegistrations {
-  @IsString()
-  botId!: string;
+  @IsString() botId!: string;
 }
 
 export const registrationRuns = {

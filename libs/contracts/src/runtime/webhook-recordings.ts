@@ -14,81 +14,60 @@ export const maxRecordedBodyBytes = 256 * 1024;
 
 export class SetWebhookRecording extends InstalledAlias {
   /** `false` also erases the recorded requests. */
-  @IsBoolean()
-  enabled!: boolean;
+  @IsBoolean() enabled!: boolean;
 }
 
 export class WebhookRecording {
-  @IsBoolean()
-  enabled!: boolean;
+  @IsBoolean() enabled!: boolean;
 }
 
 export class RecordedRequestSummary {
-  @IsString()
-  id!: string;
-
-  @IsString()
-  receivedAt!: string;
-
-  @IsString()
-  method!: string;
+  @IsString() id!: string;
+  @IsString() receivedAt!: string;
+  @IsString() method!: string;
 
   /** Begins with a slash. Follows the webhook id. */
-  @IsString()
-  path!: string;
+  @IsString() path!: string;
 
   /** Without the question mark. */
-  @IsString()
-  query!: string;
+  @IsString() query!: string;
 
   /** HTTP status that the sender got. */
-  @IsInt()
-  status!: number;
+  @IsInt() status!: number;
 
-  @IsInt()
-  bodyBytes!: number;
+  @IsInt() bodyBytes!: number;
 
   /** False if the body was too large to be kept: such a request cannot be replayed. */
-  @IsBoolean()
-  isComplete!: boolean;
+  @IsBoolean() isComplete!: boolean;
 }
 
 export class RecordedRequests extends WebhookRecording {
   /** Newest first. */
-  @ListOf(RecordedRequestSummary, { maxItems: maxRecordedRequests })
-  requests!: RecordedRequestSummary[];
+  @ListOf(RecordedRequestSummary, { maxItems: maxRecordedRequests }) requests!: RecordedRequestSummary[];
 }
 
 export class RecordedRequest extends RecordedRequestSummary {
   /** Names in lower case. Without the headers that hold secrets. */
-  @MapOf(String)
-  headers!: Record<string, string>;
+  @MapOf(String) headers!: Record<string, string>;
 
   /** Names of the headers that were received, and not kept: they may hold secrets. */
-  @IsString({ each: true })
-  maskedHeaders!: string[];
+  @IsString({ each: true }) maskedHeaders!: string[];
 
   /** Exactly as received. Absent without a body, and for one that was too large. */
-  @Optional()
-  @IsString()
-  body?: string;
+  @Optional() @IsString() body?: string;
 }
 
 export class RecordedRequestId extends InstalledAlias {
-  @PathParam({ maxLength: 200 })
-  requestId!: string;
+  @PathParam({ maxLength: 200 }) requestId!: string;
 }
 
 export class RecordedRequestReply {
-  @Nested(RecordedRequest)
-  request!: RecordedRequest;
+  @Nested(RecordedRequest) request!: RecordedRequest;
 }
 
 export class ReplayRequest extends RecordedRequestId {
   /** Sent in addition to the recorded ones, such as in place of those that were masked. */
-  @Optional()
-  @MapOf(String, { maxEntries: 50, maxLength: 8_000 })
-  headers?: Record<string, string>;
+  @Optional() @MapOf(String, { maxEntries: 50, maxLength: 8_000 }) headers?: Record<string, string>;
 }
 
 const timeoutMs = webhookTimeoutMs + 3_000;

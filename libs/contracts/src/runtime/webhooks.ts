@@ -11,59 +11,44 @@ export const maxWebhookBytes = 10_000_000;
 
 /** HTTP request as the integration gets it. */
 export class WebhookRequest {
-  @IsString()
-  method!: string;
+  @IsString() method!: string;
 
   /** Begins with a slash. Follows the webhook id. */
-  @IsString()
-  path!: string;
+  @IsString() path!: string;
 
   /** Without the question mark. */
-  @IsString()
-  query!: string;
+  @IsString() query!: string;
 
   /** Names in lower case. Values of a repeated header are joined by commas. */
-  @MapOf(String)
-  headers!: Record<string, string>;
+  @MapOf(String) headers!: Record<string, string>;
 
   /** Exactly as received: signatures are computed over it. Absent without a body. */
-  @Optional()
-  @IsString()
-  body?: string;
+  @Optional() @IsString() body?: string;
 }
 
 export class ReceiveWebhook {
-  @IsString()
-  webhookId!: string;
-
-  @Nested(WebhookRequest)
-  request!: WebhookRequest;
+  @IsString() webhookId!: string;
+  @Nested(WebhookRequest) request!: WebhookRequest;
 }
 
 export class RequireWebhook {
-  @IsString()
-  webhookId!: string;
+  @IsString() webhookId!: string;
 }
 
 export class WebhookAnswer {
-  @IsInt()
-  status!: number;
+  @IsInt() status!: number;
 
   /** Names in lower case. */
-  @MapOf(String)
-  headers!: Record<string, string>;
+  @MapOf(String) headers!: Record<string, string>;
 
-  @IsString()
-  body!: string;
+  @IsString() body!: string;
 }
 
 export class ReceiveSharedWebhook {
   /** Begins with the name of the integration, without a slash before it. */
-  @IsString()
-  path!: string;
+  @IsString() path!: string;
 
-  @Nested(WebhookRequest)
-  request!: WebhookRequest;
+  @Nested(WebhookRequest) request!: WebhookRequest;
 }
 
 export const webhooks = {

@@ -16,94 +16,61 @@ export const jobStatuses = ['pending', 'in_progress', 'finalizing', 'completed',
 export type JobStatus = (typeof jobStatuses)[number];
 
 export class JobReference {
-  @IsString()
-  id!: string;
-
-  @IsIn(jobStatuses)
-  status!: JobStatus;
+  @IsString() id!: string;
+  @IsIn(jobStatuses) status!: JobStatus;
 }
 
 export class Job extends JobReference {
-  @IsString()
-  botId!: string;
-
-  @IsString()
-  tableId!: string;
-
-  @IsIn(jobTypes)
-  type!: JobType;
+  @IsString() botId!: string;
+  @IsString() tableId!: string;
+  @IsIn(jobTypes) type!: JobType;
 
   /** Percent, from 0 to 100. */
-  @IsInt()
-  progress!: number;
+  @IsInt() progress!: number;
 
-  @Nullable()
-  @IsString()
-  inputFileId!: string | null;
-
-  @Nullable()
-  @IsString()
-  outputFileId!: string | null;
-
-  @IsString()
-  createdAt!: string;
-
-  @IsString()
-  updatedAt!: string;
+  @Nullable() @IsString() inputFileId!: string | null;
+  @Nullable() @IsString() outputFileId!: string | null;
+  @IsString() createdAt!: string;
+  @IsString() updatedAt!: string;
 
   /** Reason of the failure, and a remedy. The work done before it is kept. */
-  @Optional()
-  @IsString()
-  failedStatusReason?: string;
+  @Optional() @IsString() failedStatusReason?: string;
 
   /** Rows imported, exported, copied or cleared so far. */
-  @IsInt()
-  rows!: number;
+  @IsInt() rows!: number;
 
-  @IsInt()
-  failedRows!: number;
+  @IsInt() failedRows!: number;
 
   /** Problems of the first 100 failed rows, with their positions in the file. */
-  @Optional()
-  @IsString({ each: true })
-  errors?: string[];
+  @Optional() @IsString({ each: true }) errors?: string[];
 
   /** Omissions that affected no row. */
-  @Optional()
-  @IsString({ each: true })
-  warnings?: string[];
+  @Optional() @IsString({ each: true }) warnings?: string[];
 }
 
 export class JobReply {
-  @Nested(Job)
-  job!: Job;
+  @Nested(Job) job!: Job;
 }
 
 export class Jobs {
-  @ListOf(Job)
-  jobs!: Job[];
+  @ListOf(Job) jobs!: Job[];
 }
 
 export class ExportTable {
   /** Name or id of the table. */
-  @PathParam()
-  table!: string;
+  @PathParam() table!: string;
 
   /** Default: CSV. */
-  @QueryChoice(['csv', 'json'])
-  format?: 'csv' | 'json';
+  @QueryChoice(['csv', 'json']) format?: 'csv' | 'json';
 
   /** Gzip compression, true by default: a `.csv.gz` or `.json.gz` file with the content type `application/gzip`. */
-  @QueryBoolean()
-  compress?: boolean;
+  @QueryBoolean() compress?: boolean;
 }
 
 export class ImportTable {
   /** Name or id of the table. */
-  @PathParam()
-  table!: string;
+  @PathParam() table!: string;
 
   /** Id of a file of the bot: CSV, a JSON array of rows, or one JSON row per line; optionally compressed with gzip. */
-  @IsString()
-  fileId!: string;
+  @IsString() fileId!: string;
 }

@@ -7,40 +7,27 @@ import { operation } from '../operation';
 export const behindAllRows = 2_147_483_647;
 
 export class RowKey {
-  @Length(1, 100)
-  tableId!: string;
-
-  @IsInt()
-  @Min(0)
-  @Max(behindAllRows)
-  rowId!: number;
+  @Length(1, 100) tableId!: string;
+  @IsInt() @Min(0) @Max(behindAllRows) rowId!: number;
 }
 
 export class ReindexRows {
   /** All bots when absent. */
-  @Optional()
-  @IsUUID()
-  botId?: string;
+  @Optional() @IsUUID() botId?: string;
 
   /** Cursor: `next` of the previous answer; absent in the first call. */
-  @Optional()
-  @Nested(RowKey)
-  after?: RowKey;
+  @Optional() @Nested(RowKey) after?: RowKey;
 }
 
 export class ReindexedRows {
   /** Searchable tables finished in this batch. */
-  @IsInt()
-  tables!: number;
+  @IsInt() tables!: number;
 
   /** Rows newly queued for indexing. */
-  @IsInt()
-  rows!: number;
+  @IsInt() rows!: number;
 
   /** Cursor of the next call; absent when all is done. */
-  @Optional()
-  @Nested(RowKey)
-  next?: RowKey;
+  @Optional() @Nested(RowKey) next?: RowKey;
 }
 
 /** Called by the command `parley reindex`. */

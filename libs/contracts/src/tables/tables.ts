@@ -25,21 +25,16 @@ import {
 import { workAdded, workOperations } from '../work';
 
 export class CountTableLeftovers {
-  @PathParam()
-  botId!: string;
+  @PathParam() botId!: string;
 }
 
 /** Data that the tables service holds of a bot; all zero after the erasure of a deleted bot. */
 export class TableLeftovers {
-  @IsInt()
-  tables!: number;
-
-  @IsInt()
-  rows!: number;
+  @IsInt() tables!: number;
+  @IsInt() rows!: number;
 
   /** Stored answers for idempotency keys. */
-  @IsInt()
-  tableAnswers!: number;
+  @IsInt() tableAnswers!: number;
 }
 
 /** A change of the key column, or of computed or searchable columns, reads all rows. */
