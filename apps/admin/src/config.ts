@@ -12,14 +12,9 @@ import {
 } from '@parley/service/config';
 
 export class AdminConfig extends ServiceConfig {
-  @Env(secretKeyVariable)
-  secretKey!: string;
-
-  @Env(formerSecretKeysVariable)
-  formerSecretKeys?: string[];
-
-  @Env(operatorWorkspaceVariable)
-  operatorWorkspaceId?: string;
+  @Env(secretKeyVariable) secretKey!: string;
+  @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
+  @Env(operatorWorkspaceVariable) operatorWorkspaceId?: string;
 
   @Env({
     env: 'PARLEY_BOOTSTRAP_TOKEN',
@@ -55,8 +50,7 @@ export class AdminConfig extends ServiceConfig {
   })
   chatUrl?: string;
 
-  @Env(webhookUrlVariable)
-  webhookUrl?: string;
+  @Env(webhookUrlVariable) webhookUrl?: string;
 
   @Env({
     env: 'LINK_ENVIRONMENT',
@@ -75,20 +69,16 @@ export class AdminConfig extends ServiceConfig {
   @Env(quota('STORAGE_COUNT', 'Bytes of files, and of the payloads of recurring events, that a workspace may have.'))
   quotaStorageBytes = 1_000_000_000_000;
 
-  @Env(quota('BOT_COUNT', 'Bots that a workspace may have.'))
-  quotaBotCount = 10_000;
+  @Env(quota('BOT_COUNT', 'Bots that a workspace may have.')) quotaBotCount = 10_000;
 
   @Env(quota('KNOWLEDGEBASE_VECTOR_STORAGE', 'Bytes of indexed files that a workspace may have.'))
   quotaVectorStorageBytes = 100_000_000_000;
 
-  @Env(quota('WORKSPACE_MEMBER_COUNT', 'Members that a workspace may have.'))
-  quotaWorkspaceMemberCount = 1_000;
+  @Env(quota('WORKSPACE_MEMBER_COUNT', 'Members that a workspace may have.')) quotaWorkspaceMemberCount = 1_000;
 
-  @Env(recurringMinSecondsVariable)
-  recurringMinSeconds = 60;
+  @Env(recurringMinSecondsVariable) recurringMinSeconds = 60;
 
-  @Env(eventRetentionDaysVariable)
-  eventRetentionDays = 90;
+  @Env(eventRetentionDaysVariable) eventRetentionDays = 90;
 
   /** Enforced by the files service, which reads the same variable. */
   @Env({

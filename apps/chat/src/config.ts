@@ -9,20 +9,14 @@ import {
 } from '@parley/service/config';
 
 export class ChatConfig extends ServiceConfig {
-  @Env(secretKeyVariable)
-  secretKey!: string;
+  @Env(secretKeyVariable) secretKey!: string;
+  @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
 
-  @Env(formerSecretKeysVariable)
-  formerSecretKeys?: string[];
+  @Env(sweepIntervalVariable) sweepIntervalMs = 5_000;
 
-  @Env(sweepIntervalVariable)
-  sweepIntervalMs = 5_000;
+  @Env(recurringMinSecondsVariable) recurringMinSeconds = 60;
 
-  @Env(recurringMinSecondsVariable)
-  recurringMinSeconds = 60;
-
-  @Env(eventRetentionDaysVariable)
-  eventRetentionDays = 90;
+  @Env(eventRetentionDaysVariable) eventRetentionDays = 90;
 
   @Env({
     env: 'CHAT_LIST_TIMEOUT_MS',

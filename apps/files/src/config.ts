@@ -3,11 +3,8 @@ import { FileStoreConfig } from '@parley/file-store/config';
 import { formerSecretKeysVariable, secretKeyVariable, sweepIntervalVariable } from '@parley/service/config';
 
 export class FilesConfig extends FileStoreConfig {
-  @Env(secretKeyVariable)
-  secretKey!: string;
-
-  @Env(formerSecretKeysVariable)
-  formerSecretKeys?: string[];
+  @Env(secretKeyVariable) secretKey!: string;
+  @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
 
   @Env({
     env: 'CONTENT_URL',
@@ -34,6 +31,5 @@ export class FilesConfig extends FileStoreConfig {
   })
   contentMaxUploads?: number;
 
-  @Env(sweepIntervalVariable)
-  sweepIntervalMs = 5_000;
+  @Env(sweepIntervalVariable) sweepIntervalMs = 5_000;
 }

@@ -81,9 +81,6 @@ export class GatewayConfig extends ProcessConfig {
   /** Folder of the built web chat, which tests choose. Default: `dist/webchat`. */
   webchatDir?: string;
 
-  @Env(webhookUrlVariable)
-  webhookUrl?: string;
-
-  @Env(tunnelUrlVariable)
-  tunnelUrl?: string;
+  @Env(webhookUrlVariable) webhookUrl?: string;
+  @Env(tunnelUrlVariable) tunnelUrl?: string;
 }

@@ -7,12 +7,7 @@ import {
 } from '@parley/service/config';
 
 export class HubConfig extends ServiceConfig {
-  @Env(secretKeyVariable)
-  secretKey!: string;
-
-  @Env(formerSecretKeysVariable)
-  formerSecretKeys?: string[];
-
-  @Env(operatorWorkspaceVariable)
-  operatorWorkspaceId?: string;
+  @Env(secretKeyVariable) secretKey!: string;
+  @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
+  @Env(operatorWorkspaceVariable) operatorWorkspaceId?: string;
 }

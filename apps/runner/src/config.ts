@@ -81,6 +81,5 @@ export class RunnerConfig extends ProcessConfig {
   })
   contentUrl!: string;
 
-  @Env(webhookUrlVariable)
-  webhookUrl?: string;
+  @Env(webhookUrlVariable) webhookUrl?: string;
 }

@@ -2,11 +2,8 @@ import { choice, Env, integer } from '@parley/config/config';
 import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig, tunnelUrlVariable } from '@parley/service/config';
 
 export class RuntimeConfig extends ServiceConfig {
-  @Env(secretKeyVariable)
-  secretKey!: string;
-
-  @Env(formerSecretKeysVariable)
-  formerSecretKeys?: string[];
+  @Env(secretKeyVariable) secretKey!: string;
+  @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
 
   @Env({
     env: 'DELIVERIES_CONCURRENCY',
@@ -78,6 +75,5 @@ export class RuntimeConfig extends ServiceConfig {
   })
   egressAllowPrivate?: 'true' | 'false';
 
-  @Env(tunnelUrlVariable)
-  tunnelUrl?: string;
+  @Env(tunnelUrlVariable) tunnelUrl?: string;
 }

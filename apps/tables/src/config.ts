@@ -20,12 +20,8 @@ export class TablesConfig extends PassagesConfig {
   })
   filesUrl?: string;
 
-  @Env(completionsUrlVariable)
-  completionsUrl?: string;
+  @Env(completionsUrlVariable) completionsUrl?: string;
+  @Env(completionsApiKeyVariable) completionsApiKey?: string;
 
-  @Env(completionsApiKeyVariable)
-  completionsApiKey?: string;
-
-  @Env(completionsTimeoutVariable)
-  completionsTimeoutMs = 60_000;
+  @Env(completionsTimeoutVariable) completionsTimeoutMs = 60_000;
 }

@@ -5,12 +5,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('inbox')
 @Index('inbox_received', ['received_at'])
 export class InboxEntity {
-  @PrimaryColumn('text')
-  consumer!: string;
-
-  @PrimaryIdColumn()
-  event_id!: string;
-
-  @Column('timestamptz', { default: () => 'now()' })
-  received_at!: Date;
+  @PrimaryColumn('text') consumer!: string;
+  @PrimaryIdColumn() event_id!: string;
+  @Column('timestamptz', { default: () => 'now()' }) received_at!: Date;
 }

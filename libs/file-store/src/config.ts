@@ -50,8 +50,7 @@ export class FileStoreConfig extends PassagesConfig {
   })
   s3Endpoint?: string;
 
-  @Env({ env: 'S3_REGION', type: text(), about: 'Region of the bucket.' })
-  s3Region = 'us-east-1';
+  @Env({ env: 'S3_REGION', type: text(), about: 'Region of the bucket.' }) s3Region = 'us-east-1';
 
   @Env({
     env: 'S3_BUCKET',
@@ -91,12 +90,8 @@ export class FileStoreConfig extends PassagesConfig {
   })
   s3PathStyle?: 'true' | 'false';
 
-  @Env(completionsUrlVariable)
-  completionsUrl?: string;
+  @Env(completionsUrlVariable) completionsUrl?: string;
+  @Env(completionsApiKeyVariable) completionsApiKey?: string;
 
-  @Env(completionsApiKeyVariable)
-  completionsApiKey?: string;
-
-  @Env(completionsTimeoutVariable)
-  completionsTimeoutMs = 60_000;
+  @Env(completionsTimeoutVariable) completionsTimeoutMs = 60_000;
 }

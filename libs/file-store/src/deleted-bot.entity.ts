@@ -4,12 +4,7 @@ import { Column, Entity } from 'typeorm';
 /** Deleted bot, for which all writes are rejected. */
 @Entity('deleted_bot')
 export class DeletedBotEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @Column('timestamptz', { default: () => 'now()' })
-  deleted_at!: Date;
-
-  @Column('timestamptz', { nullable: true })
-  erased_at!: Date | null;
+  @PrimaryIdColumn() bot_id!: string;
+  @Column('timestamptz', { default: () => 'now()' }) deleted_at!: Date;
+  @Column('timestamptz', { nullable: true }) erased_at!: Date | null;
 }

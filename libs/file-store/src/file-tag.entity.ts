@@ -9,15 +9,8 @@ import { Entity, Index } from 'typeorm';
 // Index on bot_id, name, left(value, 300), md5(value) and file_id: TypeORM declares no expressions.
 @Index('file_tag_value', { synchronize: false })
 export class FileTagEntity {
-  @PrimaryIdColumn()
-  file_id!: string;
-
-  @PrimaryIdColumn()
-  name!: string;
-
-  @IdColumn()
-  value!: string;
-
-  @IdColumn()
-  bot_id!: string;
+  @PrimaryIdColumn() file_id!: string;
+  @PrimaryIdColumn() name!: string;
+  @IdColumn() value!: string;
+  @IdColumn() bot_id!: string;
 }

@@ -28,95 +28,56 @@ export interface FileRef {
 @Index('file_for_integrations', ['bot_id'], { where: `access_policies @> '{integrations}'` })
 @Index('file_for_users', ['bot_id'], { where: `access_policies @> '{public_content}'` })
 export class FileEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  bot_id!: string;
-
-  @IdColumn()
-  key!: string;
-
-  @Column('text')
-  content_type!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() bot_id!: string;
+  @IdColumn() key!: string;
+  @Column('text') content_type!: string;
 
   /** `bigint`, which arrives as text; so does `size`. */
-  @Column('bigint')
-  declared_size!: string;
+  @Column('bigint') declared_size!: string;
 
   /** Bytes of the newest content; null until there is one. */
-  @Column('bigint', { nullable: true })
-  size!: string | null;
+  @Column('bigint', { nullable: true }) size!: string | null;
 
-  @Column('jsonb')
-  tags!: Record<string, string>;
-
-  @Column('jsonb')
-  metadata!: Record<string, unknown>;
-
-  @Column('text', { array: true })
-  access_policies!: AccessPolicy[];
-
-  @Column('boolean')
-  index!: boolean;
-
-  @Column('jsonb')
-  indexing!: IndexingConfiguration;
-
-  @Column('boolean')
-  immediately_public!: boolean;
-
-  @Column('text')
-  status!: FileStatus;
-
-  @Column('text', { nullable: true })
-  failed_status_reason!: string | null;
-
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  expires_at!: Date | null;
+  @Column('jsonb') tags!: Record<string, string>;
+  @Column('jsonb') metadata!: Record<string, unknown>;
+  @Column('text', { array: true }) access_policies!: AccessPolicy[];
+  @Column('boolean') index!: boolean;
+  @Column('jsonb') indexing!: IndexingConfiguration;
+  @Column('boolean') immediately_public!: boolean;
+  @Column('text') status!: FileStatus;
+  @Column('text', { nullable: true }) failed_status_reason!: string | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
 
   /** Declaration that an upload URL is valid for. */
-  @IdColumn()
-  upload_id!: string;
+  @IdColumn() upload_id!: string;
 
-  @Column({ type: 'timestamptz', precision: 3 })
-  upload_expires_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) upload_expires_at!: Date;
 
   /** Version that is to be searchable: a new one for each upload, each set of passages and each retry. */
-  @IdColumn({ nullable: true })
-  content_version!: string | null;
+  @IdColumn({ nullable: true }) content_version!: string | null;
 
   /** Version that is searchable. */
-  @IdColumn({ nullable: true })
-  active_version!: string | null;
+  @IdColumn({ nullable: true }) active_version!: string | null;
 
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 
   /** Namespace in which the key is unique: the alias of an installation, or '' for the bot and its users. */
-  @IdColumn({ default: '' })
-  namespace!: string;
+  @IdColumn({ default: '' }) namespace!: string;
 
-  @Column('text', { default: 'bot' })
-  owner_type!: OwnerType;
+  @Column('text', { default: 'bot' }) owner_type!: OwnerType;
 
   /** Id of the integration or user. */
-  @IdColumn({ nullable: true })
-  owner_id!: string | null;
+  @IdColumn({ nullable: true }) owner_id!: string | null;
 
   /** Version of the bytes. */
-  @IdColumn({ nullable: true })
-  blob_version!: string | null;
+  @IdColumn({ nullable: true }) blob_version!: string | null;
 
-  @Column('boolean', { default: false })
-  are_passages_set!: boolean;
+  @Column('boolean', { default: false }) are_passages_set!: boolean;
 
   /** Whether the active version was made from the current content: its bytes, or the passages that were set. */
-  @Column('boolean', { default: false })
-  is_active_current!: boolean;
+  @Column('boolean', { default: false }) is_active_current!: boolean;
 }
 
 /** `job` is null unless the file is being indexed. */

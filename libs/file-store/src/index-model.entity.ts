@@ -6,36 +6,25 @@ import { FileEntity } from './file.entity';
 @Entity('index_model')
 @Index('index_model_active', ['is_active'], { unique: true, where: 'is_active' })
 export class IndexModelEntity {
-  @PrimaryColumn('text')
-  model!: string;
+  @PrimaryColumn('text') model!: string;
 
   /** Length of its vectors; null until the first point is written. */
-  @Column('integer', { nullable: true })
-  dimensions!: number | null;
+  @Column('integer', { nullable: true }) dimensions!: number | null;
 
   /** Whether searches use this model. */
-  @Column('boolean', { default: false })
-  is_active!: boolean;
+  @Column('boolean', { default: false }) is_active!: boolean;
 
   /** Cursor of the re-index: the last file that it has processed. */
-  @IdColumn({ default: '' })
-  place!: string;
+  @IdColumn({ default: '' }) place!: string;
 }
 
 /** Content version with points of a model. A model lacks each active version without a complete row. */
 @Entity('indexed_content')
 export class IndexedContentEntity {
-  @PrimaryIdColumn()
-  @ForeignKey(() => FileEntity, { onDelete: 'CASCADE' })
-  file_id!: string;
-
-  @PrimaryColumn('text')
-  model!: string;
-
-  @IdColumn()
-  content_version!: string;
+  @PrimaryIdColumn() @ForeignKey(() => FileEntity, { onDelete: 'CASCADE' }) file_id!: string;
+  @PrimaryColumn('text') model!: string;
+  @IdColumn() content_version!: string;
 
   /** Position at which the re-index continues; null when all passages have their points. */
-  @Column('integer', { nullable: true })
-  next_position!: number | null;
+  @Column('integer', { nullable: true }) next_position!: number | null;
 }

@@ -13,73 +13,44 @@ export type JobSource = 'content' | 'passages';
 @Index('indexing_job_created', ['created_at', 'file_id', 'content_version'])
 @Index('indexing_job_waiting', ['bot_id', 'created_at'], { where: 'lease IS NULL' })
 export class IndexingJobEntity {
-  @PrimaryIdColumn()
-  file_id!: string;
-
-  @PrimaryIdColumn()
-  content_version!: string;
-
-  @IdColumn()
-  bot_id!: string;
-
-  @Column('text', { default: 'announced' })
-  stage!: IndexingStage;
-
-  @Column('integer', { default: 0 })
-  attempts!: number;
+  @PrimaryIdColumn() file_id!: string;
+  @PrimaryIdColumn() content_version!: string;
+  @IdColumn() bot_id!: string;
+  @Column('text', { default: 'announced' }) stage!: IndexingStage;
+  @Column('integer', { default: 0 }) attempts!: number;
 
   /** Process that holds the job. */
-  @Column('text', { nullable: true })
-  taken_by!: string | null;
+  @Column('text', { nullable: true }) taken_by!: string | null;
 
   /** Lease of the holder, without which nothing may be written. */
-  @IdColumn({ nullable: true })
-  lease!: string | null;
+  @IdColumn({ nullable: true }) lease!: string | null;
 
-  @Column('timestamptz', { nullable: true })
-  heartbeat_at!: Date | null;
+  @Column('timestamptz', { nullable: true }) heartbeat_at!: Date | null;
 
   /** Time of the last announcement. `-infinity`, which arrives as a number, if the job is to be announced at once. */
-  @Column('timestamptz', { default: () => 'now()' })
-  announced_at!: Date | number;
+  @Column('timestamptz', { default: () => 'now()' }) announced_at!: Date | number;
 
-  @Column('integer', { default: 1 })
-  announcements!: number;
-
-  @Column('integer', { nullable: true })
-  passages!: number | null;
-
-  @Column('integer', { default: 0 })
-  passages_written!: number;
-
-  @Column('text', { nullable: true })
-  last_error!: string | null;
-
-  @Column('text', { default: 'content' })
-  source!: JobSource;
+  @Column('integer', { default: 1 }) announcements!: number;
+  @Column('integer', { nullable: true }) passages!: number | null;
+  @Column('integer', { default: 0 }) passages_written!: number;
+  @Column('text', { nullable: true }) last_error!: string | null;
+  @Column('text', { default: 'content' }) source!: JobSource;
 
   /** Fraction of the document that is done, from 0 to 1. */
-  @Column('real', { default: 0 })
-  part!: number;
+  @Column('real', { default: 0 }) part!: number;
 
-  @TimestampColumn()
-  created_at!: Date;
+  @TimestampColumn() created_at!: Date;
 
   /** Time before which a released job is not taken again. */
-  @Column('timestamptz', { default: () => 'now()' })
-  due_at!: Date;
+  @Column('timestamptz', { default: () => 'now()' }) due_at!: Date;
 
   /** W3C trace context of the request that caused the job, if it was traced. */
-  @Column('text', { nullable: true })
-  traceparent!: string | null;
+  @Column('text', { nullable: true }) traceparent!: string | null;
 }
 
 /** Fair scheduling: time at which a job of the bot was last taken. A bot without a row comes first. */
 @Entity('indexing_turn')
 export class IndexingTurnEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @Column('timestamptz')
-  taken_at!: Date;
+  @PrimaryIdColumn() bot_id!: string;
+  @Column('timestamptz') taken_at!: Date;
 }

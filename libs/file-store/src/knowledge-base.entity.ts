@@ -6,20 +6,11 @@ import { Column, Entity, Index } from 'typeorm';
 @Entity('knowledge_base')
 @Index('knowledge_base_created', ['bot_id', 'created_at', 'id'])
 export class KnowledgeBaseEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  bot_id!: string;
-
-  @Column('text')
-  name!: string;
-
-  @Column('jsonb')
-  tags!: Record<string, string>;
-
-  @TimestampColumn()
-  created_at!: Date;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() bot_id!: string;
+  @Column('text') name!: string;
+  @Column('jsonb') tags!: Record<string, string>;
+  @TimestampColumn() created_at!: Date;
 }
 
 export function toKnowledgeBase({ id, name, tags }: KnowledgeBaseEntity): KnowledgeBase {

@@ -5,35 +5,25 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('storage_use')
 @Index('storage_use_changed', ['bot_id'], { where: 'is_changed' })
 export class StorageUseEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryColumn('smallint')
-  slot!: number;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryColumn('smallint') slot!: number;
 
   /** `bigint`, which arrives as text; so does `vector_bytes`. */
-  @Column('bigint')
-  file_bytes!: string;
+  @Column('bigint') file_bytes!: string;
 
-  @Column('bigint')
-  vector_bytes!: string;
+  @Column('bigint') vector_bytes!: string;
 
   /** Changed since the last report to admin. */
-  @Column('boolean', { default: true })
-  is_changed!: boolean;
+  @Column('boolean', { default: true }) is_changed!: boolean;
 }
 
 /** Workspace whose quotas count the bot's usage. */
 @Entity('bot_home')
 @Index('bot_home_workspace', ['workspace_id'])
 export class BotHomeEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @IdColumn()
-  workspace_id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @IdColumn() workspace_id!: string;
 
   /** Last applied transfer event: of two events in the wrong order, the newer one wins. */
-  @IdColumn({ nullable: true })
-  moved_by!: string | null;
+  @IdColumn({ nullable: true }) moved_by!: string | null;
 }

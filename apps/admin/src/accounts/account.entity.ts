@@ -6,20 +6,11 @@ import { Column, Entity, Index } from 'typeorm';
 @Entity('account')
 @Index('account_email', { synchronize: false })
 export class AccountEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @Column('text')
-  email!: string;
-
-  @TimestampColumn()
-  created_at!: Date;
-
-  @Column('text', { nullable: true })
-  display_name!: string | null;
-
-  @Column('text', { nullable: true })
-  profile_picture!: string | null;
+  @PrimaryIdColumn() id!: string;
+  @Column('text') email!: string;
+  @TimestampColumn() created_at!: Date;
+  @Column('text', { nullable: true }) display_name!: string | null;
+  @Column('text', { nullable: true }) profile_picture!: string | null;
 }
 
 export function toProfile(row: AccountEntity): AccountProfile {

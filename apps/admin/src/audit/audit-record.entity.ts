@@ -6,41 +6,18 @@ import { Column, Entity, Index } from 'typeorm';
 @Entity('audit_record')
 @Index('audit_record_recorded', ['workspace_id', 'recorded_at', 'id'])
 export class AuditRecordEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  workspace_id!: string;
-
-  @IdColumn({ nullable: true })
-  account_id!: string | null;
-
-  @Column('text', { nullable: true })
-  email!: string | null;
-
-  @Column('text', { nullable: true })
-  address!: string | null;
-
-  @Column('text')
-  action!: AuditAction;
-
-  @Column('text')
-  operation!: string;
-
-  @IdColumn({ nullable: true })
-  resource_id!: string | null;
-
-  @Column('text', { nullable: true })
-  resource_name!: string | null;
-
-  @Column('text', { nullable: true })
-  value!: string | null;
-
-  @Column('text')
-  request_id!: string;
-
-  @TimestampColumn()
-  recorded_at!: Date;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() workspace_id!: string;
+  @IdColumn({ nullable: true }) account_id!: string | null;
+  @Column('text', { nullable: true }) email!: string | null;
+  @Column('text', { nullable: true }) address!: string | null;
+  @Column('text') action!: AuditAction;
+  @Column('text') operation!: string;
+  @IdColumn({ nullable: true }) resource_id!: string | null;
+  @Column('text', { nullable: true }) resource_name!: string | null;
+  @Column('text', { nullable: true }) value!: string | null;
+  @Column('text') request_id!: string;
+  @TimestampColumn() recorded_at!: Date;
 }
 
 export type AuditRecordRow = Omit<AuditRecordEntity, 'workspace_id' | 'request_id'>;

@@ -7,13 +7,7 @@ import { BotEntity } from './bot.entity';
 @ForeignKey('MemberEntity', ['workspace_id', 'account_id'], ['workspace_id', 'account_id'], { onDelete: 'CASCADE' })
 @Index('bot_allowed_member_member', ['workspace_id', 'account_id'])
 export class BotAllowedMemberEntity {
-  @PrimaryIdColumn()
-  @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' })
-  bot_id!: string;
-
-  @IdColumn()
-  workspace_id!: string;
-
-  @PrimaryIdColumn()
-  account_id!: string;
+  @PrimaryIdColumn() @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' }) bot_id!: string;
+  @IdColumn() workspace_id!: string;
+  @PrimaryIdColumn() account_id!: string;
 }

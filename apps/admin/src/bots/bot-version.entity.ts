@@ -6,16 +6,12 @@ import { BotEntity } from './bot.entity';
 /** Code of a bot, one row for each content. In a table of its own, since it may be large. */
 @Entity('bot_code')
 export class BotCodeEntity {
-  @PrimaryIdColumn()
-  @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' })
-  bot_id!: string;
+  @PrimaryIdColumn() @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' }) bot_id!: string;
 
   /** SHA-256, in hex. */
-  @PrimaryIdColumn()
-  hash!: string;
+  @PrimaryIdColumn() hash!: string;
 
-  @Column('text')
-  code!: string;
+  @Column('text') code!: string;
 }
 
 /** Version of a bot's code. */
@@ -23,24 +19,15 @@ export class BotCodeEntity {
 @ForeignKey(() => BotCodeEntity, ['bot_id', 'code_hash'], ['bot_id', 'hash'], { onDelete: 'CASCADE' })
 @Index('bot_version_position', ['bot_id', 'position'], { unique: true })
 export class BotVersionEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  bot_id!: string;
-
-  @IdColumn()
-  code_hash!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() bot_id!: string;
+  @IdColumn() code_hash!: string;
 
   /** `bigint`, which arrives as text. Increases with each version of a bot; versions are created one at a time. */
-  @Column({ type: 'bigint', generated: 'increment', generatedIdentity: 'ALWAYS' })
-  position!: string;
+  @Column({ type: 'bigint', generated: 'increment', generatedIdentity: 'ALWAYS' }) position!: string;
 
-  @Column('text')
-  name!: string;
-
-  @Column('text', { nullable: true })
-  description!: string | null;
+  @Column('text') name!: string;
+  @Column('text', { nullable: true }) description!: string | null;
 }
 
 export type BotVersionRow = Pick<BotVersionEntity, 'id' | 'name' | 'description'>;

@@ -14,100 +14,59 @@ import type { RecurringFailureEntity } from './recurring-failure.entity';
 @Index('bot_created', ['workspace_id', 'created_at', 'id'])
 @Index('bot_updated', ['workspace_id', 'updated_at', 'id'])
 export class BotEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  @ForeignKey('WorkspaceEntity')
-  workspace_id!: string;
-
-  @Column('text')
-  name!: string;
-
-  @Column('text', { nullable: true })
-  description!: string | null;
-
-  @Column('boolean')
-  dev!: boolean;
-
-  @Column('text')
-  type!: Bot['type'];
-
-  @Column('text', { nullable: true })
-  url!: string | null;
-
-  @Column('jsonb')
-  tags!: Record<string, string>;
-
-  @Column('jsonb')
-  medias!: Bot['medias'];
-
-  @Column('integer', { nullable: true })
-  max_execution_time!: number | null;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() @ForeignKey('WorkspaceEntity') workspace_id!: string;
+  @Column('text') name!: string;
+  @Column('text', { nullable: true }) description!: string | null;
+  @Column('boolean') dev!: boolean;
+  @Column('text') type!: Bot['type'];
+  @Column('text', { nullable: true }) url!: string | null;
+  @Column('jsonb') tags!: Record<string, string>;
+  @Column('jsonb') medias!: Bot['medias'];
+  @Column('integer', { nullable: true }) max_execution_time!: number | null;
 
   /** Own states, events, actions, tags and configuration of the bot, without those of its plugins. */
-  @Column('jsonb')
-  definition!: BotDefinition;
+  @Column('jsonb') definition!: BotDefinition;
 
   /** Encrypted. */
-  @Column('text')
-  signing_secret!: string;
+  @Column('text') signing_secret!: string;
 
   /** Encrypted values by name. */
-  @Column('jsonb')
-  secrets!: Record<string, string>;
+  @Column('jsonb') secrets!: Record<string, string>;
 
   /** Account, which may have been deleted: no foreign key. */
-  @IdColumn({ nullable: true })
-  created_by!: string | null;
+  @IdColumn({ nullable: true }) created_by!: string | null;
 
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
-
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  deployed_at!: Date | null;
-
-  @Column('text', { nullable: true })
-  authentication!: 'iam' | 'hmac-sha256' | null;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) deployed_at!: Date | null;
+  @Column('text', { nullable: true }) authentication!: 'iam' | 'hmac-sha256' | null;
 
   /** Keys of a blocked bot are rejected. */
-  @Column('boolean', { default: false })
-  blocked!: boolean;
+  @Column('boolean', { default: false }) blocked!: boolean;
 
-  @Column('boolean', { default: false })
-  always_alive!: boolean;
-
-  @Column('jsonb', { default: [] })
-  layers!: string[];
+  @Column('boolean', { default: false }) always_alive!: boolean;
+  @Column('jsonb', { default: [] }) layers!: string[];
 
   /** Deployed version, which is never deleted while it is deployed. Null without code. */
-  @IdColumn({ nullable: true })
-  version_id!: string | null;
+  @IdColumn({ nullable: true }) version_id!: string | null;
 
-  @Column('text', { default: 'ALL_WORKSPACE_USERS' })
-  allowlist!: AllowlistSetting;
+  @Column('text', { default: 'ALL_WORKSPACE_USERS' }) allowlist!: AllowlistSetting;
 
   /** Increases with every change of the bot's installations. */
-  @Column('integer', { default: 0 })
-  installation_revision!: number;
+  @Column('integer', { default: 0 }) installation_revision!: number;
 
   /** Webhook id of the chat after its removal, so that web pages go on when it is installed again. */
-  @IdColumn({ nullable: true })
-  chat_webhook_id!: string | null;
+  @IdColumn({ nullable: true }) chat_webhook_id!: string | null;
 
   /** Increases with every change of the recurring events in the definition. */
-  @Column('integer', { default: 0 })
-  recurring_events_revision!: number;
+  @Column('integer', { default: 0 }) recurring_events_revision!: number;
 
   /**
    * `bigint`, which arrives as text. Reserved bytes: payloads of the recurring events within the event retention. Part
    * of the bot's storage usage.
    */
-  @Column('bigint', { default: 0 })
-  recurring_bytes!: string;
+  @Column('bigint', { default: 0 }) recurring_bytes!: string;
 }
 
 export type BotEntryRow = Pick<

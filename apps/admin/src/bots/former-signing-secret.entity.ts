@@ -5,14 +5,10 @@ import { BotEntity } from './bot.entity';
 /** Former signing secret of a bot that is still valid. */
 @Entity('bot_former_signing_secret')
 export class FormerSigningSecretEntity {
-  @PrimaryIdColumn()
-  @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' })
-  bot_id!: string;
+  @PrimaryIdColumn() @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' }) bot_id!: string;
 
   /** Encrypted. */
-  @PrimaryColumn('text')
-  secret!: string;
+  @PrimaryColumn('text') secret!: string;
 
-  @PrimaryColumn({ type: 'timestamptz', precision: 3 })
-  valid_until!: Date;
+  @PrimaryColumn({ type: 'timestamptz', precision: 3 }) valid_until!: Date;
 }

@@ -7,13 +7,8 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 @Index('console_link_valid_until', ['valid_until'])
 export class ConsoleLinkEntity {
   /** SHA-256 of the code. */
-  @PrimaryColumn('text')
-  hash!: string;
+  @PrimaryColumn('text') hash!: string;
 
-  @IdColumn()
-  @ForeignKey('AccountEntity', { onDelete: 'CASCADE' })
-  account_id!: string;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  valid_until!: Date;
+  @IdColumn() @ForeignKey('AccountEntity', { onDelete: 'CASCADE' }) account_id!: string;
+  @Column({ type: 'timestamptz', precision: 3 }) valid_until!: Date;
 }

@@ -13,70 +13,42 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 @Index('installation_identifier', ['family', 'identifier'], { unique: true, where: 'identifier IS NOT NULL' })
 @Index('installation_register_at', ['register_at'], { where: 'register_at IS NOT NULL' })
 export class InstallationEntity {
-  @PrimaryIdColumn()
-  @ForeignKey('BotEntity', { onDelete: 'CASCADE' })
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  alias!: string;
-
-  @IdColumn()
-  integration_id!: string;
-
-  @IdColumn({ unique: true })
-  webhook_id!: string;
-
-  @Column('boolean')
-  enabled!: boolean;
-
-  @Column('text', { nullable: true })
-  configuration_type!: string | null;
+  @PrimaryIdColumn() @ForeignKey('BotEntity', { onDelete: 'CASCADE' }) bot_id!: string;
+  @PrimaryIdColumn() alias!: string;
+  @IdColumn() integration_id!: string;
+  @IdColumn({ unique: true }) webhook_id!: string;
+  @Column('boolean') enabled!: boolean;
+  @Column('text', { nullable: true }) configuration_type!: string | null;
 
   /** Encrypted JSON; null when there is no configuration. */
-  @Column('text', { nullable: true })
-  configuration!: string | null;
+  @Column('text', { nullable: true }) configuration!: string | null;
 
-  @Column('jsonb', { default: [] })
-  disabled_channels!: string[];
-
-  @Column('text')
-  status!: InstallationStatus;
-
-  @Column('text', { nullable: true })
-  status_reason!: string | null;
+  @Column('jsonb', { default: [] }) disabled_channels!: string[];
+  @Column('text') status!: InstallationStatus;
+  @Column('text', { nullable: true }) status_reason!: string | null;
 
   /** Routes requests to the shared webhook of the integration. */
-  @Column('text', { nullable: true })
-  identifier!: string | null;
+  @Column('text', { nullable: true }) identifier!: string | null;
 
   /** Owner and name of the integration among whose installations the identifier is unique. Null without an identifier. */
-  @Column('text', { nullable: true })
-  family!: string | null;
+  @Column('text', { nullable: true }) family!: string | null;
 
   /** Increases with each change that the integration has to be notified. */
-  @Column('integer', { default: 0 })
-  registration_revision!: number;
+  @Column('integer', { default: 0 }) registration_revision!: number;
 
   /** Whether the integration has a URL or code. */
-  @Column('boolean', { default: false })
-  is_callable!: boolean;
+  @Column('boolean', { default: false }) is_callable!: boolean;
 
-  @Column('text', { nullable: true })
-  register_schedule!: RegisterSchedule | null;
+  @Column('text', { nullable: true }) register_schedule!: RegisterSchedule | null;
 
   /** Time of the next scheduled registration. */
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  register_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) register_at!: Date | null;
 
   /** Summary of the integration in the hub as of its last change. */
-  @Column('jsonb')
-  summary!: HubSummary;
+  @Column('jsonb') summary!: HubSummary;
 
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 }
 
 /** Entities that a plugin adds to its bot, by the plugin's own names. */
@@ -89,48 +61,31 @@ export type PluginDefinition = Pick<
 @Entity('bot_plugin')
 @Index('bot_plugin_plugin', ['plugin_id'])
 export class BotPluginEntity {
-  @PrimaryIdColumn()
-  @ForeignKey('BotEntity', { onDelete: 'CASCADE' })
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  alias!: string;
-
-  @IdColumn()
-  plugin_id!: string;
-
-  @Column('boolean')
-  enabled!: boolean;
+  @PrimaryIdColumn() @ForeignKey('BotEntity', { onDelete: 'CASCADE' }) bot_id!: string;
+  @PrimaryIdColumn() alias!: string;
+  @IdColumn() plugin_id!: string;
+  @Column('boolean') enabled!: boolean;
 
   /** Encrypted JSON. */
-  @Column('text')
-  configuration!: string;
+  @Column('text') configuration!: string;
 
   /** Installation bound to each interface that the plugin depends on. */
-  @Column('jsonb')
-  interfaces!: Record<string, BoundInterface>;
+  @Column('jsonb') interfaces!: Record<string, BoundInterface>;
 
   /** Installation bound to each integration that the plugin depends on. */
-  @Column('jsonb')
-  integrations!: Record<string, BindIntegration>;
+  @Column('jsonb') integrations!: Record<string, BindIntegration>;
 
   /** Summary of the plugin in the hub as of its last change. */
-  @Column('jsonb')
-  summary!: HubSummary;
+  @Column('jsonb') summary!: HubSummary;
 
   /** States, events, actions and tags, with the references to entities resolved. */
-  @Column('jsonb')
-  definition!: PluginDefinition;
+  @Column('jsonb') definition!: PluginDefinition;
 
   /** Recurring events of the plugin, by its own names. */
-  @Column('jsonb', { default: {} })
-  recurring_events!: Record<string, RecurringEventDefinition>;
+  @Column('jsonb', { default: {} }) recurring_events!: Record<string, RecurringEventDefinition>;
 
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 }
 
 /** Installation without its bot, its times, and what only its integration sets. */

@@ -6,15 +6,8 @@ import { InstallationEntity } from './installation.entity';
 @Entity('shareable_id')
 @ForeignKey(() => InstallationEntity, ['bot_id', 'alias'], ['bot_id', 'alias'], { onDelete: 'CASCADE' })
 export class ShareableIdEntity {
-  @IdColumn({ unique: true })
-  id!: string;
-
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  alias!: string;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  expires_at!: Date;
+  @IdColumn({ unique: true }) id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() alias!: string;
+  @Column({ type: 'timestamptz', precision: 3 }) expires_at!: Date;
 }

@@ -9,20 +9,9 @@ import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 @Index('workspace_member_id', ['id'], { unique: true })
 @Index('workspace_member_created', ['workspace_id', 'created_at', 'id'])
 export class MemberEntity {
-  @PrimaryIdColumn()
-  @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
-  workspace_id!: string;
-
-  @PrimaryIdColumn()
-  @ForeignKey('AccountEntity', { onDelete: 'CASCADE' })
-  account_id!: string;
-
-  @Column('text')
-  role!: Role;
-
-  @TimestampColumn()
-  created_at!: Date;
-
-  @IdColumn()
-  id!: string;
+  @PrimaryIdColumn() @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' }) workspace_id!: string;
+  @PrimaryIdColumn() @ForeignKey('AccountEntity', { onDelete: 'CASCADE' }) account_id!: string;
+  @Column('text') role!: Role;
+  @TimestampColumn() created_at!: Date;
+  @IdColumn() id!: string;
 }

@@ -13,48 +13,26 @@ import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
 @Index('token_valid_until', ['valid_until'], { where: 'valid_until IS NOT NULL' })
 @Index('token_workspace', ['workspace_id'], { where: 'workspace_id IS NOT NULL' })
 export class TokenEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @Column('text')
-  kind!: 'pat' | 'bak' | 'iak';
-
-  @Column('text', { unique: true })
-  hash!: string;
-
-  @Column('text')
-  preview!: string;
-
-  @Column('text')
-  note!: string;
-
-  @IdColumn({ nullable: true })
-  @ForeignKey('AccountEntity', { onDelete: 'CASCADE' })
-  account_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  @ForeignKey('BotEntity', { onDelete: 'CASCADE' })
-  bot_id!: string | null;
-
-  @TimestampColumn()
-  created_at!: Date;
+  @PrimaryIdColumn() id!: string;
+  @Column('text') kind!: 'pat' | 'bak' | 'iak';
+  @Column('text', { unique: true }) hash!: string;
+  @Column('text') preview!: string;
+  @Column('text') note!: string;
+  @IdColumn({ nullable: true }) @ForeignKey('AccountEntity', { onDelete: 'CASCADE' }) account_id!: string | null;
+  @IdColumn({ nullable: true }) @ForeignKey('BotEntity', { onDelete: 'CASCADE' }) bot_id!: string | null;
+  @TimestampColumn() created_at!: Date;
 
   /** Integration of the hub. */
-  @IdColumn({ nullable: true })
-  integration_id!: string | null;
+  @IdColumn({ nullable: true }) integration_id!: string | null;
 
   /** Workspace of the integration; null for other kinds. */
-  @IdColumn({ nullable: true })
-  @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
-  workspace_id!: string | null;
+  @IdColumn({ nullable: true }) @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' }) workspace_id!: string | null;
 
   /** Version of the bot, or revision of the integration, whose code uses the key. Such keys are not listed. */
-  @IdColumn({ nullable: true })
-  version_id!: string | null;
+  @IdColumn({ nullable: true }) version_id!: string | null;
 
   /** Null without an end. */
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  valid_until!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) valid_until!: Date | null;
 }
 
 export type TokenRow = Pick<TokenEntity, 'id' | 'note' | 'created_at'>;

@@ -7,26 +7,18 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 @Index('usage_changed', ['workspace_id', 'type', 'changed_at', 'bot_id'])
 @Index('usage_day', ['workspace_id', 'type', 'day', 'bot_id'])
 export class UsageEntity {
-  @PrimaryIdColumn()
-  @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' })
-  workspace_id!: string;
+  @PrimaryIdColumn() @ForeignKey('WorkspaceEntity', { onDelete: 'CASCADE' }) workspace_id!: string;
 
   /** Empty for usage without a bot. */
-  @PrimaryIdColumn()
-  bot_id!: string;
+  @PrimaryIdColumn() bot_id!: string;
 
-  @PrimaryIdColumn()
-  type!: UsageType;
+  @PrimaryIdColumn() type!: UsageType;
 
   /** UTC, formatted as 2026-01-31. */
-  @PrimaryIdColumn()
-  day!: string;
+  @PrimaryIdColumn() day!: string;
 
-  @Column('double precision')
-  value!: number;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  changed_at!: Date;
+  @Column('double precision') value!: number;
+  @Column({ type: 'timestamptz', precision: 3 }) changed_at!: Date;
 }
 
 export interface UsageSubject {

@@ -8,49 +8,22 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 @Index('workspace_public', ['created_at', 'id'], { where: 'is_public' })
 @Index('workspace_operators', ['is_operators'], { unique: true, where: 'is_operators' })
 export class WorkspaceEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @Column('text')
-  name!: string;
-
-  @IdColumn()
-  @ForeignKey('AccountEntity')
-  owner_id!: string;
-
-  @Column('text', { nullable: true })
-  handle!: string | null;
-
-  @Column('text', { default: '' })
-  about!: string;
-
-  @Column('text', { default: '' })
-  profile_picture!: string;
-
-  @Column('text', { default: '' })
-  contact_email!: string;
-
-  @Column('text', { default: '' })
-  website!: string;
-
-  @Column('jsonb', { default: [] })
-  social_accounts!: string[];
-
-  @Column('boolean', { default: false })
-  is_public!: boolean;
-
-  @Column('boolean', { default: false })
-  blocked!: boolean;
-
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @PrimaryIdColumn() id!: string;
+  @Column('text') name!: string;
+  @IdColumn() @ForeignKey('AccountEntity') owner_id!: string;
+  @Column('text', { nullable: true }) handle!: string | null;
+  @Column('text', { default: '' }) about!: string;
+  @Column('text', { default: '' }) profile_picture!: string;
+  @Column('text', { default: '' }) contact_email!: string;
+  @Column('text', { default: '' }) website!: string;
+  @Column('jsonb', { default: [] }) social_accounts!: string[];
+  @Column('boolean', { default: false }) is_public!: boolean;
+  @Column('boolean', { default: false }) blocked!: boolean;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 
   /** Workspace of the platform's operator, created at the first start. */
-  @Column('boolean', { default: false })
-  is_operators!: boolean;
+  @Column('boolean', { default: false }) is_operators!: boolean;
 }
 
 export interface WorkspaceRow extends WorkspaceEntity {

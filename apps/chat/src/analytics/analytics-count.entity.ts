@@ -5,16 +5,10 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('analytics_count')
 @Index('analytics_count_day', ['day'])
 export class AnalyticsCountEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryColumn('date')
-  day!: string;
-
-  @PrimaryIdColumn()
-  name!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryColumn('date') day!: string;
+  @PrimaryIdColumn() name!: string;
 
   /** `bigint`: a string. */
-  @Column('bigint')
-  count!: string;
+  @Column('bigint') count!: string;
 }

@@ -8,45 +8,22 @@ import { Column, Entity, Index } from 'typeorm';
 @Index('observation_trace', ['bot_id', 'trace_id', 'id'], { where: 'trace_id IS NOT NULL' })
 @Index('observation_created', ['created_at'])
 export class ObservationEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn({ nullable: true })
-  integration_alias!: string | null;
-
-  @IdColumn()
-  name!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn({ nullable: true }) integration_alias!: string | null;
+  @IdColumn() name!: string;
 
   /** Id of the caller's choice. */
-  @IdColumn({ nullable: true })
-  caller_id!: string | null;
+  @IdColumn({ nullable: true }) caller_id!: string | null;
 
-  @Column('jsonb')
-  data!: Record<string, unknown>;
-
-  @IdColumn({ nullable: true })
-  message_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  event_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  conversation_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  user_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  error_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  trace_id!: string | null;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
+  @Column('jsonb') data!: Record<string, unknown>;
+  @IdColumn({ nullable: true }) message_id!: string | null;
+  @IdColumn({ nullable: true }) event_id!: string | null;
+  @IdColumn({ nullable: true }) conversation_id!: string | null;
+  @IdColumn({ nullable: true }) user_id!: string | null;
+  @IdColumn({ nullable: true }) error_id!: string | null;
+  @IdColumn({ nullable: true }) trace_id!: string | null;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
 }
 
 export function toObservation(row: ObservationEntity): CapturedObservation {

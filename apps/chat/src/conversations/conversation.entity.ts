@@ -14,51 +14,31 @@ import { shownNames } from '../bot-definitions/scope';
 @Index('conversation_owner', ['bot_id', 'owner_id', 'created_at', 'id'], { where: 'owner_id IS NOT NULL' })
 @Index('conversation_foreign_id', ['bot_id', 'foreign_id'], { unique: true, where: 'foreign_id IS NOT NULL' })
 export class ConversationEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  integration_alias!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() integration_alias!: string;
 
   /** Integration version id. */
-  @IdColumn()
-  integration_id!: string;
+  @IdColumn() integration_id!: string;
 
-  @IdColumn()
-  channel!: string;
+  @IdColumn() channel!: string;
 
   /** True for a conversation of the native chat: its changes are sent as signals to listening clients. */
-  @Column('boolean')
-  is_chat!: boolean;
+  @Column('boolean') is_chat!: boolean;
 
-  @Column('jsonb')
-  tags!: Record<string, string>;
-
-  @Column('jsonb')
-  properties!: Record<string, string>;
+  @Column('jsonb') tags!: Record<string, string>;
+  @Column('jsonb') properties!: Record<string, string>;
 
   /** Given by a client of the native chat. */
-  @IdColumn({ nullable: true })
-  foreign_id!: string | null;
+  @IdColumn({ nullable: true }) foreign_id!: string | null;
 
   /** User of the native chat who created the conversation. */
-  @IdColumn({ nullable: true })
-  owner_id!: string | null;
+  @IdColumn({ nullable: true }) owner_id!: string | null;
 
-  @IdColumn({ nullable: true })
-  current_task_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  current_workflow_id!: string | null;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  updated_at!: Date;
+  @IdColumn({ nullable: true }) current_task_id!: string | null;
+  @IdColumn({ nullable: true }) current_workflow_id!: string | null;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) updated_at!: Date;
 }
 
 /** Joined with the message count of its `conversation_clock`. */

@@ -16,56 +16,35 @@ import { shownName } from '../bot-definitions/scope';
 @Index('event_workflow', ['bot_id', 'workflow_id', 'id'], { where: 'workflow_id IS NOT NULL' })
 @Index('event_due', ['due_at'], { where: `status = 'scheduled' AND payload IS NOT NULL` })
 export class EventEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
 
   /** As the bot sees it: types of integrations have the form `alias:type`. */
-  @IdColumn()
-  type!: string;
+  @IdColumn() type!: string;
 
   /** Null for `message_created`: assembled on read from the message, its user and its conversation. */
-  @Column('jsonb', { nullable: true })
-  payload!: Record<string, unknown> | null;
+  @Column('jsonb', { nullable: true }) payload!: Record<string, unknown> | null;
 
-  @IdColumn({ nullable: true })
-  integration_alias!: string | null;
-
-  @IdColumn({ nullable: true })
-  conversation_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  user_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  message_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  workflow_id!: string | null;
+  @IdColumn({ nullable: true }) integration_alias!: string | null;
+  @IdColumn({ nullable: true }) conversation_id!: string | null;
+  @IdColumn({ nullable: true }) user_id!: string | null;
+  @IdColumn({ nullable: true }) message_id!: string | null;
+  @IdColumn({ nullable: true }) workflow_id!: string | null;
 
   /** Recurring event of the bot's definition that it was created for. */
-  @IdColumn({ nullable: true })
-  recurring_name!: string | null;
+  @IdColumn({ nullable: true }) recurring_name!: string | null;
 
-  @Column('text')
-  status!: EventStatus;
-
-  @Column('text', { nullable: true })
-  failure_reason!: string | null;
+  @Column('text') status!: EventStatus;
+  @Column('text', { nullable: true }) failure_reason!: string | null;
 
   /** How many times it was replayed. */
-  @Column('smallint', { default: 0 })
-  replays!: number;
+  @Column('smallint', { default: 0 }) replays!: number;
 
   /** Null if the event was never scheduled. */
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  due_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) due_at!: Date | null;
 
   /** Derived from the id, so that both have the same order. */
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
 }
 
 export function toEvent(

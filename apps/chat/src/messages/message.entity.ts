@@ -7,40 +7,23 @@ import { shownNames } from '../bot-definitions/scope';
 
 /** Columns of `message` and `scheduled_message`. */
 abstract class MessageColumns {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  conversation_id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() conversation_id!: string;
 
   /** Author; the bot's own id if the bot wrote it. */
-  @IdColumn()
-  user_id!: string;
+  @IdColumn() user_id!: string;
 
-  @Column('text')
-  type!: string;
-
-  @Column('jsonb')
-  payload!: Record<string, unknown>;
-
-  @Column('jsonb')
-  tags!: Record<string, string>;
-
-  @Column('text')
-  direction!: Direction;
-
-  @Column('text', { nullable: true })
-  origin!: 'synthetic' | null;
+  @Column('text') type!: string;
+  @Column('jsonb') payload!: Record<string, unknown>;
+  @Column('jsonb') tags!: Record<string, string>;
+  @Column('text') direction!: Direction;
+  @Column('text', { nullable: true }) origin!: 'synthetic' | null;
 
   /** Strictly increasing within a conversation, except for imported messages, which keep the given time. */
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
 
-  @Column({ type: 'timestamptz', precision: 3 })
-  updated_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) updated_at!: Date;
 }
 
 /** Message of a conversation. */
@@ -58,8 +41,7 @@ export class MessageEntity extends MessageColumns {}
 @Index('scheduled_message_due', ['due_at'])
 @Index('scheduled_message_of_conversation', ['bot_id', 'conversation_id'])
 export class ScheduledMessageEntity extends MessageColumns {
-  @Column({ type: 'timestamptz', precision: 3 })
-  due_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) due_at!: Date;
 }
 
 /** Whether the integration of the conversation gets the message. The native chat delivers by signals instead. */

@@ -8,28 +8,19 @@ import { Column, Entity, Index } from 'typeorm';
 @Index('outgoing_change_of_conversation', ['bot_id', 'conversation_id', 'created_at'], { unique: true })
 @Index('outgoing_change_created', ['created_at'])
 export class OutgoingChangeEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  conversation_id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() conversation_id!: string;
 
   /** Null for a change of the conversation. */
-  @IdColumn({ nullable: true })
-  message_id!: string | null;
+  @IdColumn({ nullable: true }) message_id!: string | null;
 
   /** Message or conversation as the integration saw it before the change. */
-  @Column('jsonb')
-  previous!: Conversation | Message;
+  @Column('jsonb') previous!: Conversation | Message;
 
   /** The same after the change. */
-  @Column('jsonb')
-  current!: Conversation | Message;
+  @Column('jsonb') current!: Conversation | Message;
 
   /** Place among the messages of the conversation: no two have the same time. */
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
 }

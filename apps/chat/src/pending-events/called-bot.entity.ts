@@ -4,13 +4,9 @@ import { Column, Entity } from 'typeorm';
 /** Whether events are delivered to a bot, as admin announced it last. Bots without a row are not called. */
 @Entity('called_bot')
 export class CalledBotEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @Column('boolean')
-  is_called!: boolean;
+  @PrimaryIdColumn() bot_id!: string;
+  @Column('boolean') is_called!: boolean;
 
   /** Newest revision of the bot, so that an older one that arrives late has no effect. `bigint`, which arrives as text. */
-  @Column('bigint')
-  revision!: string;
+  @Column('bigint') revision!: string;
 }

@@ -9,32 +9,23 @@ import { toChatMessage } from './chat-payload';
 @Entity('signal')
 @Index('signal_place', ['bot_id', 'conversation_id', 'number'])
 export class SignalEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  conversation_id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() conversation_id!: string;
 
   /** Sequence number without gaps per conversation. `bigint`, which arrives as text. */
-  @PrimaryColumn('bigint')
-  number!: string;
+  @PrimaryColumn('bigint') number!: string;
 
-  @Column('text')
-  type!: string;
+  @Column('text') type!: string;
 
   /** Set for message signals, whose frame is assembled from the message. */
-  @IdColumn({ nullable: true })
-  message_id!: string | null;
+  @IdColumn({ nullable: true }) message_id!: string | null;
 
-  @Column('jsonb', { nullable: true })
-  data!: Record<string, unknown> | null;
+  @Column('jsonb', { nullable: true }) data!: Record<string, unknown> | null;
 
   /** User id: the streams of this user end after the signal. */
-  @IdColumn({ nullable: true })
-  closes!: string | null;
+  @IdColumn({ nullable: true }) closes!: string | null;
 
-  @Column({ type: 'timestamptz', precision: 3, default: () => 'clock_timestamp()' })
-  created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'clock_timestamp()' }) created_at!: Date;
 }
 
 /** Notification for the listening clients of a conversation. */

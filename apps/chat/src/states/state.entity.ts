@@ -9,38 +9,24 @@ import { shownName } from '../bot-definitions/scope';
 @Check('state_type_check', `type IN ('conversation', 'user', 'bot', 'integration', 'workflow')`)
 @Index('state_expires', ['expires_at'], { where: 'expires_at IS NOT NULL' })
 export class StateEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  type!: StateType;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() type!: StateType;
 
   /** For a state of an integration the alias of the installation, since the integration id changes with the version. */
-  @PrimaryIdColumn()
-  owner_id!: string;
+  @PrimaryIdColumn() owner_id!: string;
 
   /** As the bot sees it: names of integrations have the form `alias:name`. */
-  @PrimaryIdColumn()
-  name!: string;
+  @PrimaryIdColumn() name!: string;
 
-  @IdColumn()
-  id!: string;
-
-  @Column('jsonb')
-  payload!: Record<string, unknown>;
+  @IdColumn() id!: string;
+  @Column('jsonb') payload!: Record<string, unknown>;
 
   /** Sliding expiry: milliseconds after the last access. `bigint`, which arrives as text. */
-  @Column('bigint', { nullable: true })
-  expiry_ms!: string | null;
+  @Column('bigint', { nullable: true }) expiry_ms!: string | null;
 
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  expires_at!: Date | null;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  updated_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) updated_at!: Date;
 }
 
 export function toState(caller: Pick<BotCaller, 'integration'>, row: StateEntity): State {

@@ -12,26 +12,16 @@ import type { TagKind } from './tags.repository';
 @Index('tag_place', { synchronize: false })
 @Index('tag_of_conversation', { synchronize: false })
 export class TagEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  kind!: TagKind;
-
-  @PrimaryIdColumn()
-  name!: string;
-
-  @IdColumn()
-  value!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() kind!: TagKind;
+  @PrimaryIdColumn() name!: string;
+  @IdColumn() value!: string;
 
   /** Creation time of the object, which never changes. */
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
 
-  @PrimaryIdColumn()
-  object_id!: string;
+  @PrimaryIdColumn() object_id!: string;
 
   /** Conversation of a message, which never changes; null for other kinds of objects. */
-  @IdColumn({ nullable: true })
-  conversation_id!: string | null;
+  @IdColumn({ nullable: true }) conversation_id!: string | null;
 }

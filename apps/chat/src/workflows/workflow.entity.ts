@@ -32,56 +32,23 @@ const isActive = `status IN ('pending', 'in_progress', 'listening', 'paused')`;
 })
 @Index('workflow_bound', ['bot_id', 'event_id'], { where: `status = 'in_progress'` })
 export class WorkflowEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  name!: string;
-
-  @IdColumn()
-  status!: WorkflowStatus;
-
-  @Column('jsonb')
-  input!: Record<string, unknown>;
-
-  @Column('jsonb')
-  output!: Record<string, unknown>;
-
-  @IdColumn({ nullable: true })
-  integration_alias!: string | null;
-
-  @IdColumn({ nullable: true })
-  parent_workflow_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  conversation_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  user_id!: string | null;
-
-  @IdColumn({ nullable: true })
-  event_id!: string | null;
-
-  @Column('text', { nullable: true })
-  failure_reason!: string | null;
-
-  @Column('jsonb')
-  tags!: Record<string, string>;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  timeout_at!: Date;
-
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  completed_at!: Date | null;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  updated_at!: Date;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() name!: string;
+  @IdColumn() status!: WorkflowStatus;
+  @Column('jsonb') input!: Record<string, unknown>;
+  @Column('jsonb') output!: Record<string, unknown>;
+  @IdColumn({ nullable: true }) integration_alias!: string | null;
+  @IdColumn({ nullable: true }) parent_workflow_id!: string | null;
+  @IdColumn({ nullable: true }) conversation_id!: string | null;
+  @IdColumn({ nullable: true }) user_id!: string | null;
+  @IdColumn({ nullable: true }) event_id!: string | null;
+  @Column('text', { nullable: true }) failure_reason!: string | null;
+  @Column('jsonb') tags!: Record<string, string>;
+  @Column({ type: 'timestamptz', precision: 3 }) timeout_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) completed_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) updated_at!: Date;
 }
 
 export function hasEnded({ status }: Pick<WorkflowEntity, 'status'>): boolean {

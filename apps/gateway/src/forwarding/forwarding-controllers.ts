@@ -23,8 +23,7 @@ function serviceOf({ subject }: Operation): string {
 function forwardingController(service: string, operations: Operation[]): Type {
   @Controller()
   class ForwardingController {
-    @Inject(ForwardingService)
-    readonly forwarding!: ForwardingService;
+    @Inject(ForwardingService) readonly forwarding!: ForwardingService;
   }
   Object.defineProperty(ForwardingController, 'name', { value: `${service} (forwarding)` });
   for (const operation of operations)

@@ -7,8 +7,7 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 @Index('counter_clock_one', { synchronize: false })
 export class CounterClockEntity {
   /** `bigint`, which arrives as text. The table has no primary key, but TypeORM requires one. */
-  @PrimaryColumn('bigint')
-  time!: string;
+  @PrimaryColumn('bigint') time!: string;
 }
 
 /**
@@ -19,25 +18,17 @@ export class CounterClockEntity {
 @Index('integration_counter_current', ['integration_id'], { unique: true, where: 'valid_to = 9223372036854775807' })
 @Index('integration_counter_closed', ['closed_at'], { where: 'closed_at IS NOT NULL' })
 export class IntegrationCounterEntity {
-  @PrimaryIdColumn()
-  @ForeignKey('IntegrationEntity', { onDelete: 'CASCADE' })
-  integration_id!: string;
-
-  @Column('integer')
-  installs!: number;
+  @PrimaryIdColumn() @ForeignKey('IntegrationEntity', { onDelete: 'CASCADE' }) integration_id!: string;
+  @Column('integer') installs!: number;
 
   /** `bigint`, which arrives as text; so do `valid_from` and `valid_to`. */
-  @Column('bigint')
-  views!: string;
+  @Column('bigint') views!: string;
 
   /** Time of `counter_clock`. */
-  @PrimaryColumn('bigint')
-  valid_from!: string;
+  @PrimaryColumn('bigint') valid_from!: string;
 
   /** Time of `counter_clock`; the largest `bigint` in the current row. */
-  @Column('bigint', { default: '9223372036854775807' })
-  valid_to!: string;
+  @Column('bigint', { default: '9223372036854775807' }) valid_to!: string;
 
-  @Column('timestamptz', { nullable: true })
-  closed_at!: Date | null;
+  @Column('timestamptz', { nullable: true }) closed_at!: Date | null;
 }

@@ -33,71 +33,47 @@ import { enabledOperations } from './definition';
 @Index('integration_search', ['search'], { type: 'gin' })
 @Index('integration_listed_created', ['created_at', 'id'], { where: 'is_listed' })
 export class IntegrationEntity extends PublicationEntity {
-  @Column('boolean')
-  dev!: boolean;
-
-  @Column('text', { nullable: true })
-  url!: string | null;
+  @Column('boolean') dev!: boolean;
+  @Column('text', { nullable: true }) url!: string | null;
 
   /** `json`, not `jsonb`: keeps the order of properties in schemas. */
-  @Column('json')
-  definition!: IntegrationDefinition;
+  @Column('json') definition!: IntegrationDefinition;
 
-  @Column('jsonb', { nullable: true })
-  attributes!: Record<string, string> | null;
-
-  @Column('text', { array: true, default: [] })
-  layers!: string[];
-
-  @Column('integer', { nullable: true })
-  max_execution_time!: number | null;
-
-  @Column('boolean', { default: false })
-  has_code!: boolean;
+  @Column('jsonb', { nullable: true }) attributes!: Record<string, string> | null;
+  @Column('text', { array: true, default: [] }) layers!: string[];
+  @Column('integer', { nullable: true }) max_execution_time!: number | null;
+  @Column('boolean', { default: false }) has_code!: boolean;
 
   /** Data URL, or empty; so is `readme_url`. */
-  @Column('text', { default: '' })
-  icon_url!: string;
+  @Column('text', { default: '' }) icon_url!: string;
 
-  @Column('text', { default: '' })
-  readme_url!: string;
+  @Column('text', { default: '' }) readme_url!: string;
 
   /** Encrypted. */
-  @Column('text')
-  signing_secret!: string;
+  @Column('text') signing_secret!: string;
 
   /** Former secret, encrypted. Accepts signatures from before a rotation until `previous_signing_secret_until`. */
-  @Column('text', { nullable: true })
-  previous_signing_secret!: string | null;
+  @Column('text', { nullable: true }) previous_signing_secret!: string | null;
 
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  previous_signing_secret_until!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) previous_signing_secret_until!: Date | null;
 
   /** Encrypted values by name. */
-  @Column('jsonb')
-  secrets!: Record<string, string>;
+  @Column('jsonb') secrets!: Record<string, string>;
 
   /** Bots of other workspaces may have it installed, even after it became private again. */
-  @Column('boolean', { default: false })
-  was_published!: boolean;
+  @Column('boolean', { default: false }) was_published!: boolean;
 
-  @Column('text', { default: 'unapproved' })
-  verification_status!: VerificationStatus;
-
-  @Column('text', { default: 'published' })
-  lifecycle_status!: LifecycleStatus;
+  @Column('text', { default: 'unapproved' }) verification_status!: VerificationStatus;
+  @Column('text', { default: 'published' }) lifecycle_status!: LifecycleStatus;
 
   /** Shown in the hub's list: the highest public release of its name. */
-  @Column('boolean', { default: false })
-  is_listed!: boolean;
+  @Column('boolean', { default: false }) is_listed!: boolean;
 
   /** Search index of name, title, description, actions and interfaces. */
-  @Column('tsvector')
-  search!: string;
+  @Column('tsvector') search!: string;
 
   /** Names of actions, which a search matches. */
-  @Column('text', { array: true, default: [] })
-  action_names!: string[];
+  @Column('text', { array: true, default: [] }) action_names!: string[];
 }
 
 export type IntegrationEntryRow = PublicationRow &

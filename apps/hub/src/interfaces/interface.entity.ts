@@ -13,15 +13,12 @@ import { PublicationEntity, type PublicationRow } from '../publishing/publicatio
 @Index('interface_public', ['created_at', 'id'], { where: "visibility = 'public'" })
 export class InterfaceEntity extends PublicationEntity {
   /** Data URL, or empty; so is `readme_url`. */
-  @Column('text')
-  icon_url!: string;
+  @Column('text') icon_url!: string;
 
-  @Column('text')
-  readme_url!: string;
+  @Column('text') readme_url!: string;
 
   /** `json`, not `jsonb`: keeps the order of properties in schemas. */
-  @Column('json')
-  definition!: InterfaceDefinition;
+  @Column('json') definition!: InterfaceDefinition;
 }
 
 export type InterfaceRow = PublicationRow & Pick<InterfaceEntity, 'definition'>;

@@ -4,9 +4,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('plugin_code')
 export class PluginCodeEntity {
   /** SHA-256 of the content. */
-  @PrimaryColumn('bytea')
-  hash!: Buffer;
+  @PrimaryColumn('bytea') hash!: Buffer;
 
-  @Column('text')
-  content!: string;
+  @Column('text') content!: string;
 }

@@ -18,23 +18,15 @@ import { PluginCodeEntity } from './plugin-code.entity';
 @Index('plugin_browser_code', ['browser_code'])
 export class PluginEntity extends PublicationEntity {
   /** Data URL, or empty; so is `readme_url`. */
-  @Column('text')
-  icon_url!: string;
+  @Column('text') icon_url!: string;
 
-  @Column('text')
-  readme_url!: string;
+  @Column('text') readme_url!: string;
 
   /** `json`, not `jsonb`: keeps the order of properties in schemas. */
-  @Column('json')
-  definition!: PluginDefinition;
+  @Column('json') definition!: PluginDefinition;
 
-  @Column('bytea')
-  @ForeignKey(() => PluginCodeEntity)
-  node_code!: Buffer;
-
-  @Column('bytea')
-  @ForeignKey(() => PluginCodeEntity)
-  browser_code!: Buffer;
+  @Column('bytea') @ForeignKey(() => PluginCodeEntity) node_code!: Buffer;
+  @Column('bytea') @ForeignKey(() => PluginCodeEntity) browser_code!: Buffer;
 }
 
 export interface PluginRow extends PublicationRow, Pick<PluginEntity, 'definition'> {

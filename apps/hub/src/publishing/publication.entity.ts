@@ -4,43 +4,24 @@ import { Column } from 'typeorm';
 
 /** Common columns of `integration`, `interface` and `plugin`, which have a row for each version. */
 export abstract class PublicationEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  workspace_id!: string;
-
-  @IdColumn()
-  name!: string;
-
-  @IdColumn()
-  version!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() workspace_id!: string;
+  @IdColumn() name!: string;
+  @IdColumn() version!: string;
 
   /** Sort key: orders versions as semver does. */
-  @IdColumn()
-  version_key!: string;
+  @IdColumn() version_key!: string;
 
-  @Column('boolean')
-  is_prerelease!: boolean;
+  @Column('boolean') is_prerelease!: boolean;
 
   /** Unlisted rows are public, but not in lists. */
-  @Column('text')
-  visibility!: Visibility;
+  @Column('text') visibility!: Visibility;
 
-  @Column('text')
-  title!: string;
-
-  @Column('text')
-  description!: string;
-
-  @Column('text', { nullable: true })
-  sdk_version!: string | null;
-
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @Column('text') title!: string;
+  @Column('text') description!: string;
+  @Column('text', { nullable: true }) sdk_version!: string | null;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 }
 
 /** Row of a list of publications. */

@@ -10,41 +10,26 @@ import { Column, Entity, Index } from 'typeorm';
 })
 @Index('action_run_created', ['created_at'])
 export class ActionRunEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
 
   /** Null for an action of the bot or of its plugins. */
-  @IdColumn({ nullable: true })
-  integration_name!: string | null;
+  @IdColumn({ nullable: true }) integration_name!: string | null;
 
-  @Column('text')
-  type!: string;
-
-  @Column('jsonb')
-  input!: Record<string, unknown>;
-
-  @Column('boolean')
-  input_truncated!: boolean;
+  @Column('text') type!: string;
+  @Column('jsonb') input!: Record<string, unknown>;
+  @Column('boolean') input_truncated!: boolean;
 
   /** Null for a failure. */
-  @Column('jsonb', { nullable: true })
-  output!: Record<string, unknown> | null;
+  @Column('jsonb', { nullable: true }) output!: Record<string, unknown> | null;
 
-  @Column('boolean')
-  output_truncated!: boolean;
-
-  @Column('integer')
-  duration_ms!: number;
+  @Column('boolean') output_truncated!: boolean;
+  @Column('integer') duration_ms!: number;
 
   /** Null for a success. */
-  @Column('text', { nullable: true })
-  error!: string | null;
+  @Column('text', { nullable: true }) error!: string | null;
 
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
 }
 
 export function toActionRun(row: ActionRunEntity): ActionRun {

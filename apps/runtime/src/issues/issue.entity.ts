@@ -8,42 +8,21 @@ import { Column, Entity, Index } from 'typeorm';
 @Index('issue_of_bot', ['bot_id', 'last_seen_at', 'id'])
 @Index('issue_seen', ['last_seen_at'])
 export class IssueEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  fingerprint!: string;
-
-  @Column('text')
-  code!: string;
-
-  @Column('text')
-  category!: IssueCategory;
-
-  @Column('text')
-  title!: string;
-
-  @Column('text')
-  description!: string;
-
-  @Column('jsonb')
-  grouped_data!: Record<string, IssueValue>;
-
-  @Column('integer')
-  events_count!: number;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() fingerprint!: string;
+  @Column('text') code!: string;
+  @Column('text') category!: IssueCategory;
+  @Column('text') title!: string;
+  @Column('text') description!: string;
+  @Column('jsonb') grouped_data!: Record<string, IssueValue>;
+  @Column('integer') events_count!: number;
 
   /** Latest events, newest first. */
-  @Column('jsonb')
-  events!: IssueEvent[];
+  @Column('jsonb') events!: IssueEvent[];
 
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  last_seen_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) last_seen_at!: Date;
 }
 
 export type IssueRow = Omit<IssueEntity, 'fingerprint' | 'events'>;

@@ -7,34 +7,24 @@ import { Column, Entity, Index } from 'typeorm';
 @Entity('message_delivery')
 @Index('message_delivery_settled', ['settled_at'], { where: 'settled_at IS NOT NULL' })
 export class MessageDeliveryEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
+  @PrimaryIdColumn() bot_id!: string;
 
   /** Id of the message or change. */
-  @PrimaryIdColumn()
-  id!: string;
+  @PrimaryIdColumn() id!: string;
 
   /** Null for a message. */
-  @Column('text', { nullable: true })
-  change!: ChangeOperation | null;
+  @Column('text', { nullable: true }) change!: ChangeOperation | null;
 
-  @IdColumn()
-  conversation_id!: string;
+  @IdColumn() conversation_id!: string;
 
   /** Null until an attempt has settled it. */
-  @Column('text', { nullable: true })
-  status!: SettledStatus | null;
+  @Column('text', { nullable: true }) status!: SettledStatus | null;
 
-  @Column('text', { nullable: true })
-  reason!: string | null;
+  @Column('text', { nullable: true }) reason!: string | null;
 
   /** Oldest first. */
-  @Column('jsonb')
-  attempts!: DeliveryAttempt[];
+  @Column('jsonb') attempts!: DeliveryAttempt[];
 
-  @Column({ type: 'timestamptz', precision: 3 })
-  created_at!: Date;
-
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  settled_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) settled_at!: Date | null;
 }

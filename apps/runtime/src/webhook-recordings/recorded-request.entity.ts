@@ -8,32 +8,18 @@ import { WebhookRecordingEntity } from './webhook-recording.entity';
 @Entity('recorded_request')
 @Index('recorded_request_received', ['received_at'])
 export class RecordedRequestEntity {
-  @PrimaryIdColumn()
-  @ForeignKey(() => WebhookRecordingEntity, { onDelete: 'CASCADE' })
-  recording_id!: string;
-
-  @PrimaryIdColumn()
-  id!: string;
-
-  @Column({ type: 'timestamptz', precision: 3 })
-  received_at!: Date;
-
-  @Column('text')
-  method!: string;
-
-  @Column('integer')
-  status!: number;
-
-  @Column('integer')
-  body_bytes!: number;
+  @PrimaryIdColumn() @ForeignKey(() => WebhookRecordingEntity, { onDelete: 'CASCADE' }) recording_id!: string;
+  @PrimaryIdColumn() id!: string;
+  @Column({ type: 'timestamptz', precision: 3 }) received_at!: Date;
+  @Column('text') method!: string;
+  @Column('integer') status!: number;
+  @Column('integer') body_bytes!: number;
 
   /** Encrypted JSON of RequestHead. */
-  @Column('text')
-  head!: string;
+  @Column('text') head!: string;
 
   /** Null without a body, and for one that was too large. */
-  @Column('text', { nullable: true })
-  body!: string | null;
+  @Column('text', { nullable: true }) body!: string | null;
 }
 
 export type RequestHead = Pick<RecordedRequest, 'path' | 'query' | 'headers' | 'maskedHeaders'>;

@@ -4,9 +4,6 @@ import { Column, Entity } from 'typeorm';
 /** Tombstone of a deleted bot: new tables are refused. */
 @Entity('deleted_bot')
 export class DeletedBotEntity {
-  @PrimaryIdColumn()
-  bot_id!: string;
-
-  @Column('timestamptz', { default: () => 'now()' })
-  deleted_at!: Date;
+  @PrimaryIdColumn() bot_id!: string;
+  @Column('timestamptz', { default: () => 'now()' }) deleted_at!: Date;
 }

@@ -39,62 +39,32 @@ export type TaskOf<Type extends JobTask['type']> = Extract<JobTask, { type: Type
 @Index('job_table', ['table_id', 'id'])
 @Index('job_unfinished', ['bot_id', 'id'], { where: `status IN ('pending', 'in_progress', 'finalizing')` })
 export class JobEntity {
-  @PrimaryIdColumn()
-  id!: string;
-
-  @IdColumn()
-  bot_id!: string;
-
-  @IdColumn()
-  @ForeignKey('TableEntity', { onDelete: 'CASCADE' })
-  table_id!: string;
-
-  @Column('text')
-  type!: JobTask['type'];
-
-  @Column('text', { default: 'pending' })
-  status!: JobStatus;
-
-  @Column('jsonb')
-  task!: JobTask;
-
-  @Column('text', { nullable: true })
-  input_file_id!: string | null;
-
-  @Column('text', { nullable: true })
-  output_file_id!: string | null;
-
-  @Column('integer', { default: 0 })
-  progress!: number;
+  @PrimaryIdColumn() id!: string;
+  @IdColumn() bot_id!: string;
+  @IdColumn() @ForeignKey('TableEntity', { onDelete: 'CASCADE' }) table_id!: string;
+  @Column('text') type!: JobTask['type'];
+  @Column('text', { default: 'pending' }) status!: JobStatus;
+  @Column('jsonb') task!: JobTask;
+  @Column('text', { nullable: true }) input_file_id!: string | null;
+  @Column('text', { nullable: true }) output_file_id!: string | null;
+  @Column('integer', { default: 0 }) progress!: number;
 
   /**
    * Progress in units of the type, updated in the transaction of the work. `bigint`, which arrives as text; so do
    * `rows` and `failed_rows`.
    */
-  @Column('bigint', { default: 0 })
-  position!: string;
+  @Column('bigint', { default: 0 }) position!: string;
 
-  @Column('bigint', { default: 0 })
-  rows!: string;
-
-  @Column('bigint', { default: 0 })
-  failed_rows!: string;
+  @Column('bigint', { default: 0 }) rows!: string;
+  @Column('bigint', { default: 0 }) failed_rows!: string;
 
   /** First errors of single rows. */
-  @Column('text', { array: true, default: [] })
-  errors!: string[];
+  @Column('text', { array: true, default: [] }) errors!: string[];
 
-  @Column('text', { array: true, default: [] })
-  warnings!: string[];
-
-  @Column('text', { nullable: true })
-  failed_reason!: string | null;
-
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @Column('text', { array: true, default: [] }) warnings!: string[];
+  @Column('text', { nullable: true }) failed_reason!: string | null;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 }
 
 /** Job with `bigint` converted to numbers. */

@@ -4,9 +4,7 @@ import { Entity, PrimaryColumn } from 'typeorm';
 @Entity('dropped_point')
 export class DroppedPointEntity {
   /** `bigint`, which arrives as text. */
-  @PrimaryColumn('bigint')
-  table_number!: string;
+  @PrimaryColumn('bigint') table_number!: string;
 
-  @PrimaryColumn('integer')
-  row_id!: number;
+  @PrimaryColumn('integer') row_id!: number;
 }

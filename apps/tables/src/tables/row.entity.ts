@@ -13,40 +13,28 @@ import type { TableColumn } from '../schema/columns';
 @Index('row_unindexed', ['table_number', 'id'], { where: 'unindexed' })
 export class RowEntity {
   /** `bigint`, which arrives as text. */
-  @PrimaryColumn('bigint')
-  table_number!: string;
+  @PrimaryColumn('bigint') table_number!: string;
 
-  @PrimaryColumn('integer')
-  id!: number;
+  @PrimaryColumn('integer') id!: number;
 
   /** `row_key` of the value of the key column. It remains when the table loses its key column. */
-  @IdColumn({ nullable: true })
-  key!: string | null;
+  @IdColumn({ nullable: true }) key!: string | null;
 
   /** Values by column key; absent is null. */
-  @Column('jsonb')
-  data!: Record<string, unknown>;
+  @Column('jsonb') data!: Record<string, unknown>;
 
   /** State of each computed column, by column key. */
-  @Column('jsonb', { nullable: true })
-  computed!: Record<string, CellState> | null;
+  @Column('jsonb', { nullable: true }) computed!: Record<string, CellState> | null;
 
   /** Keys of the computed columns with an outdated value. */
-  @Column('text', { array: true, nullable: true })
-  stale!: string[] | null;
+  @Column('text', { array: true, nullable: true }) stale!: string[] | null;
 
   /** The searchable text is not in the passage index yet. */
-  @Column('boolean', { default: false })
-  unindexed!: boolean;
+  @Column('boolean', { default: false }) unindexed!: boolean;
 
-  @Column('integer', { default: 1 })
-  revision!: number;
-
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @Column('integer', { default: 1 }) revision!: number;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 }
 
 export type StoredRow = Omit<RowEntity, 'table_number' | 'key' | 'revision'>;

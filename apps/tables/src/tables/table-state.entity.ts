@@ -4,13 +4,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('table_state')
 export class TableStateEntity {
   /** Number of the table. `bigint`, which arrives as text. */
-  @PrimaryColumn('bigint')
-  number!: string;
+  @PrimaryColumn('bigint') number!: string;
 
-  @Column('integer', { default: 1 })
-  version!: number;
+  @Column('integer', { default: 1 }) version!: number;
 
   /** `bigint`, which arrives as text. */
-  @Column('bigint', { default: 1 })
-  next_row_id!: string;
+  @Column('bigint', { default: 1 }) next_row_id!: string;
 }

@@ -8,53 +8,32 @@ import { columnsOf, type TableColumn } from '../schema/columns';
 @Entity('table')
 @Unique('table_name', ['bot_id', 'name'])
 export class TableEntity {
-  @PrimaryIdColumn()
-  id!: string;
+  @PrimaryIdColumn() id!: string;
 
   /**
    * `bigint`, which arrives as text. Identifies the rows of the table, shorter than its id; an emptied table gets a new
    * number.
    */
-  @Column('bigint', { unique: true })
-  number!: string;
+  @Column('bigint', { unique: true }) number!: string;
 
-  @IdColumn()
-  bot_id!: string;
-
-  @IdColumn()
-  name!: string;
-
-  @Column('integer')
-  factor!: number;
-
-  @Column('boolean')
-  frozen!: boolean;
-
-  @Column('text', { nullable: true })
-  key_column!: string | null;
-
-  @Column('jsonb')
-  schema!: TableSchema;
+  @IdColumn() bot_id!: string;
+  @IdColumn() name!: string;
+  @Column('integer') factor!: number;
+  @Column('boolean') frozen!: boolean;
+  @Column('text', { nullable: true }) key_column!: string | null;
+  @Column('jsonb') schema!: TableSchema;
 
   /** Index for the next new column. */
-  @Column('integer')
-  next_index!: number;
+  @Column('integer') next_index!: number;
 
-  @Column('jsonb')
-  tags!: Record<string, string>;
-
-  @Column('boolean')
-  is_compute_enabled!: boolean;
+  @Column('jsonb') tags!: Record<string, string>;
+  @Column('boolean') is_compute_enabled!: boolean;
 
   /** Ids below `next_row_id` without a row, so that rows are counted without a scan. `bigint`, as text. */
-  @Column('bigint', { default: 0 })
-  unused_ids!: string;
+  @Column('bigint', { default: 0 }) unused_ids!: string;
 
-  @TimestampColumn()
-  created_at!: Date;
-
-  @TimestampColumn()
-  updated_at!: Date;
+  @TimestampColumn() created_at!: Date;
+  @TimestampColumn() updated_at!: Date;
 }
 
 /** Table with the version from `table_state`. */
