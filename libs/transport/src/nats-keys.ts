@@ -44,21 +44,21 @@ function appOf({ name, asks, consumes }: ExternalService): App {
   if (!/^[a-z][a-z-]*$/.test(name)) throw new RangeError(`--service "${name}": use lower case letters and "-".`);
   if (userNames.includes(name)) throw new RangeError(`--service "${name}" is an app of Parley. Choose another name.`);
   const known = Object.values(apps);
-  const operations = known.flatMap((app) => app.asks);
-  const events = known.flatMap(({ announces }) => announces);
+  const operations = known.flatMap((app) => app.requests);
+  const events = known.flatMap(({ publishes }) => publishes);
   return {
-    answers: {},
-    asks: asks.map((subject) => bySubject(operations, subject, '--asks')),
-    announces: [],
+    serves: {},
+    requests: asks.map((subject) => bySubject(operations, subject, '--asks')),
+    publishes: [],
     consumes: consumes.map((text) => {
       const [, consumer, subject] = /^(\w+)=(.+)$/.exec(text) ?? [];
       if (!consumer) throw new RangeError(`--consumes "${text}": use <consumer>=<event>, as in index=files.uploaded.`);
       const event = bySubject(events, subject!, '--consumes');
       return { kind: 'consumer', name: `${name}.${consumer}`, event, concurrency: 1, maxDeliveries: 1 };
     }),
-    repeats: [],
-    tells: [],
-    hears: [],
+    replays: [],
+    broadcasts: [],
+    listens: [],
   };
 }
 

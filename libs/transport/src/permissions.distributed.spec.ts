@@ -94,7 +94,7 @@ suite('A NATS server with the deployed permissions', () => {
       const own = permissionsOf(name, apps[name]);
       const others = names.filter((other) => other !== name);
       const published = [
-        ...others.flatMap((other) => operationsOf(apps[other].answers).map(({ subject }) => subject)),
+        ...others.flatMap((other) => operationsOf(apps[other].serves).map(({ subject }) => subject)),
         ...others.flatMap((other) => permissionsOf(other, apps[other]).publish.filter((place) => !/[*>]/.test(place))),
         ...allConsumers.map((consumer) => `$JS.ACK.PARLEY.${consumer.name.replace('.', '-')}.1.1.1.1.0`),
         ...['DELETE', 'PURGE', 'UPDATE', 'MSG.DELETE'].map((verb) => `$JS.API.STREAM.${verb}.PARLEY`),
@@ -109,7 +109,7 @@ suite('A NATS server with the deployed permissions', () => {
         `${inboxPrefix(others[0]!)}.x`,
       ].filter((place) => !own.publish.includes(place) && !place.startsWith(`$JS.ACK.PARLEY.${name}-`));
       const heard = [
-        ...others.flatMap((other) => operationsOf(apps[other].answers).map(({ subject }) => subject)),
+        ...others.flatMap((other) => operationsOf(apps[other].serves).map(({ subject }) => subject)),
         ...others.map((other) => `${inboxPrefix(other)}.>`),
         ...['>', '*.>', 'events.>', 'bodies.>', '_INBOX.>', '$JS.>', '$SYS.>'],
       ];
@@ -169,7 +169,7 @@ suite('A NATS server with the deployed permissions', () => {
 
   it('answers to inboxes only, whatever reply subject a request names', async () => {
     const service = transportOf(await linkOf('hub'));
-    const { subject } = operationsOf(apps.hub.answers).find(({ route }) => route)!;
+    const { subject } = operationsOf(apps.hub.serves).find(({ route }) => route)!;
     let asked = 0;
     service.serve(subject, 'hub', async () => {
       asked += 1;
@@ -219,7 +219,7 @@ suite('A NATS server with the deployed permissions', () => {
 
   it('rejects a message from a stream as a request', async () => {
     const service = transportOf(await linkOf('chat'));
-    const { subject } = operationsOf(apps.chat.answers).find(({ route }) => route)!;
+    const { subject } = operationsOf(apps.chat.serves).find(({ route }) => route)!;
     service.serve(subject, 'chat', async () => nothing);
     await service.ready();
     const { connection } = await intruderAs('gateway');
@@ -269,10 +269,10 @@ suite('A NATS server with the deployed permissions', () => {
 
 suite('A NATS server with permissions for operations of one process', () => {
   const held = instanceOperation({ subject: 'holder.held', input: Anything, output: Anything });
-  const none = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
+  const none = { serves: {}, requests: [], publishes: [], consumes: [], broadcasts: [], listens: [] };
   const users = {
-    holder: { ...none, answersByInstance: [held] },
-    requester: { ...none, asksInstances: [held] },
+    holder: { ...none, servesByInstance: [held] },
+    requester: { ...none, requestsInstances: [held] },
     bystander: none,
   };
 

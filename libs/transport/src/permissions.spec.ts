@@ -17,7 +17,7 @@ it('matches the server configuration to the contracts (UPDATE_NATS=1 npm test --
 
 it('lets an app publish by wildcard only below its own subjects, and to the keys of operations of one process', () => {
   const wild = names.flatMap((name) => {
-    const keys = (apps[name].asksInstances ?? []).map(({ subject }) => `${subject}.*`);
+    const keys = (apps[name].requestsInstances ?? []).map(({ subject }) => `${subject}.*`);
     return permissionsOf(name, apps[name]).publish.filter((place) => /[*>]/.test(place) && !keys.includes(place));
   });
 
@@ -33,8 +33,8 @@ it('lets no app write to the subjects of its own bodies, which the server could 
 it('permits answers for longer than any operation may take', () => {
   const longest = Math.max(
     ...names.flatMap((name) => {
-      const { answers, answersByInstance = [] } = apps[name];
-      return [...operationsOf(answers), ...answersByInstance].map(({ timeoutMs }) => timeoutMs);
+      const { serves, servesByInstance = [] } = apps[name];
+      return [...operationsOf(serves), ...servesByInstance].map(({ timeoutMs }) => timeoutMs);
     }),
   );
 
@@ -51,10 +51,10 @@ it('creates a separate key for each user', () => {
 
 it('lets an app that holds things answer for any key, outside of a queue group, and a requester publish to any key', () => {
   const held = instanceOperation({ subject: 'holder.held', input: Object, output: Object });
-  const none = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
+  const none = { serves: {}, requests: [], publishes: [], consumes: [], broadcasts: [], listens: [] };
 
-  const holder = permissionsOf('holder', { ...none, answersByInstance: [held] });
-  const requester = permissionsOf('requester', { ...none, asksInstances: [held] });
+  const holder = permissionsOf('holder', { ...none, servesByInstance: [held] });
+  const requester = permissionsOf('requester', { ...none, requestsInstances: [held] });
 
   expect(holder.subscribe).toEqual(['_INBOX_holder.>', 'holder.held.*']);
   expect(holder.answersWithin).toBe('5m');

@@ -33,13 +33,13 @@ export const operatorName = 'operator';
 
 /** Least privilege: the permissions that an app needs. */
 export function permissionsOf(name: string, app: App): Permissions {
-  const { answersByInstance = [], asksInstances = [] } = app;
-  const isAnswering = operationsOf(app.answers).length > 0 || answersByInstance.length > 0;
+  const { servesByInstance = [], requestsInstances = [] } = app;
+  const isAnswering = operationsOf(app.serves).length > 0 || servesByInstance.length > 0;
   return {
     publish: [
-      ...app.asks.map(({ subject }) => subject),
-      ...asksInstances.map(({ subject }) => instanceSubjects(subject)),
-      ...app.tells.map(subjectsOf),
+      ...app.requests.map(({ subject }) => subject),
+      ...requestsInstances.map(({ subject }) => instanceSubjects(subject)),
+      ...app.broadcasts.map(subjectsOf),
       ...eventsOf(app),
       ...app.consumes.flatMap(({ name: consumer, event }) =>
         Object.values(durablesOf(consumer, event.subject)).flatMap(consumption),
@@ -48,9 +48,9 @@ export function permissionsOf(name: string, app: App): Permissions {
     ].sort(),
     subscribe: [
       `${inboxPrefix(name)}.>`,
-      ...(operationsOf(app.answers).length > 0 ? [`${name}.> ${name}`] : []),
-      ...answersByInstance.map(({ subject }) => instanceSubjects(subject)),
-      ...app.hears.map(subjectsOf),
+      ...(operationsOf(app.serves).length > 0 ? [`${name}.> ${name}`] : []),
+      ...servesByInstance.map(({ subject }) => instanceSubjects(subject)),
+      ...app.listens.map(subjectsOf),
     ].sort(),
     ...(isAnswering ? { answersWithin } : {}),
   };
@@ -88,13 +88,13 @@ export function seedVariable(user: string): string {
 export const userNames: string[] = [...names, operatorName, 'sys'];
 
 /** Event stream: look for it, and with an outbox publish events and replays, and check the stream for losses. */
-function eventsOf({ announces, consumes, repeats = consumes }: App): string[] {
-  const hasOutbox = announces.length + repeats.length > 0;
+function eventsOf({ publishes, consumes, replays = consumes }: App): string[] {
+  const hasOutbox = publishes.length + replays.length > 0;
   // An app may create a lost stream, but never change or delete it.
   const verbs = hasOutbox ? ['INFO', 'CREATE', 'MSG.GET'] : consumes.length > 0 ? ['INFO'] : [];
   return [
-    ...announces.map(({ subject }) => eventSubject(subject)),
-    ...repeats.map((consumer) => repeatSubject(consumer.name)),
+    ...publishes.map(({ subject }) => eventSubject(subject)),
+    ...replays.map((consumer) => repeatSubject(consumer.name)),
     ...verbs.map((verb) => `$JS.API.STREAM.${verb}.${eventStream}`),
   ];
 }
@@ -120,8 +120,8 @@ function bodiesOf(name: string, app: App): string[] {
   ];
 }
 
-function callsOperationsOf({ asks: operations, asksInstances = [] }: App, other: string): boolean {
-  return [...operations, ...asksInstances].some(({ subject }) => subject.startsWith(`${other}.`));
+function callsOperationsOf({ requests: operations, requestsInstances = [] }: App, other: string): boolean {
+  return [...operations, ...requestsInstances].some(({ subject }) => subject.startsWith(`${other}.`));
 }
 
 function subjectsOf({ kind, subject }: Broadcast | Channel): string {

@@ -18,8 +18,8 @@ import { type App, nothing } from './app';
 
 export const adminApp: App = {
   ...nothing,
-  answers: admin,
-  asks: [
+  serves: admin,
+  requests: [
     codeChecks.run,
     linkScripts.run,
     registrationRuns.run,
@@ -28,7 +28,7 @@ export const adminApp: App = {
     resolution.owner,
     resolution.plugins,
   ],
-  announces: [
+  publishes: [
     botDeleted,
     botTargetChanged,
     botTransferred,
@@ -39,5 +39,5 @@ export const adminApp: App = {
     workspaceDeleted,
   ],
   consumes: [endUsage, recordChange, recordRecurringFailure, recordUsage, refreshInstallations, refreshInstalled],
-  tells: [credentialsChanged],
+  broadcasts: [credentialsChanged],
 };

@@ -4,19 +4,19 @@ export type AppName = 'gateway' | 'admin' | 'hub' | 'files' | 'files-worker' | '
 
 /** Bus permissions of an app: all that it may publish and subscribe to. */
 export interface App {
-  answers: Contract;
+  serves: Contract;
   /** Operations of other apps. */
-  asks: Operation[];
+  requests: Operation[];
   /** Operations that single processes of the app answer, each for the keys of what it holds. */
-  answersByInstance?: InstanceOperation[];
-  asksInstances?: InstanceOperation[];
+  servesByInstance?: InstanceOperation[];
+  requestsInstances?: InstanceOperation[];
   /** Events that its outbox may hold. */
-  announces: Event[];
+  publishes: Event[];
   consumes: Consumer[];
   /** Consumers whose dead letters its outbox may replay. The app's own consumers when absent. */
-  repeats?: Consumer[];
-  tells: (Broadcast | Channel)[];
-  hears: (Broadcast | Channel)[];
+  replays?: Consumer[];
+  broadcasts: (Broadcast | Channel)[];
+  listens: (Broadcast | Channel)[];
 }
 
-export const nothing: App = { answers: {}, asks: [], announces: [], consumes: [], tells: [], hears: [] };
+export const nothing: App = { serves: {}, requests: [], publishes: [], consumes: [], broadcasts: [], listens: [] };

@@ -8,13 +8,13 @@ type Named = { kind: string; subject?: string; name?: string };
 
 /** Calls of the client in the sources of an app, and the list of `App` that must name them. */
 const uses: [keyof App, RegExp][] = [
-  ['asks', /\bclient\s*\.\s*(?:call|request)\(\s*([\w.]+)/g],
-  ['asksInstances', /\bclient\s*\.\s*callInstance\(\s*([\w.]+)/g],
-  ['answersByInstance', /\bserver\s*\.\s*serveInstance\(\s*([\w.]+)/g],
-  ['announces', /(?:\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*|\binsertEventsOf\(\s*)([\w.]+)/g],
+  ['requests', /\bclient\s*\.\s*(?:call|request)\(\s*([\w.]+)/g],
+  ['requestsInstances', /\bclient\s*\.\s*callInstance\(\s*([\w.]+)/g],
+  ['servesByInstance', /\bserver\s*\.\s*serveInstance\(\s*([\w.]+)/g],
+  ['publishes', /(?:\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*|\binsertEventsOf\(\s*)([\w.]+)/g],
   ['consumes', /@Consumes\(([\w.]+)\)/g],
-  ['tells', /(?:\bclient\s*\.\s*(?:broadcast|publishTo)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
-  ['hears', /(?:\bclient\s*\.\s*(?:listen|subscribe)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
+  ['broadcasts', /(?:\bclient\s*\.\s*(?:broadcast|publishTo)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
+  ['listens', /(?:\bclient\s*\.\s*(?:listen|subscribe)\(\s*|\bworkAdded:\s*)([\w.]+)/g],
 ];
 
 /** Bus permission of the gateway, which forwards every operation that has a route. */
@@ -67,15 +67,15 @@ function names(contracts: Named[]): string[] {
 
 describe.each(Object.entries(apps))('%s', (name, app) => {
   it.each(uses)('%s exactly the contracts that its sources use', (list, pattern) => {
-    const writers = list === 'announces' ? (outboxOf[name] ?? [name]) : [name];
+    const writers = list === 'publishes' ? (outboxOf[name] ?? [name]) : [name];
     const used = writers.flatMap((writer) => usedBy(writer, list, pattern));
-    const withRoute = name === forwarded.app && list === 'asks' ? app.asks.filter(({ route }) => route) : [];
+    const withRoute = name === forwarded.app && list === 'requests' ? app.requests.filter(({ route }) => route) : [];
 
     expect(names((app[list] ?? []) as Named[])).toEqual(names([...used, ...withRoute]));
   });
 
   it('answers and consumes only under its own name', () => {
-    const own = [...operationsOf(app.answers).map(({ subject }) => subject), ...app.consumes.map((each) => each.name)];
+    const own = [...operationsOf(app.serves).map(({ subject }) => subject), ...app.consumes.map((each) => each.name)];
 
     expect(own.filter((each) => !each.startsWith(`${name}.`))).toEqual([]);
   });

@@ -15,16 +15,16 @@ import { type App, nothing } from './app';
 
 export const chatApp: App = {
   ...nothing,
-  answers: chat,
-  asks: [
+  serves: chat,
+  requests: [
     botVisibility.require,
     botDefinitions.get,
     botDefinitions.findByWebhookId,
     visitorFiles.declare,
     webchats.requireUploads,
   ],
-  announces: [eventsPending, messagesOutgoing, recurringEventSettled, subjectErased],
+  publishes: [eventsPending, messagesOutgoing, recurringEventSettled, subjectErased],
   consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents],
-  tells: [chatWorkAdded, signalChannel, signalsMissing],
-  hears: [chatWorkAdded],
+  broadcasts: [chatWorkAdded, signalChannel, signalsMissing],
+  listens: [chatWorkAdded],
 };

@@ -7,24 +7,24 @@ import { type App, nothing } from './app';
 
 /** Shared outbox: files and files-worker use one schema, and either publishes rows of the other. */
 const outbox = {
-  announces: [fileUploaded, usageChanged],
-  repeats: [eraseBotInFiles, eraseVisitorFiles, indexFile, moveBotInFiles],
+  publishes: [fileUploaded, usageChanged],
+  replays: [eraseBotInFiles, eraseVisitorFiles, indexFile, moveBotInFiles],
 };
 
 export const filesApp: App = {
   ...nothing,
   ...outbox,
-  answers: files,
-  asks: [identity.roleInBot],
+  serves: files,
+  requests: [identity.roleInBot],
   consumes: [eraseBotInFiles, eraseVisitorFiles, moveBotInFiles],
-  tells: [filesWorkAdded],
-  hears: [filesWorkAdded],
+  broadcasts: [filesWorkAdded],
+  listens: [filesWorkAdded],
 };
 
 export const filesWorkerApp: App = {
   ...nothing,
   ...outbox,
   consumes: [indexFile],
-  tells: [filesWorkAdded],
-  hears: [filesWorkAdded],
+  broadcasts: [filesWorkAdded],
+  listens: [filesWorkAdded],
 };

@@ -13,7 +13,7 @@ import { type App, nothing } from './app';
 
 export const gatewayApp: App = {
   ...nothing,
-  asks: [
+  requests: [
     ...allOperations.filter(({ route }) => route),
     admin.identity.identify,
     botVisibility.require,
@@ -26,7 +26,7 @@ export const gatewayApp: App = {
     webhooks.receiveShared,
     webhooks.require,
   ],
-  answersByInstance: [tunnelRequest, tunnelHolder],
-  asksInstances: [tunnelHolder],
-  hears: [credentialsChanged, logLines, signalsMissing, signalChannel],
+  servesByInstance: [tunnelRequest, tunnelHolder],
+  requestsInstances: [tunnelHolder],
+  listens: [credentialsChanged, logLines, signalsMissing, signalChannel],
 };

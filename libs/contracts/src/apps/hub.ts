@@ -11,8 +11,8 @@ import { type App, nothing } from './app';
 
 export const hubApp: App = {
   ...nothing,
-  answers: hub,
-  asks: [codeChecks.run, identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label],
-  announces: [administrativeChange, hubEntryChanged, usageChanged],
+  serves: hub,
+  requests: [codeChecks.run, identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label],
+  publishes: [administrativeChange, hubEntryChanged, usageChanged],
   consumes: [countInstallations, dropWorkspace, labelWorkspace],
 };

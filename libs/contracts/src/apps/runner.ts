@@ -6,8 +6,8 @@ import { type App, nothing } from './app';
 
 export const runnerApp: App = {
   ...nothing,
-  asks: [botCode.getPart, botCode.getSecrets, integrationCode.getPart, integrationCode.getSecrets, logs.write],
-  answersByInstance: [invokeCode, loadCode],
-  tells: [runnerAnnounced],
-  hears: [runnersWanted],
+  requests: [botCode.getPart, botCode.getSecrets, integrationCode.getPart, integrationCode.getSecrets, logs.write],
+  servesByInstance: [invokeCode, loadCode],
+  broadcasts: [runnerAnnounced],
+  listens: [runnersWanted],
 };

@@ -21,8 +21,8 @@ import { type App, nothing } from './app';
 
 export const runtimeApp: App = {
   ...nothing,
-  answers: runtime,
-  asks: [
+  serves: runtime,
+  requests: [
     botVisibility.require,
     integrationTargets.get,
     integrationTargets.getAction,
@@ -42,8 +42,8 @@ export const runtimeApp: App = {
     deliveries.getPending,
     outgoingMessages.get,
   ],
-  asksInstances: [invokeCode, loadCode, tunnelHolder, tunnelRequest],
-  announces: [administrativeChange, eventsSettled, usageChanged],
+  requestsInstances: [invokeCode, loadCode, tunnelHolder, tunnelRequest],
+  publishes: [administrativeChange, eventsSettled, usageChanged],
   consumes: [
     deliverEvents,
     deliverMessages,
@@ -54,6 +54,6 @@ export const runtimeApp: App = {
     registerInstallations,
     wakeDeliveries,
   ],
-  tells: [logLines, runnersWanted, runtimeWorkAdded],
-  hears: [runnerAnnounced, runtimeWorkAdded],
+  broadcasts: [logLines, runnersWanted, runtimeWorkAdded],
+  listens: [runnerAnnounced, runtimeWorkAdded],
 };

@@ -5,9 +5,9 @@ import { type App, nothing } from './app';
 
 export const tablesApp: App = {
   ...nothing,
-  answers: tables,
-  asks: [files.get, files.upsert],
+  serves: tables,
+  requests: [files.get, files.upsert],
   consumes: [eraseBotInTables],
-  tells: [tablesWorkAdded],
-  hears: [tablesWorkAdded],
+  broadcasts: [tablesWorkAdded],
+  listens: [tablesWorkAdded],
 };
