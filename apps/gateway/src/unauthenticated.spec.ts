@@ -2,8 +2,8 @@ import { Controller, type DynamicModule, Module } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { Caller } from '@parley/contracts/caller';
 import { callers, type ChatBot } from '@parley/contracts/chat/callers';
-import { endpoint } from '@parley/contracts/chat/endpoint';
-import type { ChatEndpoint, ChatUserReply, CreatedChatUser } from '@parley/contracts/chat/endpoint-users';
+import { chatApi } from '@parley/contracts/chat-api/chat-api';
+import type { ChatEndpoint, ChatUserReply, CreatedChatUser } from '@parley/contracts/chat-api/users';
 import { type Listener, signals } from '@parley/contracts/chat/signals';
 import { ApiError } from '@parley/contracts/errors';
 import type { Empty } from '@parley/contracts/paging';
@@ -37,7 +37,7 @@ let isKeyGood = true;
 /** Chat and runtime: every webhook id has a chat, and no integration a webhook. */
 @Controller()
 class OtherServices {
-  @Handles(endpoint.hello)
+  @Handles(chatApi.hello)
   async hello(_caller: Caller, { webhookId }: ChatEndpoint): Promise<Empty> {
     working += 1;
     if (webhookId === 'slow') await held;
@@ -45,7 +45,7 @@ class OtherServices {
     return {};
   }
 
-  @Handles(endpoint.createUser)
+  @Handles(chatApi.createUser)
   async createUser(): Promise<CreatedChatUser> {
     working += 1;
     mostWorking = Math.max(mostWorking, working);
@@ -54,13 +54,13 @@ class OtherServices {
     return { user: { id: 'user' }, key: 'key' } as CreatedChatUser;
   }
 
-  @Handles(endpoint.getUser)
+  @Handles(chatApi.getUser)
   async getUser(caller: Caller): Promise<ChatUserReply> {
     await this.verify(caller);
     return { user: { id: 'user' } } as ChatUserReply;
   }
 
-  @Handles(endpoint.updateUser)
+  @Handles(chatApi.updateUser)
   updateUser(caller: Caller): Promise<ChatUserReply> {
     return this.getUser(caller);
   }
@@ -87,7 +87,7 @@ class OtherServices {
 @Module({})
 class OtherServicesModule {
   static register(config: AdminSettings, platform: Platform): DynamicModule {
-    const { hello, createUser, getUser, updateUser } = endpoint;
+    const { hello, createUser, getUser, updateUser } = chatApi;
     const internal = { verify: callers.verify, open: signals.open, require: webhooks.require };
     const contract = { hello, createUser, getUser, updateUser, ...internal };
     const database = { ...plainSchema('others'), config };

@@ -8,7 +8,7 @@ import type {
   CreateChatConversation,
   GetOrCreateChatConversation,
   ListChatConversations,
-} from '@parley/contracts/chat/endpoint-conversations';
+} from '@parley/contracts/chat-api/conversations';
 import type { OpenStream } from '@parley/contracts/chat/signals';
 import { ChatConversationsService } from './chat-conversations.service';
 

@@ -8,8 +8,8 @@ import {
   type CreateChatConversation,
   type GetOrCreateChatConversation,
   type ListChatConversations,
-  endpointConversations,
-} from '@parley/contracts/chat/endpoint-conversations';
+  chatApiConversations,
+} from '@parley/contracts/chat-api/conversations';
 import type { Listener, OpenStream } from '@parley/contracts/chat/signals';
 import type { Sql } from '@parley/persistence/database';
 import { isUniqueViolation } from '@parley/persistence/errors';
@@ -45,7 +45,7 @@ export class ChatConversationsService {
     const lookup = await this.lookups.findChatConversation(principal, id ?? '');
     const viewer = requireUser(lookup.viewer);
     const who = asUser(caller, installation, viewer);
-    return this.idempotency.runStatement(who, endpointConversations.createConversation, input, async (sql) => {
+    return this.idempotency.runStatement(who, chatApiConversations.createConversation, input, async (sql) => {
       const row = lookup.conversation ? undefined : await this.insert(installation, viewer.id, id ?? null, sql);
       if (!row) throw idTaken(id!);
       return { conversation: toChatConversation(row) };

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import { chat } from '@parley/contracts/chat/chat';
-import type { ChatEventId, CreateChatEvent } from '@parley/contracts/chat/endpoint-messages';
+import type { ChatEventId, CreateChatEvent } from '@parley/contracts/chat-api/messages';
 import { ChatEventsService } from './chat-events.service';
 
 @Controller()

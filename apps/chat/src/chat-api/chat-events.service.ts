@@ -4,8 +4,8 @@ import {
   type ChatEventId,
   type ChatEventReply,
   type CreateChatEvent,
-  endpointMessages,
-} from '@parley/contracts/chat/endpoint-messages';
+  chatApiMessages,
+} from '@parley/contracts/chat-api/messages';
 import { notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { EventsRepository } from '../events/events.repository';
@@ -38,7 +38,7 @@ export class ChatEventsService {
     );
     return this.idempotency.run(
       asUser(caller, principal.installation, viewer),
-      endpointMessages.createEvent,
+      chatApiMessages.createEvent,
       input,
       async (tx) => {
         if (!(await this.signals.lockClock(tx, conversation.bot_id, conversation.id)))

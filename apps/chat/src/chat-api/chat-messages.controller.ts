@@ -2,8 +2,8 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import { chat } from '@parley/contracts/chat/chat';
-import type { ListInChatConversation } from '@parley/contracts/chat/endpoint-conversations';
-import type { ChatMessageId, CreateChatMessage } from '@parley/contracts/chat/endpoint-messages';
+import type { ListInChatConversation } from '@parley/contracts/chat-api/conversations';
+import type { ChatMessageId, CreateChatMessage } from '@parley/contracts/chat-api/messages';
 import { ChatMessagesService } from './chat-messages.service';
 
 @Controller()

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import { maxPayloadBytes } from '@parley/contracts/chat/chat-payload';
-import type { ListInChatConversation } from '@parley/contracts/chat/endpoint-conversations';
+import type { ListInChatConversation } from '@parley/contracts/chat-api/conversations';
 import {
   type ChatMessageId,
   type ChatMessageReply,
   type ChatMessages,
   type CreateChatMessage,
-  endpointMessages,
-} from '@parley/contracts/chat/endpoint-messages';
+  chatApiMessages,
+} from '@parley/contracts/chat-api/messages';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { newId } from '@parley/persistence/ids';
@@ -60,7 +60,7 @@ export class ChatMessagesService {
     if (caller.idempotencyKey === undefined)
       return { message: shown(await this.writer.write(botId, draft), conversation) };
     const who = asUser(caller, principal.installation, viewer);
-    return this.idempotency.run(who, endpointMessages.createMessage, input, async (tx) => {
+    return this.idempotency.run(who, chatApiMessages.createMessage, input, async (tx) => {
       const [written] = await this.writer.writeIn(tx, botId, [draft]);
       return { message: shown(written!, conversation) };
     });

@@ -1,8 +1,8 @@
 import { maxTagLength } from '@parley/contracts/chat/chat-fields';
 import { ApiError } from '@parley/contracts/errors';
-import type { ChatConversation } from '@parley/contracts/chat/endpoint-conversations';
-import type { ChatEvent } from '@parley/contracts/chat/endpoint-messages';
-import type { ChatUser } from '@parley/contracts/chat/endpoint-users';
+import type { ChatConversation } from '@parley/contracts/chat-api/conversations';
+import type { ChatEvent } from '@parley/contracts/chat-api/messages';
+import type { ChatUser } from '@parley/contracts/chat-api/users';
 import { isRecord } from '@parley/contracts/is-record';
 import type { ConversationEntity } from '../conversations/conversation.entity';
 import type { EventEntity } from '../events/event.entity';

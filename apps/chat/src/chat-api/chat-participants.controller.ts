@@ -6,7 +6,7 @@ import type {
   AddChatParticipant,
   ChatParticipantId,
   ListInChatConversation,
-} from '@parley/contracts/chat/endpoint-conversations';
+} from '@parley/contracts/chat-api/conversations';
 import { ChatParticipantsService } from './chat-participants.service';
 
 @Controller()

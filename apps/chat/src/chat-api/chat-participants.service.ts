@@ -6,7 +6,7 @@ import type {
   ChatParticipantReply,
   ChatParticipants,
   ListInChatConversation,
-} from '@parley/contracts/chat/endpoint-conversations';
+} from '@parley/contracts/chat-api/conversations';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { ParticipantsService } from '../conversations/participants.service';
 import { toChatUser } from './chat-objects';

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { Caller } from '@parley/contracts/caller';
 import { chat } from '@parley/contracts/chat/chat';
-import type { ChatEndpoint } from '@parley/contracts/chat/endpoint-users';
+import type { ChatEndpoint } from '@parley/contracts/chat-api/users';
 import { ChatPrincipalsService } from './chat-principals.service';
 
 @Controller()

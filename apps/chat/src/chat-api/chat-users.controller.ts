@@ -3,7 +3,7 @@ import { Handles } from '@parley/transport/handles';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import { chat } from '@parley/contracts/chat/chat';
-import type { ChatEndpoint, ChatUserFields, CreateChatUser } from '@parley/contracts/chat/endpoint-users';
+import type { ChatEndpoint, ChatUserFields, CreateChatUser } from '@parley/contracts/chat-api/users';
 import { ChatUsersService } from './chat-users.service';
 
 @Controller()

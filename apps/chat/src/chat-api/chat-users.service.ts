@@ -7,7 +7,7 @@ import type {
   ChatUserReply,
   CreateChatUser,
   CreatedChatUser,
-} from '@parley/contracts/chat/endpoint-users';
+} from '@parley/contracts/chat-api/users';
 import { foreignId, foreignIdForm } from '@parley/contracts/chat/foreign-id';
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';

@@ -1,7 +1,7 @@
 import { IsString } from 'class-validator';
 import { service } from '../access';
 import { operation } from '../operation';
-import { ChatEndpoint } from './endpoint-users';
+import { ChatEndpoint } from '../chat-api/users';
 
 export class ChatBot {
   @IsString() botId!: string;

@@ -4,7 +4,7 @@ import { Nested, Optional } from '../fields';
 import { IsMediaType } from '../media-type';
 import { maxVisitorFileBytes, VisitorFile } from '../visitor-files';
 import { operation } from '../operation';
-import { ChatEndpoint } from './endpoint-users';
+import { ChatEndpoint } from '../chat-api/users';
 
 export class CreateChatFile extends ChatEndpoint {
   @IsString() conversationId!: string;

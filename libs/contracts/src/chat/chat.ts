@@ -5,7 +5,7 @@ import { chatFiles } from './chat-files';
 import { callers } from './callers';
 import { conversations, participants } from './conversations';
 import { deliveries } from './deliveries';
-import { endpoint } from './endpoint';
+import { chatApi } from '../chat-api/chat-api';
 import { events } from './events';
 import { incomingMessages } from './incoming-messages';
 import { countLeftovers } from './leftovers';
@@ -30,7 +30,7 @@ export const chat = {
   deadLetters: deadLetterOperations('chat'),
   work: workOperations('chat'),
   deliveries,
-  endpoint,
+  endpoint: chatApi,
   events,
   incomingMessages,
   messages,

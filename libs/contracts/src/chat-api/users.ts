@@ -4,7 +4,7 @@ import { IsUri, Nested, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
-import { IsForeignId } from './foreign-id';
+import { IsForeignId } from '../chat/foreign-id';
 
 export class ChatEndpoint {
   /** Webhook id of the bot's chat integration. */
@@ -45,7 +45,7 @@ export class CreatedChatUser extends ChatUserReply {
   @IsString() key!: string;
 }
 
-export const endpointUsers = {
+export const chatApiUsers = {
   createUser: operation({
     subject: 'chat.endpoint.createUser',
     route: 'POST /chat/{webhookId}/users',

@@ -4,8 +4,8 @@ import { ListOf, Nested, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty, PageMeta } from '../paging';
 import { PathParam, QueryString } from '../query-fields';
-import { ChatEndpoint, ChatUser } from './endpoint-users';
-import { IsForeignId } from './foreign-id';
+import { ChatEndpoint, ChatUser } from './users';
+import { IsForeignId } from '../chat/foreign-id';
 
 export class ChatConversation {
   /** Foreign id if there is one, otherwise the id of the platform. */
@@ -69,7 +69,7 @@ export class ChatParticipants {
   @Nested(PageMeta) meta!: PageMeta;
 }
 
-export const endpointConversations = {
+export const chatApiConversations = {
   createConversation: operation({
     subject: 'chat.endpoint.createConversation',
     route: 'POST /chat/{webhookId}/conversations',

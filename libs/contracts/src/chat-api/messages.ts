@@ -4,9 +4,9 @@ import { JsonObject, ListOf, Nested, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty, PageMeta } from '../paging';
 import { PathParam } from '../query-fields';
-import { type ChatPayload, IsChatPayload } from './chat-payload';
-import { ListInChatConversation } from './endpoint-conversations';
-import { ChatEndpoint } from './endpoint-users';
+import { type ChatPayload, IsChatPayload } from '../chat/chat-payload';
+import { ListInChatConversation } from './conversations';
+import { ChatEndpoint } from './users';
 
 export class ChatMessage {
   @IsString() id!: string;
@@ -73,7 +73,7 @@ export class ChatEventReply {
   @Nested(ChatEvent) event!: ChatEvent;
 }
 
-export const endpointMessages = {
+export const chatApiMessages = {
   listMessages: operation({
     subject: 'chat.endpoint.listMessages',
     route: 'GET /chat/{webhookId}/conversations/{conversationId}/messages',

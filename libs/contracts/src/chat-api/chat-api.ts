@@ -1,12 +1,12 @@
 import { chatVisitor } from '../access';
 import { operation } from '../operation';
 import { Empty } from '../paging';
-import { endpointConversations } from './endpoint-conversations';
-import { endpointMessages } from './endpoint-messages';
-import { ChatEndpoint, endpointUsers } from './endpoint-users';
+import { chatApiConversations } from './conversations';
+import { chatApiMessages } from './messages';
+import { ChatEndpoint, chatApiUsers } from './users';
 
 /** Operations of the chat endpoint, by the method names of its public client. */
-export const endpoint = {
+export const chatApi = {
   hello: operation({
     subject: 'chat.endpoint.hello',
     route: 'GET /chat/{webhookId}/hello',
@@ -24,7 +24,7 @@ export const endpoint = {
     input: ChatEndpoint,
     output: Empty,
   }),
-  ...endpointUsers,
-  ...endpointConversations,
-  ...endpointMessages,
+  ...chatApiUsers,
+  ...chatApiConversations,
+  ...chatApiMessages,
 };
