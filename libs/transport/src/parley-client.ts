@@ -1,4 +1,3 @@
-import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices';
 import type { Caller } from '@parley/contracts/caller';
 import type { Broadcast, Channel, InstanceOperation, Operation } from '@parley/contracts/operation';
 import {
@@ -14,20 +13,9 @@ import type { JsonLines } from '@parley/background/json-lines';
 import { broadcastSubject, channelSubject, instanceSubject } from './subjects';
 import type { Driver, Subscription } from './driver';
 
-/** Data of Nest's `send`: the caller, and the input of the operation. */
-interface RequestData<I = unknown> {
-  caller: Caller;
-  input: I;
-}
-
-/**
- * Client of the bus: requests to other services, broadcasts and channels. Its own methods are typed by the contracts and
- * return promises; Nest's `send(operation, { caller, input })` and `emit(broadcast, data)` do the same as observables.
- */
-export class ParleyClient extends ClientProxy {
-  constructor(private readonly driver: Driver) {
-    super();
-  }
+/** Client of the bus, typed by the contracts: requests to other services, broadcasts and channels. */
+export class ParleyClient {
+  constructor(private readonly driver: Driver) {}
 
   /**
    * Sends a request and returns the output. Throws the service's ApiError, OperationTimeout or 503.
@@ -79,35 +67,8 @@ export class ParleyClient extends ClientProxy {
     return this.driver.ready();
   }
 
-  /** Nest calls it before `send` and `emit`. Does nothing: the driver connects when the process starts. */
-  connect(): Promise<void> {
-    return Promise.resolve();
-  }
-
   close(): Promise<void> {
     return this.driver.close();
-  }
-
-  override unwrap<T = Driver>(): T {
-    return this.driver as T;
-  }
-
-  /** Request of Nest's `send`. An unsubscribed observable ignores the answer; the work itself continues. */
-  protected override publish({ pattern, data }: ReadPacket, callback: (packet: WritePacket) => void): () => void {
-    let isWanted = true;
-    const answer = (packet: WritePacket) => isWanted && callback({ ...packet, isDisposed: true });
-    const { caller, input } = data as RequestData;
-    this.call(kindOf<Operation>(pattern, 'operation', 'send'), caller, input).then(
-      (response) => answer({ response }),
-      (err: unknown) => answer({ err }),
-    );
-    return () => (isWanted = false);
-  }
-
-  /** Broadcast of Nest's `emit`. Durable events go through the outbox, which cannot lose them. */
-  protected override dispatchEvent<T>({ pattern, data }: ReadPacket): Promise<T> {
-    this.broadcast(kindOf<Broadcast>(pattern, 'broadcast', 'emit'), data);
-    return Promise.resolve(undefined as T);
   }
 
   private ask(subject: string, timeoutMs: number, caller: Caller, input: unknown): Promise<Reply> {
@@ -126,10 +87,4 @@ export class ParleyClient extends ClientProxy {
 
 function spanOf(subject: string): SpanStart {
   return { name: subject, kind: 'client', attributes: { 'rpc.system': 'parley', 'rpc.method': subject } };
-}
-
-/** Throws TypeError unless the pattern is a contract of this kind. */
-function kindOf<T extends { kind: string }>(pattern: unknown, kind: T['kind'], method: string): T {
-  if ((pattern as Partial<T> | null)?.kind === kind) return pattern as T;
-  throw new TypeError(`${method}: the pattern must be a contract of the kind "${kind}".`);
 }

@@ -13,7 +13,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { broadcast, channel, instanceOperation } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
 import { waitFor } from '@parley/testing/wait-for';
-import { lastValueFrom, map, tap } from 'rxjs';
+import { map } from 'rxjs';
 import { ParleyClient } from '../parley-client';
 import type { Driver } from '../driver';
 import { Handles } from '../handles';
@@ -227,37 +227,6 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
     const { shut } = await serveEnhanced(service);
 
     await expect(bus.call(shut, caller, {})).rejects.toMatchObject({ type: 'Internal', code: 500 });
-  });
-
-  it('answers the send method of Nest with one value, or with the ApiError of the service', async () => {
-    const [echo, refuse] = [probe(), probe()];
-    await answerWith(service, echo, (input, { requestId }) => ({ ...input, requestId }));
-    await answerWith(service, refuse, () => {
-      throw new ApiError('Forbidden', 'No.');
-    });
-    const seen: unknown[] = [];
-
-    await lastValueFrom(bus.send(echo, { caller, input: { number: 1 } }).pipe(tap((value) => seen.push(value))));
-    const { error } = await outcomeOf(lastValueFrom(bus.send(refuse, { caller, input: {} })));
-
-    expect(seen).toEqual([{ number: 1, requestId: 'request-1' }]);
-    expect(error).toBeInstanceOf(ApiError);
-    expect(error).toMatchObject({ type: 'Forbidden' });
-  });
-
-  it('broadcasts by the emit method of Nest, and rejects a pattern that is no contract', async () => {
-    const news = broadcast({ subject: 'probe.emitted', data: Anything });
-    const heard: unknown[] = [];
-    bus.listen(news, (data) => heard.push(data));
-    await bus.ready();
-
-    bus.emit(news, { number: 1 });
-    const unknown = await outcomeOf(lastValueFrom(bus.emit('probe.emitted', {})));
-    const unsent = await outcomeOf(lastValueFrom(bus.send('probe.emitted', { caller, input: {} })));
-
-    await waitFor(() => heard.length > 0);
-    expect(heard).toEqual([{ number: 1 }]);
-    expect([unknown.error, unsent.error]).toEqual([expect.any(TypeError), expect.any(TypeError)]);
   });
 
   it('sends an operation of a key to the one process that serves the key', async () => {
