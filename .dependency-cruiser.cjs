@@ -36,6 +36,18 @@ module.exports = {
       { path: '^test/' },
       { path: '^apps/', pathNot: [appModule, appConfig] },
     ),
+    forbid(
+      'people-know-only-the-visibility-of-bots',
+      'The admin service has two families of resources: people and bots. This one needs only who may see a bot.',
+      { path: '^apps/admin/src/people/', pathNot: spec },
+      { path: '^apps/admin/src/bots/', pathNot: '^apps/admin/src/bots/bot-visibility/' },
+    ),
+    forbid(
+      'bots-know-few-people',
+      'The admin service has two families of resources: people and bots. This one needs only audit, quotas, roles and tokens.',
+      { path: '^apps/admin/src/bots/', pathNot: spec },
+      { path: '^apps/admin/src/people/', pathNot: '^apps/admin/src/people/(audit|roles|tokens|usage)/' },
+    ),
     forbid('libs-know-no-app', 'A library does not import apps.', { path: '^libs/' }, { path: '^apps/' }),
     forbid(
       'contracts-know-only-their-validators',

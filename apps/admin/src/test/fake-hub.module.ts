@@ -13,7 +13,7 @@ import {
 import type { Platform } from '@parley/service/platform';
 import type { ServiceConfig } from '@parley/service/config';
 import { ServiceModule } from '@parley/service/service.module';
-import { builtInChat } from '../installations/built-in-chat';
+import { builtInChat } from '../bots/installations/built-in-chat';
 
 /** Entries of the fake hub, and the calls that it received with a request of a user, not from the background. */
 export class FakeHub {

@@ -1,0 +1,117 @@
+import { type Account, type PublicApi, consoleCode, startPublicApi } from '@parley/testing/public-api';
+import { hashToken } from '@parley/secrets/token';
+import { GatewayModule } from '../../../../gateway/src/gateway.module';
+import { AdminModule } from '../../admin.module';
+import { ConsoleService } from './console.service';
+
+let api: PublicApi;
+let alice: Account;
+
+beforeAll(async () => {
+  api = await startPublicApi(GatewayModule, AdminModule);
+  alice = await api.newAccount();
+});
+
+afterAll(() => api?.stop());
+
+const redeem = (code: unknown) => api.send('POST /console/sessions', { json: { code } });
+const refused = {
+  status: 401,
+  json: { type: 'Unauthorized', message: expect.stringContaining('npm run parley -- console link') },
+};
+
+it('a code is exchanged for a token of its account that is listed, expires after 12 hours and can be revoked', async () => {
+  const { status, json } = await redeem(await consoleCode(api, alice));
+
+  const session = json as { token: string; tokenId: string; expiresAt: string };
+  const client = api.client(session.token);
+  const { pats } = await client.listPersonalAccessTokens({});
+  expect(status).toBe(200);
+  expect((Date.parse(session.expiresAt) - Date.now()) / 3_600_000).toBeCloseTo(12, 1);
+  expect(pats).toContainEqual({ id: session.tokenId, note: 'Console', createdAt: expect.any(String) });
+  expect((await client.getAccount({})).account.email).toBe(alice.email);
+
+  await client.deletePersonalAccessToken({ id: session.tokenId });
+
+  await expect(api.client(session.token).getAccount({})).rejects.toMatchObject({ type: 'Unauthorized' });
+});
+
+it('a code is stored as a hash, and works once', async () => {
+  const code = await consoleCode(api, alice);
+
+  const [row] = await api.sql('SELECT * FROM admin.console_link WHERE hash = $1', [hashToken(code)]);
+  expect(row).toMatchObject({ account_id: alice.accountId });
+  expect((await redeem(code)).status).toBe(200);
+  expect(await redeem(code)).toMatchObject(refused);
+});
+
+it('one of two concurrent requests with the same code succeeds', async () => {
+  const code = await consoleCode(api, alice);
+
+  const answers = await Promise.all([redeem(code), redeem(code)]);
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
+});
+
+it('an unknown code and an expired one have the same answer', async () => {
+  const code = await consoleCode(api, alice);
+  await api.sql(`UPDATE admin.console_link SET valid_until = now() - interval '1 ms' WHERE hash = $1`, [
+    hashToken(code),
+  ]);
+
+  expect(await redeem(code)).toMatchObject(refused);
+  expect(await redeem('unknown')).toMatchObject(refused);
+});
+
+it('a code is required, within its length limit', async () => {
+  for (const code of [undefined, null, 5, '', 'x'.repeat(101)])
+    expect(await redeem(code)).toMatchObject({ status: 400, json: { type: 'InvalidPayload' } });
+});
+
+it('an expired session is refused and not listed', async () => {
+  const { json } = await redeem(await consoleCode(api, alice));
+  const { token, tokenId } = json as { token: string; tokenId: string };
+  await api.sql(`UPDATE admin.token SET valid_until = now() - interval '1 ms' WHERE id = $1`, [tokenId]);
+
+  await expect(api.client(token).getAccount({})).rejects.toMatchObject({ type: 'Unauthorized' });
+  const { pats } = await alice.client.listPersonalAccessTokens({});
+  expect(pats.map(({ id }) => id)).not.toContain(tokenId);
+});
+
+it('expired codes and sessions are deleted, valid ones stay', async () => {
+  const [gone, stays] = [await consoleCode(api, alice), await consoleCode(api, alice)];
+  const { tokenId } = (await redeem(await consoleCode(api, alice))).json as { tokenId: string };
+  await api.sql(`UPDATE admin.console_link SET valid_until = now() - interval '1 ms' WHERE hash = $1`, [
+    hashToken(gone),
+  ]);
+  await api.sql(`UPDATE admin.token SET valid_until = now() - interval '1 ms' WHERE id = $1`, [tokenId]);
+
+  await api.apps[1]!.get(ConsoleService, { strict: false }).deleteExpired();
+
+  expect(await api.sql('SELECT 1 FROM admin.console_link WHERE hash = $1', [hashToken(gone)])).toEqual([]);
+  expect(await api.sql('SELECT 1 FROM admin.token WHERE id = $1', [tokenId])).toEqual([]);
+  expect((await redeem(stays)).status).toBe(200);
+});
+
+it('a link needs an account, and the operator', async () => {
+  const headers = { authorization: `Bearer ${api.operatorToken}` };
+  const json = { email: 'nobody@example.com' };
+
+  expect(await api.send('POST /operator/console/links', { headers, json })).toMatchObject({
+    status: 400,
+    json: { type: 'ReferenceNotFound', message: expect.stringContaining('nobody@example.com') },
+  });
+  expect(
+    await api.send('POST /operator/console/links', { headers: { authorization: `Bearer ${alice.token}` }, json }),
+  ).toMatchObject({ status: 403 });
+});
+
+it('a link without an email signs in the account of the first start', async () => {
+  const headers = { authorization: `Bearer ${api.operatorToken}` };
+  const { json } = await api.send('POST /operator/console/links', { headers, json: {} });
+  const { url } = json as { url: string };
+
+  expect(url).toMatch(/^http:\/\/parley\.test\/console#code=[\w-]{27}$/);
+  const session = (await redeem(url.split('=')[1])).json as { token: string };
+  expect((await api.client(session.token).getAccount({})).account.email).toBe('admin@parley.local');
+});
