@@ -25,7 +25,6 @@ import { DroppedBotEntity } from './erasure/dropped-bot.entity';
 import { ErasureModule } from './erasure/erasure.module';
 import { EventEntity } from './events/event.entity';
 import { EventsModule } from './events/events.module';
-import { IncomingMessagesModule } from './incoming-messages/incoming-messages.module';
 import { MessageEntity, ScheduledMessageEntity } from './messages/message.entity';
 import { MessagesModule } from './messages/messages.module';
 import { Chat1795392000000 } from './migrations/1795392000000-chat';
@@ -37,7 +36,6 @@ import { OutgoingChanges1796600000000 } from './migrations/1796600000000-outgoin
 import { CalledBotEntity } from './pending-events/called-bot.entity';
 import { OutgoingChangeEntity } from './outgoing-changes/outgoing-change.entity';
 import { OutgoingChangesModule } from './outgoing-changes/outgoing-changes.module';
-import { OutgoingMessagesModule } from './outgoing-messages/outgoing-messages.module';
 import { PendingEventsModule } from './pending-events/pending-events.module';
 import { RecurringEventEntity, RecurringRevisionEntity } from './recurring-events/recurring-event.entity';
 import { RecurringEventsModule } from './recurring-events/recurring-events.module';
@@ -109,8 +107,6 @@ export class ChatModule {
         UsersModule,
         ConversationsModule,
         MessagesModule,
-        IncomingMessagesModule,
-        OutgoingMessagesModule,
         OutgoingChangesModule,
         AnalyticsModule,
         TagsModule,

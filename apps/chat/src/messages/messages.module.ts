@@ -5,6 +5,9 @@ import { OutgoingChangesModule } from '../outgoing-changes/outgoing-changes.modu
 import { PendingEventsModule } from '../pending-events/pending-events.module';
 import { SignalsModule } from '../signals/signals.module';
 import { TagsModule } from '../tags/tags.module';
+import { UsersModule } from '../users/users.module';
+import { IncomingMessagesController } from './incoming-messages.controller';
+import { IncomingMessagesService } from './incoming-messages.service';
 import { MessageContentService } from './message-content.service';
 import { MessageImportsService } from './message-imports.service';
 import { MessageWriterService } from './message-writer.service';
@@ -12,6 +15,9 @@ import { MessagesController } from './messages.controller';
 import { MessagesRepository } from './messages.repository';
 import { MessagesService } from './messages.service';
 import { NewMessagesRepository } from './new-messages.repository';
+import { OutgoingMessagesController } from './outgoing-messages.controller';
+import { OutgoingMessagesRepository } from './outgoing-messages.repository';
+import { OutgoingMessagesService } from './outgoing-messages.service';
 import { ScheduledMessagesRepository } from './scheduled-messages.repository';
 import { ScheduledMessagesService } from './scheduled-messages.service';
 
@@ -23,9 +29,13 @@ import { ScheduledMessagesService } from './scheduled-messages.service';
     PendingEventsModule,
     SignalsModule,
     TagsModule,
+    UsersModule,
   ],
-  controllers: [MessagesController],
+  controllers: [MessagesController, IncomingMessagesController, OutgoingMessagesController],
   providers: [
+    IncomingMessagesService,
+    OutgoingMessagesRepository,
+    OutgoingMessagesService,
     MessagesService,
     MessagesRepository,
     MessageContentService,

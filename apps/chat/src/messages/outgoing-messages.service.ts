@@ -3,7 +3,7 @@ import type { Conversation } from '@parley/contracts/chat/conversations';
 import type { Message } from '@parley/contracts/chat/messages';
 import type { GetOutgoingMessage, OutgoingMessageReply } from '@parley/contracts/chat/outgoing-messages';
 import { type ConversationWithCount, toConversation } from '../conversations/conversation.entity';
-import { toMessage } from '../messages/message.entity';
+import { toMessage } from './message.entity';
 import { OutgoingChangesRepository } from '../outgoing-changes/outgoing-changes.repository';
 import { toUser } from '../users/user.entity';
 import { UsersRepository } from '../users/users.repository';
