@@ -4,7 +4,7 @@
 //
 // PARLEY_DATA_DIR (.parley-distributed) keeps the first token, the secret key and the content for the next run. For a
 // NATS server with keys, set NATS_SEED_<APP> for each app, as `npm run parley -- nats keys` prints them; each app gets
-// only its own. With STATE_FILE, writes the addresses as JSON when all apps are ready.
+// only its own. With STATE_FILE, writes the addresses as JSON when all apps are ready. INSPECT names an app that starts with a debugger.
 import { randomBytes } from 'node:crypto';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -80,7 +80,8 @@ if (process.env.STATE_FILE) {
 process.stdout.write(`\n  Parley is ready at ${state.url}\n  Token  ${token}\n\n`);
 
 function start(name) {
-  const child = spawn(process.execPath, [join(root, `dist/apps/${name}/src/main.js`)], {
+  const inspector = name === process.env.INSPECT ? ['--inspect'] : [];
+  const child = spawn(process.execPath, [...inspector, join(root, `dist/apps/${name}/src/main.js`)], {
     env: { ...env, ...keyOf(name), PORT: String(ports[name]) },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
