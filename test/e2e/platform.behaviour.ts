@@ -22,7 +22,7 @@ const publicOperations = routedOperations.filter(
 );
 const ownOperations = routedOperations.filter(({ isOwn }) => isOwn);
 /** Operations for which the public chat client has a method of the same name. */
-const chatOperations = operationsOf(chat.endpoint).filter(({ subject }) => !subject.includes('.hello'));
+const chatOperations = operationsOf(chat.chatApi).filter(({ subject }) => !subject.includes('.hello'));
 
 const page = `<html><head><title>Tea</title><script>alert('no')</script></head><body>
 <h1>How to make tea</h1><p>Boil the water. Pour it over the leaves.</p>

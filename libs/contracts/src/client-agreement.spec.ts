@@ -16,7 +16,7 @@ import { tables } from './tables/tables';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
 /** Operations except those of the chat endpoint, which has a client of its own. */
-const { endpoint, ...runtimeOfChat } = chat;
+const { chatApi, ...runtimeOfChat } = chat;
 const contracts = { admin, chat: runtimeOfChat, files, hub, runtime, tables };
 type Contracts = typeof contracts;
 
@@ -313,7 +313,7 @@ type Requests<O, N> = N extends null
 type AllAgree<N> = { [K in keyof N]: N[K] extends string | null ? 'agree' : AllAgree<N[K]> };
 
 /** Operations of the endpoint, by the client's names. The client has no operation for the greeting. */
-type Endpoint = Omit<typeof endpoint, 'hello' | 'helloWithSlash'>;
+type Endpoint = Omit<typeof chatApi, 'hello' | 'helloWithSlash'>;
 type EndpointReplies = {
   [K in keyof Endpoint]: OutputOf<Endpoint[K]> extends ClientResponses[K]
     ? 'agree'
@@ -379,7 +379,7 @@ describe('the contracts', () => {
 });
 
 describe('the contracts of the chat endpoint', () => {
-  const { hello, helloWithSlash, ...operations } = endpoint;
+  const { hello, helloWithSlash, ...operations } = chatApi;
   type Name = keyof typeof operations;
 
   it('name every operation as its client does, except the stream', () => {

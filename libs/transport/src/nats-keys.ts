@@ -56,7 +56,7 @@ function appOf({ name, asks, consumes }: ExternalService): App {
       const event = bySubject(events, subject!, '--consumes');
       return { kind: 'consumer', name: `${name}.${consumer}`, event, concurrency: 1, maxDeliveries: 1 };
     }),
-    replays: [],
+    republishes: [],
     broadcasts: [],
     listens: [],
   };

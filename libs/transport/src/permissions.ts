@@ -87,14 +87,14 @@ export function seedVariable(user: string): string {
 
 export const userNames: string[] = [...names, operatorName, 'sys'];
 
-/** Event stream: look for it, and with an outbox publish events and replays, and check the stream for losses. */
-function eventsOf({ publishes, consumes, replays = consumes }: App): string[] {
-  const hasOutbox = publishes.length + replays.length > 0;
+/** Event stream: look for it, and with an outbox publish events and republishes, and check the stream for losses. */
+function eventsOf({ publishes, consumes, republishes = consumes }: App): string[] {
+  const hasOutbox = publishes.length + republishes.length > 0;
   // An app may create a lost stream, but never change or delete it.
   const verbs = hasOutbox ? ['INFO', 'CREATE', 'MSG.GET'] : consumes.length > 0 ? ['INFO'] : [];
   return [
     ...publishes.map(({ subject }) => eventSubject(subject)),
-    ...replays.map((consumer) => repeatSubject(consumer.name)),
+    ...republishes.map((consumer) => repeatSubject(consumer.name)),
     ...verbs.map((verb) => `$JS.API.STREAM.${verb}.${eventStream}`),
   ];
 }

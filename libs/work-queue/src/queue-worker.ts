@@ -56,9 +56,9 @@ export class QueueWorker {
   /** False when the last claim saw less than it asked for, and before the first poll, until something is added. */
   private mayHaveMore = false;
   /** The last claim may have left work that it saw: the end of any work is the next occasion. */
-  private mayHaveLeft = true;
+  private mayHaveSkipped = true;
   /** Tenants whose work the last claim did not look at: the end of their limit is the next occasion. */
-  private passedOver = new Set<string>();
+  private skippedTenants = new Set<string>();
 
   constructor(
     private readonly queue: Queue,
@@ -112,17 +112,24 @@ export class QueueWorker {
     if (!this.mayHaveMore || limit === 0 || stopping.aborted) return false;
     this.mayHaveMore = false;
     // Work that ends during the claim may be the occasion.
-    this.mayHaveLeft = true;
+    this.mayHaveSkipped = true;
     const claimedAt = performance.now();
     try {
-      this.passedOver = this.limitedTenants();
-      const limits = { worker, leaseMs, limit, perTenant, running: this.runningOf, passedOver: this.passedOver };
+      this.skippedTenants = this.limitedTenants();
+      const limits = {
+        worker,
+        leaseMs,
+        limit,
+        perTenant,
+        running: this.runningOf,
+        skippedTenants: this.skippedTenants,
+      };
       this.reserved += limit;
       const claimed = await work.claimWork(this.queue, limits).finally(() => (this.reserved -= limit));
       await this.startAll(claimed, claimedAt);
       if (stopping.aborted) return false;
       const seen = claimed[0]?.seen ?? claimed.length;
-      this.mayHaveLeft = claimed.length === 0 || seen > claimed.length;
+      this.mayHaveSkipped = claimed.length === 0 || seen > claimed.length;
       this.mayHaveMore ||= claimed.length > 0 && seen >= limit;
       return this.mayHaveMore;
     } catch (error) {
@@ -138,9 +145,9 @@ export class QueueWorker {
   }
 
   private mayLookAgain(): boolean {
-    if (this.passedOver.size === 0) return false;
+    if (this.skippedTenants.size === 0) return false;
     const limited = this.limitedTenants();
-    return [...this.passedOver].some((tenant) => !limited.has(tenant));
+    return [...this.skippedTenants].some((tenant) => !limited.has(tenant));
   }
 
   private get freePlaces(): number {
@@ -160,7 +167,7 @@ export class QueueWorker {
     const running = this.run(work, claimedAt).finally(() => {
       this.running.delete(running);
       this.runningOf.add(tenant, -1);
-      this.mayHaveMore ||= this.options.perTenant < Infinity && (this.mayHaveLeft || this.mayLookAgain());
+      this.mayHaveMore ||= this.options.perTenant < Infinity && (this.mayHaveSkipped || this.mayLookAgain());
       this.claiming.wake();
     });
     this.running.add(running);

@@ -51,7 +51,7 @@ export interface ClaimLimits {
   /** Work of each tenant that runs in the process. */
   running: ReadonlyMap<string, number>;
   /** Tenants that get no further place. */
-  passedOver?: ReadonlySet<string>;
+  skippedTenants?: ReadonlySet<string>;
 }
 
 /** Figures of a queue in one state. */
@@ -124,10 +124,10 @@ export class WorkRepository {
    */
   async claimWork(
     { name, isOrdered }: Queue,
-    { worker, leaseMs, limit, perTenant, running, passedOver = new Set() }: ClaimLimits,
+    { worker, leaseMs, limit, perTenant, running, skippedTenants = new Set() }: ClaimLimits,
   ): Promise<LeasedWork[]> {
     const lease = newUlid();
-    const limited = [[...passedOver], [...running.keys()], [...running.values()], perTenant];
+    const limited = [[...skippedTenants], [...running.keys()], [...running.values()], perTenant];
     const [text, statement, more] = isOrdered
       ? [claimOrdered, 'claim_ordered_work', limited]
       : perTenant < Infinity

@@ -16,27 +16,27 @@ import { ChatConversationsService } from './chat-conversations.service';
 export class ChatConversationsController {
   constructor(private readonly service: ChatConversationsService) {}
 
-  @Handles(chat.endpoint.createConversation)
+  @Handles(chat.chatApi.createConversation)
   createConversation(caller: ChatUserCaller, input: CreateChatConversation) {
     return this.service.create(caller, input);
   }
 
-  @Handles(chat.endpoint.getOrCreateConversation)
+  @Handles(chat.chatApi.getOrCreateConversation)
   getOrCreateConversation(caller: ChatUserCaller, input: GetOrCreateChatConversation) {
     return this.service.getOrCreate(caller, input);
   }
 
-  @Handles(chat.endpoint.getConversation)
+  @Handles(chat.chatApi.getConversation)
   getConversation(caller: ChatUserCaller, input: ChatConversationId) {
     return this.service.get(caller, input);
   }
 
-  @Handles(chat.endpoint.deleteConversation)
+  @Handles(chat.chatApi.deleteConversation)
   deleteConversation(caller: ChatUserCaller, input: ChatConversationId) {
     return this.service.delete(caller, input);
   }
 
-  @Handles(chat.endpoint.listConversations)
+  @Handles(chat.chatApi.listConversations)
   listConversations(caller: ChatUserCaller, input: ListChatConversations) {
     return this.service.list(caller, input);
   }

@@ -9,12 +9,12 @@ import { ChatEventsService } from './chat-events.service';
 export class ChatEventsController {
   constructor(private readonly service: ChatEventsService) {}
 
-  @Handles(chat.endpoint.createEvent)
+  @Handles(chat.chatApi.createEvent)
   createEvent(caller: ChatUserCaller, input: CreateChatEvent) {
     return this.service.create(caller, input);
   }
 
-  @Handles(chat.endpoint.getEvent)
+  @Handles(chat.chatApi.getEvent)
   getEvent(caller: ChatUserCaller, input: ChatEventId) {
     return this.service.get(caller, input);
   }

@@ -10,22 +10,22 @@ import { ChatMessagesService } from './chat-messages.service';
 export class ChatMessagesController {
   constructor(private readonly service: ChatMessagesService) {}
 
-  @Handles(chat.endpoint.listMessages)
+  @Handles(chat.chatApi.listMessages)
   listMessages(caller: ChatUserCaller, input: ListInChatConversation) {
     return this.service.list(caller, input);
   }
 
-  @Handles(chat.endpoint.createMessage)
+  @Handles(chat.chatApi.createMessage)
   createMessage(caller: ChatUserCaller, input: CreateChatMessage) {
     return this.service.create(caller, input);
   }
 
-  @Handles(chat.endpoint.getMessage)
+  @Handles(chat.chatApi.getMessage)
   getMessage(caller: ChatUserCaller, input: ChatMessageId) {
     return this.service.get(caller, input);
   }
 
-  @Handles(chat.endpoint.deleteMessage)
+  @Handles(chat.chatApi.deleteMessage)
   deleteMessage(caller: ChatUserCaller, input: ChatMessageId) {
     return this.service.delete(caller, input);
   }

@@ -13,22 +13,22 @@ import { ChatParticipantsService } from './chat-participants.service';
 export class ChatParticipantsController {
   constructor(private readonly service: ChatParticipantsService) {}
 
-  @Handles(chat.endpoint.addParticipant)
+  @Handles(chat.chatApi.addParticipant)
   addParticipant(caller: ChatUserCaller, input: AddChatParticipant) {
     return this.service.add(caller, input);
   }
 
-  @Handles(chat.endpoint.getParticipant)
+  @Handles(chat.chatApi.getParticipant)
   getParticipant(caller: ChatUserCaller, input: ChatParticipantId) {
     return this.service.get(caller, input);
   }
 
-  @Handles(chat.endpoint.removeParticipant)
+  @Handles(chat.chatApi.removeParticipant)
   removeParticipant(caller: ChatUserCaller, input: ChatParticipantId) {
     return this.service.remove(caller, input);
   }
 
-  @Handles(chat.endpoint.listParticipants)
+  @Handles(chat.chatApi.listParticipants)
   listParticipants(caller: ChatUserCaller, input: ListInChatConversation) {
     return this.service.list(caller, input);
   }

@@ -9,12 +9,12 @@ import { ChatPrincipalsService } from './chat-principals.service';
 export class ChatPrincipalsController {
   constructor(private readonly service: ChatPrincipalsService) {}
 
-  @Handles(chat.endpoint.hello)
+  @Handles(chat.chatApi.hello)
   hello(_caller: Caller, { webhookId }: ChatEndpoint) {
     return this.service.hello(webhookId);
   }
 
-  @Handles(chat.endpoint.helloWithSlash)
+  @Handles(chat.chatApi.helloWithSlash)
   helloWithSlash(_caller: Caller, { webhookId }: ChatEndpoint) {
     return this.service.hello(webhookId);
   }

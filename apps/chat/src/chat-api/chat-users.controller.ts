@@ -10,27 +10,27 @@ import { ChatUsersService } from './chat-users.service';
 export class ChatUsersController {
   constructor(private readonly service: ChatUsersService) {}
 
-  @Handles(chat.endpoint.createUser)
+  @Handles(chat.chatApi.createUser)
   createUser(caller: Caller, input: CreateChatUser) {
     return this.service.create(caller, input);
   }
 
-  @Handles(chat.endpoint.getOrCreateUser)
+  @Handles(chat.chatApi.getOrCreateUser)
   getOrCreateUser(caller: ChatUserCaller, input: ChatUserFields) {
     return this.service.getOrCreate(caller, input);
   }
 
-  @Handles(chat.endpoint.getUser)
+  @Handles(chat.chatApi.getUser)
   getUser(caller: ChatUserCaller, input: ChatEndpoint) {
     return this.service.get(caller, input);
   }
 
-  @Handles(chat.endpoint.updateUser)
+  @Handles(chat.chatApi.updateUser)
   updateUser(caller: ChatUserCaller, input: ChatUserFields) {
     return this.service.update(caller, input);
   }
 
-  @Handles(chat.endpoint.deleteUser)
+  @Handles(chat.chatApi.deleteUser)
   deleteUser(caller: ChatUserCaller, input: ChatEndpoint) {
     return this.service.delete(caller, input);
   }

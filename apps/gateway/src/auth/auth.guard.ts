@@ -62,7 +62,7 @@ export class AuthGuard implements CanActivate {
     sender: Sender,
     reply: FastifyReply,
   ): Promise<void> {
-    const prove = await this.limits.count(sender, reply);
+    const confirmCredential = await this.limits.count(sender, reply);
     try {
       request.caller = await this.identities.identify(request, access);
     } catch (error) {
@@ -70,15 +70,15 @@ export class AuthGuard implements CanActivate {
       throw error;
     }
     // Only the chat service can verify a user key.
-    if (request.caller.credential === 'user') request.prove = prove;
-    else prove();
+    if (request.caller.credential === 'user') request.confirmCredential = confirmCredential;
+    else confirmCredential();
   }
 
   /** Throws unless the chat service accepts the key, or is unavailable: it verifies the key of each request itself. */
   private async verifyUserKey(request: ForwardedRequest): Promise<void> {
     try {
       await this.chatCallers.verify(request.caller!, webhookIdOf(request));
-      request.prove!();
+      request.confirmCredential!();
     } catch (error) {
       if (toApiError(error).code < 500) throw error;
     }

@@ -14,7 +14,7 @@ export interface ForwardedRequest extends TracedRequest {
   /** Set by AuthGuard. */
   caller?: Caller;
   /** Call when the service has accepted the user key: it then has a rate limit of its own. */
-  prove?: () => void;
+  confirmCredential?: () => void;
   /** Set by ContractPipe for a request with a body. */
   incoming?: IncomingBody;
 }

@@ -55,7 +55,7 @@ export class ForwardingService {
 
   /** The service has accepted the request, and with it the user key. */
   private accept(caller: Caller, request: ForwardedRequest): void {
-    request.prove?.();
+    request.confirmCredential?.();
     if (request.incoming && caller.credential === 'user') this.chatCallers.accepted(caller, webhookIdOf(request));
   }
 

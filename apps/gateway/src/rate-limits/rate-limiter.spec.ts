@@ -25,7 +25,7 @@ const [one, other] = [newToken('bak'), newToken('pat')];
 const key = newToken('operator');
 const ignored = { header: () => undefined };
 
-async function prove(limits: RateLimiter, sender: Sender): Promise<void> {
+async function confirmCredential(limits: RateLimiter, sender: Sender): Promise<void> {
   (await limits.count(sender, ignored))();
 }
 
@@ -57,9 +57,9 @@ describe('a rate limit', () => {
     ['without a key on many bots', [], (number) => ({ ...visitor, webhookId: `${number}` })],
     ['of one IPv6 network', [], (number) => ({ ...bot, address: `2001:db8::${number}` })],
     ['of a token on operator routes', [{ ...bot, token: one }], () => ({ ...operator, token: one })],
-  ])('is shared by all requests %s', async (_what, proven, sender) => {
+  ])('is shared by all requests %s', async (_what, confirmed, sender) => {
     const limits = limitsOf(1);
-    for (const credential of proven) await prove(limits, credential);
+    for (const credential of confirmed) await confirmCredential(limits, credential);
 
     expect(await passing(limits, sender)).toBe(burst);
   });
@@ -69,9 +69,9 @@ describe('a rate limit', () => {
     ['another user key', [{ ...user, userKey: 'b' }], { ...user, userKey: 'b' }],
     ['another address', [], { ...bot, address: '10.0.0.2' }],
     ['an operator', [], { ...operator, token: key }],
-  ])('does not affect %s', async (_what, proven, sender) => {
+  ])('does not affect %s', async (_what, confirmed, sender) => {
     const limits = limitsOf(1);
-    for (const credential of [{ ...bot, token: one }, ...proven]) await prove(limits, credential);
+    for (const credential of [{ ...bot, token: one }, ...confirmed]) await confirmCredential(limits, credential);
 
     await passing(limits, () => ({ ...bot, token: one }));
     await passing(limits, (number) => ({ ...bot, token: `${one}${number}` }));
@@ -94,7 +94,7 @@ describe('a rate limit', () => {
 
   it('does not apply to the operator', async () => {
     const limits = limitsOf(1);
-    await prove(limits, { ...operator, token: key });
+    await confirmCredential(limits, { ...operator, token: key });
 
     expect(await passing(limits, () => ({ ...operator, token: key }))).toBe(2 * burst);
   });
@@ -110,7 +110,8 @@ describe('a rate limit', () => {
 
   it('of an address is not used up by credentials that are accepted', async () => {
     const limits = limitsOf(1);
-    for (let number = 0; number < 2 * burst; number += 1) await prove(limits, { ...bot, token: `${one}${number}` });
+    for (let number = 0; number < 2 * burst; number += 1)
+      await confirmCredential(limits, { ...bot, token: `${one}${number}` });
 
     expect(await passing(limits, () => bot)).toBe(burst);
   });

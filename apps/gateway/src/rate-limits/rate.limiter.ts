@@ -33,7 +33,7 @@ export interface ResponseHeaders {
 /** Headers of each response while a limit is set; CORS exposes them to browsers. */
 export const limitHeaders = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** LRU size, both of the counted keys and of the proven credentials. */
+/** LRU size, both of the counted keys and of the confirmed credentials. */
 const maxNames = 50_000;
 /** Longer names are stored as their hash. */
 const maxNameLength = 300;
@@ -51,7 +51,7 @@ export class RateLimiter {
     dispose: (_value, name) => void this.limiter?.delete(name),
   });
 
-  private readonly proven = new LRUCache<string, Owner | 'operator'>(atMostEntries(maxNames));
+  private readonly confirmed = new LRUCache<string, Owner | 'operator'>(atMostEntries(maxNames));
   private readonly countLimited: (kind: Kind) => void;
 
   constructor(
@@ -73,13 +73,13 @@ export class RateLimiter {
   /** Whether the credential was accepted lately, and not rejected since. */
   isProven({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): boolean {
     const credential = token ?? userKey;
-    return credential !== undefined && this.proven.has(boundedKey(credential));
+    return credential !== undefined && this.confirmed.has(boundedKey(credential));
   }
 
   /** Call when the credential is rejected: it may have been revoked. */
   disprove({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): void {
     const credential = token ?? userKey;
-    if (credential !== undefined) this.proven.delete(boundedKey(credential));
+    if (credential !== undefined) this.confirmed.delete(boundedKey(credential));
   }
 
   /**
@@ -90,8 +90,8 @@ export class RateLimiter {
     const credential = sender.token ?? sender.userKey;
     if (credential === undefined) return this.limiter ? this.countVisitor(sender, response) : uncounted;
     const name = boundedKey(credential);
-    const owner = this.proven.get(name);
-    if (!owner) return this.countUnproven(sender, name, response);
+    const owner = this.confirmed.get(name);
+    if (!owner) return this.countUnconfirmed(sender, name, response);
     if (!this.limiter) return uncounted;
     // The operator must be able to act during an overload.
     return owner === 'operator' ? uncounted : this.take(owner, response);
@@ -104,7 +104,7 @@ export class RateLimiter {
   async countWebhook(webhookId: string, address: string, response: ResponseHeaders): Promise<() => void> {
     if (!this.limiter) return nothing;
     const webhook = ownerOf('installation', boundedKey(webhookId));
-    if (this.proven.get(webhook.key)) return this.take(webhook, response);
+    if (this.confirmed.get(webhook.key)) return this.take(webhook, response);
     return this.takeUnproven(ownerOf('address', networkOf(address)), webhook.key, webhook, response);
   }
 
@@ -115,7 +115,7 @@ export class RateLimiter {
     return nothing;
   }
 
-  private async countUnproven(sender: Sender, name: string, response: ResponseHeaders): Promise<() => void> {
+  private async countUnconfirmed(sender: Sender, name: string, response: ResponseHeaders): Promise<() => void> {
     const kind = sender.actor === 'operator' ? 'operator guesses' : 'address';
     return this.takeUnproven(ownerOf(kind, networkOf(sender.address)), name, ownerOfProven(sender, name), response);
   }
@@ -123,12 +123,12 @@ export class RateLimiter {
   private async takeUnproven(
     address: Owner,
     name: string,
-    proven: Owner | 'operator',
+    confirmed: Owner | 'operator',
     response: ResponseHeaders,
   ): Promise<() => void> {
     if (this.limiter) await this.take(address, response);
     return () => {
-      this.proven.set(name, proven);
+      this.confirmed.set(name, confirmed);
       void this.limiter?.reward(address.key);
     };
   }

@@ -97,13 +97,13 @@ export class StreamsController implements OnModuleInit {
     connect: () => Connection | undefined,
   ): Promise<boolean> {
     const { userKey } = request.caller;
-    const prove = await this.limits.count({ address: sender.ip, actor: 'chat-user', userKey }, response);
+    const confirmCredential = await this.limits.count({ address: sender.ip, actor: 'chat-user', userKey }, response);
     const isProven = this.limits.isProven({ userKey });
     try {
       const isOpen = await this.streams.listen(request, connect, (authorize) =>
         isProven ? authorize() : this.unauthenticated.run(sender, authorize),
       );
-      prove();
+      confirmCredential();
       return isOpen;
     } catch (error) {
       if (toApiError(error).type === 'Unauthorized') this.limits.disprove({ userKey });

@@ -93,7 +93,8 @@ export class WebhooksController implements OnModuleInit {
     const isKnown = this.known.has(key);
     request.isAdmitted = isKnown;
     // Shared webhooks serve many installations: each has its own limit in the runtime.
-    const prove = target.isShared && isKnown ? undefined : await this.limits.countWebhook(key, request.ip, reply);
+    const confirmCredential =
+      target.isShared && isKnown ? undefined : await this.limits.countWebhook(key, request.ip, reply);
     limitBodyTime(request);
     const { path, query } = target;
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
@@ -103,7 +104,7 @@ export class WebhooksController implements OnModuleInit {
     const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
     const answered = () => {
       this.known.set(key, true);
-      prove?.();
+      confirmCredential?.();
     };
     if (target.isShared) {
       const answer = await this.client.call(webhooks.receiveShared, caller, { path, request: received });

@@ -152,17 +152,17 @@ export class DeliveriesRepository {
   }
 
   /**
-   * Deliveries of the bot that are parked, wait behind others or are being tried, beyond the newest `limit`: at most
-   * `most`, the oldest first. Primary key.
+   * Deliveries of the bot that are parked, wait behind others or are being tried, beyond the newest `keepNewest`: the
+   * oldest `limit` of them, oldest first. Primary key.
    */
-  async findWaitingBeyond(botId: string, limit: number, most: number): Promise<WaitingDelivery[]> {
+  async listOldestBeyond(botId: string, keepNewest: number, limit: number): Promise<WaitingDelivery[]> {
     const rows = await this.database.query<Omit<WaitingDelivery, keyof DeliveryPayload> & { payload: DeliveryPayload }>(
       `SELECT payload, created_at, state = 'running' AS "isTried" FROM (
          SELECT id, payload, created_at, state FROM work
          WHERE queue = $2 AND key > $1 || '/' AND key < $1 || '0' AND state IN ('parked', 'queued', 'running')
          ORDER BY id DESC OFFSET $3) AS older
        ORDER BY id LIMIT $4`,
-      [botId, deliveryQueue.name, limit, most],
+      [botId, deliveryQueue.name, keepNewest, limit],
     );
     return rows.map(({ payload, ...row }) => ({ ...payload, ...row }));
   }

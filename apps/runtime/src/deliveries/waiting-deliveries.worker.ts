@@ -55,7 +55,7 @@ export class WaitingDeliveriesWorker {
   @Worker<null, WaitingDeliveriesWorker>(limits, { concurrency: 1 })
   async ignoreOldest({ key: botId }: Work<null>): Promise<Outcome> {
     const { deliveriesWaitingPerBot: limit } = this.config;
-    const oldest = await this.deliveries.findWaitingBeyond(botId, limit, batchSize);
+    const oldest = await this.deliveries.listOldestBeyond(botId, limit, batchSize);
     const waiting = oldest.filter(({ isTried }) => !isTried);
     await this.ignoreAll(botId, waiting);
     if (oldest.length === batchSize && waiting.length > 0) return 'more';

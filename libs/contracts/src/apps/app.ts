@@ -14,7 +14,7 @@ export interface App {
   publishes: Event[];
   consumes: Consumer[];
   /** Consumers whose dead letters its outbox may replay. The app's own consumers when absent. */
-  replays?: Consumer[];
+  republishes?: Consumer[];
   broadcasts: (Broadcast | Channel)[];
   listens: (Broadcast | Channel)[];
 }

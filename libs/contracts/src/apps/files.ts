@@ -8,7 +8,7 @@ import { type App, nothing } from './app';
 /** Shared outbox: files and files-worker use one schema, and either publishes rows of the other. */
 const outbox = {
   publishes: [fileUploaded, usageChanged],
-  replays: [eraseBotInFiles, eraseVisitorFiles, indexFile, moveBotInFiles],
+  republishes: [eraseBotInFiles, eraseVisitorFiles, indexFile, moveBotInFiles],
 };
 
 export const filesApp: App = {

@@ -30,7 +30,7 @@ export const chat = {
   deadLetters: deadLetterOperations('chat'),
   work: workOperations('chat'),
   deliveries,
-  endpoint: chatApi,
+  chatApi,
   events,
   incomingMessages,
   messages,

@@ -37,7 +37,7 @@ export class BotsService {
   constructor(
     private readonly database: Database,
     private readonly bots: BotsRepository,
-    private readonly deployment: BotWritesService,
+    private readonly writes: BotWritesService,
     private readonly installationViews: InstallationViewsService,
     private readonly registrations: RegistrationsService,
     private readonly audit: AuditRepository,
@@ -46,7 +46,7 @@ export class BotsService {
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotReply> {
-    return this.reply(caller, await this.deployment.create(caller, input), input.byAlias);
+    return this.reply(caller, await this.writes.create(caller, input), input.byAlias);
   }
 
   async get(caller: WorkspaceCaller, { id, byAlias }: GetBot): Promise<BotReply> {
@@ -58,7 +58,7 @@ export class BotsService {
 
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
     const registeredBy = performance.now() + registeredWithinMs;
-    const row = await this.deployment.update(caller, input);
+    const row = await this.writes.update(caller, input);
     if (input.blocked !== undefined)
       this.client.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
     return this.reply(caller, await this.registered(caller, input, row, registeredBy), input.byAlias);
