@@ -45,9 +45,9 @@ export class AuthGuard implements CanActivate {
     const { access } = operation;
     const sender = senderOf(request, access);
     // The operation itself is done in the share.
-    const isProven = this.limits.isProven(sender);
-    request.isAdmitted = isProven;
-    if (isUnauthenticated(access) || isProven) await this.authenticate(request, access, sender, replyOf(context));
+    const isConfirmed = this.limits.isConfirmed(sender);
+    request.isAdmitted = isConfirmed;
+    if (isUnauthenticated(access) || isConfirmed) await this.authenticate(request, access, sender, replyOf(context));
     else
       await (access.actor === 'operator' ? this.operators : this.unauthenticated).run(request, async () => {
         await this.authenticate(request, access, sender, replyOf(context));
@@ -66,7 +66,7 @@ export class AuthGuard implements CanActivate {
     try {
       request.caller = await this.identities.identify(request, access);
     } catch (error) {
-      if (toApiError(error).type === 'Unauthorized') this.limits.disprove(sender);
+      if (toApiError(error).type === 'Unauthorized') this.limits.forgetCredential(sender);
       throw error;
     }
     // Only the chat service can verify a user key.

@@ -48,7 +48,8 @@ export class ForwardingService {
     try {
       return await (caller.userKey === undefined ? ask() : this.chatUsers.run(caller.userKey, ask));
     } catch (error) {
-      if (caller.credential === 'user' && toApiError(error).type === 'Unauthorized') this.limits.disprove(caller);
+      if (caller.credential === 'user' && toApiError(error).type === 'Unauthorized')
+        this.limits.forgetCredential(caller);
       throw error;
     }
   }

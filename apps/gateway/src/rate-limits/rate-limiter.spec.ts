@@ -5,7 +5,7 @@ import type { Platform } from '@parley/service/platform';
 import { metricValue } from '@parley/testing/metric-value';
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayConfig } from '../config';
-import { RateLimiter, type Sender } from './rate.limiter';
+import { boundedKey, RateLimiter, type Sender } from './rate.limiter';
 
 const burst = 3;
 let metrics: Metrics;
@@ -154,6 +154,14 @@ describe('memory', () => {
     for (let number = 0; number < many; number += 1) await limits.count({ ...bot, token: `${number}` }, ignored);
 
     expect(await namesCounted()).toBe(1);
+  });
+
+  it('holds a hash of 64 characters in place of a long key', () => {
+    const [long, longer] = ['a'.repeat(50_000), 'a'.repeat(50_001)];
+
+    expect(boundedKey(long)).toMatch(/^[0-9a-f]{64}$/);
+    expect(boundedKey(longer)).not.toBe(boundedKey(long));
+    expect(boundedKey(one)).toBe(one);
   });
 
   it('is limited by evicting the least recently used address', async () => {

@@ -71,13 +71,13 @@ export class RateLimiter {
   }
 
   /** Whether the credential was accepted lately, and not rejected since. */
-  isProven({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): boolean {
+  isConfirmed({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): boolean {
     const credential = token ?? userKey;
     return credential !== undefined && this.confirmed.has(boundedKey(credential));
   }
 
   /** Call when the credential is rejected: it may have been revoked. */
-  disprove({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): void {
+  forgetCredential({ token, userKey }: Pick<Sender, 'token' | 'userKey'>): void {
     const credential = token ?? userKey;
     if (credential !== undefined) this.confirmed.delete(boundedKey(credential));
   }
@@ -105,7 +105,7 @@ export class RateLimiter {
     if (!this.limiter) return nothing;
     const webhook = ownerOf('installation', boundedKey(webhookId));
     if (this.confirmed.get(webhook.key)) return this.take(webhook, response);
-    return this.takeUnproven(ownerOf('address', networkOf(address)), webhook.key, webhook, response);
+    return this.takeUnconfirmed(ownerOf('address', networkOf(address)), webhook.key, webhook, response);
   }
 
   private async countVisitor({ address, webhookId }: Sender, response: ResponseHeaders): Promise<() => void> {
@@ -117,10 +117,15 @@ export class RateLimiter {
 
   private async countUnconfirmed(sender: Sender, name: string, response: ResponseHeaders): Promise<() => void> {
     const kind = sender.actor === 'operator' ? 'operator guesses' : 'address';
-    return this.takeUnproven(ownerOf(kind, networkOf(sender.address)), name, ownerOfProven(sender, name), response);
+    return this.takeUnconfirmed(
+      ownerOf(kind, networkOf(sender.address)),
+      name,
+      ownerOfConfirmed(sender, name),
+      response,
+    );
   }
 
-  private async takeUnproven(
+  private async takeUnconfirmed(
     address: Owner,
     name: string,
     confirmed: Owner | 'operator',
@@ -170,7 +175,7 @@ function ownerOf(kind: Kind, name: string): Owner {
   return { kind, key: `${kind} ${name}` };
 }
 
-function ownerOfProven({ token }: Sender, name: string): Owner | 'operator' {
+function ownerOfConfirmed({ token }: Sender, name: string): Owner | 'operator' {
   if (token === undefined) return ownerOf('user key', name);
   return tokenKind(token) === 'operator' ? 'operator' : ownerOf('token', name);
 }

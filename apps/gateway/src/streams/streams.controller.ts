@@ -98,15 +98,15 @@ export class StreamsController implements OnModuleInit {
   ): Promise<boolean> {
     const { userKey } = request.caller;
     const confirmCredential = await this.limits.count({ address: sender.ip, actor: 'chat-user', userKey }, response);
-    const isProven = this.limits.isProven({ userKey });
+    const isConfirmed = this.limits.isConfirmed({ userKey });
     try {
       const isOpen = await this.streams.listen(request, connect, (authorize) =>
-        isProven ? authorize() : this.unauthenticated.run(sender, authorize),
+        isConfirmed ? authorize() : this.unauthenticated.run(sender, authorize),
       );
       confirmCredential();
       return isOpen;
     } catch (error) {
-      if (toApiError(error).type === 'Unauthorized') this.limits.disprove({ userKey });
+      if (toApiError(error).type === 'Unauthorized') this.limits.forgetCredential({ userKey });
       throw error;
     }
   }
