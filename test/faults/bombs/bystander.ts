@@ -5,7 +5,8 @@ import type { LoadTarget } from '../recorded-requests';
 
 const pauseMs = 50;
 const patienceMs = 20_000;
-const handledWithinMs = 60_000;
+/** Code starts at a low priority: on a machine that is busy with other work, that takes long. */
+const handledWithinMs = 120_000;
 
 /** Another workspace, which reads its bot over and over while the platform is attacked. */
 export class Bystander {
