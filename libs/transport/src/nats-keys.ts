@@ -1,5 +1,5 @@
 import { nkeys } from 'nats';
-import type { App } from '@parley/contracts/apps/app';
+import { type App, nothing } from '@parley/contracts/apps/app';
 import { apps } from '@parley/contracts/apps/apps';
 import { permissionsOf, publicKeyVariable, seedVariable, userNames, userOf } from './permissions';
 
@@ -47,9 +47,8 @@ function appOf({ name, asks, consumes }: ExternalService): App {
   const operations = known.flatMap((app) => app.requests);
   const events = known.flatMap(({ publishes }) => publishes);
   return {
-    serves: {},
+    ...nothing,
     requests: asks.map((subject) => bySubject(operations, subject, '--asks')),
-    publishes: [],
     consumes: consumes.map((text) => {
       const [, consumer, subject] = /^(\w+)=(.+)$/.exec(text) ?? [];
       if (!consumer) throw new RangeError(`--consumes "${text}": use <consumer>=<event>, as in index=files.uploaded.`);
@@ -57,8 +56,6 @@ function appOf({ name, asks, consumes }: ExternalService): App {
       return { kind: 'consumer', name: `${name}.${consumer}`, event, concurrency: 1, maxDeliveries: 1 };
     }),
     republishes: [],
-    broadcasts: [],
-    listens: [],
   };
 }
 

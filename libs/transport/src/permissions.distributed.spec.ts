@@ -1,6 +1,6 @@
 import { connect, headers, type NatsConnection, nkeyAuthenticator, nanos, nkeys } from 'nats';
 import { admin } from '@parley/contracts/admin/admin';
-import type { AppName } from '@parley/contracts/apps/app';
+import { type AppName, nothing } from '@parley/contracts/apps/app';
 import { allConsumers, apps } from '@parley/contracts/apps/apps';
 import { files } from '@parley/contracts/files';
 import { instanceOperation, operationsOf } from '@parley/contracts/operation';
@@ -84,7 +84,7 @@ async function storedSubjects(): Promise<string[]> {
   return Object.keys(state.subjects ?? {});
 }
 
-const nothing = { head: 'ok', body: '{}' };
+const emptyAnswer = { head: 'ok', body: '{}' };
 
 suite('A NATS server with the deployed permissions', () => {
   it.each(names)(
@@ -162,7 +162,7 @@ suite('A NATS server with the deployed permissions', () => {
 
   it('makes an app unready whose subscription was denied', async () => {
     const driver = transportOf(await linkOf('files'));
-    driver.serve('tables.stolen', 'files', async () => nothing);
+    driver.serve('tables.stolen', 'files', async () => emptyAnswer);
 
     await expect(waitFor(() => driver.ready().then(() => false))).rejects.toThrow(/tables\.stolen/);
   });
@@ -173,7 +173,7 @@ suite('A NATS server with the deployed permissions', () => {
     let asked = 0;
     service.serve(subject, 'hub', async () => {
       asked += 1;
-      return nothing;
+      return emptyAnswer;
     });
     await service.ready();
     const { connection } = await intruderAs('gateway');
@@ -191,7 +191,7 @@ suite('A NATS server with the deployed permissions', () => {
     const { subject } = admin.identity.roleInBot;
     service.serve(subject, 'admin', async (message) => {
       asked.push(message);
-      return nothing;
+      return emptyAnswer;
     });
     await service.ready();
     const { connection } = await intruderAs('hub');
@@ -220,7 +220,7 @@ suite('A NATS server with the deployed permissions', () => {
   it('rejects a message from a stream as a request', async () => {
     const service = transportOf(await linkOf('chat'));
     const { subject } = operationsOf(apps.chat.serves).find(({ route }) => route)!;
-    service.serve(subject, 'chat', async () => nothing);
+    service.serve(subject, 'chat', async () => emptyAnswer);
     await service.ready();
     const { connection } = await intruderAs('gateway');
     const read = headers();
@@ -269,11 +269,10 @@ suite('A NATS server with the deployed permissions', () => {
 
 suite('A NATS server with permissions for operations of one process', () => {
   const held = instanceOperation({ subject: 'holder.held', input: Anything, output: Anything });
-  const none = { serves: {}, requests: [], publishes: [], consumes: [], broadcasts: [], listens: [] };
   const users = {
-    holder: { ...none, servesByInstance: [held] },
-    requester: { ...none, requestsInstances: [held] },
-    bystander: none,
+    holder: { ...nothing, servesByInstance: [held] },
+    requester: { ...nothing, requestsInstances: [held] },
+    bystander: nothing,
   };
 
   it('lets the holder answer for its keys and the requester call them, and no other app', async () => {

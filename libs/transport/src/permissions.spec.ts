@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { AppName } from '@parley/contracts/apps/app';
+import { type AppName, nothing } from '@parley/contracts/apps/app';
 import { apps } from '@parley/contracts/apps/apps';
 import { instanceOperation, operationsOf } from '@parley/contracts/operation';
 import { newKeys } from './nats-keys';
@@ -51,10 +51,9 @@ it('creates a separate key for each user', () => {
 
 it('lets an app that holds things answer for any key, outside of a queue group, and a requester publish to any key', () => {
   const held = instanceOperation({ subject: 'holder.held', input: Object, output: Object });
-  const none = { serves: {}, requests: [], publishes: [], consumes: [], broadcasts: [], listens: [] };
 
-  const holder = permissionsOf('holder', { ...none, servesByInstance: [held] });
-  const requester = permissionsOf('requester', { ...none, requestsInstances: [held] });
+  const holder = permissionsOf('holder', { ...nothing, servesByInstance: [held] });
+  const requester = permissionsOf('requester', { ...nothing, requestsInstances: [held] });
 
   expect(holder.subscribe).toEqual(['_INBOX_holder.>', 'holder.held.*']);
   expect(holder.answersWithin).toBe('5m');

@@ -87,7 +87,7 @@ export function seedVariable(user: string): string {
 
 export const userNames: string[] = [...names, operatorName, 'sys'];
 
-/** Event stream: look for it, and with an outbox publish events and republishes, and check the stream for losses. */
+/** Event stream: look for it, and with an outbox publish and republish events, and check the stream for losses. */
 function eventsOf({ publishes, consumes, republishes = consumes }: App): string[] {
   const hasOutbox = publishes.length + republishes.length > 0;
   // An app may create a lost stream, but never change or delete it.

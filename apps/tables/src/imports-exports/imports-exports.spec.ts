@@ -467,7 +467,7 @@ describe('jobs', () => {
 });
 
 describe('a download of a job', () => {
-  it('is imported whole when garbage is collected between its start and its first read', async () => {
+  it('imports a file whole when garbage is collected before the first read', async () => {
     const table = await newTable();
     const fileId = await upload('name\nKettle\n');
     const jobs = api.apps[3]!.get(JobsRepository, { strict: false });
