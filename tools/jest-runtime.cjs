@@ -2,7 +2,7 @@ const { builtinModules } = require('node:module');
 const { Script } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
-const ownOrCore = new RegExp(`^([./]|node:|@parley/|(${builtinModules.join('|')})$)`);
+const ownOrCore = new RegExp(`^([./](?!.*/node_modules/)|node:|@parley/|(${builtinModules.join('|')})$)`);
 /** Packages that remember every decorated class: each test file has its own copy, so that its classes can be freed. */
 const isolated = /^(class-transformer|class-validator|class-validator-jsonschema|@nestjs\/typeorm)(\/|$)/;
 

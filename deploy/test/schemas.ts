@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import type { Manifest } from './helm';
 
@@ -18,8 +19,14 @@ function moduleOf({ apiVersion, kind }: Manifest): string | undefined {
   return `${models}/${apiVersion}/${kind}`;
 }
 
+/** The packages export their modules to `import` only, but `require` loads them by their paths. */
+function fileOf(name: string): string {
+  const [, models = '', path = ''] = /^((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(name) ?? [];
+  return join(dirname(load.resolve(`${models}/package.json`)), `${path}.js`);
+}
+
 function wrongValues(manifest: Manifest): string[] {
-  const { [manifest.kind]: model } = load(moduleOf(manifest)!) as Record<string, Model>;
+  const { [manifest.kind]: model } = load(fileOf(moduleOf(manifest)!)) as Record<string, Model>;
   try {
     new model!(manifest).validate();
     return [];
@@ -37,7 +44,15 @@ function unknownFields(manifests: Manifest[]): string[] {
         `export const m${index}: import('${moduleOf(manifest)}').I${manifest.kind} = ${JSON.stringify(manifest)};`,
     )
     .join('\n');
-  const options = { noEmit: true, skipLibCheck: true, strict: true, types: [], lib: ['lib.es2015.d.ts'] };
+  const options = {
+    noEmit: true,
+    skipLibCheck: true,
+    strict: true,
+    types: [],
+    lib: ['lib.es2015.d.ts'],
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+  };
   const host = ts.createCompilerHost(options);
   const { getSourceFile, fileExists } = host;
   host.fileExists = (path) => path === file || fileExists(path);

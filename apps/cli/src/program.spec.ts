@@ -102,12 +102,12 @@ describe('a command', () => {
       "error: option '--status <status>' argument 'lost' is invalid. Allowed choices are pending, parked, processed, failed, ignored.",
     ],
     [['reindex', '--now'], "error: unknown option '--now'"],
-    [['reindex', 'mine'], "error: too many arguments for 'reindex'. Expected 0 arguments but got 1."],
+    [['reindex', 'mine'], "error: too many arguments for 'reindex'. Expected 0 arguments but got 1: mine."],
     [
       ['reindex', '--drop-old', '--tables'],
       "error: option '--drop-old' cannot be used with option '--tables [bot id]'",
     ],
-    [['nats', 'keys', 'extra'], "error: too many arguments for 'keys'. Expected 0 arguments but got 1."],
+    [['nats', 'keys', 'extra'], "error: too many arguments for 'keys'. Expected 0 arguments but got 1: extra."],
     [
       ['dead-letters', 'list', 'mail'],
       "error: command-argument value 'mail' is invalid for argument 'service'. Allowed choices are admin, chat, files, hub, runtime, tables.",
