@@ -2,12 +2,7 @@ import { choice, Env, fraction, integer, list, text, url, type VariableOptions }
 import { type NatsCredentials, seedForm, seedPattern } from '@parley/transport/nats-credentials';
 import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/persistence/service-limits';
 import type { LogLevel } from '@parley/logging/logger';
-
-type TracesSampler =
-  | 'always_on'
-  | 'always_off'
-  | 'traceidratio'
-  | `parentbased_${'always_on' | 'always_off' | 'traceidratio'}`;
+import type { TracesSampler } from '@parley/tracing/collector';
 
 export class ProcessConfig {
   @Env({ env: 'HOST', type: text('an address to listen on'), about: 'Address on which the HTTP server listens.' })

@@ -1,5 +1,5 @@
 import type { Logger } from '@parley/logging/logger';
-import type { StopTracing } from '@parley/tracing/collector';
+import type { Sampling, StopTracing } from '@parley/tracing/collector';
 import type { ProcessConfig } from './config';
 
 /** Time for pending spans to reach the collector at exit. */
@@ -11,10 +11,10 @@ export const flushMs = 300;
  */
 export async function traceProcess(
   name: string,
-  { otlpEndpoint, tracedName = name }: Pick<ProcessConfig, 'otlpEndpoint' | 'tracedName'>,
+  { otlpEndpoint, tracedName = name, ...sampling }: Pick<ProcessConfig, 'otlpEndpoint' | 'tracedName'> & Sampling,
   logger: Logger,
 ): Promise<StopTracing> {
   if (otlpEndpoint === undefined) return () => Promise.resolve();
   const { traceToCollector } = await import('@parley/tracing/collector');
-  return traceToCollector(tracedName, logger);
+  return traceToCollector(tracedName, sampling, logger);
 }

@@ -3,11 +3,15 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLogger } from '@parley/logging/logger';
 import { waitFor } from '@parley/testing/wait-for';
-import { traceToCollector } from './collector';
+import { type Sampling, traceToCollector } from './collector';
 import { continueTrace, currentTraceparent, inSpan, isTracing } from './tracing';
 
 const flushMs = 5_000;
+const everything: Sampling = { tracesSampler: 'parentbased_always_on', tracesRatio: 1 };
 const work = { name: 'work', kind: 'internal' as const, attributes: {} };
+
+const sampledParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const unsampledParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
 
 async function startCollector(): Promise<{ server: Server; bodies: string[]; answer: { status: number } }> {
   const bodies: string[] = [];
@@ -50,7 +54,7 @@ afterEach(async () => {
 
 it('sends the spans under the name of the process when it stops', async () => {
   process.env['OTEL_BSP_SCHEDULE_DELAY'] = '60000';
-  const stop = traceToCollector('parley-test', logger);
+  const stop = traceToCollector('parley-test', everything, logger);
 
   await continueTrace(undefined, work, () => Promise.resolve());
   await stop(flushMs);
@@ -59,8 +63,28 @@ it('sends the spans under the name of the process when it stops', async () => {
   expect(collector.bodies.join()).toContain('parley-test');
 });
 
+it.each<{ sampling: Sampling; parent: string | undefined; isRecorded: boolean }>([
+  { sampling: { tracesSampler: 'always_off', tracesRatio: 1 }, parent: sampledParent, isRecorded: false },
+  { sampling: { tracesSampler: 'always_on', tracesRatio: 0 }, parent: unsampledParent, isRecorded: true },
+  { sampling: { tracesSampler: 'traceidratio', tracesRatio: 0 }, parent: sampledParent, isRecorded: false },
+  { sampling: { tracesSampler: 'traceidratio', tracesRatio: 1 }, parent: unsampledParent, isRecorded: true },
+  { sampling: { tracesSampler: 'parentbased_always_on', tracesRatio: 1 }, parent: undefined, isRecorded: true },
+  { sampling: { tracesSampler: 'parentbased_always_on', tracesRatio: 1 }, parent: unsampledParent, isRecorded: false },
+  { sampling: { tracesSampler: 'parentbased_always_off', tracesRatio: 1 }, parent: undefined, isRecorded: false },
+  { sampling: { tracesSampler: 'parentbased_always_off', tracesRatio: 1 }, parent: sampledParent, isRecorded: true },
+  { sampling: { tracesSampler: 'parentbased_traceidratio', tracesRatio: 0 }, parent: undefined, isRecorded: false },
+  { sampling: { tracesSampler: 'parentbased_traceidratio', tracesRatio: 0 }, parent: sampledParent, isRecorded: true },
+])('applies the sampler: $sampling after $parent, recorded: $isRecorded', async ({ sampling, parent, isRecorded }) => {
+  const stop = traceToCollector('parley-test', sampling, logger);
+
+  await continueTrace(parent, work, () => Promise.resolve());
+  await stop(flushMs);
+
+  expect(collector.bodies.join().includes('"name":"work"')).toBe(isRecorded);
+});
+
 it('creates no spans after stop', async () => {
-  const stop = traceToCollector('parley-test', logger);
+  const stop = traceToCollector('parley-test', everything, logger);
   await stop(flushMs);
 
   const traceparent = await continueTrace(undefined, work, () => Promise.resolve(currentTraceparent()));
@@ -70,7 +94,7 @@ it('creates no spans after stop', async () => {
 });
 
 it('logs once that spans are lost and once that exports work again, and fails no work', async () => {
-  const stop = traceToCollector('parley-test', logger);
+  const stop = traceToCollector('parley-test', everything, logger);
   const traced = () => continueTrace(undefined, work, () => inSpan(work, () => Promise.resolve('done')));
   collector.answer.status = 400;
 
@@ -90,7 +114,7 @@ it('stops in time when the collector does not respond', async () => {
   process.env['OTEL_EXPORTER_OTLP_TIMEOUT'] = '60000';
   const unanswered: ServerResponse[] = [];
   collector.server.removeAllListeners('request').on('request', (_, response) => unanswered.push(response));
-  const stop = traceToCollector('parley-test', logger);
+  const stop = traceToCollector('parley-test', everything, logger);
   await continueTrace(undefined, work, () => Promise.resolve());
 
   await waitFor(() => unanswered.length === 1);

@@ -2,11 +2,16 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
-  BasicTracerProvider,
+  AlwaysOffSampler,
+  AlwaysOnSampler,
   BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
   type SpanExporter,
   type SpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import { withTimeout } from '@parley/background/with-timeout';
 import type { Logger } from '@parley/logging/logger';
 import { traceBy } from './tracing';
@@ -18,17 +23,51 @@ type Exported = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 /** Ends tracing. Pending spans are sent for at most `flushMs`. */
 export type StopTracing = (flushMs: number) => Promise<void>;
 
+/** Which traces are recorded: the values of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG. */
+export interface Sampling {
+  tracesSampler: TracesSampler;
+  /** From 0 to 1, for the samplers by ratio. */
+  tracesRatio: number;
+}
+
+const rootSamplers = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio: number) => new TraceIdRatioBasedSampler(ratio),
+};
+type RootSampler = keyof typeof rootSamplers;
+export type TracesSampler = RootSampler | `parentbased_${RootSampler}`;
+
 /** Exports spans to the collector configured by the OpenTelemetry variables. Spans are lost while it is down. */
-export function traceToCollector(serviceName: string, logger: Logger): StopTracing {
-  return traceTo(serviceName, new BatchSpanProcessor(new PatientExporter(new OTLPTraceExporter(), logger)));
+export function traceToCollector(serviceName: string, sampling: Sampling, logger: Logger): StopTracing {
+  const exporter = new PatientExporter(new OTLPTraceExporter(), logger);
+  const processor = new BatchSpanProcessor({
+    exporter,
+    maxQueueSize: numberFrom('OTEL_BSP_MAX_QUEUE_SIZE'),
+    maxExportBatchSize: numberFrom('OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
+    scheduledDelayMillis: numberFrom('OTEL_BSP_SCHEDULE_DELAY'),
+    exportTimeoutMillis: numberFrom('OTEL_BSP_EXPORT_TIMEOUT'),
+  });
+  return traceTo(serviceName, processor, samplerOf(sampling));
+}
+
+function samplerOf({ tracesSampler, tracesRatio }: Sampling): Sampler {
+  const root = rootSamplers[tracesSampler.replace('parentbased_', '') as RootSampler](tracesRatio);
+  return tracesSampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}
+
+/** The SDK has read no variables since version 3. Undefined, its default, for an absent or unusable value. */
+function numberFrom(variable: string): number | undefined {
+  return Number(process.env[variable]) || undefined;
 }
 
 /** @param serviceName used unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES sets another name */
-export function traceTo(serviceName: string, processor: SpanProcessor): StopTracing {
-  const provider = new BasicTracerProvider({
+export function traceTo(serviceName: string, processor: SpanProcessor, sampler?: Sampler): StopTracing {
+  const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
+    sampler,
     spanLimits: { attributeValueLengthLimit: maxValueLength },
     spanProcessors: [processor],
   });

@@ -1,4 +1,4 @@
-import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { traceTo } from '../collector';
 
@@ -15,7 +15,7 @@ export interface RecordedSpan {
 /** Turns tracing on until `stop`, and records every ended span. */
 export function recordSpans(): { spans: () => RecordedSpan[]; stop: () => Promise<void> } {
   const memory = new InMemorySpanExporter();
-  const stop = traceTo('test', new SimpleSpanProcessor(memory));
+  const stop = traceTo('test', new SimpleSpanProcessor({ exporter: memory }));
   return { spans: () => memory.getFinishedSpans().map(toRecorded), stop: () => stop(1_000) };
 }
 
