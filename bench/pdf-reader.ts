@@ -7,10 +7,8 @@ import { parsePdf } from '../libs/documents/src/parse-pdf';
 const read = process.env['READER'] === 'bare' ? readBare : parsePdf;
 
 async function readBare(bytes: Buffer): Promise<void> {
-  // Only for the baseline: loaded before the product's parser, the package would leave its slow `push` in place (see
-  // `open-pdf.ts`).
   const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs');
-  const task = getDocument({ data: new Uint8Array(bytes), isEvalSupported: false, verbosity: VerbosityLevel.ERRORS });
+  const task = getDocument({ data: new Uint8Array(bytes), verbosity: VerbosityLevel.ERRORS });
   const pdf = await task.promise;
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);

@@ -15,7 +15,6 @@ export async function openPdf(bytes: Buffer, options: DocumentInitParameters): P
     data: new Uint8Array(bytes),
     cMapUrl: inPackage('cmaps'),
     standardFontDataUrl: inPackage('standard_fonts'),
-    isEvalSupported: false,
     disableFontFace: true,
     useSystemFonts: false,
     useWasm: false,

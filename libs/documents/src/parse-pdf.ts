@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist/types/src/display/api';
 import { type Block, DocumentWithoutText } from './block';
 import { closePdf, openPdf, reasonOf } from './open-pdf';
@@ -22,7 +23,8 @@ export async function parsePdf(bytes: Buffer): Promise<Block[]> {
 
 async function readPdf(bytes: Buffer): Promise<Page[]> {
   // Images are not decoded.
-  const pdf = await openPdf(bytes, { maxImageSize: 1 });
+  // The extra properties hold the names of fonts, which say what is bold.
+  const pdf = await openPdf(bytes, { maxImageSize: 1, fontExtraProperties: true });
   try {
     return await readPages(pdf);
   } catch (error) {
@@ -80,6 +82,8 @@ class Fonts {
     const unknown = names.filter((name) => !this.known.has(name));
     if (unknown.length === 0) return;
     await page.getOperatorList();
+    // The fonts of the list have arrived; promises without I/O resolve them.
+    await nextTurn();
     for (const name of unknown) {
       this.known.add(name);
       if (page.commonObjs.has(name) && isBold(page.commonObjs.get(name) as Font)) this.bold.add(name);

@@ -48,6 +48,8 @@ function createAgent(lookup: LookupFunction, { pipelining }: { pipelining: 0 | 1
   return new Agent({
     // Zero closes the connection after each request.
     pipelining,
+    // One request at a time on a connection, of which `CountingClient` counts them.
+    allowH2: false,
     connections: connectionsPerOrigin,
     connect: { lookup, timeout: connectTimeoutMs },
     maxHeaderSize: maxHeaderBytes,

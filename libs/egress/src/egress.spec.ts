@@ -103,6 +103,24 @@ async function closed(socket: Socket): Promise<void> {
   await waitFor(() => socket.destroyed);
 }
 
+it('offers HTTP/1.1 only, so that a connection carries one request at a time', async () => {
+  let hello = '';
+  const server = createServer((socket) =>
+    socket.once('data', (chunk) => {
+      hello = chunk.toString('latin1');
+      socket.destroy();
+    }),
+  ).listen(0, '127.0.0.1');
+  opened.push({ close: async () => server.close() });
+  await once(server, 'listening');
+
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  await expect(clientOf().post(url, request)).rejects.toThrow(RequestFailed);
+
+  expect(hello).toContain('\x08http/1.1');
+  expect(hello).not.toContain('\x02h2');
+});
+
 describe('a request', () => {
   it('sends headers and body and returns status, headers and body', async () => {
     const server = await LoopbackServer.start(json({ fine: true }, 201, { 'x-answer': 'yes' }));
