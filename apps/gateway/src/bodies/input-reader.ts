@@ -36,7 +36,7 @@ export class InputReader {
   read({ body, query, path, headers }: RawInput): object {
     return Object.assign(
       this.hasBody ? this.readBody(body) : {},
-      readFields(this.query, query, 'InvalidQuery'),
+      readFields(this.query, withoutEmpty(query), 'InvalidQuery'),
       readFields(this.headers, headers, 'InvalidPayload'),
       readFields(this.path, path, 'ResourceNotFound'),
     );
@@ -59,6 +59,18 @@ export function parseBody(text: string): unknown {
   } catch (error) {
     throw new ApiError('InvalidPayload', `The body is not valid JSON: ${(error as Error).message}.`);
   }
+}
+
+/** Clients send `beforeDate=` for a parameter that they do not set, so an empty value counts as absent. */
+function withoutEmpty(query: RawQuery): RawQuery {
+  const hasEmpty = Object.values(query).some((value) => value === '' || (Array.isArray(value) && value.includes('')));
+  if (!hasEmpty) return query;
+  const given: RawQuery = Object.create(null) as RawQuery;
+  for (const [name, value] of Object.entries(query)) {
+    const values = [value].flat().filter((each) => each !== '' && each !== undefined) as string[];
+    if (values.length > 0) given[name] = values.length > 1 ? values : values[0];
+  }
+  return given;
 }
 
 function readFields(

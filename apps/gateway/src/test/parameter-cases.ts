@@ -37,7 +37,7 @@ const kinds: Record<string, CasesOf> = {
   }),
   integer: ({ minimum, maximum }) => ({
     taken: [minimum, maximum].map((number) => [String(number), number]),
-    refused: [minimum - 1, maximum + 1, 1.5, 'x', '', '1e1'].map((value) => [
+    refused: [minimum - 1, maximum + 1, 1.5, 'x', '1e1'].map((value) => [
       String(value),
       `must be an integer from ${minimum} to ${maximum}`,
     ]),
@@ -47,7 +47,7 @@ const kinds: Record<string, CasesOf> = {
       ['true', true],
       ['false', false],
     ],
-    refused: ['yes', '1', ''].map((text) => [text, 'must be true or false']),
+    refused: ['yes', '1'].map((text) => [text, 'must be true or false']),
   }),
   time: () => ({
     taken: [
@@ -143,8 +143,11 @@ export function parameterCases(source: FieldSource): ParameterCase[] {
       ['tags', 'map'].includes(kind) ? '{"a":"\\u0000"}' : 'a\0b',
       'must not contain the character U+0000',
     ]);
+  const empty = place === 'query' ? ['', ['', '']] : [];
+  if (required) refused.push(...empty.map((text): [Text, string] => [text, 'is missing']));
   return [
     ...edges.taken.map(([text, ...read]) => ({ sent: { [parameter]: text }, value: read.length > 0 ? read[0] : text })),
+    ...(required ? [] : empty.map((text) => ({ sent: { [parameter]: text }, value: undefined }))),
     ...(required || place === 'path' ? [] : [{ sent: {}, value: kind === 'flag' ? false : undefined }]),
     ...refused.map(([text, problem]) => ({ sent: text === undefined ? {} : { [parameter]: text }, problem })),
   ];
