@@ -1,5 +1,6 @@
 import Ajv, { type ErrorObject } from 'ajv';
 import { LRUCache } from 'lru-cache';
+import { openSchema } from './open-schema';
 import { ajvOptions } from './schema-problem';
 
 export interface SchemaCheck {
@@ -29,10 +30,10 @@ export class CompiledSchemas {
   }
 }
 
-/** Schemas of other drafts are read as draft 7. With `$async`, a check would return a promise. */
+/** Schemas of other drafts are read as draft 7, and unknown keys are never refused. With `$async`, a check would return a promise. */
 function compile({ $schema: _draft, $async: _async, ...schema }: Record<string, unknown>): Check {
   try {
-    const fits = new Ajv({ ...ajvOptions, validateSchema: false, ownProperties: true }).compile(schema);
+    const fits = new Ajv({ ...ajvOptions, validateSchema: false, ownProperties: true }).compile(openSchema(schema));
     return (value, path) => (fits(value) ? undefined : describe(path, fits.errors?.[0]));
   } catch (error) {
     const problem = `cannot be validated because its schema is invalid: ${(error as Error).message.slice(0, 200)}`;
@@ -43,12 +44,7 @@ function compile({ $schema: _draft, $async: _async, ...schema }: Record<string, 
 function describe(path: string, error: ErrorObject | undefined): string {
   const names = (error?.instancePath ?? '').split('/').slice(1);
   const inside = names.map((name) => `.${name.replaceAll('~1', '/').replaceAll('~0', '~')}`).join('');
-  const { allowedValues, additionalProperty } = (error?.params ?? {}) as Record<string, unknown>;
-  const right =
-    allowedValues !== undefined
-      ? `: ${JSON.stringify(allowedValues)}`
-      : additionalProperty !== undefined
-        ? `: ${JSON.stringify(additionalProperty)}`
-        : '';
+  const { allowedValues } = (error?.params ?? {}) as Record<string, unknown>;
+  const right = allowedValues === undefined ? '' : `: ${JSON.stringify(allowedValues)}`;
   return `${path}${inside} ${error?.message ?? 'does not fit its schema'}${right}`.slice(0, 500);
 }

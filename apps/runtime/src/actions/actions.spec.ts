@@ -135,6 +135,22 @@ describe('an action of the bot', () => {
     });
   });
 
+  it('passes on keys that closed schemas do not know, in the input and the output', async () => {
+    const closed = (properties: object) => ({ type: 'object', properties, additionalProperties: false });
+    const text = closed({ type: { const: 'text' }, payload: closed({ text: { type: 'string' } }) });
+    const image = closed({ type: { const: 'image' }, payload: closed({ imageUrl: { type: 'string' } }) });
+    const history = closed({ messages: { type: 'array', items: { anyOf: [image, text] } } });
+    const sent = { messages: [{ type: 'text', payload: { text: 'Help', type: 'text' } }], by: 'user' };
+    const bot = await newBot(output({ id: 'conv', more: 1 }), {
+      actions: { handOver: { input: { schema: history }, output: { schema: closed({ id: { type: 'string' } }) } } },
+    });
+
+    const answer = await bot.client.callAction({ type: 'handOver', input: sent });
+
+    expect(answer.output).toEqual({ id: 'conv', more: 1 });
+    expect(bot.requests()[0]!.body).toEqual({ type: 'handOver', input: sent });
+  });
+
   it('whose schemas hold references is called without a check', async () => {
     const schema = { $ref: '#/definitions/none' };
     const bot = await newBot(output({ free: true }), {
