@@ -1,5 +1,6 @@
 import { noSave } from './no-save.mjs';
 import { plainWords } from './plain-words.mjs';
+import { testNames } from './test-names.mjs';
 
 /** Rules of our own for oxlint: see `.oxlintrc.json`. */
 export default {
@@ -7,6 +8,7 @@ export default {
   rules: {
     'plain-words': plainWords,
     'no-save': noSave,
+    'test-names': testNames,
     'banned-syntax': bans({
       TSEnumDeclaration: 'Use a union of strings.',
       'ExportAllDeclaration[exported=null]': 'No barrels: import from the file that declares the thing.',

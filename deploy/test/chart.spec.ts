@@ -109,7 +109,7 @@ suite('the chart', () => {
     expect(refusalsOf(Object.values(releases).flatMap(({ manifests }) => manifests))).toEqual([]);
   });
 
-  it('has the version of the npm packages', () => {
+  it("matches the chart's version with the npm packages", () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
     expect(parse(readFileSync('deploy/helm/parley/Chart.yaml', 'utf8'))).toMatchObject({
@@ -188,11 +188,14 @@ suite('the chart', () => {
     ]);
   });
 
-  it.each(['README.md', 'deploy/README.md'])('is installed by %s with the timeout that its notes recommend', (file) => {
-    const timeout = releases.small.notes.match(/--timeout \w+/)![0];
+  it.each(['README.md', 'deploy/README.md'])(
+    'installs the chart by %s with the timeout that its notes recommend',
+    (file) => {
+      const timeout = releases.small.notes.match(/--timeout \w+/)![0];
 
-    expect(readFileSync(file, 'utf8').match(/helm upgrade --install.*/g)).toEqual([expect.stringContaining(timeout)]);
-  });
+      expect(readFileSync(file, 'utf8').match(/helm upgrade --install.*/g)).toEqual([expect.stringContaining(timeout)]);
+    },
+  );
 
   describe('refuses', () => {
     it.each<[string, string[], object, string[]]>([
@@ -256,7 +259,7 @@ suite('the chart', () => {
           `additional properties 'publicUrls' not allowed`,
         ],
       ],
-    ])('%s', (_what, files, values, problems) => {
+    ])('refuses to render %s', (_what, files, values, problems) => {
       const said = messageOf(() => render(files, values));
 
       expect(problems.filter((problem) => !said.includes(problem))).toEqual([]);

@@ -140,14 +140,14 @@ it('gives each app its own NATS key', () => {
   }
 });
 
-it('has temporary folders on disk rather than in memory', () => {
+it('keeps temporary folders on disk rather than in memory', () => {
   const writers = apps.filter((app) => each(app).volumes?.includes('/tmp'));
 
   expect(writers).toEqual(['files', 'tables', 'runner']);
   expect(apps.filter((app) => each(app).tmpfs)).toEqual([]);
 });
 
-it('has every app and job, each with its own program', () => {
+it('declares every app and job, each with its own program', () => {
   for (const app of apps) expect(each(app).build!.args.APP).toBe(app);
   for (const job of jobs) expect(each(job).command).toEqual(['node', `dist/apps/cli/src/${job}.js`]);
 });
@@ -216,7 +216,7 @@ it('publishes only the ports of the gateway, its tunnel and of the content addre
   expect(each('runner').networks).toEqual(['bus', 'default']);
 });
 
-it('runs nothing with root capabilities or a writable file system', () => {
+it('runs no container with root capabilities or a writable file system', () => {
   for (const [name, service] of Object.entries(composition.services)) {
     expect([name, service.read_only, service.cap_drop, service.security_opt, service.privileged]).toEqual([
       name,

@@ -6,7 +6,7 @@ const lines = dockerfile.replaceAll(/\\\n\s*/g, '').split('\n');
 const instructions = (name: string) =>
   lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1));
 
-it('has the version of Node that the packages lock, once', () => {
+it('installs the version of Node that the packages lock, once', () => {
   const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     optionalDependencies: Record<string, string>;
   };
@@ -53,11 +53,11 @@ it('runs as a numeric user other than root', () => {
   expect(instructions('USER')).toEqual(['1000:1000']);
 });
 
-it('has a data folder that is closed to other users', () => {
+it('creates a data folder that is closed to other users', () => {
   expect(instructions('RUN')).toContain('install -d -m 700 -o 1000 -g 1000 data');
 });
 
-it('can be built for every folder of apps, and fails for any other name', () => {
+it('builds for every folder of apps, and fails for any other name', () => {
   // Pages that the gateway serves.
   expect(readdirSync('apps').filter((app) => !existsSync(`apps/${app}/src/main.ts`))).toEqual(['console', 'webchat']);
   expect(readdirSync('apps')).toEqual(expect.arrayContaining([...apps, 'cli', 'standalone']));

@@ -83,7 +83,7 @@ function sent(text: string) {
 }
 
 describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
-  it('answer a message through the API', async () => {
+  it('answers a message through the API', async () => {
     const bot = await serve('echo', sdk);
 
     const { status } = await call(bot, messageOf('tea ☕'));
@@ -103,7 +103,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     ]);
   });
 
-  it('record events of other types', async () => {
+  it('records events of other types', async () => {
     const bot = await serve('echo', sdk);
 
     const { status } = await call(bot, eventOf('webchat:opened', { page: 1 }));
@@ -112,7 +112,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     expect(await bot.effects()).toMatchObject([{ eventId: 'event-1', type: 'webchat:opened', text: '{"page":1}' }]);
   });
 
-  it('are healthy, and refuse requests without the id of the bot', async () => {
+  it('reports health, and refuses requests without the id of the bot', async () => {
     const bot = await serve('echo', sdk);
 
     const health = await fetch(`${bot.url}/health`);
@@ -123,7 +123,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     expect([refused.status, await refused.json()]).toEqual([500, { error: expect.stringMatching(/^Missing bot/) }]);
   });
 
-  it('tell their errors', async () => {
+  it('returns errors of a bot', async () => {
     const bot = await serve('failing', sdk);
 
     const runtime = await call(bot, messageOf('runtime'));
@@ -141,7 +141,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     expect([runtime.status, await runtime.json(), error.status, await error.json()]).toEqual(answers[sdk]);
   });
 
-  it('fail twice and work the third time', async () => {
+  it('fails twice and works the third time', async () => {
     const bot = await serve('failing', sdk);
 
     const answers = [await call(bot, messageOf('twice')), await call(bot, messageOf('twice'))];
@@ -152,7 +152,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     expect(await bot.effects()).toHaveLength(3);
   });
 
-  it('hang for one message and answer another', async () => {
+  it('hangs for one message and answers another', async () => {
     const bot = await serve('failing', sdk);
     const abort = new AbortController();
     const hanging = call(bot, messageOf('hang', 'event-1'), abort.signal).then(
@@ -168,7 +168,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     expect((await bot.effects()).map(({ concurrent }) => concurrent)).toEqual([1, 2]);
   });
 
-  it('crash without an answer', async () => {
+  it('crashes without an answer', async () => {
     const bot = await serve('failing', sdk);
 
     await expect(call(bot, messageOf('crash'))).rejects.toThrow('fetch failed');
@@ -177,7 +177,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     expect(await bot.effects()).toMatchObject([{ text: 'crash' }]);
   });
 
-  it('go on at the same address with the effects of an earlier process', async () => {
+  it('continues at the same address with the effects of an earlier process', async () => {
     const first = await serve('echo', sdk);
     await call(first, messageOf('one'));
     await first.kill();
@@ -191,7 +191,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     expect((await second.effects()).map(({ text }) => text)).toEqual(['one', 'two']);
   });
 
-  it('handle recurring events', async () => {
+  it('handles recurring events', async () => {
     const bot = await serve('recurring', sdk);
 
     const worked = await call(bot, eventOf('tick', { fails: false }));
@@ -204,7 +204,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
     ]);
   });
 
-  it('set a state that expires, and handle its expiry', async () => {
+  it('sets a state that expires, and handles its expiry', async () => {
     const bot = await serve('expiry', sdk);
     const state = { id: 'state-1', name: 'reminder', type: 'conversation', conversationId, payload: { text: 'tea' } };
 
@@ -224,7 +224,7 @@ describe.each(sdks)('bots of @botpress/sdk, generation %s', (sdk) => {
 });
 
 describe('workflows of @botpress/sdk, generation 5', () => {
-  it('start by a message', async () => {
+  it('starts workflows by a message', async () => {
     const bot = await serve('workflow', '5');
 
     for (const text of ['start 3', 'rebind 3', 'sleep 50', 'parent 0', 'timeout 50']) await call(bot, messageOf(text));
@@ -237,7 +237,7 @@ describe('workflows of @botpress/sdk, generation 5', () => {
     );
   });
 
-  it('count by continuations, which do not name their event', async () => {
+  it('counts in a workflow by continuations, which do not name their event', async () => {
     const bot = await serve('workflow', '5');
     const counting = { name: 'counting' };
 
@@ -260,7 +260,7 @@ describe('workflows of @botpress/sdk, generation 5', () => {
     ]);
   });
 
-  it('name the event of each turn', async () => {
+  it('names the event of each turn of a workflow', async () => {
     const bot = await serve('workflow', '5');
 
     await call(bot, workflowUpdateOf('workflow_continued', { name: 'rebinding', output: { turns: 1 } }));
@@ -273,7 +273,7 @@ describe('workflows of @botpress/sdk, generation 5', () => {
     ]);
   });
 
-  it('sleep until an event of their own', async () => {
+  it('sleeps in a workflow until an event of its own', async () => {
     const bot = await serve('workflow', '5');
     const sleeping = { name: 'sleeping', input: { value: 50 } };
 
@@ -295,7 +295,7 @@ describe('workflows of @botpress/sdk, generation 5', () => {
     expect((await bot.effects()).map(({ type }) => type)).toContain('wake');
   });
 
-  it('wait for a child', async () => {
+  it('waits in a workflow for a child', async () => {
     const bot = await serve('workflow', '5');
     const parent = { name: 'parent' };
 
@@ -313,7 +313,7 @@ describe('workflows of @botpress/sdk, generation 5', () => {
     ]);
   });
 
-  it('handle their time-out', async () => {
+  it('handles the time-out of a workflow', async () => {
     const bot = await serve('workflow', '5');
 
     await call(bot, workflowUpdateOf('workflow_timedout', { name: 'impatient', status: 'timedout' }));

@@ -67,7 +67,7 @@ export function describeExtension(extension: DocumentedService): void {
   describe('a service of its own, as documented', () => {
     afterAll(() => extension.remove());
 
-    it('has at most 40 lines', () => {
+    it('documents a service of its own in at most 40 lines', () => {
       expect(
         documented(/```ts\n([^]*?)```/)
           .trimEnd()
@@ -75,7 +75,7 @@ export function describeExtension(extension: DocumentedService): void {
       ).toBeLessThanOrEqual(40);
     });
 
-    it('consumes an event and calls an operation, with a key that permits only these', async () => {
+    it('consumes an event and calls an operation as a service of its own, with a key for only these', async () => {
       const admin = clientOf(extension.platform!);
       const { bot } = await admin.createBot({});
       const client = clientOf(extension.platform!, bot.id);

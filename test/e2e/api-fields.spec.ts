@@ -165,7 +165,7 @@ describe('a bot with every field', () => {
     });
   });
 
-  it('stores each field', async () => {
+  it('stores each field of a bot', async () => {
     const { bot } = await succeed(`GET ${path()}`, { headers: { 'x-multiple-integrations': 'true' } });
     const { versions } = await succeed(`GET ${path()}/versions`);
     const { url } = await succeed(`GET ${path()}/versions/${versions[0].id}`);
@@ -186,15 +186,18 @@ describe('a bot with every field', () => {
     );
   });
 
-  it.each(methods)('has the declared type in every field of the answer to %s', async (method, options) => {
-    const answer = await succeed(`${method} ${path()}`, options);
+  it.each(methods)(
+    'returns a bot with the declared type in every field of the answer to %s',
+    async (method, options) => {
+      const answer = await succeed(`${method} ${path()}`, options);
 
-    expect(Object.keys(answer)).toEqual(['bot']);
-    expect(wrong(answer.bot, botFields)).toEqual([]);
-  });
+      expect(Object.keys(answer)).toEqual(['bot']);
+      expect(wrong(answer.bot, botFields)).toEqual([]);
+    },
+  );
 
   it.each(methods)(
-    'keys its integrations by alias in the answer to %s with x-multiple-integrations: true',
+    'uses aliases as keys of integrations in the answer to %s with x-multiple-integrations: true',
     async (method, options) => {
       const ask = (headers: Record<string, string>) => succeed(`${method} ${path()}`, { ...options, headers });
 
@@ -208,7 +211,7 @@ describe('a bot with every field', () => {
     },
   );
 
-  it('keeps omitted fields, accepts shouldMergePlugins and ignores unknown fields', async () => {
+  it('keeps omitted fields of a bot, accepts shouldMergePlugins and ignores unknown fields', async () => {
     const before = (await succeed(`GET ${path()}?shouldMergePlugins=true`)).bot;
 
     const { bot } = await succeed(`PUT ${path()}`, { json: { shouldMergePlugins: true, future: { a: 1 } } });
@@ -217,7 +220,7 @@ describe('a bot with every field', () => {
   });
 
   it.each(methods)(
-    '%s requires x-workspace-id for an account with several workspaces, and returns 404 for an unknown bot',
+    'requires for %s x-workspace-id with several workspaces, and returns 404 for an unknown bot',
     async (method, options) => {
       const headers = { authorization: `Bearer ${(await accountOfTwo()).token}` };
 
@@ -266,7 +269,7 @@ describe('an integration with every field', () => {
     });
   });
 
-  it('is answered to its workspace as it was sent', async () => {
+  it('returns an integration to its workspace as it was sent', async () => {
     const read = (await succeed(`GET /v1/admin/integrations/${String(integration['id'])}`)).integration;
 
     expect(read).toMatchObject({
@@ -284,7 +287,7 @@ describe('an integration with every field', () => {
   describe('in the hub', () => {
     const list = (query = '', headers: Record<string, string> = {}) =>
       succeed(`GET /v1/admin/hub/integrations${query}`, { headers });
-    it.each(optionalHeaders)('is answered in full by id, with headers %j', async (headers) => {
+    it.each(optionalHeaders)('returns an integration of the hub in full by id, with headers %j', async (headers) => {
       const answer = await succeed(`GET /v1/admin/hub/integrations/${String(integration['id'])}`, { headers });
 
       expect(Object.keys(answer)).toEqual(['integration']);
@@ -293,19 +296,22 @@ describe('an integration with every field', () => {
       expect(answer.integration).toMatchObject(shown);
     });
 
-    it('returns 404 for an unknown id', async () => {
+    it('returns 404 for an integration of the hub with an unknown id', async () => {
       expect(await send('GET /v1/admin/hub/integrations/none')).toEqual(refusal('ResourceNotFound', /"none"/));
     });
 
-    it.each(optionalHeaders)('is listed with the declared type in every field, with headers %j', async (headers) => {
-      const answer = await list('?name=kettle&version=1.0.0', headers);
+    it.each(optionalHeaders)(
+      'lists integrations of the hub with the declared type in every field, with headers %j',
+      async (headers) => {
+        const answer = await list('?name=kettle&version=1.0.0', headers);
 
-      expect(Object.keys(answer).sort()).toEqual(['integrations', 'meta']);
-      expect(wrong(answer.integrations[0], summaryFields)).toEqual([]);
-      expect(answer.integrations[0]).not.toHaveProperty('matchedOn');
-    });
+        expect(Object.keys(answer).sort()).toEqual(['integrations', 'meta']);
+        expect(wrong(answer.integrations[0], summaryFields)).toEqual([]);
+        expect(answer.integrations[0]).not.toHaveProperty('matchedOn');
+      },
+    );
 
-    it('refuses an invalid nextToken', async () => {
+    it('refuses an invalid nextToken of integrations of the hub', async () => {
       expect(await send('GET /v1/admin/hub/integrations?nextToken=x')).toEqual(refusal('InvalidQuery', /^nextToken/));
     });
   });
@@ -340,7 +346,7 @@ describe('a workspace', () => {
     await account.client.createWorkspace({ name: 'Second' });
   });
 
-  it('has empty strings and lists by default', async () => {
+  it('returns empty strings and lists by default for a workspace', async () => {
     const { workspaces } = await list();
 
     for (const workspace of workspaces) {
@@ -354,18 +360,21 @@ describe('a workspace', () => {
     }
   });
 
-  it.each(optionalHeaders)('is listed with the declared type in every field, with headers %j', async (headers) => {
-    await account.client.updateWorkspace({ id: account.workspaceId, ...given });
+  it.each(optionalHeaders)(
+    'lists public workspaces with the declared type in every field, with headers %j',
+    async (headers) => {
+      await account.client.updateWorkspace({ id: account.workspaceId, ...given });
 
-    const answer = await list('?handle=tea-house', headers);
+      const answer = await list('?handle=tea-house', headers);
 
-    expect(Object.keys(answer).sort()).toEqual(['meta', 'workspaces']);
-    expect(answer.workspaces).toEqual([expect.objectContaining({ id: account.workspaceId, ...given })]);
-    expect(wrong(answer.workspaces[0], workspaceFields)).toEqual([]);
-    expect(answer.workspaces[0]).toMatchObject({ billingVersion: 'v1', plan: 'community' });
-  });
+      expect(Object.keys(answer).sort()).toEqual(['meta', 'workspaces']);
+      expect(answer.workspaces).toEqual([expect.objectContaining({ id: account.workspaceId, ...given })]);
+      expect(wrong(answer.workspaces[0], workspaceFields)).toEqual([]);
+      expect(answer.workspaces[0]).toMatchObject({ billingVersion: 'v1', plan: 'community' });
+    },
+  );
 
-  it('is paged, and filtered by handle', async () => {
+  it('pages public workspaces, and filters them by handle', async () => {
     const first = await list('?pageSize=1');
     const second = await list(`?pageSize=1&nextToken=${encodeURIComponent(first.meta.nextToken)}`);
 
@@ -407,7 +416,7 @@ describe('inserting rows into a table', () => {
     return send(line, { headers: { 'x-bot-id': botId, ...headers }, json });
   }
 
-  it('answers a row with the declared type in every field', async () => {
+  it('returns an inserted row with the declared type in every field', async () => {
     const { json, status } = await insert({ rows: [{ name: 'cup', price: 3 }] });
 
     expect(status).toBe(200);
@@ -423,13 +432,13 @@ describe('inserting rows into a table', () => {
     expect(json).not.toHaveProperty('errors');
   });
 
-  it('takes 1000 rows', async () => {
+  it('inserts 1000 rows', async () => {
     const { json } = await insert({ rows: Array.from({ length: 1000 }, (_entry, price) => ({ price })) });
 
     expect(json.rows).toHaveLength(1000);
   });
 
-  it('succeeds partially: rows with warnings are inserted, rows with errors are not', async () => {
+  it('inserts rows with warnings, and refuses rows with errors', async () => {
     const { json, status } = await insert({
       rows: [{ name: 'pot', colour: 'red' }, { name: 1 }, { id: 7 }, { price: 'cheap', name: 'pan' }, { name: 'lid' }],
     });
@@ -444,7 +453,7 @@ describe('inserting rows into a table', () => {
     ]);
   });
 
-  it('accepts waitComputed, and the headers for integration, user and role', async () => {
+  it('accepts waitComputed for inserted rows, and the headers for integration, user and role', async () => {
     const headers: Record<string, string>[] = [
       { 'x-integration-id': integrationId },
       { 'x-integration-alias': 'front' },
@@ -458,7 +467,7 @@ describe('inserting rows into a table', () => {
     expect(answers.map(({ status }) => status)).toEqual(headers.map(() => 200));
   });
 
-  it('accepts the key of an installed integration, and no other integration key', async () => {
+  it('accepts the key of an installed integration to insert rows, and no other integration key', async () => {
     const stranger = (await succeed('POST /v1/admin/integrations', { json: { name: 'rival', version: '1.0.0' } }))
       .integration.id;
     const { value } = await succeed('POST /v1/admin/integrations/iaks', { json: { integrationId: stranger } });
@@ -468,7 +477,7 @@ describe('inserting rows into a table', () => {
     expect(await as(value)).toEqual(refusal('Forbidden', /x-bot-id/));
   });
 
-  it('requires x-bot-id, and finds only tables of that bot, by name or id', async () => {
+  it('requires x-bot-id to insert rows, and finds only tables of that bot, by name or id', async () => {
     const { bot } = await succeed('POST /v1/admin/bots', { json: { name: 'other' } });
     const { table } = await succeed('GET /v1/tables/goods', { headers: { 'x-bot-id': botId } });
     const into = (name: string, headers: Record<string, string>) =>
@@ -484,7 +493,7 @@ describe('inserting rows into a table', () => {
     }
   });
 
-  it('refuses a body over the size limit', async () => {
+  it('refuses a body of rows over the size limit', async () => {
     const rows = Array.from({ length: 1000 }, () => ({ name: 'x'.repeat(17_000) }));
 
     expect(await insert({ rows })).toEqual(refusal('PayloadTooLarge', /16000000 bytes/));

@@ -89,7 +89,7 @@ export function describeBots(running: () => RunningPlatform): void {
     }
 
     describe.each(sdks)('of @botpress/sdk, generation %s,', (sdk) => {
-      it('answer a message of a user, who hears the answer', async () => {
+      it('answers a message of a user, who hears the answer', async () => {
         const bot = await deployed('echo', sdk);
         const conversation = await talk(bot);
         const listener = await conversation.user.listenConversation({ id: conversation.id });
@@ -109,7 +109,7 @@ export function describeBots(running: () => RunningPlatform): void {
         expect(await effectsOf(bot, event)).toMatchObject([{ text: 'tea ☕', conversationId: conversation.id }]);
       });
 
-      it('get events of their own types', async () => {
+      it('sends events of their own types to bots', async () => {
         const bot = await deployed('recurring', sdk);
 
         const { event } = await bot.client.createEvent({ type: 'tick', payload: { fails: false } });
@@ -118,7 +118,7 @@ export function describeBots(running: () => RunningPlatform): void {
         expect(await effectsOf(bot, event)).toMatchObject([{ type: 'tick', text: '{"fails":false}' }]);
       });
 
-      it('get the expiry of a state', async () => {
+      it('sends the expiry of a state to a bot', async () => {
         const bot = await deployed('expiry', sdk);
         const conversation = await talk(bot);
 
@@ -129,7 +129,7 @@ export function describeBots(running: () => RunningPlatform): void {
         expect(await settled(bot, events[0]!)).toMatchObject({ status: 'processed' });
       });
 
-      it('get an event again after errors until they handle it', async () => {
+      it('repeats an event after errors until the bot handles it', async () => {
         const { bot, twice } = failing[sdk];
 
         expect(await settled(bot, twice)).toMatchObject({ status: 'processed' });
@@ -138,7 +138,7 @@ export function describeBots(running: () => RunningPlatform): void {
       });
     });
 
-    it('fail an event for good with the message of a RuntimeError', async () => {
+    it('fails an event for good with the message of a RuntimeError', async () => {
       const { bot } = failing['5'];
 
       const event = await tell(bot, 'runtime');
@@ -147,7 +147,7 @@ export function describeBots(running: () => RunningPlatform): void {
       expect(await effectsOf(bot, event)).toHaveLength(1);
     });
 
-    it('get the events of their subscriptions only', async () => {
+    it('sends events of its subscriptions only to a bot', async () => {
       const bot = await deployed('echo', '5', { subscriptions: { events: { message_created: {} } } });
       const { event: other } = await bot.client.createEvent({ type: 'happened', payload: {} });
 
@@ -158,7 +158,7 @@ export function describeBots(running: () => RunningPlatform): void {
       expect((await bot.served[0]!.effects()).map(({ type }) => type)).toEqual(['message_created']);
     });
 
-    it('get the events that were created before they had a url', async () => {
+    it('sends events to a bot that were created before it had a url', async () => {
       const [bot, reached] = [await created(), failing['5'].bot];
       const event = await tell(bot, 'early');
       await settled(reached, await tell(reached, 'hello'));
@@ -171,7 +171,7 @@ export function describeBots(running: () => RunningPlatform): void {
       expect(await effectsOf(bot, event)).toMatchObject([{ text: 'early' }]);
     });
 
-    it('get no events while they are blocked, and those events later', async () => {
+    it('sends no events to a blocked bot, and those events later', async () => {
       const [bot, reached] = [await deployed('echo', '5'), failing['5'].bot];
       await admin.updateBot({ id: bot.botId, blocked: true });
       const { event } = await bot.client.createEvent({ type: 'happened', payload: {} });
@@ -186,7 +186,7 @@ export function describeBots(running: () => RunningPlatform): void {
       expect(await effectsOf(bot, event)).toHaveLength(1);
     });
 
-    it('call an action of their own while they handle a message', async () => {
+    it('calls an action of the bot while it handles a message', async () => {
       const bot = await deployed('acting', '5');
       const conversation = await talk(bot);
 
@@ -198,7 +198,7 @@ export function describeBots(running: () => RunningPlatform): void {
       expect(output).toEqual({ sum: 23 });
     });
 
-    it('run workflows that sleep, wait for a child, or time out', async () => {
+    it('runs workflows that sleep, wait for a child, or time out', async () => {
       const [sleeping, parent, impatient] = await Promise.all([talk(workflows), talk(workflows), talk(workflows)]);
 
       await Promise.all([sleeping.say('sleep 300'), parent.say('parent 0'), impatient.say('timeout 1000')]);
@@ -208,7 +208,7 @@ export function describeBots(running: () => RunningPlatform): void {
       expect(found).toMatchObject([{ name: 'impatient', status: 'timedout' }]);
     });
 
-    it('run a workflow of several turns', async () => {
+    it('runs a workflow of several turns', async () => {
       await counting.hears('counted to 4');
 
       const { workflows: found } = await workflows.client.listWorkflows({ conversationId: counting.id });

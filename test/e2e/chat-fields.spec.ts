@@ -110,15 +110,18 @@ describe('updating the payload of a state', () => {
     ['workflow', 'anything', () => workflowId, {}],
   ];
 
-  it.each(owners)('of a %s answers the declared type in every field', async (type, name, id, further) => {
-    const { state } = await succeed(`PATCH /v1/chat/states/${type}/${id()}/${name}`, { json });
+  it.each(owners)(
+    'returns the declared type in every field for an updated state of a %s',
+    async (type, name, id, further) => {
+      const { state } = await succeed(`PATCH /v1/chat/states/${type}/${id()}/${name}`, { json });
 
-    expect(wrong(state, stateFields)).toEqual([]);
-    expect(state).toMatchObject({ botId, type, name, payload: { text: 'blue' } });
-    for (const [field, value] of Object.entries(further)) expect(state).toMatchObject({ [field]: value() });
-  });
+      expect(wrong(state, stateFields)).toEqual([]);
+      expect(state).toMatchObject({ botId, type, name, payload: { text: 'blue' } });
+      for (const [field, value] of Object.entries(further)) expect(state).toMatchObject({ [field]: value() });
+    },
+  );
 
-  it('merges with the stored payload', async () => {
+  it('merges an updated payload of a state with the stored one', async () => {
     const line = `PATCH /v1/chat/states/workflow/${workflowId}/merged`;
     await succeed(line, { json: { payload: { a: 1, b: { c: 2 }, d: 3 } } });
 
@@ -127,14 +130,14 @@ describe('updating the payload of a state', () => {
     expect(state.payload).toEqual({ a: 1, b: { e: 4 }, f: 5 });
   });
 
-  it('refuses a payload that does not match the schema', async () => {
+  it('refuses an updated payload of a state that does not match the schema', async () => {
     const answer = await send(`PATCH /v1/chat/states/bot/${botId}/facts`, { json: { payload: { text: 7 } } });
 
     expect(answer).toEqual(refusal('InvalidDataFormat', /text/));
   });
 
   it.each(owners.map(([type, name]) => [type, name]))(
-    'returns 404 for the id of an unknown or foreign %s',
+    'returns 404 for a state with the id of an unknown or foreign %s',
     async (type, name) => {
       for (const id of ['none', foreign.userId, foreign.conversationId, foreign.botId]) {
         const answer = await send(`PATCH /v1/chat/states/${type}/${id}/${name}`, { json });
@@ -149,14 +152,14 @@ describe('updating the payload of a state', () => {
     ['user', 'facts', () => userId],
     ['conversation', 'none', () => conversationId],
     ['integration', 'none', () => integrationId],
-  ])('returns 404 for a name that is not declared for a %s', async (type, name, id) => {
+  ])('returns 404 for a state with a name that is not declared for a %s', async (type, name, id) => {
     expect(await send(`PATCH /v1/chat/states/${type}/${id()}/${name}`, { json })).toMatchObject({
       status: 404,
       json: { type: 'ResourceNotFound', message: expect.stringContaining(name) },
     });
   });
 
-  it('works for the integration that owns the state', async () => {
+  it('updates the payload of a state for the integration that owns it', async () => {
     const headers = { 'x-integration-alias': 'team' };
 
     const { state } = await succeed(`PATCH /v1/chat/states/integration/${integrationId}/token`, { headers, json });
@@ -180,14 +183,17 @@ describe('creating a user', () => {
     properties: { city: 'Rome' },
   };
 
-  it.each(contexts)('answers the declared type in every field, with the headers: %s', async (_which, headers) => {
-    const { user } = await succeed('POST /v1/chat/users', { headers: headers(), json: whole });
+  it.each(contexts)(
+    'returns a user with the declared type in every field, with the headers: %s',
+    async (_which, headers) => {
+      const { user } = await succeed('POST /v1/chat/users', { headers: headers(), json: whole });
 
-    expect(wrong(user, userFields)).toEqual([]);
-    expect(user).toMatchObject({ ...whole, attributes: whole.properties });
-  });
+      expect(wrong(user, userFields)).toEqual([]);
+      expect(user).toMatchObject({ ...whole, attributes: whole.properties });
+    },
+  );
 
-  it('accepts attributes as an alias of properties, accepts integrationName, and ignores unknown fields', async () => {
+  it('creates a user with attributes as properties and integrationName, and ignores unknown fields', async () => {
     const json = { tags: {}, integrationName: 'team', attributes: { city: 'Rome' }, unknown: 1 };
 
     const { user } = await succeed('POST /v1/chat/users', { json });
@@ -206,22 +212,25 @@ describe('creating a conversation', () => {
     number: 'messageCount',
   };
 
-  it.each(contexts)('answers the declared type in every field, with the headers: %s', async (_which, headers) => {
-    const { conversation } = await succeed('POST /v1/chat/conversations', {
-      headers: headers(),
-      json: { channel: 'group', tags: { topic: 'tea' } },
-    });
+  it.each(contexts)(
+    'returns a conversation with the declared type in every field, with the headers: %s',
+    async (_which, headers) => {
+      const { conversation } = await succeed('POST /v1/chat/conversations', {
+        headers: headers(),
+        json: { channel: 'group', tags: { topic: 'tea' } },
+      });
 
-    expect(wrong(conversation, conversationFields)).toEqual([]);
-    expect(conversation).toMatchObject({
-      channel: 'group',
-      integration: 'team',
-      tags: { topic: 'tea' },
-      messageCount: 0,
-    });
-  });
+      expect(wrong(conversation, conversationFields)).toEqual([]);
+      expect(conversation).toMatchObject({
+        channel: 'group',
+        integration: 'team',
+        tags: { topic: 'tea' },
+        messageCount: 0,
+      });
+    },
+  );
 
-  it('shows the ids of its current task and workflow', async () => {
+  it('shows the ids of the current task and workflow of a conversation', async () => {
     const client = api.client(owner.token, owner.workspaceId, botId);
     const { id } = (await succeed('POST /v1/chat/conversations', { json: { channel: 'group', tags: {} } }))
       .conversation;
@@ -233,7 +242,7 @@ describe('creating a conversation', () => {
     expect(conversation).toMatchObject({ currentTaskId: 'task_1', currentWorkflowId: workflow.id });
   });
 
-  it('accepts integrationName, ignores unknown fields, and refuses an unknown channel', async () => {
+  it('creates a conversation with integrationName, ignores unknown fields, and refuses an unknown channel', async () => {
     const json = { channel: 'group', tags: {}, integrationName: 'slack', unknown: 1 };
 
     expect((await send('POST /v1/chat/conversations', { json })).status).toBe(201);
@@ -271,7 +280,7 @@ describe('creating a message through the chat endpoint', () => {
     ['text', text],
     ['audio', { type: 'audio', audioUrl: 'https://example.com/a.mp3' }],
   ])(
-    'answers a message of type %s with the declared type in every field, without an Authorization header',
+    'returns a message of type %s with the declared type in every field, without an Authorization header',
     async (_type, payload) => {
       const { status, json } = await post({ payload, conversationId: conversation });
 
@@ -285,13 +294,13 @@ describe('creating a message through the chat endpoint', () => {
     ['missing', {}],
     ['forged', { 'x-user-key': 'eyJhbGciOiJIUzI1NiJ9.eyJpZCI6IngifQ.c2ln' }],
     ['a token of the owner', { 'x-user-key': 'bp_pat_none' }],
-  ])('refuses a user key that is %s', async (_case, headers) => {
+  ])('refuses to create a message with a user key that is %s', async (_case, headers) => {
     const answer = await post({ payload: text, conversationId: conversation }, headers);
 
     expect(answer).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
   });
 
-  it('returns 404 for an unknown webhook path', async () => {
+  it('returns 404 for a message to an unknown webhook path', async () => {
     const answer = await api.send('POST /chat/none/messages', {
       headers: { 'x-user-key': key },
       json: { payload: text, conversationId: conversation },

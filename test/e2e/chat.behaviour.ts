@@ -57,7 +57,7 @@ export function describeChat(running: () => RunningPlatform): void {
       return heard(listener);
     }
 
-    it('has the bot as a user, which is found by its tags and writes outgoing messages', async () => {
+    it('finds the bot as a user by its tags, which writes outgoing messages', async () => {
       const { botId, client } = await newBot();
       const other = await newBot();
 
@@ -187,7 +187,7 @@ export function describeChat(running: () => RunningPlatform): void {
       },
     );
 
-    it('on removal of a participant, closes their streams and notifies the others', async () => {
+    it('closes streams of a removed participant and notifies the others', async () => {
       const { apiUrl } = await newBot();
       const [ann, bob] = [await ChatClient.connect({ apiUrl }), await ChatClient.connect({ apiUrl })];
       const { conversation } = await ann.createConversation({ id: 'room/1' });

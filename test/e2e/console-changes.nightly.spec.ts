@@ -97,7 +97,7 @@ browserSuite('changes by the console in a browser', () => {
   };
 
   describe('of bots', () => {
-    it('creates a bot', async () => {
+    it('creates a bot in the console', async () => {
       await page.getByRole('link', { name: 'Bots', exact: true }).click();
       await page.getByText('No bots yet').waitFor();
       await button('Create a bot').click();
@@ -409,7 +409,7 @@ browserSuite('changes by the console in a browser', () => {
       );
     });
 
-    it('are on the overview, with the events that wait for a bot of which the page did not know', async () => {
+    it("shows the operator's queues on the overview, with events that wait for a bot unknown to the page", async () => {
       await page.getByRole('link', { name: 'Overview' }).click();
       await region('Waiting events and files').waitFor();
       const { bot } = await owner.createBot({ name: 'Slip', url: 'http://169.254.169.254/latest' });
@@ -572,7 +572,7 @@ browserSuite('changes by the console in a browser', () => {
     expect(await seriousViolations(pageOfViewer)).toEqual([]);
   });
 
-  it('can be read in the dark and on a phone', async () => {
+  it('shows pages in the dark and on a phone', async () => {
     const quay = await botOf('Quay');
     const context = { colorScheme: 'dark', viewport: { width: 390, height: 800 } } as const;
     const onPhone = await signIn(platform.token, context);
@@ -591,7 +591,7 @@ browserSuite('changes by the console in a browser', () => {
     }
   });
 
-  it('reports no error and sends no request to another origin', () => {
+  it('reports no error and sends no request to another origin while data is changed', () => {
     expect(problems).toEqual([]);
   });
 });

@@ -86,7 +86,7 @@ browserSuite('the console of a workspace in a browser', () => {
   const cell = (text: string) => page.getByRole('gridcell', { name: text, exact: true });
 
   describe('tables', () => {
-    it('are created with typed columns', async () => {
+    it('creates tables with typed columns', async () => {
       await openBotPage('Tables');
       await page.getByText('No tables').waitFor();
       expect(await seriousViolations()).toEqual([]);
@@ -124,7 +124,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await page.getByText('No rows', { exact: true }).waitFor();
     });
 
-    it('get rows by editors of the types of their columns, which refuse other values', async () => {
+    it('adds rows by editors of the types of their columns, which refuse other values', async () => {
       await page.getByRole('button', { name: 'Add a row' }).click();
       await dialog().getByLabel('name').fill('Aurora');
       await dialog().getByLabel('length').fill('ninety');
@@ -144,7 +144,7 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(await seriousViolations()).toEqual([]);
     });
 
-    it('are edited cell by cell, in editors of the types of their columns', async () => {
+    it('edits rows cell by cell, in editors of the types of their columns', async () => {
       const editor = (name: string) => page.getByRole('grid').getByLabel(name).and(page.locator(':focus'));
       await page.getByRole('grid').focus();
       await page.keyboard.press('ArrowRight');
@@ -176,7 +176,7 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(row).toMatchObject({ name: 'Aurora', length: 91, isFerry: false, launchedAt, cargo: { cars: 41 } });
     });
 
-    it('are edited as a whole in a form', async () => {
+    it('edits a row as a whole in a form', async () => {
       await page.keyboard.press('Home');
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowRight');
@@ -190,7 +190,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await page.getByRole('grid').and(page.locator(':focus')).waitFor();
     });
 
-    it('show the reason why the platform refuses a row', async () => {
+    it('shows the reason why the platform refuses a row', async () => {
       await bot.updateTable({ table: 'ships', keyColumn: 'name' });
       await page.getByRole('button', { name: 'Add a row' }).click();
       await dialog().getByLabel('name').fill('Aurora');
@@ -200,7 +200,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await dialog().waitFor({ state: 'hidden' });
     });
 
-    it('import a CSV file, whose refused rows are explained', async () => {
+    it('imports a CSV file, and explains its refused rows', async () => {
       const lines = ['name,length,isFerry', 'Borealis,20,false', 'Corvus,12,true', 'Draco,long,false'];
       await page.getByRole('tab', { name: 'Import and export' }).click();
       await page.locator('input[type=file]').setInputFiles({
@@ -216,7 +216,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await cell('Borealis').waitFor();
     });
 
-    it('keep a value that the platform refuses in its cell, with the reason', async () => {
+    it('keeps a value that the platform refuses in its cell, with the reason', async () => {
       await cell('Borealis').dblclick();
       const editor = page.getByRole('grid').getByRole('textbox', { name: 'name' });
       await editor.fill('Aurora');
@@ -233,7 +233,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await cell('Borealis').waitFor();
     });
 
-    it('are filtered and sorted', async () => {
+    it('filters and sorts rows of a table', async () => {
       await page.getByRole('button', { name: 'Filter' }).click();
       await page.getByLabel('Column 1', { exact: true }).selectOption('length');
       await page.getByLabel('Comparison 1').selectOption('is at least');
@@ -255,7 +255,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await cell('Corvus').waitFor();
     });
 
-    it('show the values of computed columns when they are known, and the reason when one failed', async () => {
+    it('shows values of computed columns when they are known, and the reason when one failed', async () => {
       const computed = (code: string) => ({
         type: 'number',
         'x-zui': { computed: { action: 'code', dependencies: ['length'], code } },
@@ -276,14 +276,14 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(await seriousViolations()).toEqual([]);
     });
 
-    it('delete a row', async () => {
+    it('deletes a row of a table', async () => {
       await dialog().getByRole('button', { name: 'Delete the row' }).click();
       await page.getByText('No rows').waitFor();
 
       expect((await bot.findTableRows({ table: 'measures' })).rows).toEqual([]);
     });
 
-    it('order rows by meaning when they are searched', async () => {
+    it('orders rows by meaning when they are searched', async () => {
       const text = { type: 'string', 'x-zui': { searchable: true } };
       await bot.createTable({ name: 'facts', schema: { type: 'object', properties: { text } } });
       const rows = [{ text: 'The parliament voted on the tax law' }, { text: 'A kitten is lying on the couch' }];
@@ -298,7 +298,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await page.getByRole('row').nth(1).getByText('kitten').waitFor();
     });
 
-    it('export their rows to a CSV file', async () => {
+    it('exports rows to a CSV file', async () => {
       await page.getByRole('tab', { name: 'Import and export' }).click();
       await page.getByText('No jobs so far').waitFor();
       await page.getByRole('button', { name: 'Export as CSV' }).click();
@@ -310,7 +310,7 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(await seriousViolations()).toEqual([]);
     });
 
-    it('show their columns, and are deleted', async () => {
+    it('shows the columns of a table, and deletes it', async () => {
       await page.getByRole('tab', { name: 'Schema' }).click();
       await page.getByRole('cell', { name: 'searchable' }).waitFor();
       expect(await seriousViolations()).toEqual([]);
@@ -361,7 +361,7 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(await seriousViolations()).toEqual([]);
     });
 
-    it('finds interfaces and plugins by their words', async () => {
+    it('finds interfaces and plugins of the hub by their words', async () => {
       const client = clientOf(platform);
       await client.createInterface({ name: 'weighing', version: '1.0.0', title: 'Weighing scales' });
       await client.createPlugin({
@@ -414,7 +414,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await waitFor(roleOf, (role) => role === 'viewer');
     });
 
-    it('explains why its last owner stays one', async () => {
+    it('explains why the last owner of the workspace stays one', async () => {
       const own = page.getByRole('row').filter({ hasText: 'admin@parley.local' });
       await own.getByRole('combobox').selectOption('viewer');
       await own.getByRole('alert').getByText('owner').waitFor();
@@ -454,7 +454,7 @@ browserSuite('the console of a workspace in a browser', () => {
       await expect(account()).rejects.toMatchObject({ code: 401 });
     });
 
-    it('is open to a viewer, who is offered nothing that changes it', async () => {
+    it('shows the workspace to a viewer, without anything that changes it', async () => {
       const { file } = await bot.uploadFile({ key: 'tides.txt', content: 'Ebb at six.', index: false });
       const { table } = await bot.getTable({ table: 'ships' });
       const ofBot = `bots/${botId}`;
@@ -510,7 +510,7 @@ browserSuite('the console of a workspace in a browser', () => {
     });
   });
 
-  it('reports no error and sends no request to another origin', () => {
+  it('reports no error and sends no request to another origin in the pages of a workspace', () => {
     expect(problems).toEqual([]);
   });
 });

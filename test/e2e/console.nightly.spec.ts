@@ -131,7 +131,7 @@ browserSuite('the console in a browser', () => {
     await page.getByText('Waiting for the next line of the bot').waitFor();
   });
 
-  it('only downloads uploaded files that contain scripts', async () => {
+  it('offers uploaded files that contain scripts only as downloads', async () => {
     const other = await page.context().newPage();
     await page.getByRole('link', { name: 'Files', exact: true }).click();
     await page.locator('input[type=file]').setInputFiles(hostileFiles);
@@ -182,7 +182,7 @@ browserSuite('the console in a browser', () => {
     expect(await seriousViolations()).toEqual([]);
   });
 
-  it('reports no error and sends no request to another origin', () => {
+  it('reports no error and sends no request to another origin in the pages of a bot', () => {
     expect(problems).toEqual([]);
   });
 });

@@ -47,7 +47,7 @@ describe('embedded mode with an invalid configuration', () => {
     ],
     [{ HOST: '192.0.2.1' }, 'Cannot listen on 192.0.2.1: listen EADDRNOTAVAIL'],
     [{ PARLEY_DATA_DIR: 'package.json' }, `Cannot use the data folder ${join(process.cwd(), 'package.json')} as user `],
-  ])('reports %j in one sentence', async (env, sentence) => {
+  ])('reports the invalid configuration %j in one sentence', async (env, sentence) => {
     const platform = standalone(env);
     await platform.ended;
 
@@ -129,7 +129,7 @@ describe('embedded mode with a data folder of its own', () => {
     expect(platform.output()).toContain('\n  Bots       bp dev needs a tunnel: start with TUNNEL_PORT=3100\n');
   });
 
-  it('has no rate limit on a loopback address', async () => {
+  it('applies no rate limit on a loopback address', async () => {
     expect(await rateLimit()).toBeNull();
   });
 
@@ -228,7 +228,7 @@ describe('embedded mode with a data folder of its own', () => {
     expect(await rateLimit()).toBe('7');
   });
 
-  it('has the chat of a bot at CHAT_URL, as credentials.json says', async () => {
+  it('serves the chat of a bot at CHAT_URL, as credentials.json says', async () => {
     const { bot: found } = await clientOf(await credentials()).getBot({ id: bot.id });
 
     const [chat] = Object.values(found.integrations);

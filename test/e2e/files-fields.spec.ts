@@ -82,13 +82,13 @@ const fileFields: Fields = {
 };
 
 function describeHeaders(ask: (headers: Record<string, string>) => Promise<TestResponse>): void {
-  it('requires a bot and a token', async () => {
+  it('requires a bot and a token to create a file', async () => {
     expect(await ask({ 'x-bot-id': '' })).toEqual(refusal('InvalidPayload', /x-bot-id is missing/));
     for (const authorization of ['', 'Bearer', 'Bearer none', 'Basic YTpi'])
       expect(await ask({ authorization })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
   });
 
-  it('returns 403 for an unknown or foreign id in a context header', async () => {
+  it('returns 403 for an unknown or foreign id in a context header of a file', async () => {
     const headers = [
       ['x-bot-id', foreign.botId],
       ['x-bot-id', 'none'],
@@ -105,7 +105,7 @@ function describeHeaders(ask: (headers: Record<string, string>) => Promise<TestR
     }
   });
 
-  it('accepts each context header, all of them together, and keys of the bot and of its integration', async () => {
+  it('accepts each context header of a file, all together, and keys of the bot and its integration', async () => {
     const each: Record<string, string>[] = [
       { 'x-integration-id': integrationId },
       { 'x-integration-alias': 'team' },
@@ -162,7 +162,7 @@ describe('creating or updating a file', () => {
       contentType: 'application/vnd.oasis.opendocument.text',
       metadata: named('__proto__', { a: 1 }),
     },
-  ])('accepts and shows every field: $contentType', async ({ size: _size, ...fields }) => {
+  ])('accepts and shows every field of a file: $contentType', async ({ size: _size, ...fields }) => {
     const { uploadUrl, ...file } = await upserted({ ...fields, size: _size, publicContentImmediatelyAccessible: true });
 
     const read = (await succeed(`GET /v1/files/${file.id}`)).file;
@@ -172,14 +172,14 @@ describe('creating or updating a file', () => {
     expect(uploadUrl).toMatch(/^http/);
   });
 
-  it('changes nothing when it refuses a field', async () => {
+  it('changes nothing when it refuses a field of a file', async () => {
     const before = await upserted({ key: 'bad', size: 1, tags: { a: '1' } });
 
     expect(await upsert({ key: 'bad', size: 2, tags: null })).toEqual(refusal('InvalidPayload', /^tags must be/));
     expect((await succeed('GET /v1/files/bad')).file).toMatchObject({ tags: { a: '1' }, updatedAt: before.updatedAt });
   });
 
-  it('has a default for every field but key and size', async () => {
+  it('sets a default for every field of a file but key and size', async () => {
     const file = await upserted({ key: 'plain', size: 1 });
 
     expect(wrong(file, fileFields, { string: 'uploadUrl' })).toEqual([]);
@@ -198,7 +198,7 @@ describe('creating or updating a file', () => {
     for (const field of ['failedStatusReason', 'expiresAt', 'indexingStack']) expect(file).not.toHaveProperty(field);
   });
 
-  it('answers only the file, with the declared type in every field', async () => {
+  it('returns only the file, with the declared type in every field', async () => {
     const json = { key: 'full.txt', size: 3, index: true, expiresAt: fromNow(dayMs), accessPolicies: ['integrations'] };
     const answer = await succeed('PUT /v1/files', { json });
     await put(answer.file.uploadUrl, 'too long');
@@ -210,7 +210,7 @@ describe('creating or updating a file', () => {
     expect(wrong(file, fileFields, { string: 'failedStatusReason', 'date-time': 'expiresAt' })).toEqual([]);
   });
 
-  it('shows the size after the upload', async () => {
+  it('shows the size of a file after the upload', async () => {
     const { id, uploadUrl } = await upserted({ key: 'sized', size: 5 });
 
     const status = (await put(uploadUrl, '12345')).status;
@@ -221,7 +221,7 @@ describe('creating or updating a file', () => {
     expect(file).toMatchObject({ size: 5, status: 'upload_completed' });
   });
 
-  it('on a repeated key, keeps id and creation time and replaces everything else', async () => {
+  it('keeps id and creation time on a repeated key, and replaces everything else', async () => {
     const before = await upserted({ key: 'twice', size: 1, tags: { a: '1' }, metadata: { b: 2 }, index: true });
 
     const after = await upserted({ key: 'twice', size: 1 });
@@ -265,7 +265,7 @@ describe('creating or updating a file', () => {
     ['a.mp3', 'audio/mpeg'],
     ['a.tar.gz', 'application/gzip'],
     ['a a. a.qqzz pdf a.pdf/b .html', 'application/octet-stream'],
-  ])('infers the type of %s, unless contentType is given', async (keys, contentType) => {
+  ])('infers the type of the file %s, unless contentType is given', async (keys, contentType) => {
     for (const key of keys.split(' ')) {
       const inferred = await upserted({ key, size: 1 });
       const told = await upserted({ key, size: 1, contentType: 'application/x-own' });
@@ -280,7 +280,7 @@ describe('creating or updating a file', () => {
       ['two minutes', 2 * minuteMs],
       ['a day', dayMs],
       ['90 days', 90 * dayMs],
-    ])('may be %s ahead, in whole minutes', async (_what, ms) => {
+    ])('accepts expiresAt %s ahead, in whole minutes', async (_what, ms) => {
       const expiresAt = fromNow(ms);
 
       const file = await upserted({ key: 'expiring', size: 1, expiresAt });
@@ -288,7 +288,7 @@ describe('creating or updating a file', () => {
       expect(file.expiresAt).toBe(`${expiresAt.slice(0, 16)}:00.000Z`);
     });
 
-    it('is rounded down to the minute, and may be in the last allowed minute', async () => {
+    it('rounds expiresAt down to the minute, also in the last allowed minute', async () => {
       const last = minuteFromNow(90 * dayMs).replace(':00.000Z', ':59.999Z');
 
       const file = await upserted({ key: 'expiring', size: 1, expiresAt: last });
@@ -301,7 +301,7 @@ describe('creating or updating a file', () => {
       ['without fraction', (time: string) => time.replace('.000', '')],
       ['without seconds', (time: string) => time.replace(':00.000', '')],
       ['without a zone, which is UTC', (time: string) => time.replace('Z', '')],
-    ])('may be written %s', async (_what, written) => {
+    ])('accepts expiresAt %s', async (_what, written) => {
       const expiresAt = minuteFromNow(dayMs);
 
       const file = await upserted({ key: 'expiring', size: 1, expiresAt: written(expiresAt) });
@@ -314,13 +314,13 @@ describe('creating or updating a file', () => {
       ['within this minute', 0],
       ['a minute more than 90 days ahead', 90 * dayMs + minuteMs],
       ['a century ahead', 36_525 * dayMs],
-    ])('may not be %s', async (_what, ms) => {
+    ])('rejects expiresAt %s', async (_what, ms) => {
       expect(await upsert({ key: 'expiring', size: 1, expiresAt: fromNow(ms) })).toEqual(
         refusal('InvalidPayload', /^expiresAt must be in the future and at most 90 days from now/),
       );
     });
 
-    it('hides the file once it has passed', async () => {
+    it('hides a file once expiresAt has passed', async () => {
       const { id } = await upserted({ key: 'expired', size: 1, expiresAt: fromNow(dayMs) });
 
       await api.sql(`UPDATE files.file SET expires_at = now() - interval '1 ms' WHERE id = $1`, [id]);
@@ -352,7 +352,7 @@ describe('creating or updating a file', () => {
       expect(await (await fetch(url)).text()).toBe('hi');
     });
 
-    it('is optional: public content is readable without it, with or without the tagging header', async () => {
+    it('serves public content without publicContentImmediatelyAccessible, with or without the tagging header', async () => {
       for (const headers of [{}, tagged]) {
         const { uploadUrl, url } = await upserted(json);
 
@@ -399,7 +399,7 @@ describe('creating or updating a file', () => {
       },
       { parsing: {} },
       {},
-    ])('accepts and stores %j', async (configuration) => {
+    ])('accepts and stores the indexing configuration %j', async (configuration) => {
       const { id } = await upserted({ key: 'configured', size: 1, index: true, indexing: { configuration } });
 
       const [row] = await api.sql<{ indexing: unknown }>('SELECT indexing FROM files.file WHERE id = $1', [id]);
@@ -410,7 +410,7 @@ describe('creating or updating a file', () => {
       [undefined, 'v1'],
       [{ stack: 'legacy' }, 'v1'],
       [{ stack: 'realtime-v1' }, 'v2'],
-    ])('shows the indexing stack for %j', async (configuration, indexingStack) => {
+    ])('shows the indexing stack for the configuration %j', async (configuration, indexingStack) => {
       const indexing = configuration && { configuration };
 
       const file = await upserted({ key: 'stacked', size: 1, index: true, indexing });
@@ -432,17 +432,17 @@ describe('creating or updating a file', () => {
         { 'x-integration-alias': 'team' },
         () => ({ type: 'integration', id: integrationId, alias: 'team' }),
       ],
-    ])('belongs to %s', async (_what, headers, expected) => {
+    ])('assigns a file with context headers to %s', async (_what, headers, expected) => {
       expect((await upserted(anyFile(), headers)).owner).toEqual(expected());
     });
 
-    it('belongs to the user in x-user-id, whatever the x-user-role', async () => {
+    it('assigns a file to the user in x-user-id, whatever the x-user-role', async () => {
       const file = await upserted(anyFile(), { 'x-user-id': userId, 'x-user-role': 'manager' });
 
       expect(file.owner).toEqual({ type: 'user', id: userId });
     });
 
-    it('has a separate namespace of keys for the bot and for each installation', async () => {
+    it('separates keys of files for the bot and for each installation', async () => {
       const json = { key: 'shared', size: 1 };
 
       const [ofBot, ofTeam, again] = [
@@ -491,7 +491,7 @@ describe('listing the passages of a file', () => {
     return file.id;
   }
 
-  it('answers the declared type in every field', async () => {
+  it('returns passages of a file with the declared type in every field', async () => {
     const answer = await list('?limit=1');
 
     expect(Object.keys(answer).sort()).toEqual(['meta', 'passages']);
@@ -509,7 +509,7 @@ describe('listing the passages of a file', () => {
     });
   });
 
-  it('returns 20 passages in document order by default, and at most 200', async () => {
+  it('lists 20 passages in document order by default, and at most 200', async () => {
     expect(positionsOf(await list())).toEqual(range(0, 20));
     expect(positionsOf(await list('?limit=1'))).toEqual([0]);
     expect(positionsOf(await list('?limit=200'))).toEqual(range(0, 200));
@@ -517,7 +517,7 @@ describe('listing the passages of a file', () => {
     expect(positionsOf(await list('?limit=3&pageSize=7'))).toEqual(range(0, 3));
   });
 
-  it('continues after the previous page up to the last passage, by id and by a key with slashes', async () => {
+  it('continues to list passages after the previous page up to the last, by id and by key', async () => {
     const first = await list('?limit=200');
     const second = await list(`?limit=200&nextToken=${encodeURIComponent(first.meta.nextToken)}`, encoded);
     const smaller = await list(`?limit=10&nextToken=${encodeURIComponent(first.meta.nextToken)}`);
@@ -527,13 +527,13 @@ describe('listing the passages of a file', () => {
     expect(positionsOf(smaller)).toEqual(range(200, 210));
   });
 
-  it.each(['x', '', 'W10'])('refuses the nextToken %j', async (nextToken) => {
+  it.each(['x', '', 'W10'])('refuses the nextToken %j of passages', async (nextToken) => {
     expect(await send(`GET /v1/files/${id}/passages?nextToken=${nextToken}`)).toEqual(
       refusal('InvalidQuery', /^nextToken is not valid for this list/),
     );
   });
 
-  it('refuses the nextToken of another file, and of replaced passages', async () => {
+  it('refuses the nextToken of passages of another file, and of replaced passages', async () => {
     const other = await indexed('other', 30);
     const token = (await list('', other)).meta.nextToken;
     const replaced = async () => send(`GET /v1/files/${other}/passages?nextToken=${token}`);
@@ -547,14 +547,14 @@ describe('listing the passages of a file', () => {
     expect(await replaced()).toEqual(refusal('InvalidQuery', /^nextToken/));
   });
 
-  it('returns an empty page for a file without passages', async () => {
+  it('returns an empty page of passages for a file without any', async () => {
     const { id: plain } = await upserted({ key: 'without', size: 1 });
 
     expect(await list('', plain)).toEqual({ passages: [], meta: {} });
   });
 
   it.each(['none', 'file_none', encodeURIComponent('a/b'), '%F0%9F%8D%8E'])(
-    'returns 404 for the file %s',
+    'returns 404 for passages of the file %s',
     async (name) => {
       expect(await send(`GET /v1/files/${name}/passages`)).toEqual(
         refusal('ResourceNotFound', new RegExp(decodeURIComponent(name))),
@@ -562,7 +562,7 @@ describe('listing the passages of a file', () => {
     },
   );
 
-  it('returns 404 for a file of another bot', async () => {
+  it('returns 404 for passages of a file of another bot', async () => {
     const { bot } = await owner.client.createBot({});
 
     expect(await send(`GET /v1/files/${id}/passages`, { headers: { 'x-bot-id': bot.id } })).toEqual(
@@ -573,7 +573,7 @@ describe('listing the passages of a file', () => {
   describe('with context headers', () => {
     describeHeaders((headers) => send(`GET /v1/files/${id}/passages`, { headers }));
 
-    it('hides a file that is not accessible to integrations or users', async () => {
+    it('hides passages of a file that is not accessible to integrations or users', async () => {
       const { id: hidden } = await upserted({ key: 'hidden', size: 1 });
 
       for (const headers of [

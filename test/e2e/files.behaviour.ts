@@ -79,7 +79,7 @@ export function describeFiles(running: () => RunningPlatform): void {
 
     const search = async (client: Client, query: string) => (await client.searchFiles({ query })).passages;
 
-    it.each(documents)('are indexed and found by a question: %s', async (name, query, expected) => {
+    it.each(documents)('indexes files and finds them by a question: %s', async (name, query, expected) => {
       const { client } = await newBot();
       const content = await readFile(join('test/fixtures/documents', name));
 
@@ -95,7 +95,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       expect(passages.map((passage) => passage.content)).toContain(found[0]!.content);
     });
 
-    it('are filtered by tags in both notations, by ids and by indexed', async () => {
+    it('filters files by tags in both notations, by ids and by indexed', async () => {
       const { botId, client } = await newBot();
       const [red, blue, plain] = [
         await upload(client, 'red', 'r', { tags: { color: 'red', 'size.cm': '1' } }),
@@ -131,7 +131,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       ]);
     });
 
-    it('are sorted by every field in both directions, page by page', async () => {
+    it('sorts files by every field in both directions, page by page', async () => {
       const { client } = await newBot();
       const sizes: [string, number][] = [
         ['b', 300],
@@ -162,7 +162,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       }
     });
 
-    it('change in tags, metadata, access policies and expiry without a new upload', async () => {
+    it('changes tags, metadata, access policies and expiry of a file without a new upload', async () => {
       const { client } = await newBot();
       const file = await upload(client, 'a.txt', 'text', { tags: { a: '1', b: '2' }, metadata: { x: 1, y: { z: 2 } } });
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -189,7 +189,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       expect(await (await fetch(kept.file.url)).text()).toBe('text');
     });
 
-    it('are copied with all fields, within the bot and to another bot, and are found there', async () => {
+    it('copies files with all fields, within the bot and to another bot, and finds them there', async () => {
       const [mine, other] = [await newBot(), await newBot()];
       const source = await indexed(mine.client, 'a/cats.txt', knowledge['cats.txt'], {
         tags: { kind: 'pet' },
@@ -218,7 +218,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       });
     });
 
-    it('are readable without a token as public_content, until this policy is removed', async () => {
+    it('serves public_content without a token, until this policy is removed', async () => {
       const { client } = await newBot();
       const options = { accessPolicies: ['public_content'], publicContentImmediatelyAccessible: true } as const;
       const file = await upload(client, 'page.html', '<h1>Hi</h1>', options as unknown as Partial<Upload>);
@@ -266,7 +266,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
       });
 
-      it('shows the file of each passage, and no context by default', async () => {
+      it('shows the file of each passage in a search, and no context by default', async () => {
         const [found] = await search(client, 'cherry trees and birds');
 
         const { file } = await client.getFile({ id: 'garden.md' });
@@ -275,7 +275,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(found).not.toHaveProperty('context');
       });
 
-      it('returns at most as many passages as the limit', async () => {
+      it('returns at most as many passages of a search as the limit', async () => {
         expect(await foundKeys(client, { query: 'trees', limit: 1 })).toHaveLength(1);
         expect((await foundKeys(client, { query: 'trees', limit: 50 })).length).toBeGreaterThan(3);
         for (const limit of [0, 51]) {
@@ -283,7 +283,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         }
       });
 
-      it('filters by tags in both notations', async () => {
+      it('filters a search of files by tags in both notations', async () => {
         const [cats, taxes] = ['cats.txt', 'taxes.txt'];
         const byJson = async (tags: object) => {
           const path = `/v1/files/search?query=the&tags=${inJson(tags)}`;
@@ -339,7 +339,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(passages[0]).not.toHaveProperty('context');
       });
 
-      it('finds files of this bot only', async () => {
+      it('searches files of this bot only', async () => {
         const other = await newBot();
         await indexed(other.client, 'secret.txt', 'The password of the cat is mouse.');
 
@@ -348,7 +348,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       });
     });
 
-    it('are no longer found after they are deleted, declared again or replaced', async () => {
+    it('does not find files after they are deleted, declared again or replaced', async () => {
       const { client } = await newBot();
       for (const key of ['deleted.txt', 'declared.txt', 'replaced.txt'])
         await indexed(client, key, `Old words of ${key}.`);
@@ -363,7 +363,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       await expect(client.getFile({ id: 'deleted.txt' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
     });
 
-    it('keep their passages until the new ones are searchable', async () => {
+    it('keeps passages of a file until the new ones are searchable', async () => {
       const { client } = await newBot();
       const file = await indexed(client, 'a.txt', 'Old words, of the content.', { tags: { a: '1' } });
       const passages = [
@@ -398,7 +398,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       );
     });
 
-    it('refuse passages when they are not indexed', async () => {
+    it('refuses passages of a file that is not indexed', async () => {
       const { client } = await newBot();
       await upload(client, 'a.txt', 'text');
 
@@ -408,7 +408,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       });
     });
 
-    it('list the names and values of their tags, page by page', async () => {
+    it('lists names and values of the tags of files, page by page', async () => {
       const { client } = await newBot();
       await client.upsertFile({ key: 'first', size: 1, tags: { a: '1', 'b/c': 'x y' } });
       await client.upsertFile({ key: 'second', size: 1, tags: { a: '2' } });
@@ -428,7 +428,7 @@ export function describeFiles(running: () => RunningPlatform): void {
       expect((await client.listFileTagValues({ tag: 'none' })).values).toEqual([]);
     });
 
-    it('are grouped in knowledge bases, which are only names and tags', async () => {
+    it('groups files in knowledge bases, which are only names and tags', async () => {
       const { client } = await newBot();
       const { knowledgeBase: first } = await client.createKnowledgeBase({ name: 'First', tags: { a: '1', b: '2' } });
       const { knowledgeBase: second } = await client.createKnowledgeBase({ name: 'Second' });

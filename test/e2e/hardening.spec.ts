@@ -120,7 +120,7 @@ it.each<[string, string, RegExp]>([
     /^HTTP\/1\.1 400 /,
   ],
   ['a request for another host', 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n', /^(HTTP\/1\.1 4|$)/],
-])('cuts off %s', async (_what, text, expected) => {
+])('cuts off a client with %s', async (_what, text, expected) => {
   const answer = await sendRaw(text);
 
   expect(answer).toMatch(expected);

@@ -46,14 +46,14 @@ const othersByPost = [
 const takers = allOperations.filter(({ isIdempotent }) => isIdempotent);
 
 describe('the header Idempotency-Key', () => {
-  it('is accepted by exactly the POST operations of chat, tables and files that create something', () => {
+  it('accepts Idempotency-Key for exactly the POST operations of chat, tables and files that create', () => {
     const posts = allOperations.filter(({ route = '' }) => /^POST \/(chat|v1\/(chat|tables|files))\b/.test(route));
 
     const subjects = posts.map(({ subject }) => subject).filter((subject) => !othersByPost.includes(subject));
     expect(takers.map(({ subject }) => subject).sort()).toEqual(subjects.sort());
   });
 
-  it('is accepted only by operations with an authenticated caller', () => {
+  it('accepts Idempotency-Key only for operations with an authenticated caller', () => {
     takers.forEach(({ access }) => expect(['bot', 'chat-user']).toContain(access.actor));
   });
 
@@ -91,7 +91,7 @@ describe('the header Idempotency-Key', () => {
   );
 
   it.each(takers.map((operation) => [operation.subject, operation] as const))(
-    'may have the same value for two tenants of %s',
+    'accepts the same Idempotency-Key of two tenants for %s',
     async (_subject, operation) => {
       const key = randomUUID();
       await send(operation, alice, await requestOf(operation, alice), key);

@@ -32,7 +32,7 @@ it('returns 404 "not available in this version" for each operation of the public
   );
 });
 
-it('names each of them in docs/integrations.md, with the reason', async () => {
+it('names each missing operation in docs/integrations.md, with the reason', async () => {
   const page = await readFile(join(__dirname, '../../docs/integrations.md'), 'utf8');
 
   const [, table = ''] = page.split('## Operations that are not served');

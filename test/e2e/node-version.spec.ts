@@ -57,14 +57,14 @@ const installThis = () =>
 /** Fails as a program does whose loader the system lacks. */
 const installForeign = () => install((path) => writeFileSync(path, '#!/loader/of/another/libc\n', { mode: 0o755 }));
 
-it('runs on the version that the packages bring, which is the same for all platforms', () => {
+it('runs on the version of Node that the packages bring, which is the same for all platforms', () => {
   expect(process.versions.node).toBe(version);
   expect(Object.values(names).map((name) => optionalDependencies[name])).toEqual(
     Object.values(names).map(() => version),
   );
 });
 
-it('locks no package that refuses this version', () => {
+it('locks no package that refuses the version of Node', () => {
   const refusing = Object.entries(packages).filter(
     ([, { engines }]) => engines?.node && !satisfies(version, engines.node),
   );
@@ -85,7 +85,7 @@ it.each(['10.24.1', '20.19.0', '99.0.0'])('starts what Node %s has started again
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${version} --no-warnings a b\n`, stderr: '' });
 });
 
-it('passes on signals and the exit code', async () => {
+it('passes on signals and the exit code to the other Node', async () => {
   installThis();
   const env = { ...process.env, FAKE_VERSION: '20.19.0' };
   const child = spawn(process.execPath, ['program.cjs', 'wait'], { cwd: folder, env, stdio: 'pipe' });
@@ -117,7 +117,7 @@ describe.each([
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: `${other} --no-warnings a b\n`, stderr: '' });
   });
 
-  it('refuses another one in one line', () => {
+  it('refuses to start on another version of Node in one line', () => {
     prepare();
 
     const { status, stdout, stderr } = run('20.19.0');

@@ -76,7 +76,7 @@ describe('the metrics of the dashboard and the alerts', () => {
     await embeddings?.stop();
   });
 
-  it('are exported by the processes, with these labels', () => {
+  it('exports the metrics of dashboard and alerts, with these labels', () => {
     const unknown = expressions.flatMap(({ of, expr }) =>
       namedIn(expr)
         .filter(({ metric, labels }) => {
@@ -89,7 +89,7 @@ describe('the metrics of the dashboard and the alerts', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('cover all parley_ metrics that the processes export', () => {
+  it('shows all parley_ metrics that the processes export in dashboard or alerts', () => {
     const asked = new Set(expressions.flatMap(({ expr }) => namedIn(expr).map(({ metric }) => metric)));
     const ours = [...exported.keys()].filter((name) => name.startsWith('parley_'));
 
@@ -101,7 +101,7 @@ describe('the metrics of the dashboard and the alerts', () => {
   });
 });
 
-it('has a runbook page for each alert, and an alert for each page', () => {
+it('documents each alert on a runbook page, and no other', () => {
   const named = rules.map(({ annotations }) => annotations.runbook_url);
 
   expect([...named].sort()).toEqual(
@@ -122,7 +122,7 @@ it('has a runbook page for each alert, and an alert for each page', () => {
   }
 });
 
-it('has only links to existing pages in the runbook', () => {
+it('links only to existing pages in the runbook', () => {
   const known = readdirSync(pages);
   const links = known.flatMap((name) =>
     [...readFileSync(`${pages}/${name}`, 'utf8').matchAll(/\]\(([^)]*)\)/g)].map(([, page]) => page!),
@@ -132,7 +132,7 @@ it('has only links to existing pages in the runbook', () => {
   expect(links.filter((page) => !known.includes(page))).toEqual([]);
 });
 
-it('has dashboard panels with unique ids that do not overlap', () => {
+it('places dashboard panels with unique ids that do not overlap', () => {
   const squares = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
   );

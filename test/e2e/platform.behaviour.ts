@@ -279,7 +279,7 @@ export function describePlatform(
         tenant = await Tenant.create({ url: platform.url, operatorToken: operatorToken(platform.secretKey) });
       }, 60_000);
 
-      it('is an operation of the public client, and has a request', () => {
+      it('names each operation as the public client does, with a request for it', () => {
         const strange = publicOperations.filter(({ route }) => !methods.has(anonymous(route!)));
 
         expect(strange.map(({ subject }) => subject)).toEqual([]);
@@ -287,7 +287,7 @@ export function describePlatform(
       });
 
       it.each(publicOperations.map((operation) => [operation.subject, operation] as const))(
-        '%s answers the public client as declared',
+        'answers %s of the public client as declared',
         async (_subject, operation) => {
           const { path, query, body, headers, as } = await requestOf(operation, tenant);
           const props = { apiUrl: platform.url, ...(as ?? senderOf(operation, tenant)), headers };
@@ -299,7 +299,7 @@ export function describePlatform(
       );
 
       it.each(ownOperations.map((operation) => [operation.subject, operation] as const))(
-        '%s, which the public client has not, answers as declared',
+        'answers %s, which the public client has not, as declared',
         async (_subject, operation) => {
           const request = await requestOf(operation, tenant);
 
@@ -311,7 +311,7 @@ export function describePlatform(
       );
 
       it.each(chatOperations.map((operation) => [operation.subject, operation] as const))(
-        '%s answers the public chat client as declared',
+        'answers %s of the public chat client as declared',
         async (subject, operation) => {
           const { path, query, body, headers } = await requestOf(operation, tenant);
           const { webhookId, ...parameters } = path!;

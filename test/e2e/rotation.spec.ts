@@ -119,7 +119,7 @@ async function record(service: RunningService, account: Account, botId: string, 
   expect(status).toBe(200);
 }
 
-it('rotation re-encrypts all secrets during writes and after an interruption, so that the former key can be removed', async () => {
+it('re-encrypts all secrets during writes and after an interruption, so that the former key can go', async () => {
   let service = await start(first);
   const { account, botIds } = await fill(service);
   // Earlier versions stored no key id.
@@ -162,7 +162,7 @@ it('rotation re-encrypts all secrets during writes and after an interruption, so
   await service.stop();
 });
 
-it('rotation names the bots whose secrets are encrypted with an unknown key', async () => {
+it('names the bots whose secrets are encrypted with an unknown key', async () => {
   const service = await start(second);
   const { client } = await newAccount(service.url, operatorToken(second));
   const [lost, found] = [(await client.createBot({})).bot.id, (await client.createBot({})).bot.id];

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-it('SECURITY.md names only existing tests, and at least one for each risk', () => {
+it('names only existing tests in SECURITY.md, and at least one for each risk', () => {
   const text = readFileSync('SECURITY.md', 'utf8');
 
   const named = [...text.matchAll(/`((?:apps|libs|deploy)\/[^`]+)`/g)].map(([, path]) => path!);

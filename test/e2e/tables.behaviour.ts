@@ -31,7 +31,7 @@ export function describeTables(running: () => RunningPlatform): void {
       return waitFor(find, ({ status }) => status === 'completed' || status === 'failed', 60_000);
     }
 
-    it('compute columns from others, and again when these change', async () => {
+    it('computes columns from others, and again when these change', async () => {
       const { client } = await newBot();
       const computed = { action: 'code', dependencies: ['price'], code: 'row.price * 1.19' };
       const gross = { type: 'number', 'x-zui': { computed } };
@@ -45,7 +45,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await waitFor(read, ({ stale }) => stale === undefined, 30_000)).toMatchObject({ price: 200, gross: 238 });
     });
 
-    it('find rows by the meaning of their text, within a filter', async () => {
+    it('finds rows by the meaning of their text, within a filter', async () => {
       const { client } = await newBot();
       const text = { type: 'string', 'x-zui': { searchable: true } };
       await client.createTable({
@@ -75,7 +75,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(sold.rows.map(({ id }) => id)).toEqual([1, 2]);
     });
 
-    it.each(['csv', 'json'] as const)('are exported as %s and imported again', async (format) => {
+    it.each(['csv', 'json'] as const)('exports rows as %s and imports them again', async (format) => {
       const { client } = await newBot();
       await client.createTable({ name: 'goods', schema: goods });
       await client.createTable({ name: 'copies', schema: goods });
@@ -92,7 +92,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect((await allRows(client, 'copies')).map(({ name, price }) => ({ name, price }))).toEqual(rows);
     });
 
-    it('store 8 MB of rows of one request', async () => {
+    it('stores 8 MB of rows of one request', async () => {
       const { client } = await newBot();
       await client.createTable({ name: 'goods', factor: 3, schema: goods });
       const rows = Array.from({ length: 1000 }, (_entry, price) => ({ price, note: 'x'.repeat(8_200) }));
@@ -104,7 +104,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 1000 });
     });
 
-    it('refuse a request over the body limit, and insert none of its rows', async () => {
+    it('refuses a request over the body limit, and inserts none of its rows', async () => {
       const { client } = await newBot();
       await client.createTable({ name: 'goods', factor: 30, schema: goods });
       const rows = Array.from({ length: 200 }, () => ({ note: 'x'.repeat(90_000) }));
@@ -114,7 +114,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await client.getTable({ table: 'goods' })).toMatchObject({ rows: 0 });
     });
 
-    it('are isolated from a table of the same name in another bot', async () => {
+    it('isolates a table from one of the same name in another bot', async () => {
       const [mine, other] = await Promise.all([newBot(), newBot()]);
       for (const { client } of [mine, other])
         await client.createTable({ name: 'goods', schema: goods, keyColumn: 'name' });
@@ -126,7 +126,7 @@ export function describeTables(running: () => RunningPlatform): void {
       expect(await allRows(other.client, 'goods')).toEqual([expect.objectContaining({ id: 1, name: 'cup', price: 2 })]);
     });
 
-    it('store every acknowledged row of 2,000 inserts over 50 connections exactly once', async () => {
+    it('stores every acknowledged row of 2,000 inserts over 50 connections exactly once', async () => {
       const { botId, client } = await newBot();
       await client.createTable({ name: 'goods', schema: goods });
       const agent = new Agent({ keepAlive: true, maxSockets: 50 });

@@ -68,7 +68,7 @@ async function enter(of: Pick<Conversation, 'webhookId' | 'bot' | 'botId'>): Pro
   return { ...of, user, conversationId: conversation.id, declare, upload };
 }
 
-it('a visitor uploads a file, reads it, and sends its address to the bot', async () => {
+it('uploads and reads a file of a visitor, and sends its address to the bot', async () => {
   const { declare, user, bot, conversationId } = await talk();
 
   const { status, json } = await declare({ name: 'Größe 1.txt' });
@@ -89,7 +89,7 @@ it('a visitor uploads a file, reads it, and sends its address to the bot', async
   await user.createMessage({ conversationId, payload: { type: 'file', fileUrl: file.url, title: 'Größe 1.txt' } });
 });
 
-it('a bot accepts no files unless its web chat allows them', async () => {
+it('accepts no files of visitors unless the web chat allows them', async () => {
   const { declare } = await talk({});
 
   expect(await declare()).toMatchObject({
@@ -98,7 +98,7 @@ it('a bot accepts no files unless its web chat allows them', async () => {
   });
 });
 
-it('a page that runs scripts is only downloaded', async () => {
+it('serves a page of a visitor that runs scripts only as a download', async () => {
   const { declare } = await talk();
 
   for (const name of ['page.html', 'picture.svg']) {
@@ -120,13 +120,13 @@ describe('a declaration is refused', () => {
     other = await talk();
   });
 
-  it('without a user key, and with the key of a user of another bot', async () => {
+  it('refuses a declaration without a user key, and with the key of a user of another bot', async () => {
     expect(await own.declare({}, {})).toMatchObject({ status: 401 });
     expect(await own.declare({}, { 'x-user-key': 'none' })).toMatchObject({ status: 401 });
     expect(await own.declare({}, { 'x-user-key': other.user.user.key })).toMatchObject({ status: 401 });
   });
 
-  it('for a conversation of another user, of another bot, and for none', async () => {
+  it('refuses a declaration for a conversation of another user, of another bot, and for none', async () => {
     const neighbour = await enter(own);
 
     expect(await own.declare({ conversationId: neighbour.conversationId })).toMatchObject({ status: 403 });
@@ -134,7 +134,7 @@ describe('a declaration is refused', () => {
     expect(await own.declare({ conversationId: undefined })).toMatchObject({ status: 400 });
   });
 
-  it('for more bytes than visitors may send, and for a name with a path', async () => {
+  it('refuses a declaration of more bytes than visitors may send, and of a name with a path', async () => {
     expect(await own.declare({ size: maxVisitorFileBytes + 1 })).toMatchObject({
       status: 400,
       json: { message: expect.stringContaining(`size must not be greater than ${maxVisitorFileBytes}`) },
@@ -143,7 +143,7 @@ describe('a declaration is refused', () => {
   });
 });
 
-it('a body that is larger than declared is refused', async () => {
+it('refuses a body that is larger than declared', async () => {
   const { declare } = await talk();
   const { file } = (await declare({ size: 5 })).json as unknown as { file: DeclaredFile };
 
@@ -159,7 +159,7 @@ it('a body that is larger than declared is refused', async () => {
   expect(response).toMatchObject({ status: 400, json: { message: expect.stringContaining('declared as 5') } });
 });
 
-it('a user may declare so many files an hour, also all at once; other users may go on', async () => {
+it('limits declarations of a user per hour, also all at once, without limiting other users', async () => {
   const conversation = await talk();
   const neighbour = await enter(conversation);
 
@@ -174,7 +174,7 @@ it('a user may declare so many files an hour, also all at once; other users may 
   expect(await neighbour.declare()).toMatchObject({ status: 201 });
 });
 
-it('visitors fill at most half of the storage of a workspace', async () => {
+it('limits files of visitors to half of the storage of a workspace', async () => {
   const { botId } = await talk();
   const of = {
     botId,
@@ -201,7 +201,7 @@ describe('files of visitors are erased', () => {
       (statuses) => statuses.every((status) => status === 403),
     );
 
-  it('with their conversation', async () => {
+  it('erases files of visitors with their conversation', async () => {
     const conversation = await talk();
     const neighbour = await enter(conversation);
     const [file, kept] = await Promise.all([conversation.upload(), neighbour.upload()]);
@@ -212,7 +212,7 @@ describe('files of visitors are erased', () => {
     expect((await fetch(kept.url)).status).toBe(200);
   });
 
-  it('with their user, and no other files', async () => {
+  it('erases files of visitors with their user, and no other files', async () => {
     const conversation = await talk();
     const neighbour = await enter(conversation);
     const [file, kept] = await Promise.all([conversation.upload(), neighbour.upload()]);

@@ -137,7 +137,7 @@ browserSuite('the web chat on a page of another origin', () => {
 
   const seriousViolations = (of = page) => violationsOf(of);
 
-  it('opens by keyboard, greets, and offers what to begin with; nobody is created before the first message', async () => {
+  it('opens the web chat by keyboard, with a greeting, and creates nobody before the first message', async () => {
     await page.getByRole('button', { name: 'Open the chat' }).press('Enter');
     await said('Ahoy!');
 
@@ -260,7 +260,7 @@ browserSuite('the web chat on a page of another origin', () => {
     expect(JSON.stringify(events[0]!.payload)).toContain('shop');
   });
 
-  it('continues after a reload, in a second tab and on a phone, without doubles', async () => {
+  it('continues the web chat after a reload, in a second tab and on a phone, without doubles', async () => {
     const before = await texts();
     await page.reload();
     await page.getByRole('button', { name: 'Open the chat' }).click();
@@ -281,7 +281,7 @@ browserSuite('the web chat on a page of another origin', () => {
     await phone.close();
   });
 
-  it('finds everything again when the server goes away in the middle of an answer', async () => {
+  it('finds every message again when the server goes away in the middle of an answer', async () => {
     await stream(0, 'Half an ans');
     await said('Half an ans');
 
@@ -312,7 +312,7 @@ browserSuite('the web chat on a page of another origin', () => {
     expect(shown.filter((text) => text === 'The whole answer')).toHaveLength(1);
   });
 
-  it('keeps several conversations', async () => {
+  it('keeps several conversations of the web chat', async () => {
     await page.getByRole('button', { name: 'Conversations' }).click();
     await page.getByRole('button', { name: 'New conversation' }).click();
     await write('Another matter');
@@ -359,7 +359,7 @@ browserSuite('the web chat on a page of another origin', () => {
     await late.context().close();
   });
 
-  it('has a page of its own, in the language of the reader and within the size of a widget', async () => {
+  it('shows the web chat on its own page, in the language of the reader and within the size of a widget', async () => {
     const context = await browser.newContext({ locale: 'de-DE', colorScheme: 'dark' });
     const full = await context.newPage();
     full.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
@@ -381,13 +381,13 @@ browserSuite('the web chat on a page of another origin', () => {
     await context.close();
   });
 
-  it('says why a chat is not available', async () => {
+  it('explains why a chat is not available', async () => {
     await page.evaluate(`${widget}.setAttribute('webhook-id', 'none')`);
 
     await page.getByText('This chat is not available: The web chat "none" was not found.').waitFor();
   });
 
-  it('reports no error, and leaves no stream open', async () => {
+  it('reports no error of the web chat, and leaves no stream open', async () => {
     expect(problems).toEqual([]);
     await waitFor(
       () => streams.size,

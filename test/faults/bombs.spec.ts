@@ -21,7 +21,7 @@ beforeAll(async () => {
   process.stderr.write(`Skipped: the suite of hostile documents ${cgroupMissing}.\n`);
 });
 
-it('the embedded platform survives hostile documents, code and bodies in 1 GiB, and answers others meanwhile', async () => {
+it('survives hostile documents, code and bodies in 1 GiB embedded, and answers others meanwhile', async () => {
   if (!canLimitMemory) return;
   const target = await startTarget('embedded', { memoryMb: 1024 });
   try {

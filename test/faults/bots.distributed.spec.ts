@@ -66,7 +66,7 @@ const faults: Record<string, Fault> = {
     return { id, bot, client: clientOf(fleet, id) };
   }
 
-  it('call the bot exactly once and in order for 50 conversations at once, where nothing is harmed', async () => {
+  it('calls the bot exactly once and in order for 50 conversations at once, without faults', async () => {
     const { bot, client } = await newEchoBot({ BOT_DELAY_MS: '5' });
 
     const { ids } = await converse(client, { conversations: 50, messages: 4 });
@@ -79,7 +79,7 @@ const faults: Record<string, Fault> = {
   });
 
   it.each(Object.entries(faults))(
-    'lose no message, and keep the order of each conversation, when %s is killed',
+    'loses no message, and keeps the order of each conversation, when %s is killed',
     async (_name, fault) => {
       // Without answers, so that no attempt of the bot fails because of our fault.
       const { bot, client } = await newEchoBot({ BOT_DELAY_MS: '100', BOT_IS_SILENT: 'true' });
@@ -107,7 +107,7 @@ const faults: Record<string, Fault> = {
     },
   );
 
-  it('wait while the gateway that held the tunnel of the bot is gone, until the client comes back to another', async () => {
+  it('delays messages while the gateway with the tunnel is gone, until the client returns to another', async () => {
     const id = 'tunnel-1';
     const { id: botId, bot, client } = await newEchoBot({ BOT_IS_SILENT: 'true' }, `${tunnelUrl}/${id}`);
     const first = await dial(0, id);

@@ -57,36 +57,39 @@ suite('Uploads and indexing continue, and every file gets a final status, when N
     await embeddings?.stop();
   });
 
-  it.each(Object.entries(faults))('%s', async (name, fault) => {
-    const ledger = new Ledger();
-    const { bot } = await clientOf(fleet).createBot({});
-    ledger.bot(bot.id);
-    const held = await Promise.all([1, 2, 3].map((number) => declare(fleet, ledger, bot.id, `held${number}`)));
-    const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: 20, indexEvery: 1 });
-    await load.start();
-    await load.answersMore(20);
+  it.each(Object.entries(faults))(
+    'continues uploads and indexing, with a final status of every file, when NATS %s',
+    async (name, fault) => {
+      const ledger = new Ledger();
+      const { bot } = await clientOf(fleet).createBot({});
+      ledger.bot(bot.id);
+      const held = await Promise.all([1, 2, 3].map((number) => declare(fleet, ledger, bot.id, `held${number}`)));
+      const load = new Load(fleet, ledger, bot.id, { requestsPerSecond: 20, indexEvery: 1 });
+      await load.start();
+      await load.answersMore(20);
 
-    let wasAway = false;
-    await fault(fleet, async () => {
-      wasAway = true;
-      await waitFor(
-        () => load.failures.length,
-        (count) => count >= 10,
+      let wasAway = false;
+      await fault(fleet, async () => {
+        wasAway = true;
+        await waitFor(
+          () => load.failures.length,
+          (count) => count >= 10,
+        );
+        expect(await Promise.all(held.map((file) => file.upload()))).toEqual([200, 200, 200]);
+      });
+      const over = performance.now();
+      await load.answersMore(20);
+      const { answered, failures } = await load.stop();
+      const findings = await new Checker(fleet, ledger).findings(over + settledWithinMs - performance.now());
+
+      const settledMs = Math.round(performance.now() - over);
+      process.stderr.write(
+        `NATS ${name}: all at rest after ${settledMs} ms, ${answered} answers, ${failures.length} refusals\n`,
       );
-      expect(await Promise.all(held.map((file) => file.upload()))).toEqual([200, 200, 200]);
-    });
-    const over = performance.now();
-    await load.answersMore(20);
-    const { answered, failures } = await load.stop();
-    const findings = await new Checker(fleet, ledger).findings(over + settledWithinMs - performance.now());
-
-    const settledMs = Math.round(performance.now() - over);
-    process.stderr.write(
-      `NATS ${name}: all at rest after ${settledMs} ms, ${answered} answers, ${failures.length} refusals\n`,
-    );
-    if (findings.length > 0) process.stderr.write(fleet.warnings.join('\n'));
-    expect(findings).toEqual([]);
-    expect(failures.filter(({ outcome }) => !cleanRefusal.test(outcome))).toEqual([]);
-    expect(failures.length > 0).toBe(wasAway);
-  });
+      if (findings.length > 0) process.stderr.write(fleet.warnings.join('\n'));
+      expect(findings).toEqual([]);
+      expect(failures.filter(({ outcome }) => !cleanRefusal.test(outcome))).toEqual([]);
+      expect(failures.length > 0).toBe(wasAway);
+    },
+  );
 });

@@ -39,7 +39,7 @@ suite('Every fault once', () => {
 
   afterAll(() => stage?.close());
 
-  it('loses nothing, does nothing twice, keeps the order, and answers only clean errors', async () => {
+  it('loses nothing, does nothing twice, keeps the order, and answers only clean errors under every fault', async () => {
     const tell = (line: string) => process.stderr.write(`${line}\n`);
 
     const report = await runChaos(stage, {

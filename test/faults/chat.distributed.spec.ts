@@ -147,7 +147,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
     await hearsAll(listener, room);
   });
 
-  it('never mixes two conversations', async () => {
+  it('does not mix two conversations', async () => {
     const rooms = [await newRoom(), await newRoom()];
     const hearing = await Promise.all(rooms.map((room) => listen(room)));
     const postings = rooms.map((room) => post(room));

@@ -50,7 +50,7 @@ describe('the checker, with Qdrant,', () => {
     expect(qdrant.requests.filter(({ path }) => path.endsWith('/scroll'))).toHaveLength(4);
   });
 
-  it('sends the API key, and reads on after a page shorter than requested', async () => {
+  it('sends the API key to Qdrant, and reads on after a page shorter than requested', async () => {
     keep('parley_mine_3_1', 10);
     qdrant.mostPerPage = 3;
 
@@ -60,7 +60,7 @@ describe('the checker, with Qdrant,', () => {
     for (const { headers } of qdrant.requests) expect(headers['api-key']).toBe('the key');
   });
 
-  it('reports an unexpected answer', async () => {
+  it('reports an unexpected answer of Qdrant', async () => {
     const refusing = await LoopbackServer.start(json({ status: { error: 'Forbidden' } }, 403));
 
     await expect(vectorsInQdrant({ url: refusing.url, collections: 'parley_' })).rejects.toThrow(
@@ -70,7 +70,7 @@ describe('the checker, with Qdrant,', () => {
   });
 });
 
-it('the checker finds a duplicate vector, but not the vector of another model', () => {
+it('finds a duplicate vector, but not the vector of another model', () => {
   const passage = { botId: 'bot', passageId: 'p', fileId: 'file_1', contentVersion: 'v' };
   const vectors = ['old', 'new'].map((model) => ({ ...passage, model }));
 
@@ -92,7 +92,7 @@ describe('the checker, with S3,', () => {
     await s3.stop();
   });
 
-  it('lists page by page, with unchanged keys', async () => {
+  it('lists the keys of S3 page by page, with unchanged keys', async () => {
     const pages: RequestHandler = ({ query }, response) => {
       const page = Number(query['continuation-token']?.split(' ')[1] ?? 1);
       const more = page < 3 ? `<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;&quot;/+ ${page + 1}` : '';
@@ -113,7 +113,7 @@ describe('the checker, with S3,', () => {
     await server.close();
   });
 
-  it('signs like the example in the documentation of AWS', () => {
+  it('signs requests to S3 like the example in the documentation of AWS', () => {
     const { headers } = signed(
       {
         region: 'us-east-1',
@@ -133,7 +133,7 @@ describe('the checker, with S3,', () => {
     );
   });
 
-  it('reports an unexpected answer', async () => {
+  it('reports an unexpected answer of S3', async () => {
     const refusing = await LoopbackServer.start((_, response) => void response.writeHead(403).end('AccessDenied'));
 
     await expect(listBucket({ ...access, endpoint: refusing.url, bucket: 'parley', pathStyle: true })).rejects.toThrow(

@@ -242,11 +242,11 @@ suite.each([
     return new Checker(examined, ledger).findings(timeoutMs);
   };
 
-  it('finds nothing when the state is as acknowledged', async () => {
+  it('finds no loss when the state is as acknowledged', async () => {
     expect(await check()).toEqual([]);
   });
 
-  it.each(Object.entries(damages))('finds %s', async (name, damage) => {
+  it.each(Object.entries(damages))('finds the damage: %s', async (name, damage) => {
     const before = await check();
 
     const expected = await damage(scenes.get(name)!);
@@ -296,7 +296,7 @@ suite.each([
       ledger.conversations.length = 0;
     });
 
-    it('finds nothing when the state is as acknowledged', async () => {
+    it('finds no loss of written data when the state is as acknowledged', async () => {
       expect(await checkThem()).toEqual([]);
     });
 
@@ -352,7 +352,7 @@ suite.each([
         `UPDATE chat.state SET payload = payload - 'first' WHERE owner_id = $1`,
         ['notes first is missing, expected 1'],
       ],
-    ])('finds %s', async (_, statement, expected) => {
+    ])('finds the damage of written data: %s', async (_, statement, expected) => {
       await database.query(statement, [talk.id]);
 
       expect(await checkThem()).toEqual(expected);

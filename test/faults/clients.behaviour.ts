@@ -59,7 +59,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         return { files, clients };
       }
 
-      it('that uploads byte by byte disturbs nobody, even 200 at once', async () => {
+      it('serves others during 200 uploads that arrive byte by byte', async () => {
         const everyday = await EverydayClient.create(fleet);
         const memory = await MemoryWatch.start(fleet.the('files').pid);
         const { clients } = await halfway(everyday);
@@ -86,7 +86,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect(grownMb).toBeLessThan(80);
       });
 
-      it('that disconnects during an upload leaves only an error and a valid upload URL', async () => {
+      it('leaves only an error and a valid upload URL when a client disconnects during an upload', async () => {
         const everyday = await EverydayClient.create(fleet);
         const { files, clients } = await halfway(everyday);
 
@@ -107,7 +107,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         }
       });
 
-      it('that sends one upload 200 times at once gets all answers, and delays nobody', async () => {
+      it('answers one upload sent 200 times at once, without delaying others', async () => {
         const everyday = await EverydayClient.create(fleet);
         const { id, uploadUrl } = await everyday.declare('many times', 5);
         const upload = rawRequest('PUT', uploadUrl, { 'content-length': 5 }, 'bytes');
@@ -125,7 +125,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect((await everyday.get(id)).status).toBe('upload_completed');
       });
 
-      it('may pipeline several uploads on one connection', async () => {
+      it('accepts several uploads pipelined on one connection', async () => {
         const everyday = await EverydayClient.create(fleet);
         const files = await everyday.declareMany(10, 5);
         const uploads = files.map(({ uploadUrl }, n) =>
@@ -150,7 +150,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
           url = (await everyday.get(id)).url;
         });
 
-        it('that reads byte by byte is not buffered in memory, and delays nobody', async () => {
+        it('serves clients that read byte by byte without buffering in memory, and without delaying others', async () => {
           const everyday = await EverydayClient.create(fleet);
           const memory = await MemoryWatch.start(fleet.the('files').pid);
           const downloads = await Promise.all(Array.from({ length: 20 }, () => startDownload(url)));
@@ -167,7 +167,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
           await waitFor(openBlobs, (paths) => paths.length === 0);
         });
 
-        it('that disconnects during a download leaks no file and no memory', async () => {
+        it('leaks no file and no memory when clients disconnect during a download', async () => {
           const memory = await MemoryWatch.start(fleet.the('files').pid);
 
           for (let round = 0; round < 5; round += 1) {
@@ -188,7 +188,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
       const json = (body: string) => ({ 'content-type': 'application/json', 'content-length': body.length });
       const botsNamed = (name: string) => count('SELECT count(*)::int FROM admin.bot WHERE name = $1', [name]);
 
-      it('that sends nothing, half a header or half a body disturbs nobody, even 600 at once', async () => {
+      it('serves others during 600 connections with nothing, half a header or half a body', async () => {
         const everyday = await EverydayClient.create(fleet);
         const memory = await MemoryWatch.start(fleet.the('gateway').pid);
         const headers = { ...everyday.headers, 'content-type': 'application/json', 'content-length': 1_000 };
@@ -204,7 +204,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect(grownMb).toBeLessThan(60);
       });
 
-      it('that sends a body of 9 MB together with 19 others is served, or gets 503', async () => {
+      it('serves a body of 9 MB together with 19 others, or returns 503', async () => {
         const { headers } = await EverydayClient.create(fleet);
         // Unlike that of a bot, the code of a plugin is only stored: no code has to start on a busy machine.
         const code = 'x'.repeat(9_000_000);
@@ -240,7 +240,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
       it.each([
         ['vanishes', (client: RawClient) => client.vanish()],
         ['hangs up', (client: RawClient) => client.hangUp()],
-      ])('that declares a longer body than it sends and %s has no effect', async (how, leave) => {
+      ])('ignores a body that is shorter than declared from a client that %s', async (how, leave) => {
         const { headers } = await EverydayClient.create(fleet);
         const body = JSON.stringify({ name: 'cut' });
         const id = `cut-${how.replace(' ', '-')}`;
@@ -256,7 +256,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         expect(await botsNamed('cut')).toBe(0);
       });
 
-      it('that pipelines many requests gets all answers in order', async () => {
+      it('answers many pipelined requests in order', async () => {
         const { headers } = await EverydayClient.create(fleet);
         const [files, bots] = [`${fleet.url}/v1/files`, `${fleet.url}/v1/admin/bots`];
         const kinds: [status: number, method: string, url: string, headers: Headers, body?: string][] = [
@@ -287,7 +287,7 @@ export function describeBadClients(sharedFleet: () => SharedFleet): void {
         ['authorization', 401],
         ['x-bot-id', 403],
         ['x-user-id', 403],
-      ])('that sends 10,000 bytes in the header %s gets an answer', async (name, status) => {
+      ])('answers a request with 10,000 bytes in the header %s', async (name, status) => {
         const { headers } = await EverydayClient.create(fleet);
 
         const answer = await sendTo(fleet.url, 'GET /v1/files', {

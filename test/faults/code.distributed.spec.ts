@@ -85,7 +85,7 @@ const codeOf = (version: number) => `
     return logs.map(({ message }) => Number(message.split(' ')[1]));
   }
 
-  it('end well for all of 200 events although the process, then the runner is killed under them', async () => {
+  it('handles all of 200 events although the process, then the runner is killed under them', async () => {
     const { id, client } = await newBot();
     await send(client, 200);
     await handled(client, 10);
@@ -108,7 +108,7 @@ const codeOf = (version: number) => `
     await second!.start();
   });
 
-  it('end well for an event under which all runners are stopped three times, which is no attempt', async () => {
+  it('handles an event under which all runners are stopped three times, without counting attempts', async () => {
     const code = (handling: string) => `exports.handler = async ({ headers }) => {
       if (headers['x-bp-operation'] !== 'event_received') return { status: 200 };
       console.log('attempt ' + headers['x-bp-attempt']);
@@ -141,7 +141,7 @@ const codeOf = (version: number) => `
     expect(delivery!.attempts).toHaveLength(1);
   });
 
-  it('wait while no runner is there, and go on when one comes back', async () => {
+  it('delays calls while no runner exists, and continues when one comes back', async () => {
     const { id, client } = await newBot();
     await send(client, 5);
     await allProcessed(client, 5);
@@ -161,7 +161,7 @@ const codeOf = (version: number) => `
     expect(await allProcessed(client, 55)).toEqual({ processed: 55 });
   });
 
-  it(`end well while the bot is deployed ${deployments} times`, async () => {
+  it(`handles events while the bot is deployed ${deployments} times`, async () => {
     const { id, client } = await newBot();
     const sending = (async () => {
       for (let round = 0; round < deployments; round += 1) await send(client, 10);
@@ -174,7 +174,7 @@ const codeOf = (version: number) => `
     expect(await allProcessed(client, 10 * deployments)).toEqual({ processed: 10 * deployments });
   });
 
-  it('of a bot that is deleted under them end, and those of another bot go on', async () => {
+  it('ends calls of a deleted bot, and continues those of another bot', async () => {
     const [gone, other] = [await newBot(), await newBot()];
     await Promise.all([send(gone.client, 100), send(other.client, 100)]);
     await handled(gone.client, 10);
@@ -194,7 +194,7 @@ const codeOf = (version: number) => `
     await waitFor(leftovers, (counts) => Object.values(counts).every((count) => count === 0), erasureMs);
   });
 
-  it('of an integration have handled each webhook that was answered, although runners are killed under them', async () => {
+  it('handles each webhook that was answered, although runners are killed under them', async () => {
     const { id: integrationId } = (
       await clientOf(fleet).createIntegration({
         ...{ name: 'counting', version: '1.0.0', events: { hit: { schema: {} } } },

@@ -23,7 +23,7 @@ afterEach(async () => {
   await embeddings?.stop();
 });
 
-it('npm start has every acknowledged upload after SIGKILLs during uploads and indexing, and finishes it', async () => {
+it('keeps and finishes every acknowledged upload after SIGKILLs during uploads and indexing', async () => {
   // Matches every text of the load. Slow enough that some file is always being indexed.
   embeddings.order('ships', { delayMs: 200 });
   await platform.start();

@@ -55,7 +55,7 @@ const hostile: Hostile[] = [
 
 export function describeHostileDocuments(sharedFleet: () => SharedFleet): void {
   describe('hostile documents', () => {
-    it('fail each with a reason, while good ones before, between and after them complete in the same process', async () => {
+    it('fails hostile documents each with a reason, while good ones complete in the same process', async () => {
       const { fleet } = sharedFleet();
       const ledger = new Ledger();
       const { bot } = await clientOf(fleet).createBot({});

@@ -26,7 +26,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       expect(health.problems()).toEqual([]);
     });
 
-    it('garbage on every subject gets an error, and the platform continues', async () => {
+    it('answers garbage on every subject of the bus with an error, and continues', async () => {
       const subjects = allOperations.map(({ subject }) => subject);
       const others = ['events.files.uploaded', 'events.admin.botDeleted', 'broadcast.admin.credentialsChanged'];
 
@@ -42,7 +42,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
     });
 
     describe('an answer', () => {
-      it('larger than a message arrives whole, and is rejected above the limit', async () => {
+      it('delivers an answer larger than a message whole, and rejects it above the limit', async () => {
         const everyday = await EverydayClient.create(fleet);
         const metadata = { text: 'm'.repeat(130_000) };
         const keys = Array.from({ length: 160 }, (_, n) => `file${n}`);
@@ -60,7 +60,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
         });
       });
 
-      it('as large as a bot may declare arrives whole', async () => {
+      it('delivers an answer as large as a bot may declare whole', async () => {
         const schema = { type: 'object', description: 'd'.repeat(95_000) };
         const names = Array.from({ length: 50 }, (_, n) => `action${n}`);
         const actions = Object.fromEntries(names.map((name) => [name, { input: { schema }, output: { schema } }]));
@@ -73,7 +73,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       });
     });
 
-    it('an operation that never answers fails with OperationTimeout at its deadline, without delaying others', async () => {
+    it('fails an operation that never answers with OperationTimeout at its deadline, without delaying others', async () => {
       const everyday = await EverydayClient.create(fleet);
       const stuck = await everyday.declareMany(3, 1);
       await database.query(`
@@ -92,7 +92,7 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
       for (const { id } of stuck) expect((await everyday.send('DELETE', `/v1/files/${id}`)).status).toBe(200);
     });
 
-    it('a paused service costs its callers their deadline, and has done everything once when it continues', async () => {
+    it('fails callers of a paused service at their deadline, and does everything once when it continues', async () => {
       const everyday = await EverydayClient.create(fleet);
       const { uploadUrl } = await everyday.declare('upload', 5);
       const files = fleet.the('files');

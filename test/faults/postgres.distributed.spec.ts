@@ -147,7 +147,7 @@ suite('the platform and its Postgres', () => {
       botId = await newBot(ledger);
     });
 
-    it('between a declaration and the record of the replaced file changes nothing, and the declaration can be retried', async () => {
+    it('changes nothing if a connection breaks between a declaration and the record of the replaced file', async () => {
       await declare(botId);
       const stored = () => rows('SELECT * FROM files.file WHERE bot_id = $1', botId);
       const before = await stored();
@@ -162,7 +162,7 @@ suite('the platform and its Postgres', () => {
       expect(await declare(botId)).toMatchObject({ status: 200 });
     });
 
-    it('during the commit of a declaration leaves nothing, and the declaration can be retried', async () => {
+    it('leaves nothing of a declaration, which can be retried, if a connection breaks during its commit', async () => {
       const gate = await Gate.close(commitOf(botId));
       const declaring = declare(botId);
 
@@ -175,7 +175,7 @@ suite('the platform and its Postgres', () => {
       expect(await declare(botId)).toMatchObject({ status: 200 });
     });
 
-    it('after the commit of a declaration and before its answer results in an unknown outcome', async () => {
+    it('returns an unknown outcome if a connection breaks between commit and answer of a declaration', async () => {
       const gate = await Gate.close(commitOf(botId));
       const declaring = declare(botId);
       await gate.reached();
@@ -193,7 +193,7 @@ suite('the platform and its Postgres', () => {
       expect(await declare(botId)).toMatchObject({ status: 200, body: { file: { id: row!['id'] } } });
     });
 
-    it('between the job of an upload and its event leaves the file without content and its URL valid', async () => {
+    it('keeps the upload URL valid if a connection breaks between the job of an upload and its event', async () => {
       const { body } = await declare(botId);
       const { id, uploadUrl } = (body as Declared).file;
       const gate = await Gate.close(
@@ -216,7 +216,7 @@ suite('the platform and its Postgres', () => {
       await indexed(id);
     });
 
-    it('between the switch of versions and its cleanup record leaves the job to be repeated', async () => {
+    it('repeats the job if a connection breaks between the switch of versions and its cleanup record', async () => {
       const { body } = await declare(botId);
       const { id, uploadUrl } = (body as Declared).file;
       const gate = await Gate.close(`BEFORE INSERT ON files.work FOR EACH ROW WHEN (NEW.tenant = '${botId}')`);
@@ -235,7 +235,7 @@ suite('the platform and its Postgres', () => {
       await indexed(id);
     });
 
-    it('while idle is replaced without an error', async () => {
+    it('replaces an idle connection that breaks without an error', async () => {
       await declare(botId);
 
       await database.query(
@@ -246,7 +246,7 @@ suite('the platform and its Postgres', () => {
     });
   });
 
-  it('has lost nothing after all faults, and settles', async () => {
+  it('loses nothing after all faults of Postgres, and settles', async () => {
     // Makes interrupted uploads and cleanup due now rather than after ten minutes and one.
     const client = await connect();
     await client.query(`UPDATE files.upload SET touched_at = touched_at - interval '10 minutes'`);

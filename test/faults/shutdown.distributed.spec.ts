@@ -144,7 +144,7 @@ suite('SIGTERM to the only replica of an app', () => {
     }
   });
 
-  it('answers operations that end in time, and sends an error for the others', async () => {
+  it('answers operations that end in time during a shutdown, and sends an error for the others', async () => {
     const { admin, bot, client } = await newBot(fleet);
     const { bot: lateBot } = await admin.createBot({});
     const { file } = await client.upsertFile({ key: 'never', size: 1 });
@@ -176,7 +176,7 @@ suite('SIGTERM to the only replica of an app', () => {
     await Promise.all([adminApp.start(), filesApp.start()]);
   });
 
-  it('exits by itself while NATS is down', async () => {
+  it('exits by SIGTERM while NATS is down', async () => {
     const apps = [fleet.the('gateway'), fleet.the('files-worker')];
     await fleet.nats.kill();
 
@@ -188,7 +188,7 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(exitCodes).toEqual([0, 0]);
   });
 
-  it('exits by itself while it waits for NATS at its start', async () => {
+  it('exits by SIGTERM while a process waits for NATS at its start', async () => {
     const tables = fleet.the('tables');
     await tables.end('SIGTERM');
     await fleet.nats.kill();
@@ -206,7 +206,7 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('exits by itself while Postgres does not answer, and answers pending requests', async () => {
+  it('exits by SIGTERM while Postgres does not answer, and answers pending requests', async () => {
     const apps = [fleet.the('admin'), fleet.the('files'), fleet.the('files-worker')];
     const { bot } = await newBot(fleet);
     const one = new KeepAliveClient();
@@ -226,7 +226,7 @@ suite('SIGTERM to the only replica of an app', () => {
     expect(status).toBe(504);
   });
 
-  it('exits by itself while Postgres is down', async () => {
+  it('exits by SIGTERM while Postgres is down', async () => {
     const services = [fleet.the('files'), fleet.the('files-worker')];
     await allowConnections(fleet, false);
     await waitFor(
@@ -273,7 +273,7 @@ suite('two replicas of each app that has requests', () => {
     await embeddings?.stop();
   });
 
-  it('fail no request of a load while they are restarted one after the other', async () => {
+  it('fails no request of a load while the replicas are restarted one after the other', async () => {
     const ledger = new Ledger();
     load = await startLoad(fleet, rollingRequestsPerSecond, ledger);
 
@@ -305,14 +305,14 @@ suite('two replicas of each app that has requests', () => {
     expect(await new Checker(fleet, ledger).findings(60_000)).toEqual([]);
   });
 
-  it('write only log lines to their output', () => {
+  it('writes only log lines to the output of replicas', () => {
     const others = fleet.all.flatMap(({ name, output }) =>
       output.split('\n').flatMap((line) => (line === '' || line.startsWith('{') ? [] : [`${name}: ${line}`])),
     );
     expect(others).toEqual([]);
   });
 
-  it('report on /readyz whether they accept requests', async () => {
+  it('reports on /readyz whether a replica accepts requests', async () => {
     const [leaving, staying] = fleet.replicas('gateway') as [Replica, Replica];
     const ended = leaving.end('SIGTERM');
     await waitFor(
@@ -349,7 +349,7 @@ suite('two replicas of each app that has requests', () => {
     await Promise.all(fleet.all.map((replica) => replica.ready()));
   });
 
-  it('hand the job of a stopping worker to the other without counting an attempt', async () => {
+  it('passes the job of a stopping worker to the other without counting an attempt', async () => {
     const { client } = await newBot(fleet);
     const workers = fleet.replicas('files-worker');
     const held = embeddings.hold('Held back');

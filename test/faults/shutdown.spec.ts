@@ -204,7 +204,7 @@ describe('the embedded platform, with its own Postgres,', () => {
     ['has only begun', () => parley.output.includes('starting')],
     ['has started Postgres', () => !postgresIsGone()],
     ['is all but done', () => parley.isReady()],
-  ])('cleans up when stopped while its start %s', async (_when, isThere) => {
+  ])('cleans up the embedded Postgres when stopped while its start %s', async (_when, isThere) => {
     parley = await standalone();
     await parley.launch();
     await waitFor(isThere, (is) => is, 60_000);

@@ -108,7 +108,7 @@ export function describeTableJobs(sharedFleet: () => SharedFleet): void {
       expect(await client.getTable({ table })).toMatchObject({ rows: rowCount });
     });
 
-    it('gives its job back when it stops, so that the next process need not wait', async () => {
+    it('returns the job of a stopping process, so that the next one need not wait', async () => {
       const table = await newTable('GivenBack');
       const { file } = await client.uploadFile({ key: 'given-back.csv', content: `place\n${everyPlace.join('\n')}` });
       const { job } = await client.importTable({ table, fileId: file.id });

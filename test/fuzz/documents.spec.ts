@@ -7,7 +7,7 @@ const seed = Number(process.env['FUZZ_SEED'] ?? 1);
 const cases = Number(process.env['FUZZ_CASES'] ?? 10);
 
 it.each(structures().map((structure) => [structure.key, structure] as const))(
-  'the reader of %s finds valid blocks, or a reason, in whatever becomes of the document',
+  'reads changed documents of %s as valid blocks, or refuses them with a reason',
   async (_key, structure) => {
     await fc.assert(fc.asyncProperty(mutantsOf(structure), readMutant), { seed, numRuns: cases });
   },

@@ -53,12 +53,12 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
 
     afterAll(() => platform?.stop(), 60_000);
 
-    it('has a request for every operation', () => {
+    it('holds a request for every operation', () => {
       expect(disagreements()).toEqual([]);
     });
 
     it.each(routedOperations.map((operation) => [operation.subject, operation] as const))(
-      '%s never fails',
+      'fails no request of %s with an internal error',
       async (_subject, operation) => {
         let asked = 0;
         const attempt = async (damage: Damage) => {
@@ -80,7 +80,7 @@ export function describeFuzz(name: string, start: () => Promise<Home & { stop():
       120_000 + cases * 1_000,
     );
 
-    it('still serves a new tenant at the end', async () => {
+    it('serves a new tenant at the end', async () => {
       await expect(Tenant.create(platform)).resolves.toHaveProperty('tag');
     });
   });

@@ -191,7 +191,7 @@ function leaks({ text, headers }: TestResponse, sent: string, marks: string[]): 
   return marks.filter((mark) => answered.includes(mark) && !sent.includes(mark));
 }
 
-it('every operation has a request, and every exception is an operation', () => {
+it('holds a request for every operation, and no exception without one', () => {
   const subjects = routedOperations.map(({ subject }) => subject);
 
   expect(disagreements()).toEqual([]);
@@ -200,7 +200,7 @@ it('every operation has a request, and every exception is an operation', () => {
 
 describe('another tenant', () => {
   it.each(routedOperations.map((operation) => [operation.subject, operation] as const))(
-    'is refused by %s or learns nothing, and its owner is served as declared',
+    'refuses another tenant in %s without a trace, and serves its owner as declared',
     async (_subject, operation) => {
       const request = await requestOf(operation, alice);
       const own = await requestOf(operation, mallory);
@@ -232,7 +232,7 @@ describe('another tenant', () => {
     ['x-integration-id', () => alice.has.integrationId],
     ['x-workspace-id', () => alice.account.workspaceId],
     ['x-bot-id', () => alice.has.botId],
-  ])('is refused with a foreign id in %s, with the same message as for an unknown id', async (header, idOf) => {
+  ])('refuses a foreign id in %s with the same message as an unknown id', async (header, idOf) => {
     const naming = (id: string) =>
       api.send('GET /v1/chat/users', {
         headers: { authorization: `Bearer ${mallory.account.token}`, 'x-bot-id': mallory.has.botId, [header]: id },
@@ -245,7 +245,7 @@ describe('another tenant', () => {
     expect(foreign.json.message).toBe((nothing.json.message as string).replaceAll(absent, idOf()));
   });
 
-  it('cannot read or replace foreign content, neither without a URL nor with the signature of an own URL', async () => {
+  it('refuses to read or replace foreign content, also with the signature of an own URL', async () => {
     const [hers, own] = await Promise.all(
       [alice, mallory].map(async ({ asBot, tag }) => {
         const { id } = (await asBot.uploadFile({ key: newName(), content: tag })).file;

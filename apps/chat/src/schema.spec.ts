@@ -1,7 +1,7 @@
 import { schemaDifferences } from '@parley/testing/schema-differences';
 import { chatDatabase } from './chat.module';
 
-it('describes the same tables in entities and in migrations', async () => {
+it('describes the same tables of chat in entities and in migrations', async () => {
   expect(await schemaDifferences(chatDatabase)).toEqual([
     // Signals and tags have no primary key, which every entity of TypeORM must have.
     'ALTER TABLE "signal" ADD CONSTRAINT "signal_pkey" PRIMARY KEY ("bot_id", "conversation_id", "number")',

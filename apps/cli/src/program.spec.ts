@@ -47,7 +47,7 @@ async function run(...line: string[]) {
   return { status, output, errors };
 }
 
-it('is documented in docs/cli.md (UPDATE_DOCS=1 npm test -- cli writes it)', () => {
+it('matches docs/cli.md (UPDATE_DOCS=1 npm test -- cli writes it)', () => {
   expectGenerated('docs/cli.md', referencePage(createProgram({ out: () => {}, err: () => {} })));
 });
 
@@ -55,7 +55,7 @@ describe('a command', () => {
   it.each([
     [[], 2, 'errors'],
     [['--help'], 0, 'output'],
-  ] as const)('line of %j prints all commands', async (line, status, stream) => {
+  ] as const)('prints all commands for the command line %j', async (line, status, stream) => {
     const answer = await run(...line);
 
     expect(answer.status).toBe(status);
@@ -112,7 +112,7 @@ describe('a command', () => {
       ['dead-letters', 'list', 'mail'],
       "error: command-argument value 'mail' is invalid for argument 'service'. Allowed choices are admin, chat, files, hub, runtime, tables.",
     ],
-  ])('with wrong arguments (%j) says what is wrong and what would be right', async (line, message) => {
+  ])('explains wrong arguments (%j), with what would be right', async (line, message) => {
     const { status, output, errors } = await run(...line);
 
     expect({ status, output }).toEqual({ status: 2, output: '' });
@@ -132,7 +132,7 @@ describe('a command', () => {
     ],
     [['fi'], ['files']],
     [['reindex', '--d'], ['--drop-old']],
-  ])('completes %j', async (line, words) => {
+  ])('completes the command line %j', async (line, words) => {
     const print = jest.spyOn(console, 'log').mockImplementation();
     await run('complete', '--', ...line);
     const completed = print.mock.calls.map(([text]) => String(text).split('\t')[0]);
@@ -146,7 +146,7 @@ describe('a command', () => {
     [['files', 'retry', '--bot', 'nope'], 'Bot "nope" not found: a bot id is a UUID.'],
     [['deliveries', 'list', 'nope'], 'Bot "nope" not found: a bot id is a UUID.'],
     [['restore', '/nowhere/at-all.tgz'], 'File /nowhere/at-all.tgz not found.'],
-  ])('that names something missing (%j) fails', async (line, sentence) => {
+  ])('fails for a command that names something missing (%j)', async (line, sentence) => {
     expect(await run(...line)).toEqual({ status: 1, output: '', errors: `${sentence}\n` });
   });
 
@@ -253,7 +253,7 @@ describe('the commands about files', () => {
     return JSON.parse(output) as never;
   }
 
-  it('list all pages of stuck and failed files, and those of one bot', async () => {
+  it('lists all pages of stuck and failed files, and those of one bot', async () => {
     const oneBot = randomUUID();
     await addFiles('waiting', 'indexing_pending', 250);
     await addFiles('failed-a', 'indexing_failed', 201);
@@ -270,7 +270,7 @@ describe('the commands about files', () => {
     ]);
   });
 
-  it('retry files by id, by bot, and all that failed', async () => {
+  it('retries files by id, by bot, and all that failed', async () => {
     const oneBot = randomUUID();
     await addFiles('retry-a', 'indexing_failed', 2);
     await addFiles(oneBot, 'indexing_failed', 3);
@@ -292,7 +292,7 @@ describe('the commands about files', () => {
     expect(await answer('files', 'retry', '--all-failed')).toEqual({ retried: [], refused: [] });
   });
 
-  it('list the newest dead letters and say when there are more', async () => {
+  it('lists the newest dead letters and says when there are more', async () => {
     const add = (first: number, last: number) =>
       api.sql(
         `INSERT INTO files.dead_letter (id, consumer, event_id, subject, data, attempts, reason)
@@ -312,7 +312,7 @@ describe('the commands about files', () => {
     expect([newest.length, newest[0]!.id, newest[99]!.id]).toEqual([100, 'dead_0101', 'dead_0002']);
   });
 
-  it('reconcile storage and list the bots whose counts were wrong', async () => {
+  it('reconciles storage and lists the bots whose counts were wrong', async () => {
     await addFiles('wrong', 'indexing_failed', 3);
     await api.sql(`UPDATE files.storage_use SET file_bytes = 9 WHERE bot_id = 'wrong'`);
 

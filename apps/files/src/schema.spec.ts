@@ -1,6 +1,6 @@
 import { schemaDifferences } from '@parley/testing/schema-differences';
 import { filesDatabase } from './files.module';
 
-it('describes the same tables in entities and in migrations', async () => {
+it('describes the same tables of files in entities and in migrations', async () => {
   expect(await schemaDifferences(filesDatabase)).toEqual([]);
 });

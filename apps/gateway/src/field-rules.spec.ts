@@ -127,16 +127,19 @@ function shown(value: unknown): string {
 }
 
 describe('each field of', () => {
-  it.each(allOperations.map((operation) => [operation.subject, operation] as const))('%s', (_subject, operation) => {
-    const read = readerOf(operation);
-    const right = rightInput(operation);
+  it.each(allOperations.map((operation) => [operation.subject, operation] as const))(
+    'applies the rules of each field of %s at its limits and beyond',
+    (_subject, operation) => {
+      const read = readerOf(operation);
+      const right = rightInput(operation);
 
-    const failures = [...trialsOf(operation, right)].map((trial) => failureOf(trial, read));
+      const failures = [...trialsOf(operation, right)].map((trial) => failureOf(trial, read));
 
-    expect(failures.filter((failure) => failure !== undefined)).toEqual([]);
-  });
+      expect(failures.filter((failure) => failure !== undefined)).toEqual([]);
+    },
+  );
 
-  it('an operation without a body is a parameter in the path, query or headers', () => {
+  it('passes each field of an operation without a body in path, query or headers', () => {
     const bodiless = allOperations.filter(({ route }) => /^(GET|DELETE) /.test(route ?? ''));
 
     const fields = bodiless.flatMap(({ input }) => fieldsOf(input as Class<object>));
@@ -305,11 +308,11 @@ describe('a limit that users rely on:', () => {
     }
   }
 
-  it.each(limits)('%s refuses %s', (line, field, value, problem) => {
+  it.each(limits)('applies a limit that users rely on: %s refuses %s', (line, field, value, problem) => {
     expect(problemOf(line, field, value)).toBe(`${problem.replace('$', field)}.`);
   });
 
-  it.each(spared)('%s takes %s as %s', (line, field, value) => {
+  it.each(spared)('applies a limit that users rely on: %s takes %s as %s', (line, field, value) => {
     expect(problemOf(line, field, value)).toBeUndefined();
   });
 });

@@ -74,41 +74,38 @@ describe('a credential', () => {
     ['a bot key that nobody has', `Bearer ${newToken('bak')}`, /unknown or was revoked/],
     ['an integration key that nobody has', `Bearer ${newToken('iak')}`, /unknown or was revoked/],
     ['another operator key', `Bearer ${newToken('operator')}`, /unknown or was revoked/],
-  ])('that is %s is Unauthorized', async (_name, authorization, message) => {
+  ])('returns Unauthorized for a credential that is %s', async (_name, authorization, message) => {
     const headers = { 'x-workspace-id': alice.workspaceId, ...(authorization === undefined ? {} : { authorization }) };
 
     expect(await api.send('GET /v1/admin/bots', { headers })).toEqual(anError(401, 'Unauthorized', message));
   });
 
-  it('may have its scheme in any case', async () => {
+  it('accepts the scheme of a credential in any case', async () => {
     const answer = await send('GET /v1/admin/account/pats', { headers: { authorization: `bearer  ${alice.token}` } });
 
     expect(answer.status).toBe(200);
   });
 
-  it.each(['personal access token', 'bot API key'])(
-    '%s is rejected within a second of its revocation',
-    async (kind) => {
-      const isPersonal = kind === 'personal access token';
-      const { client } = alice;
-      const key = isPersonal
-        ? (await client.createPersonalAccessToken({ note: 'x' })).pat
-        : await client.createBotApiKey({ botId: aliceBot });
-      const use = () =>
-        api.send(`GET /v1/admin/bots/${aliceBot}`, {
-          headers: { authorization: `Bearer ${key.value}`, 'x-workspace-id': alice.workspaceId },
-        });
-      stopClock();
-      expect((await use()).status).toBe(200);
+  it.each(['personal access token', 'bot API key'])('rejects a %s within a second of its revocation', async (kind) => {
+    const isPersonal = kind === 'personal access token';
+    const { client } = alice;
+    const key = isPersonal
+      ? (await client.createPersonalAccessToken({ note: 'x' })).pat
+      : await client.createBotApiKey({ botId: aliceBot });
+    const use = () =>
+      api.send(`GET /v1/admin/bots/${aliceBot}`, {
+        headers: { authorization: `Bearer ${key.value}`, 'x-workspace-id': alice.workspaceId },
+      });
+    stopClock();
+    expect((await use()).status).toBe(200);
 
-      await (isPersonal ? client.deletePersonalAccessToken({ id: key.id }) : client.deleteBotApiKey({ id: key.id }));
+    await (isPersonal ? client.deletePersonalAccessToken({ id: key.id }) : client.deleteBotApiKey({ id: key.id }));
 
-      const refused = await waitFor(use, ({ status }) => status !== 200);
-      expect(refused).toEqual(anError(401, 'Unauthorized', /revoked/));
-    },
-  );
+    const refused = await waitFor(use, ({ status }) => status !== 200);
+    expect(refused).toEqual(anError(401, 'Unauthorized', /revoked/));
+  });
 
-  it('is rejected within a second of its revocation even without a broadcast', async () => {
+  it('rejects a credential within a second of its revocation even without a broadcast', async () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'x' });
     const use = () => api.send('GET /v1/admin/account/pats', { headers: { authorization: `Bearer ${pat.value}` } });
     const clock = stopClock();
@@ -120,7 +117,7 @@ describe('a credential', () => {
     expect((await use()).status).toBe(401);
   });
 
-  it('stays valid when others are revoked', async () => {
+  it('keeps a credential valid when others are revoked', async () => {
     const { client } = alice;
     const tokens = await Promise.all(Array.from({ length: 20 }, () => client.createPersonalAccessToken({ note: 'x' })));
 
@@ -143,7 +140,7 @@ describe('a context header', () => {
   it.each([
     ['x-workspace-id', 'GET /v1/admin/bots', 'the id of a workspace'],
     ['x-bot-id', 'GET /v1/files', 'the id of a bot'],
-  ])('%s returns InvalidPayload with its name when it is missing or empty', async (name, line, right) => {
+  ])('returns InvalidPayload with the name of the header %s when it is missing or empty', async (name, line, right) => {
     const wrong = anError(400, 'InvalidPayload', `The header ${name} is missing: it must be ${right}.`);
     const carol = await api.newAccount();
     await carol.client.createWorkspace({ name: 'second' });
@@ -156,7 +153,7 @@ describe('a context header', () => {
   it.each([
     ['x-workspace-id', 'GET /v1/admin/bots', () => bob.workspaceId],
     ['x-bot-id', 'GET /v1/files', () => bobBot],
-  ])('%s returns the same Forbidden for a foreign id and for an unknown id', async (name, line, foreign) => {
+  ])('returns the same Forbidden for a foreign and an unknown id in the header %s', async (name, line, foreign) => {
     const answers = await Promise.all(
       [foreign(), 'nothing', "' OR 1=1", 'x'.repeat(5_000)].map((id) => send(line, { headers: { [name]: id } })),
     );
@@ -167,7 +164,7 @@ describe('a context header', () => {
     expect(answers[0]!.json.message.replace(foreign(), '')).toBe(answers[1]!.json.message.replace('"nothing"', '""'));
   });
 
-  it('of another workspace than that of the bot is Forbidden', async () => {
+  it('forbids x-workspace-id of another workspace than that of the bot', async () => {
     const answer = await send('GET /v1/files', {
       headers: { 'x-bot-id': aliceBot, 'x-workspace-id': bob.workspaceId },
     });
@@ -175,7 +172,7 @@ describe('a context header', () => {
     expect(answer).toEqual(anError(403, 'Forbidden'));
   });
 
-  it('must match the bot and workspace of a bot key', async () => {
+  it('requires context headers that match the bot and workspace of a bot key', async () => {
     const { value } = await alice.client.createBotApiKey({ botId: aliceBot });
     const use = (headers: Record<string, string>) =>
       api.send('GET /v1/files', { headers: { authorization: `Bearer ${value}`, ...headers } });
@@ -187,7 +184,7 @@ describe('a context header', () => {
     expect((await use({ 'x-bot-id': aliceBot })).status).toBe(503);
   });
 
-  it('of an unknown installation is Forbidden', async () => {
+  it('forbids context headers of an unknown installation', async () => {
     const names = ['x-integration-id', 'x-integration-alias', 'x-integration-name'];
 
     const answers = await Promise.all(
@@ -197,7 +194,7 @@ describe('a context header', () => {
     answers.forEach((answer) => expect(answer).toEqual(anError(403, 'Forbidden')));
   });
 
-  it('sets the role, which must suffice for the operation', async () => {
+  it('requires that the role in a context header suffices for the operation', async () => {
     const carol = await api.newAccount();
     await api.addMember(alice.workspaceId, carol.accountId, 'viewer');
     const headers = { authorization: `Bearer ${carol.token}` };
@@ -218,11 +215,11 @@ describe('a request to an unknown route', () => {
     ['GET //v1/admin/bots'],
     ['GET /v1/admin/../admin/bots'],
     ['GET /v1/ADMIN/bots'],
-  ])('%s returns 404 "not available in this version"', async (line) => {
+  ])('returns 404 "not available in this version" for %s', async (line) => {
     expect(await send(line)).toEqual(anError(404, 'ResourceNotFound', /not available in this version/));
   });
 
-  it('returns 404 for any body', async () => {
+  it('returns 404 for any body to an unknown route', async () => {
     const headers = { 'content-type': 'application/json' };
 
     expect(await send('POST /v1/nothing', { headers, body: '{' })).toEqual(
@@ -231,7 +228,7 @@ describe('a request to an unknown route', () => {
   });
 
   it.each(['GET /%zz', 'GET /v1/admin/bots/%E0%A4%A', 'GET /v1/admin/workspaces/%'])(
-    '%s is InvalidPayload',
+    'returns InvalidPayload for the undecodable path %s',
     async (line) => {
       expect(await send(line)).toMatchObject({
         status: 400,
@@ -243,7 +240,7 @@ describe('a request to an unknown route', () => {
   it.each([
     ['no HTTP', 'what?\r\n\r\n', /not valid HTTP/],
     ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, /headers are too large/],
-  ])('returns InvalidPayload for %s', async (_name, text, message) => {
+  ])('returns InvalidPayload for the decoded path %s', async (_name, text, message) => {
     const answer = await sendRaw(text);
 
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -255,7 +252,7 @@ describe('a request to an unknown route', () => {
     });
   });
 
-  it('has CORS headers and a request id in its answer', async () => {
+  it('sends CORS headers and a request id with the answer for an unknown route', async () => {
     const answer = await send('GET /v1/nothing', { headers: { origin: 'http://app.example', 'x-request-id': 'r-1' } });
 
     expect(answer.headers).toMatchObject({
@@ -265,7 +262,7 @@ describe('a request to an unknown route', () => {
     });
   });
 
-  it('has no CORS headers for a client that names no origin, and tells caches that origins differ', async () => {
+  it('sends no CORS headers to a client that names no origin, and tells caches that origins differ', async () => {
     const { headers } = await send('GET /v1/nothing');
 
     expect(headers.vary).toBe('Origin');
@@ -282,15 +279,18 @@ describe('a body', () => {
     ['single quotes', "{'name':'x'}"],
     ['a NUL byte', '\0'],
     ['a trailing comma', '{"name":"x",}'],
-  ])('of %s is InvalidPayload', async (_name, body) => {
+  ])('returns InvalidPayload for a body of %s', async (_name, body) => {
     expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', /not valid JSON/));
   });
 
-  it.each(['[]', 'null', '1', '"x"', 'true'])('of %s is InvalidPayload', async (body) => {
-    expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', /must be a JSON object/));
-  });
+  it.each(['[]', 'null', '1', '"x"', 'true'])(
+    'returns InvalidPayload for the body %s, which is no object',
+    async (body) => {
+      expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', /must be a JSON object/));
+    },
+  );
 
-  it('that is empty counts as an object without fields', async () => {
+  it('treats an empty body as an object without fields', async () => {
     const missing = anError(400, 'InvalidPayload', /name is missing/);
 
     expect(await send(create, { headers, body: '' })).toEqual(missing);
@@ -304,19 +304,19 @@ describe('a body', () => {
     'multipart/form-data; boundary=x',
     'application/xml',
     'nonsense',
-  ])('of type %s is UnsupportedMediaType', async (type) => {
+  ])('returns UnsupportedMediaType for a body of type %s', async (type) => {
     expect(await send(create, { headers: { 'content-type': type }, body: 'name=x' })).toEqual(
       anError(415, 'UnsupportedMediaType', /application\/json/),
     );
   });
 
-  it('without a type is UnsupportedMediaType', async () => {
+  it('returns UnsupportedMediaType for a body without a type', async () => {
     expect(await send(create, { body: '{"name":"x"}' })).toEqual(
       anError(415, 'UnsupportedMediaType', /application\/json/),
     );
   });
 
-  it('may have a charset in its content type', async () => {
+  it('accepts a charset in the content type of a body', async () => {
     const answer = await send(create, {
       headers: { 'content-type': 'application/json; charset=utf-8' },
       body: '{"name":"é"}',
@@ -325,7 +325,7 @@ describe('a body', () => {
     expect(answer).toMatchObject({ status: 200, json: { name: 'é' } });
   });
 
-  it('over the limit is rejected, with or without content-length', async () => {
+  it('rejects a body over the limit, with or without content-length', async () => {
     const body = JSON.stringify({ name: 'x', about: 'y'.repeat(2_000_000) });
     const tooLarge = anError(413, 'PayloadTooLarge', /2000000 bytes/);
 
@@ -333,13 +333,13 @@ describe('a body', () => {
     expect(await send(create, { headers: { ...headers, 'transfer-encoding': 'chunked' }, body })).toEqual(tooLarge);
   });
 
-  it('is not read before authentication', async () => {
+  it('does not read a body before authentication', async () => {
     const answer = await api.send(create, { headers, body: '{' });
 
     expect(answer).toEqual(anError(401, 'Unauthorized'));
   });
 
-  it('is optional for DELETE', async () => {
+  it('accepts DELETE with and without a body', async () => {
     const none = anError(404, 'ResourceNotFound', /The bot "x" was not found/);
 
     expect(await send('DELETE /v1/admin/bots/x', { json: {} })).toEqual(none);
@@ -347,7 +347,7 @@ describe('a body', () => {
     expect(await send('DELETE /v1/admin/bots/x', { headers })).toEqual(none);
   });
 
-  it('returns every invalid field with its path and constraint', async () => {
+  it('returns every invalid field of a body with its path and constraint', async () => {
     const json = { name: 1, tags: { a: 1 }, user: { tags: { t: { title: 5 } } }, type: 'x', medias: [null] };
 
     const { json: error } = await send('POST /v1/admin/bots', { json });
@@ -362,7 +362,7 @@ describe('a body', () => {
     ]);
   });
 
-  it('may have unknown fields', async () => {
+  it('accepts unknown fields of a body', async () => {
     const answer = await send(create, { json: { name: 'x', later: { a: 1 }, id: 'mine', ownerId: 'mine' } });
 
     expect(answer.status).toBe(200);
@@ -370,7 +370,7 @@ describe('a body', () => {
     expect(answer.json.id).not.toBe('mine');
   });
 
-  it('cannot pollute prototypes', async () => {
+  it('does not let a body pollute prototypes', async () => {
     const body =
       '{"name":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"toString":1,"hasOwnProperty":1}';
     const inside =
@@ -388,11 +388,11 @@ describe('a body', () => {
   it.each([
     ['U+0000', '{"name":"a\\u0000"}', /name must not contain the character U\+0000/],
     ['half a surrogate pair', '{"name":"\\ud83d"}', /name must be Unicode text/],
-  ])('with %s is InvalidPayload', async (_name, body, message) => {
+  ])('returns InvalidPayload for a body with %s', async (_name, body, message) => {
     expect(await send(create, { headers, body })).toEqual(anError(400, 'InvalidPayload', message));
   });
 
-  it('with extreme nesting is InvalidPayload, or ignored in an unknown field', async () => {
+  it('returns InvalidPayload for extreme nesting, and ignores it in an unknown field', async () => {
     const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
 
     expect(await send('POST /v1/admin/bots', { headers, body: `{"configuration":{"data":${deep}}}` })).toEqual(
@@ -442,7 +442,7 @@ describe('large bodies', () => {
     return two;
   }
 
-  it('are limited to two per workspace: a third waits, other workspaces do not', async () => {
+  it('limits large bodies to two per workspace: a third waits, other workspaces do not', async () => {
     const two = await startTwo();
 
     const third = startLarge();
@@ -461,7 +461,7 @@ describe('large bodies', () => {
     expect(await Promise.all([...two, third].map(({ status }) => status))).toEqual([200, 200, 200]);
   });
 
-  it('free their slot when the client disconnects', async () => {
+  it('frees the slot of a large body when the client disconnects', async () => {
     const two = await startTwo();
     two.forEach(({ abort }) => abort());
     await Promise.all(two.map(({ status }) => status));
@@ -476,7 +476,7 @@ describe('large bodies', () => {
     );
   });
 
-  it('that wait too long are rejected with Retry-After', async () => {
+  it('rejects large bodies that wait too long with Retry-After', async () => {
     const two = await startTwo();
     timeouts.mockClear();
 
@@ -494,13 +494,13 @@ describe('large bodies', () => {
 });
 
 describe('a path', () => {
-  it('is routed before it is decoded', async () => {
+  it('routes a path before it is decoded', async () => {
     expect(await send('GET /v1/admin/bots/a%2Fb%3Fc%25')).toEqual(
       anError(404, 'ResourceNotFound', /The bot "a\/b\?c%" was not found/),
     );
   });
 
-  it('with a literal segment takes precedence over a parameter', async () => {
+  it('prefers a literal segment of a path to a parameter', async () => {
     const answer = await send(`GET /v1/admin/bots/baks?botId=${aliceBot}`);
 
     expect(answer).toMatchObject({ status: 200, json: { baks: expect.any(Array) } });
@@ -510,11 +510,11 @@ describe('a path', () => {
     ['is too long', 'x'.repeat(1_001), /id must be at most 1000 characters/],
     ['is no text', '%00', /id must not contain the character U\+0000/],
     ['tries SQL', "'%20OR%201=1", /The bot "/],
-  ])('whose value %s returns an error', async (_name, id, message) => {
+  ])('returns an error for a path whose value %s', async (_name, id, message) => {
     expect(await send(`GET /v1/admin/bots/${id}`)).toEqual(anError(404, 'ResourceNotFound', message));
   });
 
-  it('may carry the longest key, percent-encoded', async () => {
+  it('accepts the longest key in a path, percent-encoded', async () => {
     const key = encodeURIComponent('漢'.repeat(1000));
 
     expect(await send(`GET /v1/admin/bots/${key}`)).toEqual(anError(404, 'ResourceNotFound', /The bot "/));
@@ -529,21 +529,21 @@ describe('a query', () => {
     ['nextToken=%00', 'nextToken must not contain the character U.0000.'],
     ['tags=%7B', /^tags must be a JSON object/],
     ['tags.a.not=%00', /^tags must not contain/],
-  ])('%s is InvalidQuery', async (query, message) => {
+  ])('returns InvalidQuery for the query %s', async (query, message) => {
     expect(await send(`GET /v1/admin/bots?${query}`)).toEqual(anError(400, 'InvalidQuery', message));
   });
 
-  it('without a required parameter is an error', async () => {
+  it('returns InvalidQuery for a query without a required parameter', async () => {
     expect(await send('GET /v1/admin/bots/baks')).toEqual(anError(400, 'InvalidQuery', 'botId is missing.'));
   });
 
-  it('may have unknown parameters, which cannot pollute prototypes', async () => {
+  it('accepts unknown parameters of a query, which do not pollute prototypes', async () => {
     const answer = await send('GET /v1/admin/bots?later=1&__proto__=x&constructor=y&tags.__proto__=z');
 
     expect(answer).toMatchObject({ status: 200, json: { bots: [] } });
   });
 
-  it('filters by tags in both notations', async () => {
+  it('filters by tags in both notations of a query', async () => {
     const { bot } = await alice.client.createBot({ tags: { color: 'red', 'a.b': 'x y' } });
     const other = (await alice.client.createBot({ tags: { color: 'green' } })).bot;
     const json = (filter: object) => `tags=${encodeURIComponent(JSON.stringify(filter))}`;
@@ -564,7 +564,7 @@ describe('a query', () => {
 });
 
 describe('an answer', () => {
-  it('has the id of its request, or a new id when the given one is invalid', async () => {
+  it('returns the id of the request, or a new id when the given one is invalid', async () => {
     expect(
       (await send('GET /v1/admin/bots', { headers: { 'x-request-id': 'abc-1.2_3' } })).headers['x-request-id'],
     ).toBe('abc-1.2_3');
@@ -575,7 +575,7 @@ describe('an answer', () => {
     }
   });
 
-  it('has the same error id in header and body', async () => {
+  it('returns the same error id in header and body', async () => {
     const { headers, json } = await send('GET /v1/admin/bots/x');
 
     expect(headers['x-error-id']).toBe(json.id);
@@ -616,14 +616,14 @@ describe('an answer', () => {
     });
   });
 
-  it('is 503 with Retry-After when no service responds', async () => {
+  it('returns 503 with Retry-After when no service responds', async () => {
     const answer = await send('GET /v1/files', { headers: { 'x-bot-id': aliceBot } });
 
     expect(answer).toEqual(anError(503, 'Internal', /No service instance is available/));
     expect(answer.headers['retry-after']).toBe('1');
   });
 
-  it('has no internal details when a service fails', async () => {
+  it('returns no internal details when a service fails', async () => {
     await api.sql('ALTER TABLE admin.bot RENAME COLUMN tags TO hidden');
 
     const answer = await send('GET /v1/admin/bots');

@@ -29,11 +29,14 @@ async function start(settings: Partial<GatewayConfig>): Promise<RunningService> 
 }
 
 describe('metrics on PORT', () => {
-  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('are public when HOST is %s', async (host) => {
-    const { url } = await start({ host });
+  it.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])(
+    'serves public metrics on PORT when HOST is %s',
+    async (host) => {
+      const { url } = await start({ host });
 
-    expect(await sendTo(url, 'GET /metrics')).toMatchObject({ status: 200, text: expect.stringMatching(/^# HELP/) });
-  });
+      expect(await sendTo(url, 'GET /metrics')).toMatchObject({ status: 200, text: expect.stringMatching(/^# HELP/) });
+    },
+  );
 
   it.each<[string, Partial<GatewayConfig>]>([
     ['all addresses', { host: '0.0.0.0' }],
@@ -41,7 +44,7 @@ describe('metrics on PORT', () => {
     ['a name that is not this machine alone', { host: 'localhost.example.com' }],
     ['an address of a network', { host: '10.0.0.1' }],
     ['this machine, behind a proxy', { trustedProxies: '127.0.0.1' }],
-  ])('are Unauthorized on %s, and the error names the variables to set', async (_, settings) => {
+  ])('returns Unauthorized for metrics on %s, with the names of the variables to set', async (_, settings) => {
     const { url } = await start(settings);
 
     for (const options of [{}, bearer(token), bearer('')]) {
@@ -53,7 +56,7 @@ describe('metrics on PORT', () => {
     }
   });
 
-  it('require the token where one is set, on any host', async () => {
+  it('requires the metrics token on PORT where one is set, on any host', async () => {
     for (const host of ['127.0.0.1', '0.0.0.0']) {
       const { url } = await start({ host, metricsToken: token });
       const status = async (options = {}) => (await sendTo(url, 'GET /metrics', options)).status;
@@ -65,7 +68,7 @@ describe('metrics on PORT', () => {
     }
   });
 
-  it('are not served when METRICS_PORT is set', async () => {
+  it('does not serve metrics on PORT when METRICS_PORT is set', async () => {
     const { url } = await start({ metricsPort: 9464 });
 
     const { status, json } = await sendTo(url, 'GET /metrics');
@@ -84,7 +87,7 @@ describe('metrics on METRICS_PORT', () => {
     return `http://127.0.0.1:${metricsPort}`;
   }
 
-  it('are the only route', async () => {
+  it('serves only metrics on METRICS_PORT', async () => {
     const url = await serve({ host: '0.0.0.0' });
 
     const { status, text, headers } = await sendTo(url, 'GET /metrics');
@@ -99,14 +102,14 @@ describe('metrics on METRICS_PORT', () => {
     expect((await sendTo(url, 'HEAD /metrics?x=1')).status).toBe(200);
   });
 
-  it('require the token where one is set', async () => {
+  it('requires the metrics token on METRICS_PORT where one is set', async () => {
     const url = await serve({ metricsToken: token });
 
     expect((await sendTo(url, 'GET /metrics')).status).toBe(401);
     expect((await sendTo(url, 'GET /metrics', bearer(token))).status).toBe(200);
   });
 
-  it('fail the start when the port is taken', async () => {
+  it('fails the start when METRICS_PORT is taken', async () => {
     const port = Number(new URL(await serve({})).port);
 
     await expect(serveMetrics(configured({ metricsPort: port }), new Metrics())).rejects.toThrow(

@@ -31,12 +31,12 @@ afterAll(() => gateway?.stop());
 const get = (path: string, headers?: Record<string, string>) => sendTo(gateway.url, `GET ${path}`, { headers });
 
 describe('a gateway', () => {
-  it('is alive and ready while its bus is', async () => {
+  it('reports a gateway as alive and ready while its bus is', async () => {
     expect(await get('/healthz')).toMatchObject({ status: 200, json: { status: 'ok' } });
     expect(await get('/readyz')).toMatchObject({ status: 200, json: { status: 'ready' } });
   });
 
-  it('is alive but not ready while its bus is down', async () => {
+  it('reports a gateway as alive but not ready while its bus is down', async () => {
     bus.isThere = false;
 
     const [health, ready] = await Promise.all([get('/healthz'), get('/readyz')]);
@@ -47,7 +47,7 @@ describe('a gateway', () => {
     expect(ready.text).not.toContain('10.0.0.7');
   });
 
-  it('answers 503 when admin does not respond', async () => {
+  it('returns 503 when admin does not respond', async () => {
     const headers = { authorization: `Bearer ${newToken('pat')}` };
 
     const answer = await sendTo(gateway.url, 'GET /v1/admin/workspaces', { headers });

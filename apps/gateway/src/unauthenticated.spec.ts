@@ -161,7 +161,7 @@ describe('A gateway', () => {
   afterAll(() => api?.stop());
   afterEach(() => release());
 
-  it('lets a request wait for its turn that proves nothing, and no other request', async () => {
+  it('delays a request without a confirmed credential until its turn, and no other request', async () => {
     const visitors = await holdTurns();
     const begun = strangers.map(([, , line, options]) => begin(line, options));
 
@@ -177,7 +177,7 @@ describe('A gateway', () => {
     await Promise.all(visitors);
   });
 
-  it('lets a credential wait again once it was rejected', async () => {
+  it('delays a credential again once it was rejected', async () => {
     isKeyGood = false;
     const rejected = await asUser();
     isKeyGood = true;
@@ -208,7 +208,7 @@ describe('A gateway with few request slots', () => {
   afterAll(() => api?.stop());
   afterEach(() => release());
 
-  it('rejects requests that prove nothing with 503 when a quarter of the slots waits, and no other request', async () => {
+  it('rejects unconfirmed requests with 503 when a quarter of the slots waits, and no other request', async () => {
     const visitors = await holdTurns();
     visitors.push(...Array.from({ length: 3 }, () => api.send('GET /chat/slow/hello')));
 

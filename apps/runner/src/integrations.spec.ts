@@ -180,13 +180,13 @@ const refusal = { status: 400, body: { id: 'err_1', code: 400, type: 'Runtime', 
 describe('code of an integration that cannot be loaded', () => {
   const broken = `throw new Error('no license')`;
 
-  it('is refused at its creation', async () => {
+  it('refuses to create an integration whose code cannot be loaded', async () => {
     await expect(newIntegration({ code: broken })).rejects.toMatchObject({
       ...{ type: 'Runtime', message: expect.stringContaining('Error: no license') },
     });
   });
 
-  it('is refused by a deployment, and the former code stays', async () => {
+  it('refuses to deploy code of an integration that cannot be loaded, and keeps the former code', async () => {
     const { id } = await newIntegration();
     const bot = await newBot();
 
@@ -200,7 +200,7 @@ describe('code of an integration that cannot be loaded', () => {
 });
 
 describe('the registration of an integration', () => {
-  it('is done when the update of the bot is answered, with all that the SDK reads', async () => {
+  it('registers an integration before the update of the bot is answered, with all that the SDK reads', async () => {
     const integration = await sharedIntegration();
     const bot = await newBot();
 
@@ -227,7 +227,7 @@ describe('the registration of an integration', () => {
     ]);
   });
 
-  it('is repeated for a changed configuration, and not for the same one', async () => {
+  it('registers again for a changed configuration, and not for the same one', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id, configuration: { a: 1 } } });
@@ -241,7 +241,7 @@ describe('the registration of an integration', () => {
     ]);
   });
 
-  it('has the outcome of the latest configuration, although an earlier one registers meanwhile', async () => {
+  it('keeps the outcome of the latest configuration, although an earlier one registers meanwhile', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     const slow = { calls: { register: Array(50).fill(configureCall) } };
@@ -255,7 +255,7 @@ describe('the registration of an integration', () => {
     expect(bot.calls().map(({ configuration }) => configuration)).toEqual([slow, { answers: { register: refusal } }]);
   });
 
-  it('shows the reason of a failure, and is repeated by the next update', async () => {
+  it('shows the reason of a failed registration, and repeats it by the next update', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
 
@@ -268,7 +268,7 @@ describe('the registration of an integration', () => {
     expect(again['probe']).toMatchObject({ status: 'registered', statusReason: null });
   });
 
-  it('runs side by side for several installations, each with its own configuration type', async () => {
+  it('registers several installations side by side, each with its own configuration type', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
 
@@ -288,7 +288,7 @@ describe('the registration of an integration', () => {
     ]);
   });
 
-  it('may call the API of its own installation, and set its identifier', async () => {
+  it('lets a registration call the API of its own installation, and set its identifier', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { register: [['/v1/chat/integrations/configure', { identifier: 'team-1' }]] };
@@ -310,7 +310,7 @@ describe('the registration of an integration', () => {
     expect(second.calls()[0]!.made).toMatchObject([{ status: 409, body: { type: 'RelationConflict' } }]);
   });
 
-  it('is told of the end with the former configuration, and may still use the API', async () => {
+  it('unregisters with the former configuration, and still accepts API requests meanwhile', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { unregister: [['/v1/chat/integrations/configure', { identifier: null }]] };
@@ -323,7 +323,7 @@ describe('the registration of an integration', () => {
     expect(await bot.get()).not.toHaveProperty('probe');
   });
 
-  it('is told of its disabling, whose status becomes unregistered, and of the deletion of the bot', async () => {
+  it('unregisters a disabled installation, and that of a deleted bot', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
@@ -337,7 +337,7 @@ describe('the registration of an integration', () => {
     expect(calls.map(({ operation }) => operation)).toEqual(['register', 'unregister', 'register', 'unregister']);
   });
 
-  it('is repeated after an error of the integration, until it succeeds', async () => {
+  it('repeats a registration after an error of the integration, until it succeeds', async () => {
     const attempts = 'globalThis.attempts = (globalThis.attempts ?? 0) + 1';
     const { id } = await newIntegration({
       code: `exports.handler = () => ({ status: (${attempts}) > 1 ? 200 : 500, body: '{"message":"starting"}' })`,
@@ -350,7 +350,7 @@ describe('the registration of an integration', () => {
     await waitFor(bot.get, ({ probe: later }) => later.status === 'registered', 20_000);
   });
 
-  it('of an integration in development is repeated until its server listens', async () => {
+  it('repeats a registration of an integration in development until its server listens', async () => {
     const port = await freePort();
     const { id } = await newIntegration({ url: `http://127.0.0.1:${port}/`, dev: true, code: undefined });
     const bot = await newBot();
@@ -367,7 +367,7 @@ describe('the registration of an integration', () => {
     server.close();
   });
 
-  it('can be ended although the integration refuses the end, and a disabled installation shows the reason', async () => {
+  it('ends a registration although the integration refuses, and shows the reason', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id, configuration: { answers: { unregister: refusal } } } });
@@ -383,7 +383,7 @@ describe('the registration of an integration', () => {
     expect(await bot.get()).not.toHaveProperty('probe');
   });
 
-  it('is forgotten 24 hours after the end, if the integration could not be told', async () => {
+  it('forgets a registration after 24 hours if the integration cannot be unregistered', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     const answers = { unregister: { status: 500, body: { message: 'down' } } };
@@ -402,7 +402,7 @@ describe('the registration of an integration', () => {
     await waitFor(former, ({ length }) => length === 0);
   });
 
-  it('comes after the end of the former installation when it is disabled and enabled again', async () => {
+  it('registers an installation that is disabled and enabled again after the end of the former one', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     const slow = { answers: { unregister: { status: 200 } }, calls: { unregister: Array(5).fill(configureCall) } };
@@ -415,7 +415,7 @@ describe('the registration of an integration', () => {
     expect(bot.calls().map(({ operation }) => operation)).toEqual(['register', 'unregister', 'register']);
   });
 
-  it('is repeated on demand of an operator', async () => {
+  it('repeats a registration on demand of an operator', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
@@ -429,7 +429,7 @@ describe('the registration of an integration', () => {
     expect(bot.calls()).toHaveLength(2);
   });
 
-  it('is repeated on demand of a member who may change the bot, and of nobody else', async () => {
+  it('repeats a registration on demand of a member who may change the bot, and of nobody else', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
@@ -447,7 +447,7 @@ describe('the registration of an integration', () => {
     expect(bot.calls()).toHaveLength(2);
   });
 
-  it('is repeated on the schedule that the integration sets', async () => {
+  it('repeats a registration on the schedule that the integration sets', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { register: [['/v1/chat/integrations/configure', { scheduleRegisterCall: 'daily' }]] };
@@ -487,7 +487,7 @@ describe('an action of an integration', () => {
     return { ...bot, call, integrationName: name };
   };
 
-  it('gets the bare name, and its output is returned', async () => {
+  it('calls an action of an integration by its bare name, and returns its output', async () => {
     const bot = await installed({ status: 200, body: { output: { n: 2 }, meta: { cost: 7 } } });
 
     expect(await bot.call(1)).toEqual({ output: { n: 2 }, meta: { cached: false } });
@@ -513,13 +513,13 @@ describe('an action of an integration', () => {
     ['an answer of another shape', { body: { output: { n: 'x' } } }, 'does not answer as it is defined'],
     ['an answer without an output', { body: {} }, 'without an output'],
     ['an error', { status: 500, body: { message: 'boom' } }, 'boom'],
-  ])('ends with the reason after %s', async (_case, answer, message) => {
+  ])('ends an action of an integration with the reason after %s', async (_case, answer, message) => {
     const bot = await installed(answer);
 
     await expect(bot.call(1)).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining(message) });
   });
 
-  it('checks its input, and refuses unknown names and disabled or failed installations', async () => {
+  it('checks input of an action of an integration, and refuses unknown names and disabled installations', async () => {
     const bot = await installed({ body: { output: { n: 2 } } });
 
     await expect(bot.call('one')).rejects.toMatchObject({ type: 'InvalidPayload' });
@@ -537,7 +537,7 @@ describe('an action of an integration', () => {
     });
   });
 
-  it('that hangs ends with 504 after the time limit of the integration', async () => {
+  it('returns 504 for an action that hangs after the time limit of the integration', async () => {
     const { id } = await newIntegration({
       actions: { wait: { input: { schema: {} }, output: { schema: {} } } },
       code: `exports.handler = ({ headers }) => headers['x-bp-operation'] === 'register' ? { status: 200 } : new Promise(() => {});`,
@@ -571,7 +571,7 @@ it('repeats a call that waited behind one which blocked the process', async () =
   expect(await call(false)).toMatchObject({ output: { is: 'done' } });
 });
 
-it('pauses when its processes keep ending: webhooks get 503, messages and registrations wait for the end of the pause', async () => {
+it('pauses an integration whose processes keep ending: webhooks get 503, messages wait', async () => {
   const { id } = await newIntegration({
     actions: { crash: { input: { schema: {} }, output: { schema: {} } } },
     channels: { channel },
@@ -635,7 +635,7 @@ describe('a webhook', () => {
     return { ...bot, integrationId: id, webhookId: probe!.webhookId, send };
   };
 
-  it('hands the request to the integration byte for byte, and returns its answer', async () => {
+  it('passes a webhook to the integration byte for byte, and returns its answer', async () => {
     const answer = { status: 201, headers: { 'X-Reply': 'yes', 'content-type': 'text/plain' }, body: 'thanks' };
     const bot = await installed(answer);
     const body = '\uFEFF{"text": "grüße \u0041 \\u0041",  "n":1.0}';
@@ -661,7 +661,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('takes any method, and has no body without one', async () => {
+  it('accepts any method of a webhook, and passes no body without one', async () => {
     const bot = await installed({ status: 204 });
 
     for (const method of ['GET', 'DELETE', 'PATCH', 'OPTIONS'])
@@ -679,7 +679,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('keeps the answer from acting on the origin of the platform', async () => {
+  it('keeps the answer of a webhook from acting on the origin of the platform', async () => {
     const kept = {
       ...{ 'Set-Cookie': 'a=b', 'service-worker-allowed': '/', 'clear-site-data': '"*"', 'X-BP-Secret': 's' },
       ...{ 'alt-svc': 'h2="evil.example:443"', 'accept-ch': 'sec-ch-ua-arch', 'critical-ch': 'sec-ch-ua-arch' },
@@ -704,7 +704,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('relays the headers that senders and the page itself need', async () => {
+  it('relays headers of a webhook that senders and the page itself need', async () => {
     const headers = {
       ...{ 'content-type': 'text/xml; charset=utf-8', 'content-language': 'de', 'content-disposition': 'inline' },
       ...{ 'cache-control': 'max-age=60', etag: '"1"', 'last-modified': 'Mon, 01 Jan 2024 00:00:00 GMT' },
@@ -719,7 +719,7 @@ describe('a webhook', () => {
     expect(Object.fromEntries((await bot.send()).headers)).toMatchObject(headers);
   });
 
-  it('on the host of the webhook URL has an address without a path, and all of its answer but instructions to proxies', async () => {
+  it('serves webhooks on a host of their own without a path, with all headers but instructions to proxies', async () => {
     const headers = {
       ...{ 'set-cookie': 'a=b', 'content-security-policy': 'default-src *', 'content-type': 'text/html' },
       ...{ 'www-authenticate': 'Basic realm="Bot"', 'access-control-allow-origin': '*' },
@@ -741,7 +741,7 @@ describe('a webhook', () => {
     expect((await fetch(`${api.url}${path}`)).status).toBe(404);
   });
 
-  it('is found by the state of an OAuth round trip, which ends on a page of the platform', async () => {
+  it('finds a webhook by the state of an OAuth round trip, which ends on a page of the platform', async () => {
     const bot = await installed({ status: 200 });
 
     for (const path of ['/webhooks/oauth', '/webhooks/oauth/callback', '/oauth/wizard/start']) {
@@ -757,7 +757,7 @@ describe('a webhook', () => {
     expect(paths).toEqual(['/oauth', '/oauth/callback', '/oauth/wizard/start']);
   });
 
-  it('shows why an OAuth round trip failed, escaped, and leaves own pages and redirects of the integration alone', async () => {
+  it('shows why an OAuth round trip failed, escaped, and keeps pages and redirects of the integration', async () => {
     const failing = await installed({ status: 400, body: { message: '<b>denied</b>' } });
     const own = await installed({ status: 200, headers: { 'X-BP-Disable-Interstitial': 'true' }, body: 'mine' });
     const redirecting = await installed({ status: 303, headers: { location: 'https://example.com/' } });
@@ -782,11 +782,11 @@ describe('a webhook', () => {
     ['an id with U+0000', '/webhooks/a%00b', {}, 404],
     ['a state with U+0000', '/oauth?state=%00', {}, 404],
     ['a shared webhook with U+0000', '/integration/global/%00/a', {}, 404],
-  ])('answers %s with an error', async (_case, path, init, status) => {
+  ])('answers a webhook with %s with an error', async (_case, path, init, status) => {
     expect((await fetch(`${api.url}${path}`, init)).status).toBe(status);
   });
 
-  it('of a chat is not found, nor can its requests be replayed, and the error names the URL of the chat', async () => {
+  it('returns 404 for a webhook of a chat and its replays, with the URL of the chat in the error', async () => {
     const { bot } = await account.client.createBot({});
     const { webhookId, webhookUrl } = Object.values(bot.integrations)[0]!;
     const { logger } = api.apps[0]!.get<Platform>(platformToken, { strict: false });
@@ -808,7 +808,7 @@ describe('a webhook', () => {
     errors.mockRestore();
   });
 
-  it('refuses bodies that are not UTF-8, too large ones, and disabled installations', async () => {
+  it('refuses webhook bodies that are not UTF-8, too large ones, and disabled installations', async () => {
     const bot = await installed();
     const post = (body: Buffer | string) => bot.send('', { method: 'POST', body });
 
@@ -823,7 +823,7 @@ describe('a webhook', () => {
     );
   });
 
-  it('that hangs ends with 504, and more at once than an installation may have get 429', async () => {
+  it('returns 504 for a webhook that hangs, and 429 above the limit of an installation', async () => {
     const code = `exports.handler = ({ headers }) =>
       headers['x-bp-operation'] === 'webhook_received' ? new Promise(() => {}) : { status: 200 };`;
     const bot = await installed({}, { code });
@@ -838,7 +838,7 @@ describe('a webhook', () => {
     expect(await statuses(1)).toEqual([504]);
   });
 
-  it('is unknown before the body is read: by its id, by the state of a round trip, without an integration or its scripts', async () => {
+  it('returns 404 for an unknown webhook, state or shared webhook before the body is read', async () => {
     const { name } = await newIntegration();
     const disabled = await installed();
     await disabled.update({ probe: { enabled: false } });
@@ -858,7 +858,7 @@ describe('a webhook', () => {
     ['throws', `throw new Error('boom')`, 502, 'boom'],
     ['hangs', 'await new Promise(() => {})', 504, 'did not handle the request'],
   ])(
-    'of an integration that %s is answered with an error, and an issue says why',
+    'returns an error for a webhook of an integration that %s, and an issue with the reason',
     async (_case, body, status, message) => {
       const bot = await installed(undefined, {
         code: `exports.handler = async ({ headers }) => { if (headers['x-bp-operation'] === 'webhook_received') { ${body} } return {}; };`,
@@ -875,7 +875,7 @@ describe('a webhook', () => {
     },
   );
 
-  it('creates messages and events of its bot', async () => {
+  it('creates messages and events of its bot for a webhook', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     const calls = { webhook_received: [['/v1/chat/events', { type: 'pinged', payload: { n: 1 } }]] };
@@ -913,7 +913,7 @@ describe('the shared webhook of an integration', () => {
       body: typeof team === 'string' && team.startsWith('{') ? team : JSON.stringify({ team }),
     });
 
-  it('reaches the one of three bots that the script identifies, by text or number, under both addresses', async () => {
+  it('calls the one of three bots that the script of a shared webhook identifies, by text or number', async () => {
     const { id, name } = await newIntegration({ identifier: scripts });
     const bots = await Promise.all(['a', 'b', '7'].map((identifier) => identified(id, identifier)));
 
@@ -927,7 +927,7 @@ describe('the shared webhook of an integration', () => {
     }
   });
 
-  it('is answered by the fallback script for an unknown identifier, a script without a result, and one that fails', async () => {
+  it('answers a shared webhook by the fallback script if no identifier or result is found', async () => {
     const { id, name } = await newIntegration({ identifier: scripts });
     const bot = await identified(id, 'mine');
 
@@ -943,7 +943,7 @@ describe('the shared webhook of an integration', () => {
     expect(bot.calls().filter(({ operation }) => operation === 'webhook_received')).toEqual([]);
   });
 
-  it('has no result for a script that exceeds its processor time', async () => {
+  it('returns no result of a script of a shared webhook that exceeds its processor time', async () => {
     const slowToExtract = await newIntegration({ identifier: { ...scripts, extractScript: endlessScript } });
     const slowToAnswer = await newIntegration({ identifier: { ...scripts, fallbackHandlerScript: endlessScript } });
 
@@ -959,14 +959,14 @@ describe('the shared webhook of an integration', () => {
     expect((await sent(slowToAnswer.name)).status).toBe(404);
   });
 
-  it('is unknown without an integration of that name, and without scripts', async () => {
+  it('returns 404 for a shared webhook without an integration of that name, or without scripts', async () => {
     const { name } = await newIntegration();
 
     expect((await send('nothing', 'a')).status).toBe(404);
     expect((await send(name, 'a')).status).toBe(404);
   });
 
-  it('moves to the installation that an OAuth round trip has connected', async () => {
+  it('moves a shared webhook to the installation that an OAuth round trip has connected', async () => {
     const { id, name } = await newIntegration({ identifier: scripts });
     const former = await identified(id, 'team');
     const bot = await newBot();
@@ -985,7 +985,7 @@ describe('the shared webhook of an integration', () => {
   });
 });
 
-it('runs scripts for its users', async () => {
+it('runs scripts of an integration for its users', async () => {
   const { client } = account;
 
   expect(await client.runVrl({ script: '.b = to_string!(.a) + "!"\n.b', data: { a: 'x' } })).toMatchObject({
@@ -1027,7 +1027,7 @@ describe('a message of the bot', () => {
     settled_at: Date | null;
   }
 
-  it('is delivered to the integration of its conversation, with bare tags, and acknowledged by its tags', async () => {
+  it("delivers a message of the bot to the conversation's integration, which acknowledges it by its tags", async () => {
     const bot = await installed();
     const conversationId = await bot.conversation();
 
@@ -1046,7 +1046,7 @@ describe('a message of the bot', () => {
     expect(await bot.record(message.id)).toMatchObject({ status: 'processed', attempts: [{ status: 200 }] });
   });
 
-  it('is delivered in order within a conversation', async () => {
+  it('delivers messages of the bot in order within a conversation', async () => {
     const bot = await installed();
     const [one, two] = [await bot.conversation(), await bot.conversation()];
     const texts = Array.from({ length: 10 }, (_, index) => String(index));
@@ -1058,7 +1058,7 @@ describe('a message of the bot', () => {
       expect(all.filter((text) => text.startsWith(letter))).toEqual(texts.map((text) => `${letter}${text}`));
   });
 
-  it('is repeated after an error, and fails with an issue after a refusal, before the next one is delivered', async () => {
+  it('repeats a message after an error, and fails it with an issue after a refusal, before the next one', async () => {
     const bot = await installed({ status: 500, body: { message: 'down' } });
     const conversationId = await bot.conversation();
     const { message: first } = await bot.send(conversationId, 'first');
@@ -1085,7 +1085,7 @@ describe('a message of the bot', () => {
     ]);
   });
 
-  it('is not delivered for a user, by import, in the chat, in a disabled channel, or to a disabled integration', async () => {
+  it('does not deliver messages of users, imports, the chat, disabled channels or to disabled integrations', async () => {
     const bot = await installed();
     const conversationId = await bot.conversation();
     const { user } = await bot.client.createUser({ tags: {} });
@@ -1123,7 +1123,7 @@ describe('a message of the bot', () => {
     });
   });
 
-  it('that the integration writes itself is not sent back to it', async () => {
+  it('does not send a message back to the integration that wrote it', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
     await bot.update({ probe: { integrationId: id } });
@@ -1183,7 +1183,7 @@ describe('a change that the bot makes', () => {
     return { ...bot, conversationId: conversation.id, send, edit, delivered, updates, isDelivered };
   };
 
-  it('in a message reaches the integration with the message before and after, and bare tags', async () => {
+  it('delivers a change of a message with the message before and after, and bare tags', async () => {
     const bot = await installed();
     const id = await bot.send('one');
 
@@ -1203,7 +1203,7 @@ describe('a change that the bot makes', () => {
     expect([previousMessage!.tags, currentMessage!.tags]).toEqual([{}, { id: 'x' }]);
   });
 
-  it('in a conversation reaches the integration of the conversation', async () => {
+  it('delivers a change of a conversation to its integration', async () => {
     const bot = await installed();
 
     await bot.client.updateConversation({ id: bot.conversationId, tags: { 'probe:room': 's' } });
@@ -1216,7 +1216,7 @@ describe('a change that the bot makes', () => {
     });
   });
 
-  it('keeps its place among the messages, and is delivered once though it is announced twice', async () => {
+  it('keeps a change in its place among the messages, and delivers it once though announced twice', async () => {
     const bot = await installed();
     const id = await bot.send('1');
     await bot.edit(id, '2');
@@ -1247,7 +1247,7 @@ describe('a change that the bot makes', () => {
     expect(bot.delivered()).toHaveLength(7);
   });
 
-  it('waits for a message that still fails, and fails with an issue after a refusal', async () => {
+  it('delivers a change after a message that still fails, and fails it with an issue after a refusal', async () => {
     const bot = await installed({ message_created: { status: 500, body: { message: 'down' } } });
     const id = await bot.send('1');
     await waitFor(bot.delivered, (all) => all.length === 1);
@@ -1270,7 +1270,7 @@ describe('a change that the bot makes', () => {
     ]);
   });
 
-  it('is not delivered if the integration does not see it, for a user or in the chat', async () => {
+  it('does not deliver a change that the integration does not see, of a user or in the chat', async () => {
     const bot = await installed();
     const id = await bot.send('1');
     await bot.edit(id, '1');
@@ -1290,7 +1290,7 @@ describe('a change that the bot makes', () => {
     expect(bot.updates()).toHaveLength(1);
   });
 
-  it('is forgotten when the message is deleted', async () => {
+  it('forgets a change when the message is deleted', async () => {
     const bot = await installed();
     const id = await bot.send('1');
     await bot.edit(id, '2');
@@ -1301,7 +1301,7 @@ describe('a change that the bot makes', () => {
     expect(await api.sql('SELECT FROM chat.outgoing_change WHERE bot_id = $1', [bot.id])).toEqual([]);
   });
 
-  it('is not sent to integrations that do not ask for it', async () => {
+  it('does not send changes to integrations that do not ask for them', async () => {
     const extraOperations = { message_updated: { enabled: false } };
     const bot = await installed({}, { channels: { channel }, extraOperations });
     await bot.edit(await bot.send('1'), '2');
@@ -1312,7 +1312,7 @@ describe('a change that the bot makes', () => {
     expect(bot.updates()).toEqual([]);
   });
 
-  it('is not sent back to the integration that made it', async () => {
+  it('does not send a change back to the integration that made it', async () => {
     const bot = await installed();
     const id = await bot.send('1');
     const headers = {
@@ -1340,7 +1340,7 @@ interface Body {
 describe('the output of an integration', () => {
   const line = (text: string, more: object) => JSON.stringify({ msg: text, level: 'info', ...more });
 
-  it('is shown to its owner, to the bot, or to both, and its issues to the bot', async () => {
+  it('shows output of an integration to its owner, to the bot, or to both, and its issues to the bot', async () => {
     const bot = await newBot();
     const lines = [
       line('for the owner', {}),
@@ -1410,7 +1410,7 @@ describe('the link of an installation', () => {
   const template =
     '"https://app.example/" + to_string!(.env) + "?state=" + to_string!(.webhookId) + "&uri=" + to_string!(.webhookUrl)';
 
-  it('is made by the script, from the webhook and the environment', async () => {
+  it('renders the link of an installation from the webhook and the environment', async () => {
     const bot = await linkOf(template);
 
     const base = bot.webhookUrl.replace(`/${bot.webhookId}`, '');
@@ -1422,7 +1422,7 @@ describe('the link of an installation', () => {
     expect(operator.json).toEqual({ link, problem: null });
   });
 
-  it('is that of the type of configuration, and has the shareable id while there is one', async () => {
+  it('renders the link of the type of configuration, with the shareable id while there is one', async () => {
     const configurations = {
       alt: {
         schema: { type: 'object', properties: {} },
@@ -1445,7 +1445,7 @@ describe('the link of an installation', () => {
     ['a script that fails', 'parse_json!("x")', 'unable to parse json'],
     ['a script that returns no address', '3', 'no http:// or https:// address'],
     ['a script whose address runs code', '"javascript:alert(1)"', 'no http:// or https:// address'],
-  ])('is absent with %s, and says why', async (_case, script, problem) => {
+  ])('returns no link with %s, and the reason', async (_case, script, problem) => {
     const bot = await linkOf(script);
 
     const reason = problem === null ? null : expect.stringContaining(problem);
@@ -1453,7 +1453,7 @@ describe('the link of an installation', () => {
     expect(await bot.get()).toMatchObject({ status: 200 });
   });
 
-  it('is hidden from other workspaces', async () => {
+  it('hides the link of an installation from other workspaces', async () => {
     const bot = await linkOf(template);
 
     expect(await bot.get(await api.newAccount())).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
@@ -1480,7 +1480,7 @@ describe('recorded webhook requests', () => {
     return { ...bot, ask, send, record, list, listed, received };
   };
 
-  it('are kept exactly but for headers with secrets, encrypted, and replayed without being recorded again', async () => {
+  it('records webhook requests exactly but for secret headers, encrypted, and does not record replays', async () => {
     const bot = await installed({ status: 202, body: 'thanks' });
     expect((await bot.record()).json).toEqual({ enabled: true });
     const body = '{"text": "grüße \u0041",  "n":1.0}';
@@ -1516,7 +1516,7 @@ describe('recorded webhook requests', () => {
     expect(await bot.listed(2)).toHaveLength(2);
   });
 
-  it('are the latest 20, with failures, and large ones without a body, which cannot be replayed', async () => {
+  it('keeps the latest 20 recorded requests, with failures, and large ones without a body to replay', async () => {
     const bot = await installed(refusal);
     await bot.record();
     for (let number = 0; number < 21; number += 1) await bot.send(`/${number}`, { method: 'POST', body: '{}' });
@@ -1530,7 +1530,7 @@ describe('recorded webhook requests', () => {
     expect(replay).toMatchObject({ status: 400, json: { message: expect.stringContaining('was not kept') } });
   });
 
-  it('end after 7 days', async () => {
+  it('deletes recorded requests after 7 days', async () => {
     const bot = await installed({ status: 200 });
     await bot.record();
     await bot.send('/old', { method: 'POST', body: '{}' });
@@ -1552,7 +1552,7 @@ describe('recorded webhook requests', () => {
     );
   });
 
-  it('are off at first, and erased when they are switched off, with the installation and with the bot', async () => {
+  it('erases recorded requests when recording is switched off, with the installation and with the bot', async () => {
     const recordings = (botId: string) => api.sql('SELECT FROM runtime.webhook_recording WHERE bot_id = $1', [botId]);
     const [never, ended, removed, deleted] = await Promise.all(Array.from({ length: 4 }, () => installed()));
     for (const bot of [ended!, removed!, deleted!]) await bot.record();
@@ -1570,7 +1570,7 @@ describe('recorded webhook requests', () => {
       );
   });
 
-  it('leave an audit record when recording is switched', async () => {
+  it('writes an audit record when recording is switched', async () => {
     const bot = await installed({ status: 200 });
     await bot.record();
     await bot.record(false);
@@ -1585,7 +1585,7 @@ describe('recorded webhook requests', () => {
     expect(ofBot.map(({ value }) => value)).toEqual(['{"enabled":false}', '{"enabled":true}']);
   });
 
-  it('are hidden from other workspaces and from viewers, and unknown for the chat', async () => {
+  it('hides recorded requests from other workspaces, viewers and the chat', async () => {
     const bot = await installed();
     const [stranger, viewer] = [await api.newAccount(), await api.newAccount()];
     await api.addMember(account.workspaceId, viewer.accountId, 'viewer');

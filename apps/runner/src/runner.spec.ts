@@ -95,7 +95,7 @@ interface Heard {
 const operator = () => ({ authorization: `Bearer ${api.operatorToken}` });
 
 describe('code', () => {
-  it('handles events, in a process that stays', async () => {
+  it('handles events by code in a process that stays', async () => {
     const bot = await newBot(telling(`'one'`));
 
     const [first, second] = [await bot.told(), await bot.told()];
@@ -104,7 +104,7 @@ describe('code', () => {
     expect(second).toMatchObject({ status: 'processed', heard: [{ text: 'one', calls: 2, pid: first.heard[0]!.pid }] });
   });
 
-  it('has its secrets, and newer ones in a new process', async () => {
+  it('passes secrets to code, and newer ones to a new process', async () => {
     const bot = await newBot(telling('process.env.SECRET_COLOR'), { secrets: { COLOR: 'blue' } });
     expect((await bot.told()).heard).toMatchObject([{ text: 'blue' }]);
 
@@ -113,7 +113,7 @@ describe('code', () => {
     expect(await bot.toldBy((text) => text === 'red')).toMatchObject({ calls: 1 });
   });
 
-  it('is replaced by a deployment', async () => {
+  it('replaces code by a deployment', async () => {
     const bot = await newBot(telling(`'old'`));
     expect((await bot.told()).heard).toMatchObject([{ text: 'old' }]);
 
@@ -122,7 +122,7 @@ describe('code', () => {
     expect(await bot.toldBy((text) => text === 'new')).toMatchObject({ calls: 1 });
   });
 
-  it('is refused with the beginning of a long error', async () => {
+  it('refuses code with the beginning of a long error', async () => {
     const creation = account.client.createBot({ code: `throw new Error('no license' + 'x'.repeat(1_000_000))` });
 
     const { message } = (await creation.catch((error: unknown) => error)) as Error;
@@ -135,13 +135,13 @@ describe('code', () => {
     ['cannot be loaded', `throw new Error('no license')`, 'no license'],
     ['has no handler', `exports.other = 1`, 'exports no handler'],
   ])('that %s', (_name, code, reason) => {
-    it('is refused at its creation', async () => {
+    it('refuses to create a bot with code that cannot run', async () => {
       await expect(account.client.createBot({ code })).rejects.toMatchObject({
         ...{ type: 'Runtime', code: 400, message: expect.stringContaining(reason) },
       });
     });
 
-    it('is refused by a deployment, with an issue, and the former code stays', async () => {
+    it('refuses to deploy code that cannot run, with an issue, and keeps the former code', async () => {
       const bot = await newBot(telling(`'former'`));
 
       const deployment = account.client.updateBot({ id: bot.id, name: 'Renamed', code });
@@ -157,7 +157,7 @@ describe('code', () => {
     });
   });
 
-  it('is loaded with its secrets before it is deployed', async () => {
+  it('loads code with its secrets before it is deployed', async () => {
     const code = `if (process.env.SECRET_A + process.env.SECRET_B !== 'onetwo') throw new Error('not the secrets');${telling(`'secret'`)}`;
     const bot = await newBot(telling(`'former'`), { secrets: { A: 'one', B: 'three' } });
 
@@ -167,7 +167,7 @@ describe('code', () => {
     expect((await bot.told()).heard).toMatchObject([{ text: 'secret' }]);
   });
 
-  it('that can no longer be loaded is told by a ping', async () => {
+  it('reports by a ping that code can no longer be loaded', async () => {
     const code = `if (process.env.SECRET_BROKEN) throw new Error('no license');${telling(`'fine'`)}`;
     const bot = await newBot(code);
     await account.client.updateBot({ id: bot.id, secrets: { BROKEN: 'yes' } });
@@ -181,7 +181,7 @@ describe('code', () => {
     expect(ping).toMatchObject({ status: null, error: expect.stringContaining('no license') });
   });
 
-  it('that crashes is called again, in a new process', async () => {
+  it('calls code that crashes again, in a new process', async () => {
     const bot = await newBot(
       telling(
         `'crash'`,
@@ -196,7 +196,7 @@ describe('code', () => {
     expect(heard[0]!.pid).not.toBe(heard[1]!.pid);
   });
 
-  it('that ends its process again and again runs after other code, with the lowest priority', async () => {
+  it('runs code that keeps ending its process after other code, with the lowest priority', async () => {
     const bot = await newBot(
       telling(
         `process.pid`,
@@ -223,7 +223,7 @@ describe('code', () => {
         (error: Error) => error.message,
       );
 
-    it('before they answer anything pauses: actions fail at once, events wait for a deployment', async () => {
+    it('pauses code that ends before it answers: actions fail at once, events wait for a deployment', async () => {
       const bot = await newBot(`exports.handler = () => ${crash}`, { actions });
 
       const reason = await waitFor(
@@ -261,7 +261,7 @@ describe('code', () => {
       expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
     });
 
-    it('by the memory limit pauses after the second one', async () => {
+    it('pauses code that ends by the memory limit after the second time', async () => {
       const leak = `new Promise(() => { const all = []; for (;;) all.push('x'.repeat(1e6) + all.length) })`;
       const bot = await newBot(`exports.handler = () => ${leak}`, { actions });
 
@@ -270,7 +270,7 @@ describe('code', () => {
       expect(await tryAction(bot)).toMatch(/^The code pauses, since 2 of its processes in a row/);
     });
 
-    it('once in a while does not pause while they answer other calls', async () => {
+    it('does not pause code that ends once in a while and answers other calls', async () => {
       const answering = `headers['x-bp-operation'] === 'action_triggered' ? { status: 200, body: '{"output":{"fine":true}}' } : { status: 200 }`;
       const bot = await newBot(
         `exports.handler = async ({ headers, body }) => body.includes('crash') ? ${crash} : ${answering}`,
@@ -283,7 +283,7 @@ describe('code', () => {
       }
     });
 
-    it('while they load pauses, and a ping tells why', async () => {
+    it('pauses code that ends while it loads, and reports the reason by a ping', async () => {
       const bot = await newBot(`if (process.env.SECRET_BROKEN) throw new Error('no license');${telling(`'fine'`)}`);
       await account.client.updateBot({ id: bot.id, secrets: { BROKEN: 'yes' } });
       const ping = () => api.send(`POST /operator/runtime/bots/${bot.id}/ping`, { headers: operator(), json: {} });
@@ -294,7 +294,7 @@ describe('code', () => {
     });
   });
 
-  it('that answers 400 fails the event, with the reason and no second call', async () => {
+  it('fails the event of code that answers 400, with the reason and no second call', async () => {
     const bot = await newBot(
       telling(`'no'`, `{ status: 400, body: JSON.stringify({ type: 'Runtime', message: 'sold out' }) }`),
     );
@@ -302,7 +302,7 @@ describe('code', () => {
     expect(await bot.told()).toMatchObject({ status: 'failed', failureReason: 'sold out', heard: [{ calls: 1 }] });
   });
 
-  it('of more bots than there are places waits for one', async () => {
+  it('queues code of more bots than there are slots', async () => {
     const bots = await Promise.all(Array.from({ length: processes + 3 }, () => newBot(telling(`'many'`))));
 
     const all = await Promise.all(bots.map((bot) => bot.told()));
@@ -342,7 +342,7 @@ describe('code', () => {
       });
     const reached = { output: { reached: true }, meta: { cached: false } };
 
-    it.each(['fetch', 'http.request'] as const)('lets five wait for each other, by %s', async (by) => {
+    it.each(['fetch', 'http.request'] as const)('lets five calls wait for each other, by %s', async (by) => {
       const bot = await newChain(by);
 
       const [fifth, sixth] = [await callIn(bot, 4), await callIn(bot, 5)];
@@ -354,7 +354,7 @@ describe('code', () => {
       );
     });
 
-    it('ends all calls although they use up the slots, and goes on then', async () => {
+    it('ends all calls of code although they use up the slots, and then continues', async () => {
       const bot = await newChain('fetch');
 
       const answers = await Promise.all(Array.from({ length: 12 }, () => callIn(bot, 4)));
@@ -366,7 +366,7 @@ describe('code', () => {
     });
   });
 
-  it('that fills its temporary folder is ended, with the reason in its log and an issue', async () => {
+  it('ends code that fills its temporary folder, with the reason in its log and an issue', async () => {
     const bot = await newBot(telling(`'small'`));
     const reason = 'The temporary folder of the code exceeded its limit of 5,000 files.';
     // Folders count as files, and are made by one system call each.
@@ -387,7 +387,7 @@ describe('code', () => {
     expect(logs).toContainEqual(expect.objectContaining({ level: 'error', message: reason }));
   });
 
-  it('waits while the runner has no room for a temporary folder, and other code runs', async () => {
+  it('delays code while the runner has no room for a temporary folder, and runs other code', async () => {
     const [warm, cold] = await Promise.all([newBot(telling(`'warm'`)), newBot(telling(`'cold'`))]);
     const [{ pid }] = (await cold.told()).heard as [Heard];
     await waitFor(() => !isAlive(pid));
@@ -407,7 +407,7 @@ describe('code', () => {
     expect(await cold.settled(id)).toMatchObject({ status: 'processed' });
   });
 
-  it('keeps no process when it is idle', async () => {
+  it('keeps no process of code when it is idle', async () => {
     const bot = await newBot(telling(`'idle'`));
     const [{ pid }] = (await bot.told()).heard as [Heard];
     expect(isAlive(pid)).toBe(true);
@@ -438,7 +438,7 @@ describe('the output of the code', () => {
       return { status: 200 };
     };`;
 
-  it('is in the logs of the bot, with what the event is about', async () => {
+  it('writes output of the code to the logs of the bot, with the ids of its event', async () => {
     const bot = await newBot(
       printing(`
         console.log('plain text');
@@ -466,7 +466,7 @@ describe('the output of the code', () => {
     expect(new Set(lines.slice(1).map((line) => (line as { traceId?: string }).traceId)).size).toBe(1);
   });
 
-  it('tells why the code ended or could not be loaded', async () => {
+  it('reports why the code ended or could not be loaded', async () => {
     const crashing = await newBot(
       printing(`setTimeout(() => { throw new Error('boom at night') }); await new Promise(() => {});`),
     );
@@ -485,7 +485,7 @@ describe('the output of the code', () => {
     });
   });
 
-  it('cannot name another bot', async () => {
+  it('refuses output that names another bot', async () => {
     const [bot, victim] = [
       await newBot(
         printing(
@@ -508,7 +508,7 @@ describe('the output of the code', () => {
 describe('the key of the code', () => {
   const saying = () => telling('process.env.BP_TOKEN');
 
-  it('acts for its bot only, and is not listed', async () => {
+  it('accepts the key of the code for its bot only, and does not list it', async () => {
     const bot = await newBot(saying());
     const other = await newBot(telling(`'other'`));
     const [{ text: token }] = (await bot.told()).heard as [Heard];
@@ -520,7 +520,7 @@ describe('the key of the code', () => {
     expect((await account.client.listBotApiKeys({ botId: bot.id })).baks).toEqual([]);
   });
 
-  it('is another one after a deployment, and the former one ends soon', async () => {
+  it('issues another key to the code after a deployment, and soon ends the former one', async () => {
     const bot = await newBot(saying());
     const [{ text: former }] = (await bot.told()).heard as [Heard];
 

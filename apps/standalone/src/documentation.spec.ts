@@ -74,7 +74,7 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
     expectGenerated('docs/api.md', operationsTable(), 'operations');
   });
 
-  it('has a README of at most 12 kB', () => {
+  it('limits the README to 12 kB', () => {
     expect(readFileSync('README.md').length).toBeLessThanOrEqual(12_000);
   });
 

@@ -17,7 +17,7 @@ describe('the HTTP server before the platform has started', () => {
     // Clients of a listen stream reconnect at once after a server error, but wait for Retry-After after 429.
     ['/chat/webhook/conversations/a/b/listen', 429, 'RateLimited'],
     ['/chat/webhook/conversations/a/listen?x-user-key=key', 429, 'RateLimited'],
-  ])('answers %s with %d and Retry-After', async (path, status, type) => {
+  ])('answers %s with %d and Retry-After before the platform has started', async (path, status, type) => {
     const answer = await fetch(`${api.url}${path}`);
 
     expect(answer.status).toBe(status);
@@ -25,7 +25,7 @@ describe('the HTTP server before the platform has started', () => {
     expect(await answer.json()).toMatchObject({ code: status, type });
   });
 
-  it('refuses a WebSocket handshake in the same way', async () => {
+  it('refuses a WebSocket handshake before the platform has started', async () => {
     const socket = new WebSocket(`${api.url.replace('http', 'ws')}/chat/webhook/conversations/a/listen`);
 
     const [, answer] = (await once(socket, 'unexpected-response')) as [

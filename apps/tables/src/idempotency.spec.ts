@@ -76,7 +76,7 @@ function refusal(status: number, type: string, message: RegExp) {
 }
 
 describe('rows sent again with the same idempotency key', () => {
-  it('are stored once', async () => {
+  it('stores rows once that are sent again with the same idempotency key', async () => {
     const table = await newTable();
     const line = `POST /v1/tables/${table}/rows`;
     const json = { rows: [{ name: 'b', count: 1 }, { count: 2, name: 'a' }, { name: 7 }] };
@@ -90,7 +90,7 @@ describe('rows sent again with the same idempotency key', () => {
     expect(await rowsOf(table)).toHaveLength(2);
   });
 
-  it('are stored once when ten requests arrive at the same time', async () => {
+  it('stores rows once when ten requests with one idempotency key arrive at the same time', async () => {
     const table = await newTable();
     const key = randomUUID();
 
@@ -107,7 +107,7 @@ describe('rows sent again with the same idempotency key', () => {
     expect(await rowsOf(table)).toHaveLength(1);
   });
 
-  it('are stored twice for two bots', async () => {
+  it('stores rows with the same idempotency key for each of two bots', async () => {
     const name = newName();
     for (const botId of [bot, otherBot]) await send('', 'POST /v1/tables', { name, schema }, botId);
     const key = randomUUID();
@@ -121,7 +121,7 @@ describe('rows sent again with the same idempotency key', () => {
     expect([first.json.rows[0].name, second.json.rows[0].name]).toEqual(['a', 'b']);
   });
 
-  it('get the same response after their table has changed or is deleted', async () => {
+  it('returns the same response to an idempotency key after the table has changed or is deleted', async () => {
     const table = await newTable();
     const line = `POST /v1/tables/${table}/rows`;
     const json = { rows: [{ name: 'a' }] };
@@ -135,7 +135,7 @@ describe('rows sent again with the same idempotency key', () => {
     expectReplayed(await send(key, line, json), first);
   });
 
-  it('can be a thousand', async () => {
+  it('accepts a thousand rows with an idempotency key', async () => {
     const table = await newTable();
     const json = { rows: Array.from({ length: 1_000 }, (_, count) => ({ name: 'x'.repeat(1_000), count })) };
     const key = randomUUID();
@@ -147,7 +147,7 @@ describe('rows sent again with the same idempotency key', () => {
     expect(again.json.rows).toHaveLength(1_000);
   });
 
-  it('get the response with the values computed for the first request', async () => {
+  it('returns the values computed for the first request with an idempotency key', async () => {
     const total = {
       type: 'number',
       'x-zui': { computed: { action: 'code', code: 'row.count * 2', dependencies: ['count'] } },
@@ -164,7 +164,7 @@ describe('rows sent again with the same idempotency key', () => {
     expectReplayed(again, first);
   });
 
-  it('are stored when the first request failed', async () => {
+  it('stores rows when the first request with their idempotency key failed', async () => {
     const name = newName();
     const key = randomUUID();
     const line = `POST /v1/tables/${name}/rows`;
@@ -177,7 +177,7 @@ describe('rows sent again with the same idempotency key', () => {
     expect(answer.headers).not.toHaveProperty('idempotent-replayed');
   });
 
-  it('are inserted once by an upsert', async () => {
+  it('inserts rows once for an upsert with an idempotency key', async () => {
     const table = await newTable();
     const json = { rows: [{ name: 'a' }] };
     const key = randomUUID();
@@ -192,7 +192,7 @@ describe('rows sent again with the same idempotency key', () => {
 });
 
 describe('a table created again with the same idempotency key', () => {
-  it('gets the response of the first request instead of AlreadyExists', async () => {
+  it('returns the response of the first request for a table instead of AlreadyExists', async () => {
     const json = { name: newName(), schema };
     const key = randomUUID();
 
@@ -205,7 +205,7 @@ describe('a table created again with the same idempotency key', () => {
     );
   });
 
-  it('reports created: true again for getOrCreate', async () => {
+  it('reports created: true again for a repeated getOrCreate of a table', async () => {
     const name = newName();
     const key = randomUUID();
 
@@ -218,7 +218,7 @@ describe('a table created again with the same idempotency key', () => {
     expect(another.json.created).toBe(false);
   });
 
-  it('is created once by twenty getOrCreate requests with different keys', async () => {
+  it('creates a table once for twenty getOrCreate requests with different idempotency keys', async () => {
     const name = newName();
 
     const answers = await Promise.all(
@@ -229,7 +229,7 @@ describe('a table created again with the same idempotency key', () => {
     expect(answers.filter(({ json }) => json.created)).toHaveLength(1);
   });
 
-  it('is duplicated once', async () => {
+  it('duplicates a table once for an idempotency key', async () => {
     const table = await newTable();
     const key = randomUUID();
 
@@ -242,7 +242,7 @@ describe('a table created again with the same idempotency key', () => {
 });
 
 describe('a key', () => {
-  it('used with another body is InvalidPayload and changes nothing', async () => {
+  it('returns InvalidPayload for an idempotency key with another body, and changes nothing', async () => {
     const table = await newTable();
     const line = `POST /v1/tables/${table}/rows`;
     const key = randomUUID();
@@ -257,7 +257,7 @@ describe('a key', () => {
     expect(await rowsOf(table)).toHaveLength(1);
   });
 
-  it('of a request in progress is ResourceLockedConflict with Retry-After', async () => {
+  it('returns ResourceLockedConflict with Retry-After for the idempotency key of a request in progress', async () => {
     const table = await newTable();
     const key = randomUUID();
     await api.sql('BEGIN');
@@ -274,13 +274,18 @@ describe('a key', () => {
     expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
-  it.each(['x'.repeat(256), 'caf\u00e9'])('%j is InvalidPayload that names the header', async (key) => {
-    const answer = await send(key, 'POST /v1/tables', { name: newName(), schema });
+  it.each(['x'.repeat(256), 'caf\u00e9'])(
+    'returns InvalidPayload that names the header for the idempotency key %j',
+    async (key) => {
+      const answer = await send(key, 'POST /v1/tables', { name: newName(), schema });
 
-    expect(answer).toEqual(refusal(400, 'InvalidPayload', /^The header Idempotency-Key must have 1 to 255 printable/));
-  });
+      expect(answer).toEqual(
+        refusal(400, 'InvalidPayload', /^The header Idempotency-Key must have 1 to 255 printable/),
+      );
+    },
+  );
 
-  it('is ignored where nothing is created', async () => {
+  it('ignores an idempotency key where nothing is created', async () => {
     const table = await newTable();
 
     const answer = await send('x'.repeat(256), `POST /v1/tables/${table}/rows/find`, {});
@@ -288,7 +293,7 @@ describe('a key', () => {
     expect(answer).toMatchObject({ status: 200 });
   });
 
-  it('expires after 24 hours', async () => {
+  it('forgets an idempotency key after 24 hours', async () => {
     const table = await newTable();
     const key = randomUUID();
     await send(key, `POST /v1/tables/${table}/rows`, { rows: [{ name: 'a' }] });

@@ -25,7 +25,7 @@ const values: [string, object][] = [
   ['entries that are undefined', { a: undefined, b: [undefined, 1] }],
 ];
 
-it.each(values)('carries %s', async (_what, value) => {
+it.each(values)('carries %s in a line', async (_what, value) => {
   await expectRoundTrip(value);
 });
 
@@ -60,12 +60,12 @@ it.each([
   ['a text that continues a list', '[[],{"a":[]}]\n[["a"],"b"]\n'],
   ['a list that continues an object', '[[],{"a":{}}]\n[["a"],[1]]\n'],
   ['a text that continues the whole', '[[],{}]\n[[],"a"]\n'],
-])('refuses %s', async (_what, text) => {
+])('refuses the line %s', async (_what, text) => {
   await expect(read(text)).rejects.toThrow();
 });
 
 it.each(['[[],{}]\n[["__proto__"],{"polluted":1}]\n', '[[],{}]\n[["constructor","prototype"],{"polluted":1}]\n'])(
-  'changes no prototype: %j',
+  'changes no prototype for the line %j',
   async (text) => {
     await expect(read(text)).rejects.toThrow('missing');
     expect({}).not.toHaveProperty('polluted');

@@ -59,7 +59,7 @@ it('fails the calls of a run that fails, and no other', async () => {
   ]);
 });
 
-it('begins anew for a key whose calls have ended', async () => {
+it('begins a new run for a key whose calls have ended', async () => {
   const { runs, calls } = held();
   const first = calls.call('a', 1);
   runs[0]!.end();

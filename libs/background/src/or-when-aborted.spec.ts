@@ -3,7 +3,7 @@ import { orWhenAborted } from './or-when-aborted';
 const gone = () => new Error('gone');
 const never = new Promise<never>(() => undefined);
 
-it('has the result of the work, or its failure', async () => {
+it('returns the result of the work, or its failure', async () => {
   const { signal } = new AbortController();
 
   await expect(orWhenAborted(signal, Promise.resolve(1), gone)).resolves.toBe(1);

@@ -13,7 +13,7 @@ describe('A background loop', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('repeats without a pause while there is more to do, and pauses otherwise', async () => {
+  it('repeats a round without a pause while there is more to do, and pauses otherwise', async () => {
     let left = 50;
     let rounds = 0;
     const loop = loopOf(60_000, async () => {
@@ -121,7 +121,7 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
-  it('never runs two rounds concurrently, however often it is started and woken', async () => {
+  it('does not run two rounds concurrently, however often the loop is started and woken', async () => {
     let running = 0;
     let most = 0;
     let rounds = 0;
@@ -164,7 +164,7 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
-  it('finishes its round before it stops, and starts no other', async () => {
+  it('finishes a round before the loop stops, and starts no other', async () => {
     let rounds = 0;
     let release = () => {};
     let isStopped = false;
@@ -188,7 +188,7 @@ describe('A background loop', () => {
     expect(rounds).toBe(1);
   });
 
-  it('stops at once during a pause, and when it was never started', async () => {
+  it('stops a loop at once during a pause, and when it was never started', async () => {
     let rounds = 0;
     const resting = loopOf(60_000, async () => {
       rounds += 1;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { waitFor } from '@parley/testing/wait-for';
 import { Semaphore } from './semaphore';
 
-it('keeps the order of the results, whichever finishes first', async () => {
+it('keeps the order of results, whichever call finishes first', async () => {
   const slots = new Semaphore(3);
 
   const ends = new Map<string, () => void>();
@@ -19,7 +19,7 @@ it('keeps the order of the results, whichever finishes first', async () => {
   await expect(results).resolves.toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('never exceeds its size, over all calls', async () => {
+it('does not exceed the size of a semaphore, over all calls', async () => {
   const slots = new Semaphore(2);
   let running = 0;
   let most = 0;

@@ -49,7 +49,7 @@ describe('a full or read-only file system', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  it('answers with a 503, reports it, and leaves nothing behind', async () => {
+  it('returns 503 for a full or read-only file system, reports it, and leaves nothing behind', async () => {
     await blobs.write('bot/file/1', of('content'));
     openInstead(() => actualOpen('/dev/full', 'w'));
 
@@ -61,17 +61,20 @@ describe('a full or read-only file system', () => {
     expect((await buffer(await blobs.read('bot/file/1'))).toString()).toBe('content');
   });
 
-  it.each(['ENOSPC', 'EDQUOT', 'EROFS'])('answers with a 503 to a copy too (%s)', async (code) => {
-    await blobs.write('bot/file/1', of('content'));
-    openInstead(() => Promise.reject(Object.assign(new Error(`${code}: no room`), { code })));
+  it.each(['ENOSPC', 'EDQUOT', 'EROFS'])(
+    'returns 503 for a copy to a full or read-only file system too (%s)',
+    async (code) => {
+      await blobs.write('bot/file/1', of('content'));
+      openInstead(() => Promise.reject(Object.assign(new Error(`${code}: no room`), { code })));
 
-    await expect(blobs.copy('bot/file/1', 'bot/file/2')).rejects.toMatchObject(full);
+      await expect(blobs.copy('bot/file/1', 'bot/file/2')).rejects.toMatchObject(full);
 
-    expect(refused).toBe(1);
-    expect(await blobs.list('bot/file')).toEqual(['1']);
-  });
+      expect(refused).toBe(1);
+      expect(await blobs.list('bot/file')).toEqual(['1']);
+    },
+  );
 
-  it('is not reported for other failures', async () => {
+  it('does not report other failures as a full or read-only file system', async () => {
     await expect(blobs.copy('bot/none/1', 'bot/file/1')).rejects.toBeInstanceOf(BlobMissing);
     await expect(blobs.write('bot/file/1', of('half', new Error('cut')))).rejects.toThrow('cut');
 

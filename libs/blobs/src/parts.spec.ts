@@ -18,7 +18,7 @@ async function bytesOf(parts: Part[]): Promise<Buffer> {
 }
 
 describe('Parts', () => {
-  it('spill to disk when the buffers are used up, and are read back completely', async () => {
+  it('spills parts to disk when the buffers are used up, and reads them back completely', async () => {
     const content = randomBytes(3.5 * partBytes);
 
     const all = await partsOf(new Parts(partBytes, 1), content.subarray(0, 300_001), content.subarray(300_001));
@@ -28,7 +28,7 @@ describe('Parts', () => {
     await Promise.all(all.map((part) => part.giveBack()));
   });
 
-  it('take no buffer for small sources', async () => {
+  it('takes no buffer for parts of small sources', async () => {
     const parts = new Parts(partBytes, 1);
 
     const small = await Promise.all(Array.from({ length: 5 }, () => partsOf(parts, Buffer.alloc(256 * 1024))));
@@ -59,7 +59,7 @@ describe('Parts', () => {
       },
     ],
     ['cut', (parts) => partsOf(parts, Buffer.alloc(partBytes / 2), new Error('cut')).catch(() => undefined)],
-  ])('free exactly their buffers once they are %s', async (_, use) => {
+  ])('frees exactly the buffers of parts once they are %s', async (_, use) => {
     const parts = new Parts(partBytes, 2);
 
     await use(parts);

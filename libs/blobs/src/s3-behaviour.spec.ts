@@ -37,7 +37,7 @@ if (!address) {
 
   describeBlobStore(() => blobs);
 
-  it('copies in parts above the limit of one copy request', async () => {
+  it('copies blobs in parts above the limit of one copy request', async () => {
     const part = 5 * 1024 * 1024;
     const inParts = open({ prefix, maxCopyBytes: part, copyPartBytes: part });
     const content = Buffer.alloc(2 * part + 3, 'content');
@@ -49,7 +49,7 @@ if (!address) {
     inParts.close();
   });
 
-  it('lists, counts and removes more than one page', async () => {
+  it('lists, counts and removes more than one page of blobs', async () => {
     const names = Array.from({ length: 1_100 }, (_, n) => `n${n}`);
     for (let start = 0; start < names.length; start += 50) {
       await Promise.all(names.slice(start, start + 50).map((name) => blobs.write(`bot/many/${name}`, of(name))));

@@ -85,7 +85,7 @@ describe('write', () => {
     expect(Object.keys(headers).filter((name) => /checksum|trailer|transfer-encoding/.test(name))).toEqual([]);
   });
 
-  it('begins each key with the prefix', async () => {
+  it('begins each key of a blob with the prefix', async () => {
     answers = [stored];
 
     await open({ prefix: 'a/b' }).write('bot/file/1', of('x'));
@@ -197,7 +197,7 @@ describe('write', () => {
     expect(asked()).toEqual([]);
   });
 
-  it('aborts when the source fails, once no part is under way', async () => {
+  it('aborts an upload when the source fails, once no part is under way', async () => {
     let partsUnderWay = 0;
     let answerParts = () => {};
     const answered = new Promise<void>((resolve) => (answerParts = resolve));
@@ -223,7 +223,7 @@ describe('write', () => {
     expect(asked().at(-1)).toBe('DELETE /parley/bot/file/1?uploadId=the-upload');
   });
 
-  it('reports why the source failed, also when the upload cannot be aborted', async () => {
+  it('reports why the source of an upload failed, also when the upload cannot be aborted', async () => {
     answers = [created, stored, refusal(403, 'AccessDenied')];
 
     const written = blobs.write('bot/file/1', of(Buffer.alloc(partBytes + 1), new Error('cut')));
@@ -231,7 +231,7 @@ describe('write', () => {
     await expect(written).rejects.toThrow('cut');
   });
 
-  it('stops reading and aborts when a part is refused', async () => {
+  it('stops reading and aborts an upload when a part is refused', async () => {
     answers = [created, refusal(403, 'AccessDenied'), answer(204)];
     let isClosed = false;
     async function* endless() {
@@ -255,7 +255,7 @@ describe('write', () => {
   it.each([
     ['an error', refusal(200, 'InternalError')],
     ['nothing that says so', xml('<CompleteMultipartUploadResult></CompleteMultipartUploadResult>')],
-  ])('fails when the answer to the completion is 200 with %s in it', async (_, answerOfComplete) => {
+  ])('fails an upload when the answer to the completion is 200 with %s in it', async (_, answerOfComplete) => {
     answers = [
       (request, response) => {
         if (request.method === 'DELETE') return answer(204)(request, response);
@@ -272,7 +272,7 @@ describe('write', () => {
 });
 
 describe('read', () => {
-  it('streams the content', async () => {
+  it('streams the content of a blob', async () => {
     answers = [answer(200, 'hello')];
 
     expect(await text(await blobs.read('bot/file/1'))).toBe('hello');
@@ -282,7 +282,7 @@ describe('read', () => {
     expect(lastRequest().headers['x-amz-checksum-mode']).toBeUndefined();
   });
 
-  it('asks for a range', async () => {
+  it('requests a range of a blob', async () => {
     answers = [answer(206, 'ell', { 'content-range': 'bytes 1-3/5' })];
 
     expect(await text(await blobs.read('bot/file/1', { start: 1, end: 3 }))).toBe('ell');
@@ -290,7 +290,7 @@ describe('read', () => {
     expect(lastRequest().headers.range).toBe('bytes=1-3');
   });
 
-  it('returns nothing for a range that begins beyond the end', async () => {
+  it('returns nothing for a range of a blob that begins beyond the end', async () => {
     answers = [refusal(416, 'InvalidRange')];
 
     expect(await buffer(await blobs.read('bot/file/1', { start: 9, end: 9 }))).toHaveLength(0);
@@ -310,7 +310,7 @@ describe('read', () => {
         void response.writeHead(200, { 'content-length': '100' }).write('half', () => response.destroy()),
     ],
     ['stands still', (_, response) => void response.writeHead(200, { 'content-length': '100' }).write('half')],
-  ])('fails when an answer %s in the middle', async (_, halfAnswer) => {
+  ])('fails to read a blob when an answer %s in the middle', async (_, halfAnswer) => {
     answers = [halfAnswer];
 
     const stream = await open({ timeoutMs: 300 }).read('bot/file/1');
@@ -336,7 +336,7 @@ describe('read', () => {
 describe('copy', () => {
   const sized = (bytes: number) => answer(200, '', { 'content-length': String(bytes) });
 
-  it('lets S3 copy', async () => {
+  it('lets S3 copy a blob', async () => {
     answers = [sized(5), xml('<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>')];
 
     await open({ prefix: 'p' }).copy('bot/file/1', 'other/file/2');
@@ -346,7 +346,7 @@ describe('copy', () => {
     expect(lastRequest().bytes).toHaveLength(0);
   });
 
-  it('copies in parts above the limit of one copy request', async () => {
+  it('copies a blob in parts above the limit of one copy request', async () => {
     const copiedPart = xml('<CopyPartResult><ETag>"e"</ETag></CopyPartResult>');
     answers = [sized(25), created, copiedPart, copiedPart, copiedPart, completed];
 
@@ -365,7 +365,7 @@ describe('copy', () => {
     expect(server.requests[2]!.headers['x-amz-copy-source']).toBe('parley/bot/file/1');
   });
 
-  it('copies in one request at the limit', async () => {
+  it('copies a blob in one request at the limit', async () => {
     answers = [sized(24), xml('<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>')];
 
     await open({ maxCopyBytes: 24, copyPartBytes: 10 }).copy('bot/file/1', 'bot/file/2');
@@ -382,7 +382,7 @@ describe('copy', () => {
     expect(asked().at(-1)).toBe('DELETE /parley/bot/file/2?uploadId=the-upload');
   });
 
-  it('fails when the answer is 200 with an error in it', async () => {
+  it('fails a copy when the answer is 200 with an error in it', async () => {
     answers = [sized(5), refusal(200, 'InternalError')];
 
     expect(await failureOf(blobs.copy('bot/file/1', 'bot/file/2'))).toMatchObject(unavailable);
@@ -418,7 +418,7 @@ describe('list, count and remove', () => {
     ]);
   });
 
-  it('counts at any depth in all pages', async () => {
+  it('counts blobs at any depth in all pages', async () => {
     answers = [page(['bot/1', 'bot/one/2'], 'more'), page(['bot/two/3'])];
 
     expect(await blobs.count('bot')).toBe(3);
@@ -435,7 +435,7 @@ describe('list, count and remove', () => {
     expect(asked()).toEqual(['DELETE /parley/bot/file/1', 'DELETE /parley/bot/file/1']);
   });
 
-  it('deletes each page in one request, with Content-MD5', async () => {
+  it('deletes each page of blobs in one request, with Content-MD5', async () => {
     const deleted = xml('<DeleteResult></DeleteResult>');
     answers = [page(['bot/1', 'bot/2'], 'more'), deleted, page(['bot/3']), deleted];
 
@@ -465,7 +465,7 @@ describe('list, count and remove', () => {
   it.each<[string, string, object]>([
     ['refuses', 'AccessDenied', { message: 'S3 answered 200 AccessDenied: not this one' }],
     ['cannot delete now', 'SlowDown', unavailable],
-  ])('continues, and fails at the end, when S3 %s one of them', async (_, code, expected) => {
+  ])('continues to delete blobs, and fails at the end, when S3 %s one of them', async (_, code, expected) => {
     const error = `<Error><Key>bot/1</Key><Code>${code}</Code><Message>not this one</Message></Error>`;
     answers = [
       page(['bot/1', 'bot/2'], 'more'),
@@ -536,7 +536,7 @@ describe('ready', () => {
     [403, 'access is denied. Check S3_ACCESS_KEY_ID'],
     [301, 'Check S3_ENDPOINT, S3_REGION and S3_PATH_STYLE'],
     [400, 'Check S3_ENDPOINT, S3_REGION and S3_PATH_STYLE'],
-  ])('gives advice when the answer is %i', async (status, advice) => {
+  ])('explains the answer %i of S3 with advice', async (status, advice) => {
     answers = [answer(status)];
 
     const { message } = await failureOf(blobs.ready());
@@ -556,7 +556,7 @@ describe('ready', () => {
     );
   });
 
-  it('reports that nothing listens at the address', async () => {
+  it('reports that nothing listens at the address of S3', async () => {
     const nowhere = open({ endpoint: 'http://127.0.0.1:1' });
 
     await expect(nowhere.ready()).rejects.toThrow(/the bucket "parley" at 127.0.0.1:1: .*ECONNREFUSED/);
@@ -568,7 +568,7 @@ describe('when S3 fails', () => {
     ['asks it to slow down', refusal(503, 'SlowDown')],
     ['has an internal error', refusal(500, 'InternalError')],
     ['cuts the connection', (_, response) => void response.destroy()],
-  ])('retries when it %s', async (_, failure) => {
+  ])('retries when S3 %s', async (_, failure) => {
     answers = [failure, failure, stored];
 
     await blobs.write('bot/file/1', of('hello'));
@@ -576,7 +576,7 @@ describe('when S3 fails', () => {
     expect(server.requests.map(({ bytes }) => bytes.toString())).toEqual(['hello', 'hello', 'hello']);
   });
 
-  it('gives up after three attempts, with a retryable error', async () => {
+  it('gives up after three attempts at S3, with a retryable error', async () => {
     answers = [refusal(503, 'SlowDown')];
 
     expect(await failureOf(blobs.write('bot/file/1', of('hello')))).toMatchObject(unavailable);
@@ -602,7 +602,7 @@ describe('when S3 fails', () => {
     expect(refused).toBe(2);
   });
 
-  it('does not retry a rejected request', async () => {
+  it('does not retry a request that S3 rejects', async () => {
     answers = [refusal(501, 'NotImplemented')];
 
     await expect(blobs.write('bot/file/1', of('hello'))).rejects.toThrow('S3 answered 501 NotImplemented');
@@ -610,7 +610,7 @@ describe('when S3 fails', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('reports a retryable error when nothing listens', async () => {
+  it('reports a retryable error when nothing listens at the address of S3', async () => {
     const nowhere = open({ endpoint: 'http://127.0.0.1:1' });
 
     expect(await failureOf(nowhere.read('bot/file/1'))).toMatchObject(unavailable);
@@ -629,7 +629,7 @@ describe('when S3 fails', () => {
         }
       },
     ],
-  ])('times out on an answer that %s', async (_, slow) => {
+  ])('times out on an answer of S3 that %s', async (_, slow) => {
     answers = [slow];
 
     const error = await failureOf(open({ timeoutMs: 100 }).count('bot'));
@@ -655,7 +655,7 @@ describe('when S3 fails', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('keeps credentials out of its errors, also when S3 repeats them', async () => {
+  it('keeps credentials out of errors, also when S3 repeats them', async () => {
     answers = [
       refusal(
         403,

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('a spool file', () => {
-  it('has no name in the file system while it is open', async () => {
+  it('keeps an open spool file without a name in the file system', async () => {
     const file = await openSpoolFile(folder);
     await file.writeFile('content');
 
@@ -20,7 +20,7 @@ describe('a spool file', () => {
     await file.close();
   });
 
-  it('of a killed process is removed, and no other file', async () => {
+  it('removes the spool file of a killed process, and no other file', async () => {
     await writeFile(join(folder, 'parley-spool-0123'), '');
     await writeFile(join(folder, 'parley-spool-4567'), 'not empty');
     await writeFile(join(folder, 'other'), '');

@@ -43,7 +43,7 @@ const isGone = (pid: number) =>
     (bytes) => bytes === 0,
   );
 
-it('exchanges messages and receives bytes', async () => {
+it('exchanges messages with a child, which receives bytes', async () => {
   const child = start();
 
   const answer = ask(child, { readBytes: 9 });
@@ -54,7 +54,7 @@ it('exchanges messages and receives bytes', async () => {
   expect(await ask(child, { readBytes: 13 })).toBe(' and the rest');
 });
 
-it('has the given environment only', async () => {
+it('passes only the given environment to a child process', async () => {
   process.env['PARLEY_SECRET_KEY'] = 'of the parent';
   try {
     const environment = (await ask(start({ env: { GIVEN: 'yes' } }), 'environment')) as Record<string, string>;
@@ -72,7 +72,7 @@ it.each<[string, string[], number]>([
   ['a child that its wrapper forks', ['sh', '-c', '"$@" & wait', 'sh'], constants.priority.PRIORITY_BELOW_NORMAL],
   ['a child that comes last', [], constants.priority.PRIORITY_LOW],
   ['a child that requests wait for', [], 0],
-])('runs %s after this process', async (_case, wrapper, niceness) => {
+])('runs %s with a priority after this process', async (_case, wrapper, niceness) => {
   const pid = (await ask(start({ wrapper, niceness }), 'pid')) as number;
 
   expect(getPriority(pid)).toBe(Math.min(getPriority() + niceness, constants.priority.PRIORITY_LOW));
@@ -89,7 +89,7 @@ it('gives each child a process group of its own, in the session of this process'
   expect(new Set(fields.map((all) => all![3])).size).toBe(1);
 });
 
-it('ends although a process that it left behind holds its pipes', async () => {
+it('reports the end of a child although a process that it left behind holds its pipes', async () => {
   // Leaves its process group, as only native code could.
   const wrapper = ['perl', '-e', 'unless (fork) { setpgrp 0, 0; sleep 60; exit } exec { $ARGV[0] } @ARGV'];
   const child = start({ wrapper });
@@ -155,7 +155,7 @@ describe('when the parent is killed', () => {
     return Number(line.toString());
   }
 
-  it.each(['pid', 'block'] as const)('ends the child, after the order "%s"', async (order) => {
+  it.each(['pid', 'block'] as const)('ends a child when the parent is killed, after the order "%s"', async (order) => {
     const pid = await childOfParent(order);
 
     parent.kill('SIGKILL');
@@ -163,7 +163,7 @@ describe('when the parent is killed', () => {
     await isGone(pid);
   });
 
-  it('ends a blocked child also where no program is there that has the kernel do so', async () => {
+  it('ends a blocked child when the parent is killed, also where no program has the kernel do so', async () => {
     const pid = await childOfParent('block', '');
 
     parent.kill('SIGKILL');
@@ -178,7 +178,7 @@ describe('a pool', () => {
 
   afterEach(() => pool.close());
 
-  it('reuses a warm child, and never shares one', async () => {
+  it('reuses a warm child of a pool, and never shares one', async () => {
     pool = new ChildPool(options);
     const first = pool.take();
     const pid = await ask(first, 'pid');
@@ -190,7 +190,7 @@ describe('a pool', () => {
     expect(await ask(other, 'pid')).not.toBe(pid);
   });
 
-  it('replaces a child that ended while idle', async () => {
+  it('replaces a child of a pool that ended while idle', async () => {
     pool = new ChildPool(options);
     const first = pool.take();
     const pid = await ask(first, 'pid');
@@ -201,7 +201,7 @@ describe('a pool', () => {
     expect(await ask(pool.take(), 'pid')).not.toBe(pid);
   });
 
-  it('discards a child with too much memory', async () => {
+  it('discards a child of a pool with too much memory', async () => {
     pool = new ChildPool({ ...options, keptResidentMb: 1 });
     const child = pool.take();
     await ask(child, 'pid');
@@ -212,7 +212,7 @@ describe('a pool', () => {
     expect(pool.take()).not.toBe(child);
   });
 
-  it('ends a child after the idle timeout', async () => {
+  it('ends a child of a pool after the idle timeout', async () => {
     pool = new ChildPool({ ...options, idleMs: 1 });
     const child = pool.take();
     await ask(child, 'pid');
@@ -222,7 +222,7 @@ describe('a pool', () => {
     await child.ended;
   });
 
-  it('ends all children on close', async () => {
+  it('ends all children of a pool on close', async () => {
     pool = new ChildPool(options);
     const [busy, idle] = [pool.take(), pool.take()];
     await Promise.all([ask(busy, 'pid'), ask(idle, 'pid')]);
@@ -246,7 +246,7 @@ describe('a processor timer', () => {
 
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
-  it('counts processor time from its start, however long the process waits for a processor', async () => {
+  it('counts processor time from the start of a timer, however long the process waits', async () => {
     const onElapsed = jest.fn();
     const timer = new ProcessorTimer(() => Promise.resolve(usedMs), 1_000, onElapsed);
     timer.start();
@@ -262,7 +262,7 @@ describe('a processor timer', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('counts extensions', async () => {
+  it('counts extensions of processor time', async () => {
     const onElapsed = jest.fn();
     const timer = new ProcessorTimer(() => Promise.resolve(usedMs), 1_000, onElapsed);
     timer.start();
@@ -278,7 +278,7 @@ describe('a processor timer', () => {
     expect(onElapsed).toHaveBeenCalledTimes(1);
   });
 
-  it.each(['is stopped', 'sees the process end'])('leaves nothing behind when it %s', async (end) => {
+  it.each(['is stopped', 'sees the process end'])('leaves no processor timer behind when it %s', async (end) => {
     const onElapsed = jest.fn();
     const timer = new ProcessorTimer(() => Promise.resolve(usedMs), 1_000, onElapsed);
     timer.start();
@@ -291,7 +291,7 @@ describe('a processor timer', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('sees a child that computes', async () => {
+  it('detects a child that computes', async () => {
     jest.useRealTimers();
     const child = start();
     await ask(child, 'block');
@@ -309,7 +309,7 @@ describe('a work timer', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('counts only while it runs, plus extensions', () => {
+  it('counts work time only while the timer runs, plus extensions', () => {
     const onElapsed = jest.fn();
     const timer = new WorkTimer(1_000, onElapsed);
 

@@ -45,7 +45,7 @@ function watchDeadlines(): AbortController[] {
   return deadlines;
 }
 
-it('carries content in both directions, in segments', async () => {
+it('transfers content in both directions, in segments', async () => {
   open();
   const segments = Array.from({ length: 30 }, (_, index) => Buffer.alloc(1_000_000, index));
 
@@ -81,7 +81,7 @@ it.each<[TestTask, object, RegExp]>([
   ['fill the heap', { failure: 'memory' }, /memory limit/],
   ['exit', { failure: 'outage' }, /ended: exit code 7/],
   ['kill this process', { failure: 'outage' }, /ended: SIGKILL/],
-])('tells why the task "%s" failed, and does the next one', async (task, failure, message) => {
+])('reports why the task "%s" failed, and does the next one', async (task, failure, message) => {
   open();
 
   await expect(run(task)).rejects.toMatchObject({ ...failure, message: expect.stringMatching(message) as string });
@@ -97,7 +97,7 @@ it('ends a task that exceeds its processor time', async () => {
   await isGone(first);
 });
 
-it('calls it an outage when a task neither ends nor uses a processor before the deadline', async () => {
+it('reports an outage when a task neither ends nor uses a processor before the deadline', async () => {
   open();
   const first = await pid();
   const deadlines = watchDeadlines();
@@ -118,7 +118,7 @@ it('replaces a child that was killed while it was idle', async () => {
   expect(await pid()).not.toBe(first);
 });
 
-it('begins again when a warm child is killed before it has the content', async () => {
+it('begins a task again when a warm child is killed before it has the content', async () => {
   open();
   const first = await pid();
   const segments = Array.from({ length: 30 }, () => Buffer.alloc(1_000_000));
@@ -129,7 +129,7 @@ it('begins again when a warm child is killed before it has the content', async (
   expect((await done).result).toBe(30_000_000);
 });
 
-it('lets tenants take turns, and refuses the tasks of a tenant that has too many', async () => {
+it('alternates between tenants, and refuses the tasks of a tenant that has too many', async () => {
   open({ maxWaitingEach: 2, processorMs: 300 });
   const order: string[] = [];
   const by = (tenant: string, task: TestTask = 'pid') => tasks.run(tenant, task).finally(() => order.push(tenant));

@@ -85,7 +85,7 @@ it.each<[string, VariableType, string, unknown]>([
   ['a URL without its last slashes', url('http', 'https'), 'https://a.example/b//', 'https://a.example/b'],
   ['a choice', choice('a', 'b'), 'b', 'b'],
   ['a text that fits', text('digits', /^\d+$/), '12', '12'],
-])('reads %s', (_name, type, given, value) => {
+])('reads the variable %s', (_name, type, given, value) => {
   expect(type.read(given)).toBe(value);
 });
 
@@ -102,6 +102,6 @@ it.each<[string, VariableType, string]>([
   ['no choice', choice('a', 'b'), 'c'],
   ['a choice in another case', choice('a', 'b'), 'A'],
   ['a text that does not fit', text('digits', /^\d+$/), 'x'],
-])('rejects %s', (_name, type, given) => {
+])('rejects the variable %s', (_name, type, given) => {
   expect(type.read(given)).toBeInstanceOf(Rejected);
 });

@@ -10,7 +10,7 @@ it.each([
   ['192.168.1.7', false],
   ['127.0.0.1.example.com', false],
   ['parley.example.com', false],
-])('%s is a loopback address: %s', (host, expected) => {
+])('decides whether %s is a loopback address: %s', (host, expected) => {
   expect(isLoopback(host)).toBe(expected);
 });
 
@@ -18,6 +18,6 @@ it.each([
   [{ host: '127.0.0.1' }, true],
   [{ host: '127.0.0.1', trustedProxies: '127.0.0.1' }, false],
   [{ host: '0.0.0.0' }, false],
-])('a process with %j is reached by this machine only: %s', (settings, expected) => {
+])('decides whether a process with %j is reached by this machine only: %s', (settings, expected) => {
   expect(isLocalOnly(settings)).toBe(expected);
 });

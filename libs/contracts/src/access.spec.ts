@@ -35,7 +35,7 @@ describe('a permission', () => {
     roles.map((role) => [permission, role, allowed.includes(role)] as [Permission, Role, boolean]),
   );
 
-  it.each(cases)('%s is held by the role %s: %s', (permission, role, allowed) => {
+  it.each(cases)('grants %s to the role %s: %s', (permission, role, allowed) => {
     expect(hasPermission(role, permission)).toBe(allowed);
   });
 });
@@ -62,18 +62,21 @@ describe('an operation', () => {
     })),
   );
 
-  it.each(cases)('$name accepts the credential $credential: $allowed', ({ access, credential, allowed }) => {
-    const call = () => authorize(access, callerWith(credential));
+  it.each(cases)(
+    'decides for $name whether the credential $credential is accepted: $allowed',
+    ({ access, credential, allowed }) => {
+      const call = () => authorize(access, callerWith(credential));
 
-    if (allowed) expect(call).not.toThrow();
-    else expect(call).toThrow(expect.objectContaining({ type: 'Forbidden', code: 403 }));
-  });
+      if (allowed) expect(call).not.toThrow();
+      else expect(call).toThrow(expect.objectContaining({ type: 'Forbidden', code: 403 }));
+    },
+  );
 
-  it('for anyone accepts a call without a credential', () => {
+  it('accepts a call without a credential of an operation for anyone', () => {
     expect(() => authorize(anyone, systemCaller('req_1'))).not.toThrow();
   });
 
-  it.each(roles)('that writes names the sufficient roles when it refuses a %s', (role) => {
+  it.each(roles)('names the sufficient roles when an operation that writes refuses a %s', (role) => {
     const call = () => authorize(bot.write, callerWith('pat', role));
 
     if (holders.write.includes(role)) expect(call).not.toThrow();

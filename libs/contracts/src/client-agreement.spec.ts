@@ -349,7 +349,7 @@ function pairs(contract: Contract, names: object): [string, Operation, ClientNam
 }
 
 describe('the contracts', () => {
-  it('name every public operation for the client, in the compared types and at run time', () => {
+  it('names every public operation for the client, in the compared types and at run time', () => {
     const publicOnes = allOperations.filter(
       ({ access, contentType, isOwn }) =>
         !contentType && !isOwn && !['operator', 'service', 'chat-user', 'chat-visitor'].includes(access.actor),
@@ -363,7 +363,7 @@ describe('the contracts', () => {
   });
 
   it.each(pairs(contracts, clientNames))(
-    '%s has the route that the client requests',
+    'declares for %s the route that the client requests',
     async (_subject, { route }, name) => {
       const asked = await listen();
       const client = new Client({ apiUrl: asked.url, token: 'x', botId: 'b', workspaceId: 'w' });
@@ -382,7 +382,7 @@ describe('the contracts of the chat endpoint', () => {
   const { hello, helloWithSlash, ...operations } = chatApi;
   type Name = keyof typeof operations;
 
-  it('name every operation as its client does, except the stream', () => {
+  it('names every operation of the chat API as its client does, except the stream', () => {
     const names = Object.keys(new ChatClient({ apiUrl: 'http://127.0.0.1:1' })).filter(
       (name) => !['props', '_connectionTested', '_auto', 'listenConversation'].includes(name) && !name.startsWith('_'),
     );
@@ -395,7 +395,7 @@ describe('the contracts of the chat endpoint', () => {
   });
 
   it.each(Object.entries(operations) as [Name, Operation][])(
-    '%s has the route that the client requests',
+    'declares for %s of the chat API the route that the client requests',
     async (name, { route }) => {
       const asked = await listen();
       const client = new ChatClient({ apiUrl: `${asked.url}/chat/a%2Fb` });

@@ -15,7 +15,7 @@ describe('a cron expression', () => {
     '30 0 12 * * *',
     ' 0  0 1 1 0 ',
     '5/15 * * * *',
-  ])('may be "%s"', (cron) => {
+  ])('accepts the cron expression "%s"', (cron) => {
     expect(problems(cron)).toEqual([]);
   });
 
@@ -37,7 +37,7 @@ describe('a cron expression', () => {
     '*/2/3 * * * *',
     'MON * * * *',
     '-1 * * * *',
-  ])('is not %j', (cron) => {
+  ])('rejects the cron expression %j', (cron) => {
     expect(problems(cron)).toEqual([expect.stringMatching(/^schedule\.cron must be a cron expression of five fields/)]);
   });
 });
@@ -63,7 +63,7 @@ describe('the pattern of a cron expression', () => {
     ['0 0 31,1 12,1 *', 86_400, 4],
     ['0 0 29 2 *', Infinity, 1],
     ['0 0 30 2 *', Infinity, 0],
-  ])('of %s has a shortest gap of %d s and %d occurrences a year', (cron, shortestGapSeconds, timesPerYear) => {
+  ])('computes for %s a shortest gap of %d s and %d occurrences a year', (cron, shortestGapSeconds, timesPerYear) => {
     expect(cronPattern(cron)).toEqual({ shortestGapSeconds, timesPerYear });
   });
 });

@@ -109,7 +109,7 @@ function problemsIn(body: unknown): string[] {
 }
 
 describe('a map', () => {
-  it('validates each entry and drops fields that its class does not declare', () => {
+  it('validates each entry of a map and drops fields that its class does not declare', () => {
     const { value, problems } = read(Tree, { leaves: { a: { type: 'red', unknown: 1 }, b: null } });
 
     expect(problems).toEqual([]);
@@ -117,14 +117,14 @@ describe('a map', () => {
     expect(value.leaves!['b']).toBeNull();
   });
 
-  it('keeps booleans unchanged', () => {
+  it('keeps booleans of a map unchanged', () => {
     const { value, problems } = read(Tree, { flags: { a: true, b: false } });
 
     expect(problems).toEqual([]);
     expect({ ...value.flags }).toEqual({ a: true, b: false });
   });
 
-  it('accepts __proto__ and other inherited names as keys', () => {
+  it('accepts __proto__ and other inherited names as keys of a map', () => {
     const body: unknown = JSON.parse(
       '{"leaves":{"__proto__":{"type":"red"},"constructor":{"type":"blue"},"toString":{"type":"red"}}}',
     );
@@ -137,7 +137,7 @@ describe('a map', () => {
     expect(({} as Record<string, unknown>)['type']).toBeUndefined();
   });
 
-  it('validates an entry called __proto__ like any other', () => {
+  it('validates an entry of a map called __proto__ like any other', () => {
     const body: unknown = JSON.parse('{"leaves":{"__proto__":{"type":"green"}}}');
 
     expect(problemsIn(body)).toEqual([
@@ -145,7 +145,7 @@ describe('a map', () => {
     ]);
   });
 
-  it('validates maps nested in its entries', () => {
+  it('validates maps nested in entries of a map', () => {
     const body = { branches: { oak: { leaves: { one: { type: 'red', note: 'too long' } } } } };
 
     expect(problemsIn(body)).toEqual([
@@ -166,11 +166,11 @@ describe('a map', () => {
     ['a string for an object', { leaves: { a: 'x' } }, 'leaves has an entry "a" that must be an object'],
     ['an array for an object', { leaves: { a: [] } }, 'leaves has an entry "a" that must be an object'],
     ['null for an object', { branches: { a: null } }, 'branches has an entry "a" that must be an object'],
-  ])('rejects %s and says what would be right', (_name, body, problem) => {
+  ])('rejects %s as a map and says what would be right', (_name, body, problem) => {
     expect(problemsIn(body)).toEqual([problem]);
   });
 
-  it('truncates a long key in its message', () => {
+  it('truncates a long key of a map in its message', () => {
     const [problem] = problemsIn({ names: { ['X'.repeat(100_000)]: '' } });
 
     expect(problem!.length).toBeLessThan(200);
@@ -178,12 +178,12 @@ describe('a map', () => {
 });
 
 describe('a field', () => {
-  it('that is optional may be absent but not null', () => {
+  it('accepts an absent optional field, but not null', () => {
     expect(problemsIn({})).toEqual([]);
     expect(problemsIn({ optional: null })).toEqual(['optional must be an integer number']);
   });
 
-  it('that is nullable may be absent or null but nothing else', () => {
+  it('accepts an absent nullable field or null, but nothing else', () => {
     expect(problemsIn({ nullable: null })).toEqual([]);
     expect(problemsIn({ nullable: '1' })).toEqual(['nullable must be an integer number']);
   });
@@ -193,7 +193,7 @@ describe('a field', () => {
     ['a string', 'x'],
     ['an array', [{}]],
     ['a number', 1],
-  ])('that is an object rejects %s with one message', (_name, branch) => {
+  ])('rejects %s as a field that is an object with one message', (_name, branch) => {
     expect(problemsIn({ branch })).toEqual(['branch must be an object']);
   });
 
@@ -203,11 +203,11 @@ describe('a field', () => {
     ['an array with null', [null]],
     ['an array in an array', [[{ type: 'red' }]]],
     ['an array of strings', ['red']],
-  ])('that is a list of objects rejects %s with one message', (_name, list) => {
+  ])('rejects %s as a field that is a list of objects with one message', (_name, list) => {
     expect(problemsIn({ list })).toEqual(['list must be an array of objects']);
   });
 
-  it('that is a list checks its length before its entries', () => {
+  it('checks the length of a list before its entries', () => {
     const list = Array.from({ length: 1001 }, () => ({}));
 
     expect(problemsIn({ list })).toEqual(['list must have at most 1000 entries']);
@@ -216,7 +216,7 @@ describe('a field', () => {
     expect(problemsIn({ few: [{ constructor: null }, {}, {}] })).toEqual(['few must have at most 2 entries']);
   });
 
-  it('is named by its path, and the rest of the message stays unchanged', () => {
+  it('names a field by its path, and keeps the rest of the message unchanged', () => {
     class Inner {
       @IsIn(['a', 'be', 'must'])
       be!: string;
@@ -235,7 +235,7 @@ describe('a field', () => {
     ]);
   });
 
-  it('that is absent is reported as missing only, at every depth', () => {
+  it('reports an absent field as missing only, at every depth', () => {
     class Inner {
       @IsString()
       @Length(1, 5)
@@ -283,7 +283,7 @@ describe('a field', () => {
       { text: 'aaaa', count: 4, texts: ['aaaa'] },
       ['must be shorter', 'must not be greater than 3', 'must be shorter'],
     ],
-  ])('of %s is reported for that problem only', (_what, body, wanted) => {
+  ])('reports a field of %s for that problem only', (_what, body, wanted) => {
     class Limited {
       @Length(1, 3)
       @Matches(/^a/)
@@ -307,7 +307,7 @@ describe('a field', () => {
     expect(problems).toEqual(wanted.filter(Boolean).map((words) => expect.stringContaining(words)));
   });
 
-  it('of any JSON is kept unchanged and limited in bytes', () => {
+  it('keeps a field of any JSON unchanged, limited in bytes', () => {
     const json: unknown = JSON.parse('{"__proto__":"é"}');
 
     expect(JSON.stringify(read(Tree, { json }).value.json)).toBe('{"__proto__":"é"}');
@@ -316,7 +316,7 @@ describe('a field', () => {
     expect(problemsIn({ json: [] })).toEqual(['json must be an object']);
   });
 
-  it('that is undeclared is dropped, whatever its name', () => {
+  it('drops an undeclared field, whatever its name', () => {
     const body: unknown = JSON.parse('{"__proto__":{"optional":"x"},"constructor":{"a":1},"toString":1,"other":[1]}');
 
     const { value, problems } = read(Tree, body);
@@ -368,7 +368,7 @@ function parameter(name: string, raw: RawQuery): unknown {
 }
 
 describe('a parameter', () => {
-  it('has its source, and a class inherits those of its parent', () => {
+  it('returns the source of each parameter, inherited from a parent class', () => {
     const places = fieldSources(Query).map((source) => [source.name, source.in]);
 
     expect(places).toEqual([
@@ -384,7 +384,7 @@ describe('a parameter', () => {
     [{ 'x-by-alias': 'false' }, false],
     [{ byAlias: 'true' }, false],
     [{}, false],
-  ])('that is a flag in a header is read from %j as %s', (headers: RawQuery, value) => {
+  ])('reads a flag in a header from %j as %s', (headers: RawQuery, value) => {
     expect(parameter('byAlias', headers)).toBe(value);
   });
 
@@ -398,11 +398,11 @@ describe('a parameter', () => {
     ['sort', 'asc', 'asc'],
     ['text', '', ''],
     ['id', 'a/b', 'a/b'],
-  ])('%s=%j is %j', (name, text, value) => {
+  ])('reads %s=%j as %j', (name, text, value) => {
     expect(parameter(name, { [name]: text })).toEqual(value);
   });
 
-  it.each(['limit', 'flag', 'ids', 'sort', 'tags', 'names'])('%s may be absent', (name) => {
+  it.each(['limit', 'flag', 'ids', 'sort', 'tags', 'names'])('accepts a request without %s', (name) => {
     expect(parameter(name, {})).toBeUndefined();
   });
 
@@ -427,11 +427,11 @@ describe('a parameter', () => {
     ['id', '', 'id must not be empty'],
     ['id', 'abcdef', 'id must be at most 5 characters'],
     ['id', '\0', 'id must not contain the character U+0000'],
-  ])('%s=%j is refused: %3$s', (name, text, problem) => {
+  ])('refuses %s=%j: %3$s', (name, text, problem) => {
     expect(() => parameter(name, { [name]: text })).toThrow(new FieldProblem(problem));
   });
 
-  it('that is required is reported as missing when it is absent', () => {
+  it('reports a required parameter as missing when it is absent', () => {
     expect(() => parameter('text', {})).toThrow(new FieldProblem('text is missing'));
   });
 });
@@ -443,7 +443,7 @@ describe('a tag filter', () => {
     ['parameters', { 'tags.color': ['red', 'blue'], 'tags.kind.not': 'draft', 'tags.age.not': ['1', '2'], limit: '1' }],
     ['JSON', { tags: '{"color":["red","blue"],"kind":{"not":"draft"},"age":{"not":["1","2"]}}' }],
     ['both', { 'tags.color': ['red', 'blue'], tags: '{"kind":{"not":"draft"},"age":{"not":["1","2"]}}' }],
-  ])('is read from %s', (_name, raw) => {
+  ])('reads a tag filter from %s', (_name, raw) => {
     expect({ ...tags(raw) }).toEqual({
       color: { in: ['red', 'blue'], notIn: [] },
       kind: { in: [], notIn: ['draft'] },
@@ -451,20 +451,20 @@ describe('a tag filter', () => {
     });
   });
 
-  it('combines included and excluded values of one tag', () => {
+  it('combines included and excluded values of one tag in a filter', () => {
     expect({ ...tags({ 'tags.a': 'x', 'tags.a.not': 'y', tags: '{"a":"z"}' }) }).toEqual({
       a: { in: ['z', 'x'], notIn: ['y'] },
     });
   });
 
-  it('accepts a dot as part of a tag name', () => {
+  it('accepts a dot as part of a tag name in a filter', () => {
     expect({ ...tags({ 'tags.chat.id': '1', 'tags.a.b.not': '2' }) }).toEqual({
       'chat.id': { in: ['1'], notIn: [] },
       'a.b': { in: [], notIn: ['2'] },
     });
   });
 
-  it('accepts __proto__ and other inherited names as tags', () => {
+  it('accepts __proto__ and other inherited names as tags in a filter', () => {
     const filter = tags({ 'tags.__proto__': 'x', 'tags.constructor': 'y', tags: '{"toString":"z"}' });
 
     expect(Object.getPrototypeOf(filter)).toBeNull();
@@ -475,7 +475,7 @@ describe('a tag filter', () => {
   it.each<[string, RawQuery]>([
     ['an empty object', { tags: '{}' }],
     ['other parameters only', { tagsx: '1', 'xtags.a': '1' }],
-  ])('is absent when it has no condition: %s', (_name, raw) => {
+  ])('returns no tag filter without a condition: %s', (_name, raw) => {
     expect(tags(raw)).toBeUndefined();
   });
 
@@ -496,7 +496,7 @@ describe('a tag filter', () => {
     ['too much', { 'tags.a': 'x'.repeat(50) }, 'tags must be at most 50 bytes'],
     ['U+0000 in a name', { 'tags.\0': 'x' }, 'tags must not contain the character U+0000'],
     ['U+0000 in a value', { tags: '{"a":"\\u0000"}' }, 'tags must not contain the character U+0000'],
-  ])('is rejected when it has %s', (_name, raw, problem) => {
+  ])('rejects a tag filter with %s', (_name, raw, problem) => {
     expect(() => tags(raw)).toThrow(new FieldProblem(problem));
   });
 });
@@ -508,11 +508,11 @@ describe('a map of strings in the query', () => {
     ['parameters', { 'names.a': 'x', 'names.b.c': 'y', limit: '1' }],
     ['JSON', { names: '{"a":"x","b.c":"y"}' }],
     ['both', { 'names.a': 'x', names: '{"b.c":"y"}' }],
-  ])('is read from %s', (_form, raw) => {
+  ])('reads a map of strings in the query from %s', (_form, raw) => {
     expect({ ...names(raw) }).toEqual({ a: 'x', 'b.c': 'y' });
   });
 
-  it('accepts __proto__ and other inherited names as keys', () => {
+  it('accepts __proto__ and other inherited names as keys in the query', () => {
     const map = names({ 'names.__proto__': 'x', names: '{"toString":"y"}' });
 
     expect(Object.entries(map!)).toEqual([
@@ -525,7 +525,7 @@ describe('a map of strings in the query', () => {
   it.each<[string, RawQuery]>([
     ['an empty object', { names: '{}' }],
     ['other parameters only', { namesx: '1', 'xnames.a': '1' }],
-  ])('is absent with %s', (_name, raw) => {
+  ])('returns no map of strings for %s', (_name, raw) => {
     expect(names(raw)).toBeUndefined();
   });
 
@@ -543,13 +543,13 @@ describe('a map of strings in the query', () => {
     ['a long value', { 'names.a': 'x'.repeat(11) }, 'names must have names and values of at most 10 characters'],
     ['a long name', { ['names.' + 'x'.repeat(11)]: '' }, 'names must have names and values of at most 10 characters'],
     ['U+0000', { names: '{"a":"\\u0000"}' }, 'names must not contain the character U+0000'],
-  ])('refuses %s', (_name, raw, problem) => {
+  ])('refuses %s as a map of strings in the query', (_name, raw, problem) => {
     expect(() => names(raw)).toThrow(new FieldProblem(problem));
   });
 });
 
 describe('an open class', () => {
-  it('keeps undeclared fields, whatever their name, and reads the declared ones', () => {
+  it('keeps undeclared fields of an open class, whatever their name, and reads the declared ones', () => {
     const body: unknown = JSON.parse('{"leaf":{"type":"red","x":1},"handle":[1],"__proto__":{"a":1}}');
 
     const value = toInstance(Basket, body) as Basket;
@@ -566,7 +566,7 @@ describe('an array of unvalidated objects', () => {
     ['too many', [{}, {}, {}], ['fruits must have 1 to 2 entries']],
     ['something else among them', [{}, []], ['fruits must be an array of objects']],
     ['no array', {}, ['fruits must be an array of objects']],
-  ])('accepts or rejects %s', (_what, fruits, problems) => {
+  ])('accepts or rejects %s as an array of unvalidated objects', (_what, fruits, problems) => {
     expect(problemsOf(toInstance(Basket, { fruits }) as object)).toEqual(problems);
   });
 });

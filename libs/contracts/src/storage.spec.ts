@@ -5,7 +5,7 @@ describe('an input', () => {
     ['plain values', { a: 'x', b: 1, c: null, d: true, e: [1, 'x', {}] }],
     ['any script, and control characters but one', { 'ключ 🔑': '\u0001\u007f漢字 👩‍👩‍👧' }],
     ['nesting up to the limit', nested(99)],
-  ])('with %s can be stored', (_name, input) => {
+  ])('accepts an input with %s', (_name, input) => {
     expect(storageProblem(input)).toBeUndefined();
   });
 
@@ -18,11 +18,11 @@ describe('an input', () => {
     ['a number beyond all numbers', JSON.parse('{"a":[1,-1e400]}'), `a.1 must be a number up to ${Number.MAX_VALUE}`],
     ['too many levels', { a: nested(100) }, 'a must not be nested deeper than 100 levels'],
     ['levels without end', { a: nested(100_000) }, 'a must not be nested deeper than 100 levels'],
-  ])('with %s cannot', (_name, input, problem) => {
+  ])('rejects an input with %s', (_name, input, problem) => {
     expect(storageProblem(input)).toBe(problem);
   });
 
-  it('is named by a truncated path', () => {
+  it('names a rejected input by a truncated path', () => {
     expect(storageProblem({ ['x'.repeat(10_000)]: '\0' })!.length).toBeLessThan(300);
   });
 });

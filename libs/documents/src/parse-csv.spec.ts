@@ -7,7 +7,7 @@ async function parse(slices: string[], read = parseCsv) {
   return blocks;
 }
 
-it('reads rows and their header, with line ends and quotes in quoted cells', async () => {
+it('reads rows of CSV and their header, with line ends and quotes in quoted cells', async () => {
   const csv = 'Name,Note\nTea,"hot, and\nsweet"\nCake,"he said ""more"""\n\n ,\n';
 
   expect(await parse([csv])).toEqual([
@@ -32,7 +32,7 @@ it('ignores delimiters in quotes when it detects the delimiter', () => {
   expect(likeliestDelimiter('a;b\n"1,2,3";4\n')).toBe(';');
 });
 
-it('keeps all cells of rows of different lengths', async () => {
+it('keeps all cells of CSV rows of different lengths', async () => {
   expect(await parse(['a,b\n1\n1,2,3\n'])).toMatchObject([{ text: 'a | b\n1\n1 | 2 | 3' }]);
 });
 
@@ -82,11 +82,11 @@ describe('with tabs', () => {
     ['is closed on another line', 'a\t"b\nc"\td\n', 'a | "b\nc" | d'],
     ['is closed before the end of its cell', '"Heat" (1995)\t"x\n', '"Heat" (1995) | "x'],
     ['stands within a cell', '6" nail\t5\'10"\n', '6" nail | 5\'10"'],
-  ])('keeps a quote that %s as a character', async (_, tsv, text) => {
+  ])('keeps a quote between tabs that %s as a character', async (_, tsv, text) => {
     expect(await parse([tsv], parseTsv)).toMatchObject([{ text }]);
   });
 
-  it('reads quoted cells with quotes and tabs, as Excel writes them', async () => {
+  it('reads quoted cells with tabs, as Excel writes them', async () => {
     const tsv = '""\t"Name"\tSize\n1\t"a ""b"""\t"c\td"\n\n2\t"""e"""\t""\n';
 
     expect(await parse([tsv], parseTsv)).toMatchObject([{ text: '| Name | Size\n1 | a "b" | c d\n2 | "e" |' }]);

@@ -42,12 +42,15 @@ describe('format', () => {
     expect((await parse('# hello', contentType, key))[0]).toMatchObject({ type });
   });
 
-  it.each(['image/png', 'video/mp4', 'font/ttf'])('refuses %s and lists the accepted content types', async (type) => {
-    await expect(parse('hello', type, 'a.bin')).rejects.toThrow(UnreadableDocument);
-    await expect(parse('hello', type, 'a.bin')).rejects.toThrow(
-      /cannot be indexed.*text\/plain.*text\/markdown.*text\/html/,
-    );
-  });
+  it.each(['image/png', 'video/mp4', 'font/ttf'])(
+    'refuses the content type %s and lists the accepted ones',
+    async (type) => {
+      await expect(parse('hello', type, 'a.bin')).rejects.toThrow(UnreadableDocument);
+      await expect(parse('hello', type, 'a.bin')).rejects.toThrow(
+        /cannot be indexed.*text\/plain.*text\/markdown.*text\/html/,
+      );
+    },
+  );
 
   it.each(['application/zip', 'application/octet-stream', 'application/x-rtf'])(
     'detects the format by content when the content type is %s',
@@ -121,7 +124,7 @@ describe('encoding', () => {
     ['UTF-8 with a mark', Buffer.from('\uFEFFKäse 🧀')],
     ['UTF-16 little endian', Buffer.from('\uFEFFKäse 🧀', 'utf16le')],
     ['UTF-16 big endian', Buffer.from('\uFEFFKäse 🧀', 'utf16le').swap16()],
-  ])('reads %s', async (_, bytes) => {
+  ])('reads text encoded as %s', async (_, bytes) => {
     expect(await textOf(bytes)).toBe('Käse 🧀');
   });
 
@@ -196,7 +199,7 @@ describe('plain text', () => {
     [' \n\t\n', 'text/plain'],
     ['<p> </p><script>a()</script>', 'text/html'],
     ['[a]: b', 'text/markdown'],
-  ])('throws when %j contains none', async (content, contentType) => {
+  ])('refuses %j as a text without content', async (content, contentType) => {
     await expect(parse(content, contentType)).rejects.toThrow(/No text found/);
   });
 });

@@ -90,31 +90,31 @@ describe('the first row of a table', () => {
     ['by its bit', 'w:val="04A0"', ''],
     ['with properties of its own', 'w:val="0020"', '<w:tblPrEx><w:jc/></w:tblPrEx><w:trPr><w:cantSplit/></w:trPr>'],
     ['once', 'w:val="0020"', '<w:trPr><w:tblHeader/></w:trPr>'],
-  ])('is a header when it is formatted as one %s', async (_, look, first) => {
+  ])('reads the first row of a table as a header when it is formatted as one %s', async (_, look, first) => {
     expect(await read(table(look, first))).toEqual([{ type: 'table', headerLines: 1, text: 'Name\nAnn' }]);
   });
 
   it.each(['w:firstRow="0" w:val="04A0"', 'w:val="0480"', ''])(
-    'is not a header with the table look %s',
+    'does not read the first row as a header with the table look %s',
     async (look) => {
       expect(await read(table(look))).toEqual([{ type: 'table', headerLines: 0, text: 'Name\nAnn' }]);
     },
   );
 
-  it('stays deleted', async () => {
+  it('omits a deleted first row of a table', async () => {
     const deleted = table('w:val="0020"', '<w:trPr><w:del/></w:trPr>');
 
     expect((await read(deleted)).map(({ text }) => text)).toEqual(['Ann']);
   });
 
-  it('does not become a header of a nested table', async () => {
+  it('does not read the first row as a header of a nested table', async () => {
     const inner = table('w:val="0480"');
     const outer = table('w:val="0020"').replace('</w:tc>', `${inner}<w:p/></w:tc>`);
 
     expect(await read(outer)).toContainEqual({ type: 'table', headerLines: 0, text: 'Name\nAnn' });
   });
 
-  it('is not a header when no other row follows', async () => {
+  it('does not read the first row as a header when no other row follows', async () => {
     const single = table('w:val="0020"').replace(row('Ann'), '');
 
     expect(await read(single)).toEqual([{ type: 'table', headerLines: 0, text: 'Name' }]);
@@ -182,18 +182,18 @@ describe('a text box', () => {
       `in v:${kind}`,
       alternatives(fallback(picture('In the box', kind))),
     ]),
-  ])('%s is read once, after its paragraph', async (_, inside) => {
+  ])('reads a text box %s once, after its paragraph', async (_, inside) => {
     expect(await readAround(inside)).toEqual(['Around it', 'In the box', 'After']);
   });
 
-  it('is read together with sibling and nested text boxes of the same drawing', async () => {
+  it('reads a text box together with sibling and nested text boxes of the same drawing', async () => {
     const inner = `</w:t></w:r><w:r>${alternatives(choice(drawing('inner')), fallback(picture('inner')))}</w:r><w:r><w:t>`;
     const forms = alternatives(choice(drawing('one', `two${inner}`)), fallback(picture('one')));
 
     expect(await readAround(forms)).toEqual(['Around it', 'one', 'two', 'inner', 'After']);
   });
 
-  it('may hold a table, separate from the surrounding table', async () => {
+  it('separates a table in a text box from the surrounding table', async () => {
     const row = (cell: string) => `<w:tr><w:tc>${cell}</w:tc></w:tr>`;
     const table = (...cells: string[]) =>
       `<w:tbl><w:tblPr><w:tblLook w:val="0020"/></w:tblPr>${cells.map(row).join('')}</w:tbl>`;
@@ -250,7 +250,7 @@ describe('a reference that leads nowhere', () => {
       '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>',
     );
 
-  it.each(['footnote', 'endnote'])('to a %s is left out', async (kind) => {
+  it.each(['footnote', 'endnote'])('omits a reference to a %s that does not exist', async (kind) => {
     const body = `<w:p>${run('text')}<w:r><w:${kind}Reference w:id="7"/></w:r></w:p>`;
 
     const blocks = await read(body);
@@ -276,7 +276,7 @@ describe('a reference that leads nowhere', () => {
         ...linked('B'),
       },
     ],
-  ])('because of %s keeps the text', async (_case, others) => {
+  ])('keeps the text despite a broken reference because of %s', async (_case, others) => {
     expect(await read(numbered, others)).toEqual([{ type: 'paragraph', text: 'item' }]);
   });
 });
@@ -299,7 +299,7 @@ it.each<[string, Buffer, RegExp]>([
   ['a document of a million elements in one another', docx('<w:p>'.repeat(1_000_000)), /nested more than 256/],
   ['a document whose XML is cut', docx('<w:p>'), /damaged.*well-formed/],
   ['a page that calls itself Word', Buffer.from('<html>x</html>'), /not a complete document: save it as Word/],
-])('refuses %s', async (_, bytes, reason) => {
+])('refuses as a DOCX file %s', async (_, bytes, reason) => {
   await expect(parseDocx(bytes)).rejects.toMatchObject({
     name: 'UnreadableDocument',
     message: expect.stringMatching(reason),

@@ -74,7 +74,7 @@ it.each<[string, Buffer, RegExp]>([
   ['an archive that is no book', zipOfTexts({ 'a.txt': 'x' }), /lacks its part META-INF\/container\.xml/],
   ['a book without contents', zipOfTexts({ 'META-INF/container.xml': '<container/>' }), /names no package document/],
   ['a book that lacks its chapters', lacking(), /lacks the chapter in\/a\.xhtml/],
-])('refuses %s', async (_, bytes, reason) => {
+])('refuses as an EPUB file %s', async (_, bytes, reason) => {
   await expect(parseEpub(bytes)).rejects.toMatchObject({
     name: 'UnreadableDocument',
     message: expect.stringMatching(reason),

@@ -45,7 +45,7 @@ it.each([
   '<svg><title>secret</title><text>secret</text></svg>',
   '<select><option>secret</option></select><textarea>secret</textarea>',
   '<iframe>secret</iframe><object>secret</object>',
-])('never shows %s', (html) => {
+])('hides in a page %s', (html) => {
   expect(texts(`<p>before</p>${html}<p>after</p>`)).toEqual(['before', 'after']);
   expect(texts(`<ul><li>one ${html}</li></ul>`)).toEqual(['- one']);
 });

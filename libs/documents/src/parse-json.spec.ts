@@ -48,7 +48,7 @@ it.each([
   '[1,,]',
   '{,}',
   '/* open',
-])('refuses %s', (json) => {
+])('refuses as JSON %s', (json) => {
   expect(() => texts(`\n\n${json}`)).toThrow(/not valid JSON: line 3, /);
 });
 
@@ -63,7 +63,7 @@ it.each([
   expect(() => texts(json)).toThrow(problem);
 });
 
-it('reports progress', () => {
+it('reports progress of reading JSON', () => {
   const parts: number[] = [];
 
   for (const block of parseJson(JSON.stringify(['a', 'b', 'c', 'd']), (part) => parts.push(part))) void block;

@@ -29,7 +29,7 @@ export const meta = {
   ]);
 });
 
-it('keeps code unchanged', () => {
+it('keeps code of MDX unchanged', () => {
   expect(texts('Use `<Tag a={1}>` so:\n\n```jsx\nimport a from "b"\n<Tag>{a}</Tag>\n```\n')).toEqual([
     'Use <Tag a={1}> so:',
     'import a from "b"\n<Tag>{a}</Tag>',
@@ -43,7 +43,7 @@ it.each([
   ['export is a word', 'export is a word'],
   ['we export it', 'we export it'],
   ['never { closed', 'never { closed'],
-])('reads %s', (mdx, expected) => {
+])('reads MDX with %s', (mdx, expected) => {
   expect(texts(mdx).join('\n')).toBe(expected);
 });
 

@@ -18,7 +18,7 @@ const list = (style: string, ...items: string[]) =>
   `<text:list text:style-name="${style}">${items.map((item) => `<text:list-item>${item}</text:list-item>`).join('')}</text:list>`;
 
 describe('a text', () => {
-  it('resolves inherited styles', async () => {
+  it('resolves inherited styles of a text', async () => {
     const styles = `<style:style style:name="P1" style:parent-style-name="P2"/><style:style style:name="P2" style:parent-style-name="Title"/>
       <style:style style:name="L" style:parent-style-name="M"/><style:style style:name="M" style:parent-style-name="L"/>`;
 
@@ -29,7 +29,7 @@ describe('a text', () => {
     ]);
   });
 
-  it('keeps explicit spaces, tabs and line breaks, and collapses others', async () => {
+  it('keeps explicit spaces, tabs and line breaks of a text, and collapses others', async () => {
     const body = p(
       'a\n  b<text:s text:c="3"/>c<text:tab/>d<text:line-break/><text:span>e <text:a>f</text:a></text:span>',
     );
@@ -79,7 +79,7 @@ describe('a text', () => {
     ]);
   });
 
-  it('leaves out deleted text and comments', async () => {
+  it('omits deleted text and comments', async () => {
     const body = `<text:tracked-changes>${p('deleted')}</text:tracked-changes>${p(`a<office:annotation>${p('comment')}</office:annotation>b`)}`;
 
     expect(await readText(body)).toEqual([{ type: 'paragraph', text: 'ab' }]);
@@ -112,7 +112,7 @@ describe('a spreadsheet', () => {
     expect((await readSheets(sheet(row(cells))))[1]).toMatchObject({ text: '2025-03-01 | 1.5 | 50 %' });
   });
 
-  it('expands repeated cells and rows, and skips the empty ones that fill the sheet', async () => {
+  it('expands repeated cells and rows of a spreadsheet, and skips empty ones that fill the sheet', async () => {
     const rows =
       row(cell('a', 'table:number-columns-repeated="2"'), 'table:number-rows-repeated="2"') +
       row('<table:table-cell table:number-columns-repeated="16384"/>', 'table:number-rows-repeated="1048000"') +
@@ -121,7 +121,7 @@ describe('a spreadsheet', () => {
     expect((await readSheets(sheet(rows)))[1]).toMatchObject({ text: 'a | a |\na | a |\n|  | z', headerLines: 1 });
   });
 
-  it('refuses repetitions that exceed the limits', async () => {
+  it('refuses repetitions in a spreadsheet that exceed the limits', async () => {
     const rows = row(cell('a', 'table:number-columns-repeated="99999999"'), 'table:number-rows-repeated="99999999"');
 
     await expect(readSheets(sheet(rows))).rejects.toThrow(/10 million cells/);
@@ -138,7 +138,7 @@ it.each<[string, Buffer, RegExp]>([
     }),
     /protected with a password/,
   ],
-])('refuses %s', async (_, bytes, reason) => {
+])('refuses as an ODF file %s', async (_, bytes, reason) => {
   await expect(parseOdf(bytes)).rejects.toMatchObject({
     name: 'UnreadableDocument',
     message: expect.stringMatching(reason),

@@ -430,7 +430,7 @@ describe('a free-text annotation', () => {
     ]);
   }
 
-  it('is read at its position', async () => {
+  it('reads a free-text annotation at its position', async () => {
     const name = written(699, '/Contents (Rumpelstiltskin)');
     const remark = written(560, '/Contents (Spins straw\rto gold)', 60);
     const link = '<< /Type /Annot /Subtype /Link /Rect [72 690 90 710] /A << /S /URI /URI (http://x.test) >> >>';
@@ -452,7 +452,7 @@ describe('a free-text annotation', () => {
   it.each([
     ['as it is drawn', appearance('as drawn'), 'as drawn'],
     ['by what it says where nothing is drawn', stream('', '/Subtype /Form /BBox [0 0 9 9]'), 'as said'],
-  ])('is read %s, even on a page without text', async (_, looks, text) => {
+  ])('reads a free-text annotation %s, even on a page without text', async (_, looks, text) => {
     const page = written(700, '/Contents (as said) /AP << /N 4 0 R >>');
 
     expect(
@@ -468,7 +468,7 @@ describe('a free-text annotation', () => {
     ).toEqual([[2, 'paragraph', text]]);
   });
 
-  it('is read besides form fields', async () => {
+  it('reads a free-text annotation besides form fields', async () => {
     const looks = '<< /Type /Annot /Subtype /Widget /F 4 /Rect [150 664 350 684] /T (f) /FT /Tx /V (Berlin) >>';
     const form = pdfWith([['Form', ['4 0 R', written(600, '/Contents (see below)')]]], {
       looks,
@@ -478,7 +478,7 @@ describe('a free-text annotation', () => {
     expect((await texts(form)).join('\n')).toBe('Form\nBerlin\nsee below');
   });
 
-  it.each(['/F 2', '/F 32', '/Subtype /Text'])('is ignored when hidden by %s', async (entry) => {
+  it.each(['/F 2', '/F 32', '/Subtype /Text'])('ignores a free-text annotation hidden by %s', async (entry) => {
     const name = entry.split(' ')[0]!;
     const hidden = written(600, '/Contents (unseen)').replace(new RegExp(`${name} \\w+|${name} /\\w+`), entry);
 
@@ -507,13 +507,13 @@ describe('indentation', () => {
     return Math.max(...blocks.flatMap(({ text }) => text.split('\n')).map((line) => line.search(/\S/)));
   };
 
-  it.each([1e4, 1e12, 1e308])('of code is limited where a line is %d points from the others', (far) => {
+  it.each([1e4, 1e12, 1e308])('limits the indentation of code where a line is %d points from the others', (far) => {
     const lines = [lineAt('first', 0, 12, true), lineAt('second', far, 24, true)];
 
     expect(longestIndentation(lines)).toBe(200);
   });
 
-  it('of a list is limited where each of many items is farther right', () => {
+  it('limits the indentation of a list where each of many items is farther right', () => {
     const lines = Array.from({ length: 100 }, (_, i) => lineAt(`- item ${i}`, 10 * i, 12 + 12 * i, false));
 
     expect(longestIndentation(lines)).toBe(40);
@@ -549,12 +549,12 @@ describe('running lines', () => {
     pdfOf(Array.from({ length: pages }, (_, i) => [...line(i + 1), ...body(i + 1)]));
   const bodies = (pages = 4) => Array.from({ length: pages }, (_, i) => body(i + 1)[0]!.text);
 
-  it('removes page numbers', async () => {
+  it('removes page numbers of running lines', async () => {
     expect(await texts(document((page) => [{ text: `- ${page + 10} -`, x: 300, y: 40 }]))).toEqual(bodies());
     expect(await texts(document((page) => [{ text: `Seite ${page} von 4`, x: 300, y: top }]))).toEqual(bodies());
   });
 
-  it('keeps a header once', async () => {
+  it('keeps a running header once', async () => {
     const header = 'Harbour rules of 1907';
 
     expect(await texts(document(() => [{ text: header, x: 72, y: top }]))).toEqual([header, ...bodies()]);
@@ -633,11 +633,11 @@ describe('a damaged file', () => {
   }
 
   it.each([0, 1, 8, 100, 1_000, 10_000, 30_000, whole.length - 1_000, whole.length - 20])(
-    'is read or refused when truncated after %i bytes',
+    'reads or refuses a file truncated after %i bytes',
     (length) => survives(whole.subarray(0, length)),
   );
 
-  it('is refused with advice when no part can be read', async () => {
+  it('refuses a damaged file with advice when no part can be read', async () => {
     await expect(parsePdf(Buffer.from('%PDF-1.4\nnothing'))).rejects.toThrow(
       /is damaged.*save or print it as a new PDF/,
     );
@@ -645,7 +645,7 @@ describe('a damaged file', () => {
   });
 
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
-    'is read or refused with random bytes changed, seed %i',
+    'reads or refuses a file with random bytes changed, seed %i',
     async (seed) => {
       const next = randomNumbers(seed);
       const changed = Buffer.from(fixture(seed % 2 === 0 ? 'almanac.pdf' : 'drawn.pdf'));
@@ -685,9 +685,9 @@ describe('a damaged file', () => {
         '<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\nstream\n/X Do /X Do\nendstream',
       ],
     ],
-  ])('is read or refused with %s', (_, objects) => survives(pdfOfObjects(objects)));
+  ])('reads or refuses a file with %s', (_, objects) => survives(pdfOfObjects(objects)));
 
-  it('is refused when it declares two billion pages', async () => {
+  it('refuses a file that declares two billion pages', async () => {
     const pdf = pdfOfObjects([catalog, '<< /Type /Pages /Kids [3 0 R] /Count 2000000000 >>', emptyPage]);
 
     await expect(parsePdf(pdf)).rejects.toThrow(UnreadableDocument);
@@ -729,7 +729,7 @@ describe('a decompression bomb in a PDF', () => {
       'a filter that is not deflate',
       () => pdfOfContent(deflateSync(Buffer.alloc(510_000, 'z')), 'FlateDecode', 'ASCII85Decode'),
     ],
-  ])('is refused when compressed by %s, and restores the wrapped globals', async (_how, make) => {
+  ])('refuses a decompression bomb compressed by %s, and restores the wrapped globals', async (_how, make) => {
     const large = new Uint8Array(3_000_000);
 
     await expect(parsePdf(make())).rejects.toThrow(

@@ -20,7 +20,7 @@ describe('characters', () => {
     ['with names', '\\ldblquote a\\rdblquote\\emdash b\\~c\\_d\\-e', '“a”—b\u00a0c\u2011de'],
     ['that are braces', 'a\\{b\\}\\\\', 'a{b}\\'],
     ['over the ends of lines', 'one\r\n two\nthree', 'one twothree'],
-  ])('%s', (_, body, text) => {
+  ])('reads characters %s', (_, body, text) => {
     expect(textOf(body)).toBe(text);
   });
 
@@ -128,7 +128,7 @@ describe('bad input', () => {
     ['text', 'no RTF'],
     ['nothing', ''],
     ['a Word document', '\xd0\xcf\x11\xe0'],
-  ])('refuses %s', (_, content) => {
+  ])('refuses as RTF %s', (_, content) => {
     expect(() => parse(content)).toThrow(UnreadableDocument);
     expect(() => parse(content)).toThrow(/not Rich Text Format/);
   });
@@ -151,7 +151,7 @@ describe('bad input', () => {
     '\\row\\cell\\row',
     '\\f99 a',
     '\\',
-  ])('survives %s', (content) => {
+  ])('survives in RTF %s', (content) => {
     const read = () => {
       try {
         return parse(`{\\rtf1 a ${content}}`);

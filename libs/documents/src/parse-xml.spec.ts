@@ -24,7 +24,7 @@ it('reads text directly in the root', () => {
   expect(texts('<note>Hello\n  there</note>')).toEqual(['Hello there']);
 });
 
-it('reads the same for any slice size', () => {
+it('reads the same blocks of XML for any slice size', () => {
   const xml = '<a><b c="d">Käse &#x1F9C0; ]]&gt;</b><b>two</b></a>';
 
   expect(texts(...xml)).toEqual(texts(xml));
@@ -38,7 +38,7 @@ it('does not expand entities', () => {
   expect(texts('<!DOCTYPE a SYSTEM "a.dtd"><a>five&nbsp;o’clock</a>')).toEqual(['five&nbsp;o’clock']);
 });
 
-it.each(['<a><b></a>', '<a>', 'no xml', '<a></a><b></b>', '<a x=1></a>'])('refuses %s', (xml) => {
+it.each(['<a><b></a>', '<a>', 'no xml', '<a></a><b></b>', '<a x=1></a>'])('refuses as XML %s', (xml) => {
   expect(() => texts(xml)).toThrow(/not valid XML: .*\d+:\d+.*Correct it/);
 });
 

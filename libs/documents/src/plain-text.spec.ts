@@ -22,7 +22,7 @@ it.each([
   ...['boats.csv', 'tides.tsv', 'crew.json', 'events.jsonl', 'ferry.eml', 'guide.mdx', 'lighthouse.md'],
   ...['menu.html', 'tide.py', 'handmade.epub', 'libreoffice.docx', 'libreoffice.epub', 'libreoffice.odp'],
   ...['libreoffice.odt', 'libreoffice.pptx', 'python-docx.docx', 'python-pptx.pptx'],
-])('has every word of %s that its reader finds', async (file) => {
+])('extracts every word of %s that its reader finds', async (file) => {
   const blocks = await blocksOf(fixture(file), file);
 
   const plain = wordsIn((await plainTextOf(fixture(file), file))!);
@@ -36,13 +36,13 @@ it.each([
   ['openpyxl.xlsx', ['Hive', 'ruhig, süß', '蜂 🐝']],
   ['libreoffice.xlsx', ['Grüner Boskoop', 'ふじ 🍏']],
   ['libreoffice.ods', ['Grüner Boskoop', '12.5', 'ふじ 🍏']],
-])('has the texts of %s', async (file, texts) => {
+])('extracts the texts of %s', async (file, texts) => {
   const plain = await plainTextOf(fixture(file), file);
 
   for (const text of texts) expect(plain).toContain(text);
 });
 
-it.each(['handbook.pdf', 'libreoffice.rtf', 'harbour.txt'])('does not exist for %s', async (file) => {
+it.each(['handbook.pdf', 'libreoffice.rtf', 'harbour.txt'])('extracts no text of %s', async (file) => {
   expect(await plainTextOf(fixture(file), file)).toBeUndefined();
 });
 
@@ -53,10 +53,13 @@ it.each([
   ['<p>a<script src="b"/>c<br/>d</p>', 'a\nc\nd'],
   ['a<script>never ends', 'a'],
   ['&#x110000;&#1114112;&#9999999;ok', 'ok'],
-])('of the markup %j has no tags', async (markup, text) => {
+])('removes tags of the markup %j', async (markup, text) => {
   expect(await plainTextOf(Buffer.from(markup), 'a.html')).toBe(text);
 });
 
-it.each(['<', '<!--', '<script>', '<a ', '&#', '<![CDATA['])('is found in a page of a million %j', async (part) => {
-  expect(await plainTextOf(Buffer.from(`word${part.repeat(1_000_000)}`), 'a.html')).toContain('word');
-});
+it.each(['<', '<!--', '<script>', '<a ', '&#', '<![CDATA['])(
+  'extracts the text of a page of a million %j',
+  async (part) => {
+    expect(await plainTextOf(Buffer.from(`word${part.repeat(1_000_000)}`), 'a.html')).toContain('word');
+  },
+);

@@ -17,7 +17,7 @@ it.each<[string, Buffer]>([
   ['UTF-16', Buffer.from('\uFEFF<?xml version="1.0" encoding="UTF-16"?><a>Käse</a>', 'utf16le')],
   ['UTF-8 with a mark', Buffer.from('\uFEFF<a>Käse</a>')],
   ['Latin-1', Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>Käse</a>', 'latin1')],
-])('reads %s', (_, bytes) => {
+])('reads XML with %s', (_, bytes) => {
   expect(textOf(parseXml(bytes))).toBe('Käse');
 });
 
@@ -29,7 +29,7 @@ it.each([
   ['that expand to billions', '<!DOCTYPE a [<!ENTITY l "lol"><!ENTITY m "&l;&l;&l;">]><a>&m;</a>'],
   ['that are files', '<!DOCTYPE a [<!ENTITY l SYSTEM "file:///etc/passwd">]><a>&l;</a>'],
   ['for the document type itself', '<!DOCTYPE a [<!ENTITY % l SYSTEM "http://127.0.0.1:1/"> %l;]><a/>'],
-])('refuses entities %s', (_, xml) => {
+])('refuses entities of XML %s', (_, xml) => {
   expect(() => parse(xml)).toThrow(UnreadableDocument);
   expect(() => parse(xml)).toThrow(/declares entities/);
 });
@@ -40,6 +40,9 @@ it('refuses XML above the nesting limit', () => {
   expect(() => parse(nested(100_000))).toThrow(UnreadableDocument);
 });
 
-it.each(['', 'no XML', '<a>', '<a><b></a>', '<a>&unknown;</a>', '<a b=1/>', '<a/><b/>'])('refuses %j', (xml) => {
-  expect(() => parse(xml)).toThrow(UnreadableDocument);
-});
+it.each(['', 'no XML', '<a>', '<a><b></a>', '<a>&unknown;</a>', '<a b=1/>', '<a/><b/>'])(
+  'refuses the XML %j',
+  (xml) => {
+    expect(() => parse(xml)).toThrow(UnreadableDocument);
+  },
+);

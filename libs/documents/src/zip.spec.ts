@@ -14,7 +14,7 @@ async function refusal(attempt: Promise<unknown>): Promise<string> {
   return (error as Error).message;
 }
 
-it('reads parts by name', async () => {
+it('reads parts of an archive by name', async () => {
   const archive = await open(zipOfTexts({ 'a.xml': 'one', 'folder/ü.xml': 'two' }));
 
   expect(archive.has('a.xml')).toBe(true);
@@ -22,14 +22,14 @@ it('reads parts by name', async () => {
   expect((await archive.read('folder/ü.xml')).toString()).toBe('two');
 });
 
-it('names a missing part', async () => {
+it('names a missing part of an archive', async () => {
   const archive = await open(zipOfTexts({ 'a.xml': 'one' }));
 
   expect(await refusal(archive.read('b.xml'))).toMatch(/lacks its part b\.xml/);
 });
 
 describe('a bomb', () => {
-  it('is refused by its declared size', async () => {
+  it('refuses a bomb by its declared size', async () => {
     const parts = Array.from({ length: 3 }, (_, i) => ({ name: `${i}`, content: 'x', declaredSize: 190_000_000 }));
 
     expect(await refusal(openParts(parts))).toMatch(/more than 512 MB/);
@@ -38,7 +38,7 @@ describe('a bomb', () => {
     );
   });
 
-  it('is refused when an entry unpacks to more or less than its declared size', async () => {
+  it('refuses an archive whose entry unpacks to more or less than its declared size', async () => {
     const larger = await openParts([{ name: 'a', content: zeros(1_000_000), declaredSize: 1000 }]);
     const smaller = await openParts([{ name: 'a', content: 'abc', declaredSize: 1000 }]);
 
@@ -46,7 +46,7 @@ describe('a bomb', () => {
     expect(await refusal(smaller.read('a'))).toMatch(/damaged/);
   });
 
-  it('is refused when reading the same part repeatedly exceeds the limit', async () => {
+  it('refuses to read the same part repeatedly beyond the limit', async () => {
     const archive = await Archive.open(zipOf([{ name: 'a', content: zeros(1_000_000) }]), {
       save: '.docx',
       mostBytes: 2_000_000,
@@ -58,7 +58,7 @@ describe('a bomb', () => {
     expect(await refusal(archive.read('a'))).toMatch(/more than 2 MB/);
   });
 
-  it('is refused by its number of entries', async () => {
+  it('refuses a bomb by its number of entries', async () => {
     const bytes = zipOf(Array.from({ length: mostArchiveEntries }, (_, i) => ({ name: `${i}`, content: '' })));
 
     await expect(open(bytes)).resolves.toBeDefined();
@@ -68,7 +68,7 @@ describe('a bomb', () => {
     expect(await refusal(open(bytes))).toMatch(/more than 10000 parts/);
   });
 
-  it('is refused when entries overlap', async () => {
+  it('refuses an archive with overlapping entries', async () => {
     const parts = [
       { name: 'a', content: 'first'.repeat(100) },
       { name: 'b', content: 'second', offset: 0 },
@@ -77,7 +77,7 @@ describe('a bomb', () => {
     expect(await refusal(openParts(parts))).toMatch(/overlap/);
   });
 
-  it('is refused when the local header of an entry is inside another entry', async () => {
+  it('refuses an archive with the local header of an entry inside another entry', async () => {
     const inner = zipOfTexts({ b: 'inner' });
     const parts = [
       { name: 'a', content: inner },
@@ -88,17 +88,20 @@ describe('a bomb', () => {
   });
 });
 
-it.each(['../../etc/passwd', '/etc/passwd', 'a/../../b', '..\\b', 'C:/b'])('refuses the name %s', async (name) => {
-  expect(await refusal(openParts([{ name, content: 'x' }]))).toMatch(/damaged/);
-});
+it.each(['../../etc/passwd', '/etc/passwd', 'a/../../b', '..\\b', 'C:/b'])(
+  'refuses the name %s of a part',
+  async (name) => {
+    expect(await refusal(openParts([{ name, content: 'x' }]))).toMatch(/damaged/);
+  },
+);
 
-it('refuses a part with a wrong checksum', async () => {
+it('refuses a part of an archive with a wrong checksum', async () => {
   const archive = await openParts([{ name: 'a', content: 'abc', checksum: 1 }]);
 
   expect(await refusal(archive.read('a'))).toMatch(/checksum of its part a/);
 });
 
-it('reports an encrypted part', async () => {
+it('reports an encrypted part of an archive', async () => {
   const archive = await openParts([{ name: 'a', content: 'abc', isEncrypted: true }]);
 
   expect(await refusal(archive.read('a'))).toMatch(/protected with a password/);

@@ -7,7 +7,7 @@ it.each([
   ['the delete character', ['\u007f~'], '["\\u007f~"]'],
   ['control characters and quotes', ['\n"\\'], '["\\n\\"\\\\"]'],
   ['half of a surrogate pair', ['\ud83d'], '["\\ud83d"]'],
-])('escapes %s', (_, value, text) => {
+])('escapes in JSON %s', (_, value, text) => {
   expect(toAsciiJson(value)).toBe(text);
   expect(JSON.parse(text)).toEqual(value);
 });

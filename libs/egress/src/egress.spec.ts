@@ -122,7 +122,7 @@ it('offers HTTP/1.1 only, so that a connection carries one request at a time', a
 });
 
 describe('a request', () => {
-  it('sends headers and body and returns status, headers and body', async () => {
+  it('sends headers and body of a request and returns status, headers and body', async () => {
     const server = await LoopbackServer.start(json({ fine: true }, 201, { 'x-answer': 'yes' }));
     opened.push(server);
 
@@ -170,7 +170,7 @@ describe('a request', () => {
     expect(server.sockets).toHaveLength(50);
   });
 
-  it('fails when the client is closed', async () => {
+  it('fails a request when the client is closed', async () => {
     const server = await rawServer(() => undefined);
     const client = clientOf();
     const response = client.post(server.url, request);
@@ -182,7 +182,7 @@ describe('a request', () => {
     await expect(response).rejects.toBeInstanceOf(RequestFailed);
   });
 
-  it('refuses bodies of more than 5 MB', async () => {
+  it('refuses request bodies of more than 5 MB', async () => {
     const server = await rawServer((socket) => socket.write(okResponse));
 
     const response = clientOf().post(server.url, { ...request, body: Buffer.alloc(5_000_001) });
@@ -248,7 +248,7 @@ describe('addresses', () => {
     '[4000::1]',
   ];
 
-  it.each([...neverAllowed, ...onlyWithAllowPrivate])('refuses http://%s', async (host) => {
+  it.each([...neverAllowed, ...onlyWithAllowPrivate])('refuses the address http://%s', async (host) => {
     const { client, questions } = clientWithAnswers([['127.0.0.1']], false);
 
     await expect(client.post(`http://${host}${anyPort}`, request)).rejects.toThrow(AddressRefused);
@@ -270,7 +270,7 @@ describe('addresses', () => {
     },
   );
 
-  it('names the address and the setting that allows it', async () => {
+  it('names the refused address and the setting that allows it', async () => {
     const { client } = clientWithAnswers([['10.1.2.3']], false);
 
     await expect(client.post('http://bot.example.org/', request)).rejects.toThrow(
@@ -327,7 +327,7 @@ describe('addresses', () => {
     ['http://user@bot.example.org/', /user name or a password/],
     ['http://:secret@bot.example.org/', /user name or a password/],
     ['bot.example.org', /URL is invalid/],
-  ])('refuses %s', async (url, message) => {
+  ])('refuses the address %s', async (url, message) => {
     const { client, questions } = clientWithAnswers([['127.0.0.1']]);
 
     const response = client.post(url, request);
@@ -339,7 +339,7 @@ describe('addresses', () => {
 });
 
 describe('a hostile server', () => {
-  it('is cut off when it sends more than the limit', async () => {
+  it('cuts off a server that sends more than the limit', async () => {
     const server = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       flood(socket, megabyte);
@@ -354,14 +354,14 @@ describe('a hostile server', () => {
     expect(server.sockets[0]!.bytesWritten).toBeLessThan(50_000_000);
   });
 
-  it('is cut off when it declares more than the limit', async () => {
+  it('cuts off a server that declares more than the limit', async () => {
     const server = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n'));
 
     await expect(clientOf().post(server.url, request)).rejects.toThrow(ResponseTooLarge);
     await closed(server.sockets[0]!);
   });
 
-  it('may send exactly the limit', async () => {
+  it('reads a response of exactly the limit', async () => {
     const server = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n0123456789'));
 
     const response = await clientOf().post(server.url, { ...request, maxResponseBytes: 10 });
@@ -369,7 +369,7 @@ describe('a hostile server', () => {
     expect(response.body.toString()).toBe('0123456789');
   });
 
-  it('costs no more memory than the body when it sends single bytes', async () => {
+  it('reads a body of single bytes without more memory than the body', async () => {
     const count = 300_000;
     const server = await rawServer((socket) => {
       socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`);
@@ -384,7 +384,7 @@ describe('a hostile server', () => {
   it.each([
     ['many headers', 'x-name: value\r\n'.repeat(1_000)],
     ['one long header', 'x'.repeat(16_000)],
-  ])('is cut off when its headers never end: %s', async (_, chunk) => {
+  ])('cuts off a server whose headers never end: %s', async (_, chunk) => {
     const server = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nx-first: ');
       flood(socket, chunk);
@@ -401,7 +401,7 @@ describe('a hostile server', () => {
     ['headers', 'HTTP/1.1 200 OK\r\nx-name: '],
     ['a body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'],
     ['informational responses', 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 103 Early Hints\r\nx-name: '],
-  ])('is cut off at the time limit when it sends %s slowly', async (_, start) => {
+  ])('cuts off a server at the time limit when it sends %s slowly', async (_, start) => {
     const server = await rawServer((socket) => {
       socket.write(start);
       const drip = setInterval(() => start && socket.write('x'), 10);
@@ -414,7 +414,7 @@ describe('a hostile server', () => {
     await closed(server.sockets[0]!);
   });
 
-  it('delays no request beyond its time limit by holding all connections', async () => {
+  it('delays no request beyond its time limit when a server holds all connections', async () => {
     const server = await rawServer(() => undefined);
     const client = clientOf();
     const holding = Array.from({ length: 50 }, () => client.post(server.url, request).catch((error: unknown) => error));
@@ -427,7 +427,7 @@ describe('a hostile server', () => {
     expect(await Promise.all(holding)).toEqual(Array.from({ length: 50 }, () => expect.any(RequestFailed)));
   });
 
-  it('may send an informational response first', async () => {
+  it('skips an informational response before the response', async () => {
     const server = await rawServer((socket) =>
       socket.write(`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${okResponse}`),
     );
@@ -437,7 +437,7 @@ describe('a hostile server', () => {
     expect(response).toEqual({ status: 200, headers: { 'content-length': '2' }, body: Buffer.from('ok') });
   });
 
-  it('cannot redirect a request', async () => {
+  it('does not follow a redirect', async () => {
     const server = await rawServer((socket) =>
       socket.write('HTTP/1.1 307 Temporary Redirect\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n'),
     );
@@ -448,7 +448,7 @@ describe('a hostile server', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('cannot make the client decompress: gzip bomb', async () => {
+  it('does not decompress a response: gzip bomb', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const server = await rawServer((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
@@ -468,7 +468,7 @@ describe('a hostile server', () => {
     ],
     ['chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n64\r\nhalf'],
     ['headers', 'HTTP/1.1 200 OK\r\ncontent-le'],
-  ])('fails with half a response: %s', async (_, half) => {
+  ])('fails a request with half a response: %s', async (_, half) => {
     const server = await rawServer((socket) => socket.end(half));
 
     const response = clientOf().post(server.url, request);
@@ -482,13 +482,13 @@ describe('a hostile server', () => {
     ['garbage', 'garbage\r\n\r\n'],
     ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
     ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
-  ])('fails with %s', async (_, answer) => {
+  ])('fails a request with %s in the response', async (_, answer) => {
     const server = await rawServer((socket) => socket.write(answer));
 
     await expect(clientOf().post(server.url, request)).rejects.toThrow(RequestFailed);
   });
 
-  it('may use names of object properties as header names', async () => {
+  it('reads header names that are names of object properties', async () => {
     const server = await rawServer((socket) =>
       socket.write(
         'HTTP/1.1 200 OK\r\n__proto__: a\r\nconstructor: b\r\nx-two: 1\r\nx-two: 2\r\ncontent-length: 0\r\n\r\n',
@@ -507,7 +507,7 @@ describe('a hostile server', () => {
 });
 
 describe('a failed connection', () => {
-  it('is reported with its code: port refused', async () => {
+  it('reports a failed connection with its code: port refused', async () => {
     const port = await freePort();
 
     await expect(clientOf().post(`http://127.0.0.1:${port}/`, request)).rejects.toThrow(
@@ -515,7 +515,7 @@ describe('a failed connection', () => {
     );
   });
 
-  it('is reported with its code: unknown name', async () => {
+  it('reports a failed connection with its code: unknown name', async () => {
     const resolve = async () => {
       throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
     };
@@ -525,13 +525,13 @@ describe('a failed connection', () => {
     );
   });
 
-  it('is reported with its code: name without an address', async () => {
+  it('reports a failed connection with its code: name without an address', async () => {
     const { client } = clientWithAnswers([[]]);
 
     await expect(client.post('http://bot.example.org/', request)).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('is reported with its code: no TLS', async () => {
+  it('reports a failed connection with its code: no TLS', async () => {
     const server = await LoopbackServer.start(json({}));
     opened.push(server);
 
@@ -541,7 +541,7 @@ describe('a failed connection', () => {
     });
   });
 
-  it('ends at the time limit while the name is being resolved', async () => {
+  it('ends a request at the time limit while the name is being resolved', async () => {
     const client = clientOf({ resolve: () => new Promise(() => undefined) });
 
     const response = client.post('http://bot.example.org/', { ...request, timeoutMs: shortTimeoutMs });
@@ -549,7 +549,7 @@ describe('a failed connection', () => {
     await expect(response).rejects.toThrow('http://bot.example.org gave no complete response within 200 ms.');
   });
 
-  it('ends with the reason of the signal', async () => {
+  it('ends a request with the reason of the signal', async () => {
     const server = await rawServer(() => undefined);
     const stop = new AbortController();
     const response = clientOf().post(server.url, { ...request, signal: stop.signal });
@@ -564,7 +564,7 @@ describe('a failed connection', () => {
 });
 
 describe('a reset connection', () => {
-  it('is repeated once when the connection was reused', async () => {
+  it('repeats a request once when a reused connection is reset', async () => {
     const server = await rawServer((socket, number) =>
       number === 2 ? socket.resetAndDestroy() : socket.write(okResponse),
     );
@@ -575,7 +575,7 @@ describe('a reset connection', () => {
     expect(server.requests).toEqual([1, 1, 2]);
   });
 
-  it('is repeated once when the server closed the reused connection', async () => {
+  it('repeats a request once when the server closed the reused connection', async () => {
     const server = await rawServer((socket, number) => (number === 2 ? socket.end() : socket.write(okResponse)));
     const client = clientOf();
     await leaveIdleConnection(client, server.url);
@@ -584,7 +584,7 @@ describe('a reset connection', () => {
     expect(server.requests).toEqual([1, 1, 2]);
   });
 
-  it('is repeated once only', async () => {
+  it('repeats a request once only', async () => {
     const server = await rawServer((socket, number) =>
       number === 1 ? socket.write(okResponse) : socket.resetAndDestroy(),
     );
@@ -595,7 +595,7 @@ describe('a reset connection', () => {
     expect(server.requests).toEqual([1, 1, 2]);
   });
 
-  it('is repeated on a new connection, not on another idle one', async () => {
+  it('repeats a request on a new connection, not on another idle one', async () => {
     const waiting: Socket[] = [];
     const server = await rawServer((socket, number) => {
       if (number <= 2) waiting.push(socket);
@@ -615,7 +615,7 @@ describe('a reset connection', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('is repeated on a connection that carries nothing else', async () => {
+  it('repeats a request on a connection that carries nothing else', async () => {
     const server = await rawServer((socket, number) =>
       number === 2 || number === 5 ? socket.resetAndDestroy() : socket.write(okResponse),
     );
@@ -626,7 +626,7 @@ describe('a reset connection', () => {
     expect(server.requests).toEqual([1, 1, 2, 3, 3, 4]);
   });
 
-  it('is not repeated when the connection replaces one that the server closed', async () => {
+  it('does not repeat a request when the connection replaces one that the server closed', async () => {
     const server = await rawServer((socket, number) => {
       if (number === 2) socket.end(okResponse.replace('\r\n', '\r\nconnection: close\r\n'));
       if (number === 3) socket.resetAndDestroy();
@@ -643,14 +643,14 @@ describe('a reset connection', () => {
     expect(await open).toBeInstanceOf(RequestFailed);
   });
 
-  it('is not repeated when the connection was new', async () => {
+  it('does not repeat a request when the connection was new', async () => {
     const server = await rawServer((socket) => socket.resetAndDestroy());
 
     await expect(clientOf().post(server.url, request)).rejects.toMatchObject({ name: 'RequestFailed' });
     expect(server.requests).toEqual([1]);
   });
 
-  it('is not repeated when the response has begun', async () => {
+  it('does not repeat a request when the response has begun', async () => {
     const server = await rawServer((socket, number) =>
       number === 2 ? socket.end('HTTP/1.1 200 OK\r\nx-') : socket.write(okResponse),
     );

@@ -5,7 +5,7 @@ import { signWebhook } from './standard-webhooks';
 
 const webhook = { id: 'evt_1', timestamp: new Date(), body: '{"text":"\\u00e9"}' };
 
-it('is accepted by the reference verifier with the secret of a bot', () => {
+it('signs so that the reference verifier accepts it with the secret of a bot', () => {
   const secret = newSigningSecret();
 
   const headers = signWebhook({ ...webhook, secrets: [secret] });
@@ -13,7 +13,7 @@ it('is accepted by the reference verifier with the secret of a bot', () => {
   expect(new Webhook(secret, { format: 'raw' }).verify(webhook.body, headers)).toEqual({ text: 'é' });
 });
 
-it('is accepted by the reference verifier with a secret in base64', () => {
+it('signs so that the reference verifier accepts it with a secret in base64', () => {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
 
   const headers = signWebhook({ ...webhook, secrets: [secret] });
@@ -21,7 +21,7 @@ it('is accepted by the reference verifier with a secret in base64', () => {
   expect(new Webhook(secret).verify(webhook.body, headers)).toEqual({ text: 'é' });
 });
 
-it('is accepted with either secret during a rotation', () => {
+it('signs for both secrets during a rotation', () => {
   const secrets = [newSigningSecret(), newSigningSecret()];
 
   const headers = signWebhook({ ...webhook, body: Buffer.from(webhook.body), secrets });
@@ -35,7 +35,7 @@ it.each([
   ['another secret', newSigningSecret(), webhook.body, {}],
   ['another body', undefined, '{}', {}],
   ['another id', undefined, webhook.body, { 'webhook-id': 'evt_2' }],
-])('is refused by the reference verifier with %s', (_, otherSecret, body, otherHeaders) => {
+])('signs so that the reference verifier refuses it with %s', (_, otherSecret, body, otherHeaders) => {
   const secret = newSigningSecret();
 
   const headers = { ...signWebhook({ ...webhook, secrets: [secret] }), ...otherHeaders };
@@ -45,7 +45,7 @@ it.each([
   );
 });
 
-it('has the documented form', () => {
+it('writes the signature in the documented form', () => {
   const headers = signWebhook({
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     timestamp: new Date(1_614_265_330_999),

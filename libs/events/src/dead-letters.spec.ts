@@ -94,7 +94,7 @@ describe('Dead letters of a service', () => {
 
   const list = async () => (await running.call(contract.deadLetters.list, caller, {})).deadLetters;
 
-  it('are listed newest first, and replayed one by one or all together', async () => {
+  it('lists dead letters newest first, and replays them one by one or all together', async () => {
     for (const number of [1, 12, 2, 3]) await running.call(contract.happen, caller, { number });
     await waitFor(async () => (await list()).length === 3);
 
@@ -120,7 +120,7 @@ describe('Dead letters of a service', () => {
     await expect(list()).resolves.toEqual([]);
   });
 
-  it('are replayed under the id of their event, and to their consumer only', async () => {
+  it('replays dead letters under the id of their event, and to their consumer only', async () => {
     const seen = (wanted: number) => Watchful.seen.filter((event) => numberOf({ event }) === wanted);
     Picky.broken = true;
     await running.call(contract.happen, caller, { number: 4 });
@@ -136,7 +136,7 @@ describe('Dead letters of a service', () => {
     expect(seen(4).map((event) => event.id)).toEqual([id]);
   });
 
-  it('cannot be replayed when they do not exist', async () => {
+  it('returns 404 for the replay of a dead letter that does not exist', async () => {
     await expect(running.call(contract.deadLetters.replay, caller, { id: 'dead_none' })).rejects.toMatchObject({
       type: 'ResourceNotFound',
     });
@@ -155,7 +155,7 @@ describe('A dead letter', () => {
 
   afterAll(() => database.drop());
 
-  it('is stored once however often its event is given up', async () => {
+  it('stores a dead letter once however often its event is given up', async () => {
     const event = { id: 'event-1', subject: happened.subject, data: { number: 1 } };
 
     await letters.insertDeadLetter('first', event, 10, 'one reason');
@@ -174,7 +174,7 @@ describe('A dead letter', () => {
     ['half a character', 'bad \ud83d'],
     ['nothing', undefined],
     ['a key with NUL', { 'a\u0000': ['\u0000'] }],
-  ])('can be stored when its data contain %s, which Postgres rejects', async (what, data) => {
+  ])('stores a dead letter whose data contain %s, which Postgres rejects', async (what, data) => {
     const event = { id: `garbage ${what}`, subject: happened.subject, data };
 
     await letters.insertDeadLetter('first', event, 1, `a reason with \u0000 and ${'x'.repeat(5000)}`);

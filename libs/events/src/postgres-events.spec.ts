@@ -105,7 +105,7 @@ describe('The event stream in Postgres', () => {
     expect(slow.deliveries).toHaveLength(1);
   });
 
-  it('rejects events before it is open, while consumers may be missing', async () => {
+  it('rejects events before the stream is open, while consumers may be missing', async () => {
     const events = newStream();
     await events.consume(consumerOf('first').consumer);
 
@@ -248,7 +248,7 @@ describe('The event stream in Postgres', () => {
     expect(deadly.deadLetters).toMatchObject([{ attempts: 4, reason: 'Every process that worked on it ended.' }]);
   });
 
-  it('gives running events back when it stops, without counting the attempt', async () => {
+  it('returns running events when the stream stops, without counting the attempt', async () => {
     const stopping = newStream();
     const interrupted = consumerOf('long', {
       maxDeliveries: 1,
@@ -289,7 +289,7 @@ describe('The event stream in Postgres', () => {
     expect(steady.deadLetters).toEqual([]);
   });
 
-  it('continues when its connections are cut', async () => {
+  it('continues to deliver events when the connections of the stream are cut', async () => {
     const events = newStream({ leaseMs: 500 });
     let goOn = () => {};
     const cut = new Promise<void>((resolve) => (goOn = resolve));

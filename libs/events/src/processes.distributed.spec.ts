@@ -32,7 +32,7 @@ suite('Events between processes', () => {
       ['still knows', 120_000, 1],
       ['no longer knows', 100, 2],
     ])(
-      'take effect once when the relay is killed between publishing and its commit, and the stream %s the message',
+      'applies events once if the relay is killed before its commit and the stream %s the message',
       async (_what, windowMs, times) => {
         await setDuplicateWindow(processes.nats.url, windowMs);
         const known = await storedEventIds(processes.nats.url);
@@ -63,7 +63,7 @@ suite('Events between processes', () => {
       await Promise.all([processes.startRelay(), processes.startConsumer()]);
     });
 
-    it('arrive in any order of their commits, and never after a rollback', async () => {
+    it('delivers events in any order of their commits, and never after a rollback', async () => {
       const known = await storedEventIds(processes.nats.url);
       const slow = await processes.announceSlowly();
       const before = await processes.announceEach(5);
@@ -84,7 +84,7 @@ suite('Events between processes', () => {
       await expect(processes.effects([never.result])).resolves.toEqual([0]);
     });
 
-    it('are all published again when the stream is lost, and none takes effect again', async () => {
+    it('publishes all events again when the stream is lost, and applies none again', async () => {
       const bots = await processes.announceEach(50);
       await waitFor(() => happened(bots));
       await waitFor(async () => (await unpublished(processes.database)) === 0);
@@ -98,7 +98,7 @@ suite('Events between processes', () => {
       await expect(processes.effects(bots)).resolves.toEqual(bots.map(() => 1));
     });
 
-    it('all arrive, and take effect once', async () => {
+    it('delivers all events once with two relays and two consumers', async () => {
       const gate = await processes.closeGate();
       const first = await processes.announceEach(260);
       // Each relay holds one batch at a time: two waiting transactions belong to two processes with different rows.

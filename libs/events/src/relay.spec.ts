@@ -107,7 +107,7 @@ describe('The outbox relay', () => {
     await expect(unpublished(database.service)).resolves.toBe(0);
   });
 
-  it('never publishes rows that were rolled back', async () => {
+  it('does not publish rows that were rolled back', async () => {
     await events.open();
     const failed = database.service.transaction(async (tx) => {
       await new Outbox().add(tx, happened, { number: 1 });
@@ -120,7 +120,7 @@ describe('The outbox relay', () => {
     expect(events.sent).toEqual([]);
   });
 
-  it('is woken by a commit and not by a rollback', async () => {
+  it('wakes the relay by a commit and not by a rollback', async () => {
     const outbox = new Outbox();
     let woken = 0;
     outbox.onCommit(() => (woken += 1));
@@ -228,7 +228,7 @@ describe('The outbox relay', () => {
     await expect(refused).rejects.toThrow('Event probe.happened exceeds');
   });
 
-  it('republishes, and deletes, more rows than one statement may change', async () => {
+  it('republishes and deletes more rows than one statement may change', async () => {
     const outbox = new OutboxRepository(database.service);
     const fill = `SELECT 'event_' || number, 'probe.happened', '{}', now() - interval '73 hours' FROM generate_series(1, 20001) AS number`;
     await database.service.query(`INSERT INTO outbox (id, subject, data, published_at) ${fill}`);

@@ -5,14 +5,14 @@ it.each([
   [['Top', 'Sub'], 'Top\n\nSub\n\ntext'],
   [['Su'], 'Su\n\nSub\n\ntext'],
   [[], 'Sub\n\ntext'],
-])('has each heading above a passage (%j) once', (breadcrumb, expected) => {
+])('writes each heading above a passage (%j) once', (breadcrumb, expected) => {
   const passage = { content: 'Sub\n\ntext', breadcrumb };
 
   expect(embeddedText(passage, { embedBreadcrumb: true })).toBe(expected);
   expect(embeddedText(passage, { embedBreadcrumb: false })).toBe(passage.content);
 });
 
-it('has the requested neighbours, also those outside of the batch', () => {
+it('adds the requested neighbours of a passage, also those outside of the batch', () => {
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((content) => ({ content, breadcrumb: ['Top'] }));
 
   const texts = embeddedTexts([b!, c!], [a!], [d!], { chunking: { embeddedContextLevels: 1 } });
@@ -37,7 +37,7 @@ describe('a text with neighbours', () => {
   const of = (...contents: string[]) => contents.map((content) => ({ content, breadcrumb: [] }));
   const withLevels = (embeddedContextLevels: number) => ({ chunking: { embeddedContextLevels } });
 
-  it('fits the limit of the model: all of its own text, then the nearest neighbours', () => {
+  it('fits a text into the limit of the model: all of its own text, then the nearest neighbours', () => {
     const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((letter) => letter.repeat(4_999));
     const [a, b, c, own, e, f, g] = of(...letters.map((text, n) => (n < 3 ? `${text}<` : `>${text}`)));
 
@@ -47,13 +47,13 @@ describe('a text with neighbours', () => {
     expect(text).toHaveLength(12_000);
   });
 
-  it('has the adjoining end of a neighbour', () => {
+  it('adds the adjoining end of a neighbour', () => {
     const [above, own] = of('xyz'.repeat(4_000), 'o'.repeat(11_993));
 
     expect(embeddedTexts([own!], [above!], [], withLevels(1))).toEqual([`yzxyz\n\n${own!.content}`]);
   });
 
-  it('has the second neighbours only after both first ones', () => {
+  it('adds the second neighbours only after both first ones', () => {
     const [a, b, own, d, e] = of(
       'a'.repeat(3_000),
       'b'.repeat(3_000),
@@ -68,13 +68,13 @@ describe('a text with neighbours', () => {
     expect(text).toBe([a, b, own, d].map((passage) => passage!.content).join('\n\n') + `\n\n${'e'.repeat(rest)}`);
   });
 
-  it('is complete for the longest passage that may be set', () => {
+  it('keeps the longest passage that may be set complete', () => {
     const [own, after] = of('o'.repeat(10_000), 'n'.repeat(10_000));
 
     expect(embeddedTexts([own!], [], [after!], withLevels(1))).toEqual([`${own!.content}\n\n${'n'.repeat(1_998)}`]);
   });
 
-  it('is truncated when the passage alone is too long, without splitting a character', () => {
+  it('truncates a passage that is too long alone, without splitting a character', () => {
     const [long, even, odd] = of(`o${'😀'.repeat(7_000)}`, '😀'.repeat(7_000), 'o'.repeat(11_991));
 
     const [cut] = embeddedTexts([long!], [], [], {});

@@ -83,7 +83,7 @@ describe('a schema of a closed object', () => {
       { a: 1, b: 1 },
       'input must NOT have more than 1 properties',
     ],
-  ])('still holds %s', (_rule, schema, value, problem) => {
+  ])('holds the rule of %s', (_rule, schema, value, problem) => {
     expect(problemOf(schema, value)).toBe(problem);
   });
 
@@ -112,7 +112,7 @@ describe('a schema of a closed object', () => {
     if (doesNotFit !== undefined) expect(problemOf(schema, doesNotFit)).toBeDefined();
   });
 
-  it('is not repeated for each level of nested choices without closed objects', () => {
+  it('does not repeat nested choices without closed objects for each level', () => {
     const nested = (levels: number): Schema =>
       levels === 0 ? text : { oneOf: [nested(levels - 1), { type: 'null' }] };
 

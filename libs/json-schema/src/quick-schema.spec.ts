@@ -12,7 +12,7 @@ describe('a check', () => {
     ['a common schema', state, {}],
     ['a schema in lists', { allOf: [{ items: [state] }, { anyOf: [{ not: state }] }] }, {}],
     ['a large value', state, { id: 'x'.repeat(100_000) }],
-  ])('needs no child process for %s', (_what, schema, value) => {
+  ])('needs no child process to check %s', (_what, schema, value) => {
     expect(isQuick({ schema, value, path: 'it' })).toBe(true);
   });
 
@@ -32,7 +32,7 @@ describe('a check', () => {
     ['a value with many entries', {}, Array.from({ length: 10_000 }, () => 1)],
     ['a very large value', {}, 'x'.repeat(300_000)],
     ['a schema and a value that are large together', wide(900), { a: 'x'.repeat(20_000) }],
-  ])('needs a child process for %s', (_what, schema, value) => {
+  ])('needs a child process to check %s', (_what, schema, value) => {
     expect(isQuick({ schema, value, path: 'it' })).toBe(false);
   });
 });

@@ -28,7 +28,7 @@ describe('checking a value against a schema', () => {
     ],
     [{ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }, {}],
     [{ $id: 'x', $ref: '#/definitions/a', definitions: { a: { required: ['b'] } } }, { b: 1 }],
-  ])('schema %j accepts %j', async (schema, value) => {
+  ])('accepts by the schema %j the value %j', async (schema, value) => {
     expect(await problemOf(schema, value)).toBeUndefined();
   });
 
@@ -52,7 +52,7 @@ describe('checking a value against a schema', () => {
       /^configuration cannot be validated because .* can't resolve reference/,
     ],
     [{ $async: true, required: ['a'] }, {}, "configuration must have required property 'a'"],
-  ])('schema %j rejects %j', async (schema, value, problem) => {
+  ])('rejects by the schema %j the value %j', async (schema, value, problem) => {
     expect(await problemOf(schema, value)).toMatch(problem);
   });
 
@@ -89,7 +89,7 @@ describe('checking while slow checks take all child processes', () => {
 
   const tooBusy = { type: 'Internal', code: 503, message: expect.stringMatching(/Try again in a moment\.$/) };
 
-  it('limits the queue of a tenant, and starts the limit of a queued check when it runs', async () => {
+  it('limits the queue of a tenant for checks, and starts the limit of a queued one when it runs', async () => {
     const { checker, busy } = busyChecker({ ...patient, maxWaitingEach: 1 });
     const waiting = checker.firstProblem('one', [right]);
 
@@ -101,7 +101,7 @@ describe('checking while slow checks take all child processes', () => {
     await checker.close();
   });
 
-  it('limits the waiting time', async () => {
+  it('limits the waiting time for a check', async () => {
     const { checker, busy } = busyChecker({ deadlineMs: 100 });
 
     await expect(checker.firstProblem('three', [right])).rejects.toMatchObject(tooBusy);
@@ -118,7 +118,7 @@ describe('a check in a child process', () => {
   beforeEach(() => (checker = new SchemaChecker(patient)));
   afterEach(() => checker.close());
 
-  it('is 503 when the child is killed, and the next check is done', async () => {
+  it('returns 503 when the child of a check is killed, and does the next check', async () => {
     const failed = expect(checker.firstProblem('one', [slow])).rejects.toMatchObject({
       code: 503,
       retryAfterSeconds: 1,
@@ -130,7 +130,7 @@ describe('a check in a child process', () => {
     expect(await checker.firstProblem('one', [right])).toBeUndefined();
   });
 
-  it('is done however long the child has no processor', async () => {
+  it('checks however long the child has no processor', async () => {
     const hasty = new SchemaChecker({ ...patient, processorMs: 500 });
     const problem = hasty.firstProblem('one', [{ ...right, value: { a: 'b' } }]);
     const pid = await waitFor(() => childPids('schema-checks.child')[0], Boolean);

@@ -9,7 +9,7 @@ describe('a JSON schema', () => {
     [{ $ref: 'item' }],
     [{ format: 'something-else', nullable: true }],
     [{ enum: [1, 1] }],
-  ])('may be %j', (schema) => {
+  ])('accepts the JSON schema %j', (schema) => {
     expect(schemaProblem(schema)).toBeUndefined();
   });
 
@@ -19,7 +19,7 @@ describe('a JSON schema', () => {
     [{ required: 'a' }, /\/required must be array/],
     [{ minimum: 'low' }, /\/minimum must be number/],
     [{ pattern: '(' }, /\/pattern must match format "regex"/],
-  ])('is not %j', (schema, problem) => {
+  ])('rejects %j as a JSON schema', (schema, problem) => {
     expect(schemaProblem(schema)).toMatch(/^is not a valid JSON schema: /);
     expect(schemaProblem(schema)).toMatch(problem);
   });

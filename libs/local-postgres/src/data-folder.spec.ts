@@ -22,7 +22,7 @@ it('creates a folder that others cannot list', async () => {
   expect((await stat(folder)).mode & 0o066).toBe(0);
 });
 
-it('has nothing to say about a folder that it has created', async () => {
+it('reports nothing about a folder that it has created', async () => {
   const claimed = await DataFolder.claim(folder);
 
   expect(await claimed.findOpenness()).toBeUndefined();
@@ -41,13 +41,13 @@ it.each(['755', '770', '733'])('names the remedy for a folder with the mode %s, 
   expect((await stat(folder)).mode & 0o777).toBe(parseInt(mode, 8));
 });
 
-it('names a file in its place', async () => {
+it('names a file in place of the data folder', async () => {
   await writeFile(folder, '');
 
   await expect(DataFolder.claim(folder)).rejects.toThrow(`${folder} is a file. Remove it`);
 });
 
-it('refuses a second owner and names the URL of the first', async () => {
+it('refuses a second owner of a data folder and names the URL of the first', async () => {
   const first = await DataFolder.claim(folder);
   await first.announce('http://127.0.0.1:3000');
 
@@ -57,7 +57,7 @@ it('refuses a second owner and names the URL of the first', async () => {
   await expect(second).rejects.toThrow(`process ${process.pid}, which serves http://127.0.0.1:3000`);
 });
 
-it('lets the next owner in after a release', async () => {
+it('lets the next owner of a data folder in after a release', async () => {
   const first = await DataFolder.claim(folder);
   await first.announce('http://127.0.0.1:3000');
 
@@ -76,7 +76,7 @@ it('does not release the lock of another owner', async () => {
   await expect(DataFolder.claim(folder)).rejects.toBeInstanceOf(DataFolderInUse);
 });
 
-it('takes over from an owner that died, not before', async () => {
+it('takes over a data folder from an owner that died, not before', async () => {
   const owner = await startSleep();
   await writeLock(JSON.stringify(await findProcess(owner.pid!)));
   await expect(DataFolder.claim(folder)).rejects.toThrow(`kill ${owner.pid}`);
@@ -86,7 +86,7 @@ it('takes over from an owner that died, not before', async () => {
   await DataFolder.claim(folder);
 });
 
-it('takes over from an owner whose process id was reused', async () => {
+it('takes over a data folder from an owner whose process id was reused', async () => {
   await writeLock(JSON.stringify({ pid: process.pid, startedAt: 'long ago' }));
 
   await DataFolder.claim(folder);

@@ -78,7 +78,7 @@ it('creates the data again when an earlier start was killed while creating it', 
 describe('consecutive runs', () => {
   withData();
 
-  it('keeps the data', async () => {
+  it('keeps the data of consecutive runs', async () => {
     const first = await start();
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
     await first.stop();
@@ -154,7 +154,7 @@ describe('a running server', () => {
     await client.end().catch(() => undefined);
   });
 
-  it('stays down when stopped during a restart', async () => {
+  it('stays down when a server is stopped during a restart', async () => {
     const postgres = await start();
     const pidFile = join(folder, 'postgres', 'postmaster.pid');
     const firstPid = postgres.pid!;
@@ -185,20 +185,20 @@ describe('a server', () => {
     await rm(ofServer, { recursive: true });
   });
 
-  it('refuses a wrong password', async () => {
+  it('refuses a wrong password of the server', async () => {
     const wrong = new URL(postgres.url);
     wrong.password = 'guess';
 
     await expect(connect(wrong.href)).rejects.toMatchObject({ code: '28P01' });
   });
 
-  it('is outside of the process group that Ctrl-C reaches', async () => {
+  it('keeps the server outside of the process group that Ctrl-C reaches', async () => {
     const { stdout } = await run('ps', ['-o', 'pgid=', '-p', `${postgres.pid}`]);
 
     expect(Number(stdout)).toBe(postgres.pid);
   });
 
-  it('stops with open sessions, and only once', async () => {
+  it('stops a server with open sessions, and only once', async () => {
     const pid = postgres.pid!;
     const client = await connect(postgres.url);
 
@@ -241,7 +241,7 @@ describe('a server', () => {
     for (const name of await readdir(folder)) expect((await stat(join(folder, name))).uid).toBe(0);
   });
 
-  it('runs without the privileges of root', async () => {
+  it('runs a server without the privileges of root', async () => {
     const postgres = await start();
 
     const status = await readFile(`/proc/${postgres.pid}/status`, 'utf8');
@@ -249,7 +249,7 @@ describe('a server', () => {
     expect(status).toMatch(/^CapEff:\t0+$/m);
   });
 
-  it('runs the programs of such a folder in place', async () => {
+  it('runs the programs of a folder owned by root in place', async () => {
     const programs = await copyPackage({ mode: 0o700 });
 
     const postgres = await start({ programs });
@@ -257,7 +257,7 @@ describe('a server', () => {
     expect((await findProcess(postgres.pid!))?.command).toMatch(`${programs}/bin/postgres`);
   });
 
-  it('keeps the data when the folder is opened to others later', async () => {
+  it('keeps data owned by root when the folder is opened to others later', async () => {
     const first = await start();
     await query(first.url, "CREATE TABLE note AS SELECT 'kept' AS text");
     await first.stop();
@@ -268,7 +268,7 @@ describe('a server', () => {
     await expect(query(second.url, 'SELECT text FROM note')).resolves.toEqual([{ text: 'kept' }]);
   });
 
-  it('restarts with all committed data after a kill', async () => {
+  it('restarts a server of root with all committed data after a kill', async () => {
     const postgres = await start();
     const firstPid = postgres.pid!;
     await query(postgres.url, "CREATE TABLE note AS SELECT 'committed' AS text");
@@ -278,7 +278,7 @@ describe('a server', () => {
     await expect(queryOnceBack(postgres, firstPid, 'SELECT text FROM note')).resolves.toEqual([{ text: 'committed' }]);
   });
 
-  it('stops and replaces a server left running by a killed owner', async () => {
+  it('stops and replaces a server of root left running by a killed owner', async () => {
     const orphan = await startOrphan();
     await query(orphan.url, "CREATE TABLE note AS SELECT 'kept' AS text");
 
@@ -324,7 +324,7 @@ describe('a server', () => {
 describe('when it cannot start on existing data', () => {
   withData();
 
-  it('throws the error message of Postgres', async () => {
+  it('throws the error message of Postgres when it cannot start on existing data', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -334,7 +334,7 @@ describe('when it cannot start on existing data', () => {
     other.close();
   });
 
-  it('reports a missing password instead of creating another', async () => {
+  it('reports a missing password of existing data instead of creating another', async () => {
     await unlink(join(folder, 'postgres.password'));
 
     await expect(start()).rejects.toThrow('postgres.password');
@@ -376,7 +376,7 @@ describe('a user id without a name', () => {
 });
 
 describe('when it cannot create data', () => {
-  it('throws the error message of initdb', async () => {
+  it('throws the error message of initdb when it cannot create data', async () => {
     const programs = join(folder, 'programs');
     await mkdir(join(programs, 'bin'), { recursive: true });
     const initdb = '#!/bin/sh\necho "FATAL: could not write: No space left on device" >&2\nexit 1\n';
@@ -391,7 +391,7 @@ describe('when it cannot create data', () => {
     );
   });
 
-  it('names the missing package and the alternative', async () => {
+  it('names the missing package of Postgres and the alternative', async () => {
     const arch = Object.getOwnPropertyDescriptor(process, 'arch')!;
     Object.defineProperty(process, 'arch', { ...arch, value: 'pdp11' });
 
@@ -427,7 +427,7 @@ describe('when it cannot create data', () => {
 describe('the programs', () => {
   withData();
 
-  it('get the links that npm creates only when it runs install scripts', async () => {
+  it('creates the links that npm creates only when it runs install scripts', async () => {
     const programs = await copyPackage({ mode: 0o755 });
     const libraries = join(programs, 'lib');
     const links = await readLinks(libraries);

@@ -20,14 +20,14 @@ describe.each(sources)('%p', (find) => {
     }
   });
 
-  it('finds nothing after the process has ended', async () => {
+  it('finds no process after it has ended', async () => {
     const child = spawn('true');
     await once(child, 'exit');
 
     expect(await find(child.pid!)).toBeNull();
   });
 
-  it('treats a zombie as ended', async () => {
+  it('treats a zombie as an ended process', async () => {
     // The shell turns into a program that never collects the exit status of its child.
     const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60']);
 

@@ -48,7 +48,7 @@ it.each([
 
 describe.each(Object.keys(ends))('A process that %s', (name) => {
   // The second number is more than is buffered at once.
-  it.each([1, 3000])('has written its %d lines in order', async (count) => {
+  it.each([1, 3000])('writes %d lines in order before the process ends', async (count) => {
     const lines = linesIn(await text(logging(count, ends[name]!).stdout));
 
     expect(lines.map(({ line }) => line)).toEqual(Array.from({ length: count }, (_, line) => line));
@@ -56,7 +56,7 @@ describe.each(Object.keys(ends))('A process that %s', (name) => {
   });
 });
 
-it('writes lines without waiting for more', async () => {
+it('writes log lines without waiting for more', async () => {
   const child = logging(2, 'setInterval(() => undefined, 1000);');
   let output = '';
 

@@ -6,7 +6,7 @@ function shown(fields: object, options = { hasColors: false }): string {
   return readableLine(`${JSON.stringify({ level: 40, time: at.toISOString(), name: 'files', ...fields })}\n`, options);
 }
 
-it('has time, level, name, message and other fields in one line', () => {
+it('shows time, level, name, message and other fields in one line', () => {
   expect(shown({ loop: 'files.clean', found: 3, ids: ['a'], msg: 'found work' })).toBe(
     '09:05:07.008 WARN  files: found work loop=files.clean found=3 ids=["a"]\n',
   );
@@ -18,17 +18,17 @@ it.each([
   [30, 'INFO '],
   [50, 'ERROR'],
   [60, 'FATAL'],
-])('names the level %d', (level, name) => {
+])('names the level %d of a log line', (level, name) => {
   expect(shown({ level, msg: 'text' })).toBe(`09:05:07.008 ${name} files: text\n`);
 });
 
 const err = { type: 'Error', message: 'no answer', stack: 'Error: no answer\n    at connect (a.js:1:2)', code: 503 };
 
-it('has the reason of a warning without its stack', () => {
+it('shows the reason of a warning without its stack', () => {
   expect(shown({ err, msg: 'a round failed' })).toBe('09:05:07.008 WARN  files: a round failed: no answer\n');
 });
 
-it('has the stack of an error below', () => {
+it('shows the stack of an error below', () => {
   expect(shown({ level: 50, err, msg: 'a round failed' })).toBe(
     '09:05:07.008 ERROR files: a round failed: no answer\n    Error: no answer\n        at connect (a.js:1:2)\n',
   );

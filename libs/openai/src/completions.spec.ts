@@ -48,7 +48,7 @@ it('names the variable to set when no server is configured', async () => {
   });
 });
 
-it.each([429, 503])('is busy when the server answers %d, for as long as the server asks', async (status) => {
+it.each([429, 503])('reports the server as busy when it answers %d, for as long as the server asks', async (status) => {
   server.order({ status, message: 'slow down', headers: { 'retry-after': '7' } });
 
   await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
@@ -97,7 +97,7 @@ it.each([301, 401, 403, 404])('fails with a retryable error when the server answ
   });
 });
 
-it('never shows the key, though the server repeats it', async () => {
+it('hides the key, though the server repeats it', async () => {
   server.order({ status: 401, message: 'the key secret is wrong' });
 
   const answer = open({ completionsApiKey: 'secret' }).complete(question('', 'x'));
@@ -105,7 +105,7 @@ it('never shows the key, though the server repeats it', async () => {
   await expect(answer).rejects.toMatchObject({ message: 'The completion server answered 401: the key *** is wrong' });
 });
 
-it('is unavailable when the quota is used up, which the server reports with the status of backpressure', async () => {
+it('reports the server as unavailable when the quota is used up, though its status is backpressure', async () => {
   server.order({ status: 429, message: 'check your plan', code: 'insufficient_quota' });
 
   await expect(open().complete(question('', 'x'))).rejects.toMatchObject({
@@ -114,7 +114,7 @@ it('is unavailable when the quota is used up, which the server reports with the 
   });
 });
 
-it('ends at once when the signal aborts', async () => {
+it('ends a completion at once when the signal aborts', async () => {
   server.order('never');
   const abort = new AbortController();
 

@@ -23,7 +23,7 @@ it.each([
   [8, 2 * 2 ** 30, 3],
   [2, 2 * 2 ** 30, 1],
   [8, 2 ** 28, 1],
-])('with %d cores and %d bytes of memory starts at most %d threads by default', (cores, limitBytes, threads) => {
+])('starts with %d cores and %d bytes of memory at most %d threads by default', (cores, limitBytes, threads) => {
   expect(threadsFor(cores, limitBytes)).toBe(threads);
 });
 
@@ -100,7 +100,7 @@ it('cancels queued texts on abort without affecting other calls', async () => {
   await expect(shared.embed(['the next one'])).resolves.toHaveLength(1);
 });
 
-it('rejects when already aborted', async () => {
+it('rejects texts when already aborted', async () => {
   const embedder = open();
 
   await expect(embedder.embed(['x'], AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
@@ -135,7 +135,7 @@ it('rejects a text whose threads die twice, and embeds the next', async () => {
   await expect(embedder.embed(['the next one'])).resolves.toHaveLength(1);
 });
 
-it('rejects pending and later calls when closed', async () => {
+it('rejects pending and later texts when the embedder is closed', async () => {
   await shared.ready();
   const embedding = shared.embed(Array.from({ length: 50 }, () => prose));
   embedding.catch(() => undefined);

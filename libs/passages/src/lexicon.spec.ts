@@ -55,7 +55,7 @@ it.each([
   ['composed and decomposed letters', 'caf\u00e9', 'cafe\u0301'],
   ['full-width and plain letters', 'ＡＰＩ', 'api'],
   ['words in whatever punctuation', '«conv_01»', 'conv 01'],
-])('treats %s alike', (_, one, other) => {
+])('treats the words %s alike', (_, one, other) => {
   expect(queryTerms(one)).toEqual(queryTerms(other));
 });
 

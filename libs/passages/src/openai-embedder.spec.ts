@@ -27,7 +27,7 @@ const lengths: RequestHandler = (request, response) => {
 const one = (embedding: unknown) => json({ data: [{ index: 0, embedding }] });
 const lengthOf = (vector: Float32Array) => Math.round(vector[0]! / vector[1]!);
 
-it('learns its dimensions in ready()', async () => {
+it('learns the dimensions of the model in ready()', async () => {
   const embedder = open();
   expect(() => embedder.dimensions).toThrow('has not answered yet');
 
@@ -79,7 +79,7 @@ it('limits texts and characters per request, and sends a longer text alone', asy
   expect(vectors.map(lengthOf)).toEqual(texts.map((text) => text.length));
 });
 
-it('limits concurrent requests', async () => {
+it('limits concurrent requests for embeddings', async () => {
   let running = 0;
   let most = 0;
   answer = async (...args) => {
@@ -105,7 +105,7 @@ describe('when the server is busy', () => {
     ['nothing', 503, () => null, 5_000, 5_000],
     ['nonsense', 429, () => 'soon', 5_000, 5_000],
     ['a day', 429, () => '86400', 60_000, 60_000],
-  ])('returns the retry time for %s', async (_, status, retryAfter, atLeast, atMost) => {
+  ])('returns the retry time of a busy server for %s', async (_, status, retryAfter, atLeast, atMost) => {
     const value = retryAfter();
     answer = json({ error: { message: 'Slow down.' } }, status, value === null ? {} : { 'retry-after': value });
 
@@ -120,7 +120,7 @@ describe('when the server is busy', () => {
 });
 
 describe('when the server refuses', () => {
-  it.each([400, 413, 422])('passes on its message for status %d', async (status) => {
+  it.each([400, 413, 422])('returns the message of a server that refuses with status %d', async (status) => {
     answer = json({ error: { message: 'The input is too long.' } }, status);
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -135,13 +135,13 @@ describe('when the server refuses', () => {
     ['vLLM', { object: 'error', message: 'reason' }],
     ['FastAPI', { detail: 'reason' }],
     ['a proxy', 'reason'],
-  ])('finds the message in %s', async (_, body) => {
+  ])('finds the message of a refusal in %s', async (_, body) => {
     answer = json(body, 400);
 
     await expect(open().embed(['x'])).rejects.toThrow(/400: reason$/);
   });
 
-  it('truncates a long answer and never shows the key', async () => {
+  it('truncates a long refusal and never shows the key', async () => {
     answer = json({ error: `Wrong key sk-secret. ${'x'.repeat(5_000)}` }, 401);
 
     const error = (await open()
@@ -155,14 +155,17 @@ describe('when the server refuses', () => {
 });
 
 describe('when key, model, address or quota is wrong', () => {
-  it.each([401, 402, 403, 404, 405])('is unavailable rather than refusing the text, for status %d', async (status) => {
-    answer = json({ error: { message: 'The model does not exist.' } }, status);
+  it.each([401, 402, 403, 404, 405])(
+    'reports the server as unavailable rather than refusing the text, for status %d',
+    async (status) => {
+      answer = json({ error: { message: 'The model does not exist.' } }, status);
 
-    await expect(open().embed(['x'])).rejects.toMatchObject({
-      name: 'EmbedderUnavailable',
-      message: `The embedding server answered ${status}: The model does not exist.`,
-    });
-  });
+      await expect(open().embed(['x'])).rejects.toMatchObject({
+        name: 'EmbedderUnavailable',
+        message: `The embedding server answered ${status}: The model does not exist.`,
+      });
+    },
+  );
 
   it.each(['code', 'type'])('does not suggest a retry when the quota is used up, by its %s', async (field) => {
     answer = json({ error: { message: 'Check your plan.', [field]: 'insufficient_quota' } }, 429);
@@ -173,7 +176,7 @@ describe('when key, model, address or quota is wrong', () => {
     });
   });
 
-  it('does not follow redirects', async () => {
+  it('does not follow redirects of the embedding server', async () => {
     answer = (_, response) => void response.writeHead(307, { location: `${server.url}/elsewhere` }).end();
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -202,7 +205,7 @@ describe('when the answer is unusable', () => {
     ['a number out of range', json('{"data":[{"index":0,"embedding":[1e999,1]}]}'), 'not a non-empty list of numbers'],
     ['a vector of length 0', one([0, 0]), 'zero or non-finite'],
     ['a cut connection', (_, response) => void response.destroy(), 'cannot be reached'],
-  ])('reports %s', async (_, given, message) => {
+  ])('reports an unusable answer: %s', async (_, given, message) => {
     answer = given;
 
     await expect(open().embed(['x'])).rejects.toMatchObject({
@@ -211,13 +214,13 @@ describe('when the answer is unusable', () => {
     });
   });
 
-  it('refuses a duplicate index', async () => {
+  it('refuses a duplicate index in an answer', async () => {
     answer = json({ data: [0, 0].map((index) => ({ index, embedding: [1, 2] })) });
 
     await expect(open().embed(['x', 'y'])).rejects.toThrow('"index"');
   });
 
-  it('refuses changed dimensions', async () => {
+  it('refuses changed dimensions in an answer', async () => {
     const embedder = open();
     await embedder.ready();
     answer = one([1, 2, 3]);
@@ -225,7 +228,7 @@ describe('when the answer is unusable', () => {
     await expect(embedder.embed(['x'])).rejects.toThrow('answered with 3 dimensions instead of 2');
   });
 
-  it('stops reading an endless answer', async () => {
+  it('stops reading an endless answer of the embedding server', async () => {
     const endless = function* () {
       for (;;) yield Buffer.alloc(1024 * 1024, ' ');
     };
@@ -266,7 +269,7 @@ describe('when the answer is unusable', () => {
   });
 });
 
-it('rejects with the reason of the signal when aborted', async () => {
+it('rejects texts with the reason of the signal when aborted', async () => {
   answer = () => undefined;
   const abort = new AbortController();
   const embedder = open({ batchSize: 1, concurrency: 1 });
@@ -282,7 +285,7 @@ it('rejects with the reason of the signal when aborted', async () => {
   expect(server.requests.flatMap(inputOf)).toEqual(['under way', 'later']);
 });
 
-it('rejects pending and later calls when closed', async () => {
+it('rejects pending and later texts when the remote embedder is closed', async () => {
   answer = () => undefined;
   const embedder = open();
   const embedding = embedder.embed(['x']);

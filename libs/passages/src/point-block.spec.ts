@@ -11,7 +11,7 @@ const points = [
   stored({ text: 'a ship', fileId: 'file_b', vector: Float32Array.of(0, 0, 1) }),
 ];
 
-it('returns its points except the dead rows', () => {
+it('returns the points of a block except the dead rows', () => {
   const block = PointBlock.of(points);
 
   expect(block.points()).toEqual(points);
@@ -19,7 +19,7 @@ it('returns its points except the dead rows', () => {
   expect(PointBlock.of(block.points()).points()).toEqual(points);
 });
 
-it('finds the rows with a term', () => {
+it('finds the rows of a block with a term', () => {
   const block = PointBlock.of(points);
   const rowsOf = (text: string) => {
     const { from, to } = block.postingsOf(stored({ text }).termIndices[0]!) ?? { from: 0, to: 0 };
@@ -37,6 +37,6 @@ it('stores the common fields of points of one content once', () => {
   expect(PointBlock.of([...alike, ...points]).sources).toHaveLength(4);
 });
 
-it('can be empty', () => {
+it('accepts an empty block', () => {
   expect(PointBlock.of([]).points()).toEqual([]);
 });

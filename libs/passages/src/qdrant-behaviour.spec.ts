@@ -89,7 +89,7 @@ const isGreen = async (model: string) => {
       settled: () => isGreen(embedder.model),
     });
 
-    it('removes the HNSW graphs in ready()', async () => {
+    it('removes the HNSW graphs of a collection made by an earlier version in ready()', async () => {
       expect(await hnsw()).toEqual({ m: 0, payload_m: 16 });
 
       await index.ready();

@@ -152,7 +152,7 @@ describe('ready', () => {
     await expect(index.ready()).rejects.toThrow('Wrong input: no space');
   });
 
-  it('prepares once for concurrent callers', async () => {
+  it('prepares the collection once for concurrent callers', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
 
     await Promise.all([index.ready(), index.ready(), index.ready()]);
@@ -191,7 +191,7 @@ describe('ready', () => {
 });
 
 describe('write', () => {
-  it('stores vectors, terms and payload under an id that includes the bot', async () => {
+  it('writes vectors, terms and payload under an id that includes the bot', async () => {
     const tagged = point({ text: 'hello', tags: { 'a.b': '"x"' } });
 
     await index.write(bot, [tagged]);
@@ -212,7 +212,7 @@ describe('write', () => {
     expect(mine!.id).not.toBe(theirs!.id);
   });
 
-  it('writes in batches and waits for each, because shards apply them independently', async () => {
+  it('writes points in batches and waits for each, because shards apply them independently', async () => {
     await index.write(
       bot,
       Array.from({ length: 600 }, () => point()),
@@ -222,7 +222,7 @@ describe('write', () => {
     expect(server.requests.map((request) => request.query.wait)).toEqual(['true', 'true', 'true']);
   });
 
-  it('uses smaller batches for long vectors', async () => {
+  it('writes smaller batches for long vectors', async () => {
     const embedder = { model: 'long', dimensions: 100_000 };
     const vector = new Float32Array(100_000).fill(0.01);
 
@@ -241,7 +241,7 @@ describe('write', () => {
     expect(server.requests[0]!.body).not.toHaveProperty('points.0.vector.sparse');
   });
 
-  it('sends no request for an empty list', async () => {
+  it('sends no request for an empty list of points', async () => {
     await index.write(bot, []);
 
     expect(server.requests).toEqual([]);
@@ -278,7 +278,7 @@ describe('search', () => {
     ]);
   });
 
-  it('fuses both sides by reciprocal rank from 1, with k = 60', async () => {
+  it('fuses both sides of a search by reciprocal rank from 1, with k = 60', async () => {
     const [a, b, c] = ['a', 'b', 'c'].map((id) => hit(id));
     answers['POST batch'] = found([a!, b!, c!], [b!]);
 
@@ -290,7 +290,7 @@ describe('search', () => {
     ]);
   });
 
-  it('requests at least as many candidates as the limit', async () => {
+  it('requests at least as many candidates as the limit of a search', async () => {
     answers['POST batch'] = found([], []);
 
     await index.search(bot, query({ text: 'hello', limit: 150 }));
@@ -325,7 +325,7 @@ describe('search', () => {
     ]);
   });
 
-  it('combines tag filters with the bot filter', async () => {
+  it('combines tag filters of a search with the bot filter', async () => {
     answers['POST batch'] = found([]);
 
     await index.search(bot, query({ tags: { 'a.b': { in: ['x', 'y'], notIn: ['"'] }, empty: { in: [], notIn: [] } } }));
@@ -338,7 +338,7 @@ describe('search', () => {
     });
   });
 
-  it('filters both sides by the requested files and the bot', async () => {
+  it('filters both sides of a search by the requested files and the bot', async () => {
     answers['POST batch'] = found([], []);
 
     await index.search(bot, query({ text: 'hello', fileIds: ['file_a', 'file_b'] }));
@@ -350,7 +350,7 @@ describe('search', () => {
     expect(searchesOf(server.requests[1]!)).toMatchObject([{ filter: filterOf() }]);
   });
 
-  it('requests an uncompressed answer', async () => {
+  it('requests an uncompressed answer of a search', async () => {
     answers['POST batch'] = found([]);
 
     await index.search(bot, query());
@@ -372,7 +372,7 @@ describe('search', () => {
     const incomplete = ['dense side incomplete'];
     const full = Array.from({ length: 100 }, (_, n) => hit(`${n}`));
 
-    it('still answers and reports it to the operator', async () => {
+    it('returns incomplete dense results and reports them to the operator', async () => {
       const { hits, counted, logged } = await search('hello', found([], [hit('a')]));
 
       expect([hits, counted]).toEqual([1, incomplete]);
@@ -385,13 +385,13 @@ describe('search', () => {
       ['nothing is near, of a bot that has no points', [], '?!', found([]), 0],
       ['words find some of the few nearest', [], 'hello', found([hit('a'), hit('b')], [hit('b')]), 0],
       ['words find a point behind all the nearest asked for', [], 'hello', found(full, [hit('b')]), 0],
-    ])('knows that %s', async (_, expected, text, sides, count) => {
+    ])('recognises incomplete dense results: %s', async (_, expected, text, sides, count) => {
       const { counted } = await search(text, sides, count);
 
       expect(counted).toEqual(expected);
     });
 
-    it('logs the same message once a minute and counts each occurrence', async () => {
+    it('logs incomplete dense results once a minute and counts each occurrence', async () => {
       const { seen, health } = watched();
 
       for (let n = 0; n < 5; n++) health.degraded('index empty', { bot });
@@ -437,7 +437,7 @@ describe('removal and count', () => {
     ]);
   });
 
-  it('removes several files at once', async () => {
+  it('removes the points of several files at once', async () => {
     await index.removeFiles(bot, ['file_a', 'file_b']);
 
     expect(server.requests.map(({ body }) => body)).toEqual([
@@ -455,7 +455,7 @@ describe('removal and count', () => {
     ]);
   });
 
-  it('counts exactly', async () => {
+  it('counts points exactly', async () => {
     answers['POST count'] = json({ result: { count: 3 } });
 
     await expect(index.count(bot)).resolves.toBe(3);
@@ -482,7 +482,7 @@ describe('with points of other models', () => {
     ['delete', (index) => index.removeFiles(bot, ['file_a'])],
     ['delete', (index) => index.dropTenant(bot)],
     ['payload', (index) => index.retag(bot, 'file_a', { a: 'b' }, within)],
-  ])('sends the request to each collection to %s', async (verb, ask) => {
+  ])('sends the request to each collection, of all models, to %s', async (verb, ask) => {
     await ask(known());
 
     expect(paths()).toEqual([`${nextCollection}/points/${verb}`, `${collection}/points/${verb}`]);
@@ -496,7 +496,7 @@ describe('with points of other models', () => {
     expect(askedWithin).toEqual([within, within]);
   });
 
-  it('counts all models, and writes and searches only the current one', async () => {
+  it('counts points of all models, and writes and searches only the current one', async () => {
     answers['POST count'] = json({ result: { count: 3 } });
     answers['POST batch'] = json({ result: [{ points: [] }] });
 
@@ -550,7 +550,7 @@ describe('a Qdrant server that lost its data', () => {
     ['search', (index) => index.search(bot, query()), []],
     ['dropTenant', (index) => index.dropTenant(bot), undefined],
     ['count', (index) => index.count(bot), 0],
-  ])('is prepared again by %s, which succeeds', async (_, ask, expected) => {
+  ])('prepares a server that lost its data again by %s, which succeeds', async (_, ask, expected) => {
     vanish();
 
     await expect(ask(index)).resolves.toEqual(expected);
@@ -559,7 +559,7 @@ describe('a Qdrant server that lost its data', () => {
     expect(requestsTo('/index')).toHaveLength(4);
   });
 
-  it('is prepared once for concurrent requests, and reported to the operator', async () => {
+  it('prepares a server that lost its data once for concurrent requests, and reports it', async () => {
     vanish();
     const { seen, health } = watched();
     const watchedIndex = new QdrantIndex({ url: server.url, embedder: testEmbedder, health });
@@ -571,7 +571,7 @@ describe('a Qdrant server that lost its data', () => {
     expect(seen.logged).toContainEqual(['search returned degraded results: collection missing', { collection: name }]);
   });
 
-  it('is asked at most twice when the collection disappears again', async () => {
+  it('sends at most two requests when the collection disappears again', async () => {
     vanish();
     answers['POST batch'] = missing;
 
@@ -582,24 +582,27 @@ describe('a Qdrant server that lost its data', () => {
 });
 
 describe('a Qdrant server that refuses the key', () => {
-  it.each([401, 403])('causes a 503 that says so and a reason for the operator, for status %d', async (status) => {
-    const { seen, health } = watched();
-    const watchedIndex = new QdrantIndex({ url: server.url, apiKey: 'sk-secret', embedder: testEmbedder, health });
-    answers['POST batch'] = json({ status: { error: 'Invalid API key' } }, status);
-    answers['POST count'] = json({ result: { count: 0 } });
+  it.each([401, 403])(
+    'returns 503 and a reason for the operator when Qdrant refuses the key with status %d',
+    async (status) => {
+      const { seen, health } = watched();
+      const watchedIndex = new QdrantIndex({ url: server.url, apiKey: 'sk-secret', embedder: testEmbedder, health });
+      answers['POST batch'] = json({ status: { error: 'Invalid API key' } }, status);
+      answers['POST count'] = json({ result: { count: 0 } });
 
-    const error = await watchedIndex.search(bot, query()).catch((thrown: unknown) => thrown);
+      const error = await watchedIndex.search(bot, query()).catch((thrown: unknown) => thrown);
 
-    expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
-    expect((error as Error).message).toContain('refuses the key');
-    expect(health.problem).toBe(`Qdrant refuses the key in QDRANT_API_KEY (${status})`);
-    expect(seen.logged).toEqual([[`the passage index cannot be used: ${health.problem}`, {}]]);
-    expect(JSON.stringify([error, (error as Error).message, seen])).not.toContain('sk-secret');
-    await watchedIndex.count(bot);
-    expect(health.problem).toBeUndefined();
-  });
+      expect(error).toMatchObject({ type: 'Internal', code: 503, retryAfterSeconds: 1 });
+      expect((error as Error).message).toContain('refuses the key');
+      expect(health.problem).toBe(`Qdrant refuses the key in QDRANT_API_KEY (${status})`);
+      expect(seen.logged).toEqual([[`the passage index cannot be used: ${health.problem}`, {}]]);
+      expect(JSON.stringify([error, (error as Error).message, seen])).not.toContain('sk-secret');
+      await watchedIndex.count(bot);
+      expect(health.problem).toBeUndefined();
+    },
+  );
 
-  it('reports a missing key', async () => {
+  it('reports a missing key of Qdrant', async () => {
     const { health } = watched();
     answers['POST count'] = json({ status: { error: 'Must provide an API key' } }, 401);
 
@@ -636,7 +639,7 @@ describe('connections', () => {
     };
   }
 
-  it('that fail before an answer are retried once', async () => {
+  it('retries requests once that failed before an answer', async () => {
     const { index: counted, asked } = await startServer((count, socket) => {
       if (count !== 2) return false;
       socket.destroy();
@@ -649,7 +652,7 @@ describe('connections', () => {
     expect(asked()).toBe(3);
   });
 
-  it('that fail twice cause a 503', async () => {
+  it('returns 503 for requests that failed twice', async () => {
     const { index: counted, asked } = await startServer((_, socket) => Boolean(socket.destroy()));
 
     await expect(counted.count(bot)).rejects.toMatchObject({ code: 503 });
@@ -657,7 +660,7 @@ describe('connections', () => {
     expect(asked()).toBe(2);
   });
 
-  it('that fail during an answer are not retried', async () => {
+  it('does not retry requests that broke off in mid-response', async () => {
     const { index: counted, asked } = await startServer((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"res', () => {
         socket.destroy();
@@ -697,13 +700,13 @@ describe('a search in a Qdrant server that hangs', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  it('during the preparation times out with a 503', async () => {
+  it('returns 503 when a search times out during the preparation', async () => {
     answers[`GET ${name}`] = () => undefined;
 
     expect(await searchUntil(() => requestsTo(name).length > 0)).toMatchObject(late);
   });
 
-  it('during the search times out with a 503', async () => {
+  it('returns 503 when a search times out', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
     answers['POST batch'] = () => undefined;
 
@@ -712,7 +715,7 @@ describe('a search in a Qdrant server that hangs', () => {
     expect(requestsTo('/batch')).toHaveLength(1);
   });
 
-  it('during the connection setup times out with a 503', async () => {
+  it('returns 503 when a search times out during the connection setup', async () => {
     const sockets = new Set<Socket>();
     const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
     silent.listen(0, '127.0.0.1');
@@ -726,7 +729,7 @@ describe('a search in a Qdrant server that hangs', () => {
     silent.close();
   });
 
-  it('throws the reason of the caller when that aborts earlier', async () => {
+  it('throws the reason of the caller when a search is aborted earlier', async () => {
     answers[`GET ${name}`] = configured(withoutGraphs);
     answers['POST batch'] = () => undefined;
     const left = new AbortController();
@@ -739,7 +742,7 @@ describe('a search in a Qdrant server that hangs', () => {
 });
 
 describe('a Qdrant server with wrong answers', () => {
-  it('receives the API key, with the path of its address kept', async () => {
+  it('sends the API key to Qdrant, with the path of its address kept', async () => {
     answers['POST count'] = json({ result: { count: 0 } });
     const behindProxy = new QdrantIndex({ url: `${server.url}/qdrant/`, apiKey: 'secret', embedder: testEmbedder });
 
@@ -749,7 +752,7 @@ describe('a Qdrant server with wrong answers', () => {
     expect(request).toMatchObject({ path: `/qdrant${collection}/points/count`, headers: { 'api-key': 'secret' } });
   });
 
-  it.each([500, 502, 503, 429])('causes a retryable 503 for status %d', async (status) => {
+  it.each([500, 502, 503, 429])('returns a retryable 503 for status %d of Qdrant', async (status) => {
     answers['POST count'] = json({ status: { error: 'not now' } }, status, { 'retry-after': '1' });
 
     const error = await index.count(bot).catch((thrown: unknown) => thrown);
@@ -762,14 +765,14 @@ describe('a Qdrant server with wrong answers', () => {
     ['garbage', json('<html>')],
     ['a cut connection', (_, response) => void response.destroy()],
     ['silence', () => undefined],
-  ])('causes a 503 for %s', async (_, answer) => {
+  ])('returns 503 for %s of Qdrant', async (_, answer) => {
     answers['POST count'] = answer;
     const impatient = new QdrantIndex({ url: server.url, embedder: testEmbedder, timeoutMs: 200 });
 
     await expect(impatient.count(bot)).rejects.toMatchObject({ type: 'Internal', code: 503 });
   });
 
-  it('is distinguished from one that refuses a request', async () => {
+  it('distinguishes a server with wrong answers from one that refuses a request', async () => {
     answers['POST count'] = json({ status: { error: 'Wrong input: bad filter' } }, 400);
 
     const error = await index.count(bot).catch((thrown: unknown) => thrown);

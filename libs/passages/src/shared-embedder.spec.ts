@@ -12,7 +12,7 @@ it('loads the model once for all users', async () => {
   await Promise.all([files.close(), tables.close()]);
 });
 
-it('ends with its last user, and rejects pending calls of a user that closes', async () => {
+it('ends the model with its last user, and rejects pending calls of a user that closes', async () => {
   const [files, tables] = [SharedEmbedder.open(1), SharedEmbedder.open(1)];
   const large = files.embed(Array.from({ length: 50 }, () => 'a text of some words'));
   large.catch(() => undefined);

@@ -96,7 +96,7 @@ describe('A transaction', () => {
 
   afterAll(() => test.drop());
 
-  it('becomes visible to others at its commit', async () => {
+  it('shows the changes of a transaction to others at its commit', async () => {
     let meanwhile: string[] = [];
 
     const result = await test.database.transaction(async (tx) => {
@@ -110,7 +110,7 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual(['a', 'b']);
   });
 
-  it('rolls back and rethrows when its work throws', async () => {
+  it('rolls back a transaction and rethrows when its work throws', async () => {
     const reason = new Error('No.');
 
     const failed = test.database.transaction(async (tx) => {
@@ -122,7 +122,7 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual([]);
   });
 
-  it('runs afterCommit actions after its commit, in order', async () => {
+  it('runs afterCommit actions after the commit of a transaction, in order', async () => {
     const actions: string[] = [];
 
     await test.database.transaction(async (tx) => {
@@ -147,7 +147,7 @@ describe('A transaction', () => {
     expect(actions).toEqual([]);
   });
 
-  it('fails when its work swallows the error of a statement', async () => {
+  it('fails a transaction when its work swallows the error of a statement', async () => {
     const actions: string[] = [];
 
     const failed = test.database.transaction(async (tx) => {
@@ -162,7 +162,7 @@ describe('A transaction', () => {
     expect(actions).toEqual([]);
   });
 
-  it('fails with 503 when its connection breaks between two statements, and the pool recovers', async () => {
+  it('fails a transaction with 503 when its connection breaks between statements, and recovers', async () => {
     const failed = test.database.transaction(async (tx) => {
       const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await test.database.query('SELECT pg_terminate_backend($1, 10000)', [backend!.pid]);
@@ -176,7 +176,7 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual([]);
   });
 
-  it('fails when its connection breaks before the commit', async () => {
+  it('fails a transaction when its connection breaks before the commit', async () => {
     const failed = test.database.transaction(async (tx) => {
       await tx.query(`INSERT INTO thing VALUES ('lost')`);
       const [backend] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -187,7 +187,7 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual([]);
   });
 
-  it('fails with 503 on a deadlock', async () => {
+  it('fails a transaction with 503 on a deadlock', async () => {
     await test.database.query(`INSERT INTO thing VALUES ('a'), ('b')`);
     let holders = 0;
     const lock = (first: string, second: string) =>
@@ -207,7 +207,7 @@ describe('A transaction', () => {
 });
 
 describe('A lock', () => {
-  it('is waited for until the lock timeout, then fails with 503', async () => {
+  it('waits for a lock until the lock timeout, then fails with 503', async () => {
     const test = await createTestDatabase([Things1700000000001], 'things');
     await test.database.query(`INSERT INTO thing VALUES ('locked')`);
     const hasty = await Database.open({
@@ -240,7 +240,7 @@ describe('A database that does not answer', () => {
 
   afterAll(() => empty.drop());
 
-  it('results in 503 when no pool connection becomes free in time', async () => {
+  it('returns 503 when no pool connection becomes free in time', async () => {
     const database = await Database.open({
       url: empty.url,
       schema: 'things',
@@ -262,7 +262,7 @@ describe('A database that does not answer', () => {
     await database.close();
   });
 
-  it('is waited for longer until the process has started', async () => {
+  it('waits longer for a silent database until the process has started', async () => {
     const limits = { url: empty.url, schema: 'things', migrations: [], poolSize: 1, connectTimeoutMs: 200 };
     let start!: () => void;
     const started = new Promise<void>((resolve) => (start = resolve));
@@ -284,7 +284,7 @@ describe('A database that does not answer', () => {
     await Promise.all([starting.close(), running.close()]);
   });
 
-  it('is waited for once more after the process was suspended', async () => {
+  it('waits once more for a silent database after the process was suspended', async () => {
     const database = await Database.open({
       url: empty.url,
       schema: 'things',
@@ -303,7 +303,7 @@ describe('A database that does not answer', () => {
     await database.close();
   });
 
-  it('results in 503 at once when too many callers wait, and still serves those', async () => {
+  it('returns 503 at once when too many callers wait, and still serves those', async () => {
     let refused = 0;
     const limits = { maxWaiting: 2, onShed: () => (refused += 1) };
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1, ...limits });
@@ -320,7 +320,7 @@ describe('A database that does not answer', () => {
     await database.close();
   });
 
-  it('results in 503 when its connections are cut, and works again afterwards', async () => {
+  it('returns 503 when the connections of a database are cut, and works again afterwards', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 2 });
     const other = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
     const cut = () =>
@@ -343,7 +343,7 @@ describe('A database that does not answer', () => {
     await Promise.all([database.close(), other.close()]);
   });
 
-  it('results in 503 when it terminates a connection in the packet that opens it, without ending the process', async () => {
+  it('returns 503 when a database terminates a connection while it opens, and keeps the process', async () => {
     const link = await BreakableLink.to(empty.url);
     const database = await Database.open({ url: link.url, schema: 'things', migrations: [], poolSize: 2 });
     const giveBack = await hold(database);
@@ -359,7 +359,7 @@ describe('A database that does not answer', () => {
     await link.stop();
   });
 
-  it('is reported with its host at the start, without user and password', async () => {
+  it('reports a silent database with its host at the start, without user and password', async () => {
     const opened = Database.open({
       url: 'postgres://someone:secret@127.0.0.1:1/none',
       schema: 'things',
@@ -374,7 +374,7 @@ describe('A database that does not answer', () => {
     );
   });
 
-  it('is not reported when the pool has all connections that Postgres allows', async () => {
+  it('does not report a database when the pool has all connections that Postgres allows', async () => {
     const url = new URL(empty.url);
     url.username = url.pathname.slice(1);
     url.password = 'secret';
@@ -389,7 +389,7 @@ describe('A database that does not answer', () => {
     await owner.close();
   });
 
-  it('results in 503 after it was closed', async () => {
+  it('returns 503 after a database was closed', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
 
     await database.close();
@@ -452,7 +452,7 @@ describe('A network that drops packets', () => {
     await expect(namesIn(database)).resolves.toEqual([]);
   });
 
-  it('results in OperationTimeout when the answer to COMMIT is lost', async () => {
+  it('returns OperationTimeout when the answer to COMMIT is lost', async () => {
     const actions: string[] = [];
 
     const failed = database.transaction(async (tx) => {
@@ -466,7 +466,7 @@ describe('A network that drops packets', () => {
     await expect(namesIn(test.database)).resolves.toEqual(['a']);
   });
 
-  it('results in OperationTimeout when the connection breaks before the answer to a single statement', async () => {
+  it('returns OperationTimeout when the connection breaks before the answer to a single statement', async () => {
     link.state = 'swallows answers';
     const failing = expect(database.query(`INSERT INTO thing VALUES ('a')`)).rejects.toMatchObject(maybeDone);
     await waitFor(
@@ -479,7 +479,7 @@ describe('A network that drops packets', () => {
     await failing;
   });
 
-  it('is noticed in time while a database is opened', async () => {
+  it('detects a network that drops packets in time while a database is opened', async () => {
     link.state = 'swallows everything';
 
     const opened = Database.open({
@@ -514,7 +514,7 @@ describe('A timestamp', () => {
     absent: ['NULL', null],
   } as const;
 
-  it.each(Object.keys(times) as (keyof typeof times)[])('is read as a time: %s', async (name) => {
+  it.each(Object.keys(times) as (keyof typeof times)[])('reads a timestamp as a time: %s', async (name) => {
     const [sql, expected] = times[name];
 
     const [row] = await test.database.query<{ at: unknown }>(`SELECT ${sql}::timestamptz AS at`);
@@ -522,7 +522,7 @@ describe('A timestamp', () => {
     expect(row!.at).toEqual(expected);
   });
 
-  it.each(Object.keys(times) as (keyof typeof times)[])('is read as ISO 8601: %s', async (name) => {
+  it.each(Object.keys(times) as (keyof typeof times)[])('reads a timestamp as ISO 8601: %s', async (name) => {
     const [sql, expected] = times[name];
 
     const read = test.database.query<{ at: unknown }>(`SELECT ${sql}::timestamptz AS at`, [], undefined, 'timeTexts');
@@ -531,7 +531,7 @@ describe('A timestamp', () => {
     else expect((await read)[0]!.at).toEqual(expected instanceof Date ? expected.toISOString() : expected);
   });
 
-  it('is the same in a session with another time zone', async () => {
+  it('reads the same timestamp in a session with another time zone', async () => {
     const at = await test.database.transaction(async (tx) => {
       await tx.query("SET LOCAL TimeZone = 'Asia/Kolkata'");
       const [row] = await tx.query<{ at: Date }>("SELECT '2026-11-26 13:00:50.123+00'::timestamptz AS at");
@@ -551,7 +551,7 @@ describe('A statement that takes too long', () => {
 
   afterAll(() => test.drop());
 
-  it('is cancelled in Postgres, results in 503, and has no effect', async () => {
+  it('cancels a statement that takes too long in Postgres with 503 and without effect', async () => {
     const database = await Database.open({
       url: test.url,
       schema: 'things',
@@ -578,7 +578,7 @@ describe('A statement that takes too long', () => {
     await database.close();
   });
 
-  it('has its own limit as a read, without changing the limit of other statements', async () => {
+  it('limits a read separately, without changing the limit of other statements', async () => {
     const database = await Database.open({ url: test.url, schema: 'things', migrations: [], poolSize: 1 });
 
     const stopped = await database.readWithin(100, 'SELECT pg_sleep(30)').catch((error: unknown) => error);
@@ -621,7 +621,7 @@ describe('A database that refuses writes', () => {
     ['has a full disk', failingWith('53100', 'could not extend file "base/1": No space left on device')],
     ['has used up its quota', failingWith('58030', 'could not extend file "base/1": Disk quota exceeded')],
     ['is on a disk that is read-only', failingWith('42501', 'could not open file "base/1": Read-only file system')],
-  ])('results in WritesRefused when it %s, and still serves reads', async (_, statement) => {
+  ])('returns WritesRefused when a database %s, and still serves reads', async (_, statement) => {
     const noRoom = {
       type: 'Internal',
       code: 503,
@@ -636,7 +636,7 @@ describe('A database that refuses writes', () => {
     await expect(namesIn(database)).resolves.toEqual([]);
   });
 
-  it('results in WritesRefused while its operator makes it read-only, and works again afterwards', async () => {
+  it('returns WritesRefused while the operator makes a database read-only, and works again later', async () => {
     const write = () => database.query(`INSERT INTO thing VALUES ('a')`);
     await namesIn(database);
     await setReadOnly('on');
@@ -662,7 +662,7 @@ describe('A database that refuses writes', () => {
     ).toBe('written');
   });
 
-  it('is not reported when Postgres has no connection left', async () => {
+  it('does not report refused writes when Postgres has no connection left', async () => {
     await expect(database.query(failingWith('53300', 'too many clients'))).rejects.toMatchObject(unavailable);
 
     expect(refused).toBe(0);
@@ -687,7 +687,7 @@ describe('Migrations', () => {
 
   afterEach(() => empty.drop());
 
-  it('run once each when four processes start at once, even with pools of one', async () => {
+  it('runs each migration once when four processes start at once, even with pools of one', async () => {
     const options = { url: empty.url, schema: 'things', poolSize: 1 };
     const databases = await Promise.all(
       [1, 2, 3, 4].map(() => Database.open({ ...options, migrations: [AfterThreeCame1700000000000, ...migrations] })),
@@ -702,7 +702,7 @@ describe('Migrations', () => {
     await Promise.all(databases.map((database) => database.close()));
   });
 
-  it('are listed while pending', async () => {
+  it('lists pending migrations', async () => {
     const before = await Database.open({
       url: empty.url,
       schema: 'things',
@@ -720,7 +720,7 @@ describe('Migrations', () => {
     await Promise.all([before.close(), after.close()]);
   });
 
-  it('refuse a schema of an older development version, and change nothing', async () => {
+  it('refuses to migrate a schema of an older development version, and changes nothing', async () => {
     class Newer1700000000003 extends MoreThings1700000000002 {}
     const older = await Database.open({ url: empty.url, schema: 'things', migrations, poolSize: 1 });
     await older.migrate();
@@ -741,7 +741,7 @@ describe('Migrations', () => {
     await Promise.all([older.close(), newer.close()]);
   });
 
-  it('refuse a schema with tables of another program, and change nothing', async () => {
+  it('refuses to migrate a schema with tables of another program, and changes nothing', async () => {
     const options = { url: empty.url, schema: 'things', poolSize: 1 };
     const other = await Database.open({ ...options, migrations: [] });
     await other.query('CREATE SCHEMA things');
@@ -754,7 +754,7 @@ describe('Migrations', () => {
     await Promise.all([other.close(), database.close()]);
   });
 
-  it('may exceed the statement timeout', async () => {
+  it('runs migrations beyond the statement timeout', async () => {
     const options = { url: empty.url, schema: 'things', migrations: [SlowThings1700000000005], poolSize: 1 };
     const database = await Database.open({ ...options, statementTimeoutMs: 100 });
     const unhurried = await Database.open(options);
@@ -765,7 +765,7 @@ describe('Migrations', () => {
     await Promise.all([database.close(), unhurried.close()]);
   });
 
-  it('leave no changes when one fails, report it to the caller only, and let the next process try', async () => {
+  it('undoes a failed migration, reports it to the caller only, and lets the next process try', async () => {
     const printed = jest.spyOn(console, 'log').mockImplementation();
     const broken = await Database.open({
       url: empty.url,
@@ -784,7 +784,7 @@ describe('Migrations', () => {
     await broken.close();
   });
 
-  it('of two schemas in one database do not block each other', async () => {
+  it('runs migrations of two schemas in one database side by side', async () => {
     class Others1700000000004 implements Migration {
       async up(runner: QueryRunner): Promise<void> {
         await runner.query('CREATE TABLE others.thing (name text PRIMARY KEY)');
@@ -825,7 +825,7 @@ describe('A prepared statement', () => {
 
   afterAll(() => place.drop());
 
-  it('has its columns described once by each connection', async () => {
+  it('describes the columns of a prepared statement once by each connection', async () => {
     const describe = jest.spyOn(Connection.prototype, 'describe');
     const read = (value: number) =>
       database.query('SELECT $1::int AS value, NULL AS nothing, $2::jsonb AS list', [value, '[1]'], 'value');
@@ -837,7 +837,7 @@ describe('A prepared statement', () => {
     expect(describe).toHaveBeenCalledTimes(1);
   });
 
-  it('may return no columns', async () => {
+  it('runs a prepared statement that returns no columns', async () => {
     await database.query('CREATE TEMP TABLE kept (value int)');
     const store = (value: number) => database.query('INSERT INTO kept VALUES ($1)', [value], 'store');
 
@@ -847,7 +847,7 @@ describe('A prepared statement', () => {
     await expect(database.query('SELECT value FROM kept')).resolves.toEqual([{ value: 1 }, { value: 2 }]);
   });
 
-  it('reads columns as each call asks for them', async () => {
+  it('reads columns of a prepared statement as each call asks for them', async () => {
     const read = (reading: 'values' | 'timeTexts') =>
       database.query("SELECT '2026-11-26 13:00:50.123+00'::timestamptz AS at WHERE $1", [true], 'time', reading);
 
@@ -857,7 +857,7 @@ describe('A prepared statement', () => {
     await expect(read('timeTexts')).resolves.toEqual([text]);
   });
 
-  it('works after it has failed, the first time and later', async () => {
+  it('runs a prepared statement after it has failed, the first time and later', async () => {
     const divide = (by: number) => database.query('SELECT 6 / $1::int AS share', [by], 'share');
 
     await expect(divide(0)).rejects.toThrow('division by zero');
@@ -866,7 +866,7 @@ describe('A prepared statement', () => {
     await expect(divide(3)).resolves.toEqual([{ share: 2 }]);
   });
 
-  it('is refused by Postgres when its columns have changed', async () => {
+  it('fails a prepared statement when its columns have changed, as Postgres does', async () => {
     await database.query('CREATE TEMP TABLE changing AS SELECT 1 AS value');
     const read = () => database.query('SELECT * FROM changing WHERE $1', [true], 'all');
 

@@ -23,7 +23,7 @@ describe('Deleting rows older than a limit', () => {
   const count = () =>
     test.database.query('SELECT scope, count(*)::int FROM idempotency_key GROUP BY scope ORDER BY scope');
 
-  it('deletes all of them and reads no other row, even with outdated planner statistics', async () => {
+  it('deletes all older rows and reads no other row, even with outdated planner statistics', async () => {
     await insert('old', 30_000, 25);
     await insert('new', 10, 23);
     await test.database.query('ANALYZE idempotency_key');

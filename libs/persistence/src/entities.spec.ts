@@ -48,7 +48,7 @@ const insert = (sql: Sql, id: string) => sql.manager.insert(LampEntity, { id });
 const find = (sql: Sql, id: string) => sql.manager.findOneBy(LampEntity, { id });
 
 describe('An entity', () => {
-  it('has the values of a row that SQL reads', async () => {
+  it('reads the values of an entity as SQL does', async () => {
     const { database } = test;
     await database.manager.insert(LampEntity, {
       id: 'a',
@@ -64,13 +64,13 @@ describe('An entity', () => {
     expect(row).toMatchObject({ watts: '9007199254740993', tags: ['x', null, 'y'], created_at: expect.any(Date) });
   });
 
-  it.each([['text'], [7], [{ a: null }], [[]]])('keeps the JSON value %j', async (tags) => {
+  it.each([['text'], [7], [{ a: null }], [[]]])('keeps the JSON value %j of an entity', async (tags) => {
     await test.database.manager.insert(LampEntity, { id: 'a', tags: tags as object });
 
     await expect(find(test.database, 'a')).resolves.toMatchObject({ tags });
   });
 
-  it('is changed and deleted by key, and tells how many rows were', async () => {
+  it('changes and deletes an entity by key, and returns the number of rows', async () => {
     const { manager } = test.database;
     await insert(test.database, 'a');
 
@@ -87,7 +87,7 @@ describe('An entity', () => {
   it.each([
     [undefined, 'Undefined value'],
     [null, 'Null value'],
-  ])('is neither found, changed nor deleted by a key that is %s', async (id, message) => {
+  ])('refuses to find, change or delete an entity by a key that is %s', async (id, message) => {
     const { manager } = test.database;
     await insert(test.database, 'a');
     const nothing = { id, watts: '0' } as { id?: string };
@@ -102,7 +102,7 @@ describe('An entity', () => {
     await expect(find(test.database, 'a')).resolves.toMatchObject({ note: null });
   });
 
-  it('is found by a selection with a column that is never null', async () => {
+  it('finds an entity by a selection with a column that is never null', async () => {
     const { manager } = test.database;
     await insert(test.database, 'a');
     const where = { id: 'a' };
@@ -114,7 +114,7 @@ describe('An entity', () => {
     await expect(manager.find(LampEntity, { select: { note: true }, where })).resolves.toEqual([]);
   });
 
-  it('takes one statement for each call', async () => {
+  it('sends one statement for each call of an entity', async () => {
     const { manager } = test.database;
     const send = jest.spyOn(Client.prototype, 'query');
     const both = { id: In(['a', 'b']) };
@@ -138,7 +138,7 @@ describe('An entity', () => {
     ]);
   });
 
-  it('belongs to the transaction of its manager', async () => {
+  it('writes an entity in the transaction of its manager', async () => {
     const failed = test.database.transaction(async (tx) => {
       await insert(tx, 'a');
       await expect(find(tx, 'a')).resolves.toMatchObject({ id: 'a' });
@@ -154,7 +154,7 @@ describe('An entity', () => {
 });
 
 describe('A statement of an entity', () => {
-  it('throws the error of Postgres, as SQL does', async () => {
+  it('throws the error of Postgres for an entity, as SQL does', async () => {
     await insert(test.database, 'a');
 
     const again = await insert(test.database, 'a').catch((error: unknown) => error);
@@ -163,7 +163,7 @@ describe('A statement of an entity', () => {
     expect([again, inside].map((error) => isUniqueViolation(error, 'lamp_pkey'))).toEqual([true, true]);
   });
 
-  it('gives its connection back, also after an error', async () => {
+  it('returns the connection of a statement of an entity, also after an error', async () => {
     await insert(test.database, 'a');
     for (let i = 0; i < 10; i++) await insert(test.database, 'a').catch(() => undefined);
 
@@ -171,7 +171,7 @@ describe('A statement of an entity', () => {
     expect(test.database.use).toMatchObject({ inUse: 0 });
   });
 
-  it('is rejected at once when too many callers wait', async () => {
+  it('rejects a statement of an entity at once when too many callers wait', async () => {
     const shed = jest.fn();
     const database = await Database.open({
       url: test.url,
@@ -192,7 +192,7 @@ describe('A statement of an entity', () => {
     await database.close();
   });
 
-  it('tells a change that may have been committed from one that was not', async () => {
+  it('distinguishes a change of an entity that may have been committed from one that was not', async () => {
     const link = await BreakableLink.to(test.url);
     const database = await Database.open({
       url: link.url,

@@ -63,7 +63,7 @@ function held() {
 }
 
 describe('A request without a key', () => {
-  it('takes effect each time and stores no answer', async () => {
+  it('runs a request without a key each time and stores no answer', async () => {
     const nobody = callerWith({ idempotencyKey: undefined, credential: 'none', bot: undefined });
 
     await idempotency.run(nobody, createThing, input, insert);
@@ -73,7 +73,7 @@ describe('A request without a key', () => {
     await expect(test.database.query('SELECT 1 FROM idempotency_key')).resolves.toEqual([]);
   });
 
-  it('is completed after its commit', async () => {
+  it('completes a request without a key after its commit', async () => {
     const nobody = callerWith({ idempotencyKey: undefined });
 
     const answer = await idempotency.run(nobody, createThing, input, insert, async (made) => ({
@@ -86,7 +86,7 @@ describe('A request without a key', () => {
 });
 
 describe('A request with a key', () => {
-  it('takes effect once and gets the same answer each time, marked as replayed', async () => {
+  it('runs a request with a key once and returns the same answer each time, marked as replayed', async () => {
     const who = callerWith();
 
     const first = await idempotency.run(who, createThing, input, insert);
@@ -100,7 +100,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('is stored with its bot, if any', async () => {
+  it('stores a request with a key with its bot, if any', async () => {
     const [ofBot, ofNone] = [callerWith(), callerWith({ bot: undefined })];
 
     for (const who of [ofBot, ofNone]) await idempotency.run(who, createThing, input, insert);
@@ -112,7 +112,7 @@ describe('A request with a key', () => {
     expect(rows).toEqual([{ bot_id: 'bot-1' }, { bot_id: null }]);
   });
 
-  it('gets the same answer byte for byte, with the order of its fields and any characters', async () => {
+  it('returns the same answer to a key byte for byte, with the order of its fields and any characters', async () => {
     const who = callerWith();
     const strange = { z: 1, a: { y: 'NUL \u0000, half \ud83d, 🦜 "\\', b: [null, 1e21, 0.1] }, '10': true, '9': [] };
     const withProto = { ...strange, list: JSON.parse('[{"__proto__":{"x":1}}]') as unknown };
@@ -124,7 +124,7 @@ describe('A request with a key', () => {
     expect(JSON.stringify(again)).toBe(JSON.stringify(first));
   });
 
-  it('may have an answer of many megabytes', async () => {
+  it('stores an answer of many megabytes', async () => {
     const who = callerWith();
     const large = { rows: Array.from({ length: 1_000 }, (_, id) => ({ id, text: `${Math.random()}`.repeat(400) })) };
 
@@ -136,7 +136,7 @@ describe('A request with a key', () => {
     expect(JSON.stringify(large).length).toBeGreaterThan(6_000_000);
   });
 
-  it('is rejected with InvalidPayload when the input differs', async () => {
+  it('rejects a request with a key with InvalidPayload when the input differs', async () => {
     const who = callerWith();
     const first = await idempotency.run(who, createThing, input, insert);
 
@@ -151,7 +151,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('is locked until its transaction ends, and replayed afterwards', async () => {
+  it('locks a request with a key until its transaction ends, and replays it afterwards', async () => {
     const who = callerWith();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
@@ -167,7 +167,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('is locked for other processes too', async () => {
+  it('locks a request with a key for other processes too', async () => {
     const who = callerWith();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
@@ -182,7 +182,7 @@ describe('A request with a key', () => {
     await other.close();
   });
 
-  it('takes effect once when sent thirty times at once', async () => {
+  it('runs a request with a key once when it is sent thirty times at once', async () => {
     const who = callerWith();
 
     const outcomes = await Promise.allSettled(
@@ -197,7 +197,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('stores no answer when its work throws, and runs again on a retry', async () => {
+  it('stores no answer when the work of a request throws, and runs it again on a retry', async () => {
     const who = callerWith();
     const reason = new Error('No.');
     const failed = idempotency.run(who, createThing, input, async (tx) => {
@@ -212,7 +212,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('stores no answer when its process ends between effect and answer', async () => {
+  it('stores no answer when the process of a request ends between effect and answer', async () => {
     const who = callerWith();
     const stopped = idempotency.run(who, createThing, input, async (tx) => {
       const answer = await insert(tx);
@@ -228,7 +228,7 @@ describe('A request with a key', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('stores no answer when its work had no effect', async () => {
+  it('stores no answer when the work of a request had no effect', async () => {
     const who = callerWith();
 
     const nothing = await idempotency.run<Thing | undefined>(who, createThing, input, async () => undefined);
@@ -238,7 +238,7 @@ describe('A request with a key', () => {
     expect(isReplayed(answer)).toBe(false);
   });
 
-  it('runs afterCommit actions for the first request only', async () => {
+  it('runs afterCommit actions for the first request with a key only', async () => {
     const who = callerWith();
     let announced = 0;
     const work = async (tx: Transaction) => {
@@ -253,7 +253,7 @@ describe('A request with a key', () => {
   });
 
   it.each(['none', 'user'] as const)(
-    'needs an identified caller: with the credential %s, a user',
+    'requires an identified caller for a key: with the credential %s, a user',
     async (credential) => {
       const nobody = callerWith({ credential });
 
@@ -275,7 +275,7 @@ describe('The same key', () => {
     ['of the bot itself', { integration: { id: 'i', alias: 'a' } }, { integration: undefined }],
     ['of another user', chat, { ...chat, user: { id: 'user-2' } }],
     ['of another workspace', { bot: undefined, workspace: { id: 'ws-1' } }, { bot: undefined, workspace: { id: 'b' } }],
-  ])('%s is a different request', async (_name, one, other) => {
+  ])('separates requests with the same key %s', async (_name, one, other) => {
     const first = callerWith(one);
     const second = { ...first, ...other };
 
@@ -286,7 +286,7 @@ describe('The same key', () => {
     await expect(countThings()).resolves.toBe(2);
   });
 
-  it('of another operation is a different request', async () => {
+  it('separates requests with the same key of another operation', async () => {
     const who = callerWith();
 
     await idempotency.run(who, createThing, input, insert);
@@ -295,7 +295,7 @@ describe('The same key', () => {
     expect(isReplayed(answer)).toBe(false);
   });
 
-  it('of another caller does not block', async () => {
+  it('does not block requests with the same key of another caller', async () => {
     const who = callerWith();
     const { work, reached, release } = held();
     const first = idempotency.run(who, createThing, input, work);
@@ -317,7 +317,7 @@ describe('Work of a single statement', () => {
     return made!;
   };
 
-  it('runs each time without a key', async () => {
+  it('runs a single statement each time without a key', async () => {
     const nobody = callerWith({ idempotencyKey: undefined });
 
     for (let times = 0; times < 2; times++) await idempotency.runStatement(nobody, createThing, input, statement);
@@ -325,7 +325,7 @@ describe('Work of a single statement', () => {
     await expect(countThings()).resolves.toBe(2);
   });
 
-  it('runs once with a key', async () => {
+  it('runs a single statement once with a key', async () => {
     const who = callerWith();
 
     const first = await idempotency.runStatement(who, createThing, input, statement);
@@ -338,7 +338,7 @@ describe('Work of a single statement', () => {
 });
 
 describe('The stored answer of a key', () => {
-  it('is found and marked as replayed, and is undefined before', async () => {
+  it('finds the stored answer of a key and marks it as replayed, but finds none before', async () => {
     const who = callerWith();
 
     const before = await idempotency.find(who, createThing, input);
@@ -350,13 +350,13 @@ describe('The stored answer of a key', () => {
     expect(isReplayed(after)).toBe(true);
   });
 
-  it('is undefined without a key', async () => {
+  it('finds no stored answer without a key', async () => {
     const nobody = callerWith({ idempotencyKey: undefined, credential: 'none' });
 
     await expect(idempotency.find(nobody, createThing, input)).resolves.toBeUndefined();
   });
 
-  it('is found for the same input only', async () => {
+  it('finds the stored answer of a key for the same input only', async () => {
     const who = callerWith();
     await idempotency.run(who, createThing, input, insert);
 
@@ -365,7 +365,7 @@ describe('The stored answer of a key', () => {
     await expect(other).rejects.toMatchObject({ type: 'InvalidPayload' });
   });
 
-  it('is undefined until it is complete', async () => {
+  it('finds no stored answer of a key until it is complete', async () => {
     const who = callerWith();
     const stopped = idempotency.run(who, createThing, input, insert, () => Promise.reject(new Error('Stopped.')));
     await expect(stopped).rejects.toThrow('Stopped.');
@@ -382,7 +382,7 @@ describe('An expired key', () => {
     ]);
   }
 
-  it('is replayed for 24 hours, and runs again afterwards', async () => {
+  it('replays a key for 24 hours, and runs its request again afterwards', async () => {
     const who = callerWith();
     const first = await idempotency.run(who, createThing, input, insert);
     await age(who, '23 hours 59 minutes');
@@ -398,7 +398,7 @@ describe('An expired key', () => {
     await expect(countThings()).resolves.toBe(2);
   });
 
-  it('is deleted, and others are not', async () => {
+  it('deletes an expired key, and no others', async () => {
     const [old, young] = [callerWith(), callerWith()];
     for (const who of [old, young]) await idempotency.run(who, createThing, input, insert);
     await age(old, '24 hours 1 minute');
@@ -412,7 +412,7 @@ describe('An expired key', () => {
     expect(keys).toEqual([{ key: young.idempotencyKey }]);
   });
 
-  it('does not delay the deletion of others while it is used again', async () => {
+  it('deletes expired keys without delay while one is used again', async () => {
     const [used, old] = [callerWith(), callerWith()];
     for (const who of [used, old]) await idempotency.run(who, createThing, input, insert);
     for (const who of [used, old]) await age(who, '25 hours');
@@ -431,7 +431,7 @@ describe('An expired key', () => {
 describe('An answer that is completed after the commit', () => {
   const number = (answer: { number: number }) => answer.number;
 
-  it('is replayed unchanged, and not completed again', async () => {
+  it('replays an answer that was completed after the commit unchanged, without completing it again', async () => {
     const who = callerWith();
     let completions = 0;
     const complete = async (made: { name: string; number: number }) => ({ ...made, number: (completions += 1) });
@@ -444,7 +444,7 @@ describe('An answer that is completed after the commit', () => {
     expect(completions).toBe(1);
   });
 
-  it('is completed by the retry when the first process ended before', async () => {
+  it('completes an answer by the retry when the first process ended before', async () => {
     const who = callerWith();
     const stopped = idempotency.run(who, createThing, input, insert, () => Promise.reject(new Error('Stopped.')));
     await expect(stopped).rejects.toThrow('Stopped.');
@@ -456,7 +456,7 @@ describe('An answer that is completed after the commit', () => {
     await expect(countThings()).resolves.toBe(1);
   });
 
-  it('results in OperationTimeout when the database is down at that moment, and the retry gets it', async () => {
+  it('returns OperationTimeout when the database is down at the completion, and the answer to a retry', async () => {
     const who = callerWith();
     const link = await BreakableLink.to(test.url);
     const database = await Database.open({ url: link.url, schema: 'things', migrations: [], poolSize: 1 });
@@ -476,7 +476,7 @@ describe('An answer that is completed after the commit', () => {
     await database.close();
   });
 
-  it('is that of the request that ends first, for both', async () => {
+  it('returns the answer of the request that ends first to both', async () => {
     const who = callerWith();
     let release = () => undefined as void;
     let reach = () => undefined as void;

@@ -132,7 +132,7 @@ describe('Keyset pagination', () => {
     ['with the year 0', () => forge(([mark, , id]) => [mark, '0000-01-01T00:00:00.000Z', id])],
     ['with NUL in a text', () => forge(([mark, time]) => [mark, time, 'a\0b'])],
     ['with a text that is too long', () => forge(([mark, time]) => [mark, time, 'x'.repeat(3000)])],
-  ])('rejects a token that is %s', async (_what, token) => {
+  ])('rejects a page token that is %s', async (_what, token) => {
     await expect(page(byTime, await token(), 5)).rejects.toMatchObject({
       type: 'InvalidQuery',
       code: 400,
@@ -141,7 +141,7 @@ describe('Keyset pagination', () => {
   });
 
   it.each(['1e3', '', 'abc', '1;DROP TABLE note', '99999999999999999999'])(
-    'rejects a token whose number is %j',
+    'rejects a page token whose number is %j',
     async (number) => {
       const token = await forge(([mark]) => [mark, number], byPlace);
 

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('creates a key once, readable by its owner only', async () => {
+it('creates a key file once, readable by its owner only', async () => {
   const made = await openKeyFile(folder);
 
   expect(await openKeyFile(folder)).toEqual(made);
@@ -31,7 +31,7 @@ it('keeps former keys after a new one, newest first', async () => {
   expect(await openKeyFile(folder)).toEqual(third);
 });
 
-it('reads a file with one line from earlier versions', async () => {
+it('reads a key file with one line from earlier versions', async () => {
   await writeFile(path(), 'the-only-key\n', { mode: 0o600 });
 
   expect(await openKeyFile(folder)).toEqual({ secretKey: 'the-only-key', formerSecretKeys: [] });

@@ -8,7 +8,7 @@ const secretKey = 'a secret key of thirty-two letters';
 const other = 'another one of thirty-two letters!';
 
 describe('tokens', () => {
-  it('have a kind and at least 160 random bits, and never repeat', () => {
+  it('creates tokens with a kind and at least 160 random bits, which never repeat', () => {
     const tokens = Array.from({ length: 100 }, () => newToken('pat'));
 
     expect(new Set(tokens).size).toBe(100);
@@ -25,17 +25,17 @@ describe('tokens', () => {
     ['another kind', (token: string) => token.replace('bp_pat_', 'bp_bak_')],
     ['something behind', (token: string) => `${token}x`],
     ['nothing', () => ''],
-  ])('are rejected by their form: %s', (_name, change) => {
+  ])('rejects tokens by their form: %s', (_name, change) => {
     expect(tokenKind(change(newToken('pat')))).toBeUndefined();
   });
 
-  it('of the operator depend on the secret key only', () => {
+  it('derives the operator token from the secret key only', () => {
     expect(tokenKind(operatorToken(secretKey))).toBe('operator');
     expect(operatorToken(secretKey)).toBe(operatorToken(secretKey));
     expect(operatorToken(secretKey)).not.toBe(operatorToken(`${secretKey}.`));
   });
 
-  it('are stored as SHA-256', () => {
+  it('stores tokens as SHA-256', () => {
     expect(hashToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 });
@@ -48,7 +48,7 @@ function parts(sealed: string): { id: string; bytes: Buffer } {
 describe('the secret box', () => {
   const box = new SecretBox(new SecretKeys({ secretKey }));
 
-  it('decrypts its texts, and encrypts the same text differently each time', () => {
+  it('decrypts sealed texts, and encrypts the same text differently each time', () => {
     const sealed = box.seal('hush ü');
 
     expect(box.open(sealed)).toBe('hush ü');
@@ -106,7 +106,7 @@ describe('a signed URL', () => {
   const soon = () => new Date(Date.now() + 60_000);
   const read = (query: string) => Object.fromEntries(new URLSearchParams(query));
 
-  it('stays valid under a former key, while new URLs are signed with the current one', () => {
+  it('accepts a signed URL under a former key, while new URLs are signed with the current one', () => {
     const rotated = new SecretKeys({ secretKey: other, formerSecretKeys: [secretKey] });
     const url = read(signatureOf(before).sign(['GET'], { version: '1' }, soon()));
 
@@ -122,7 +122,7 @@ describe('a signed URL', () => {
 });
 
 describe('a derived key', () => {
-  it('has 32 bytes, which depend on the purpose', () => {
+  it('derives keys of 32 bytes, which depend on the purpose', () => {
     const purposes = ['secrets', 'content-urls', 'bot-code-urls', 'operator'] as const;
 
     const keys = purposes.map((purpose) => deriveKey(secretKey, purpose).toString('hex'));

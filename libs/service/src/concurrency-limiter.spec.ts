@@ -23,7 +23,7 @@ describe('a concurrency limiter', () => {
     expect(() => limiter.enter()).toThrow(busy);
   });
 
-  it('counts requests that it must not reject', () => {
+  it('counts requests that the limiter must not reject', () => {
     const limiter = limiterOf();
 
     const leave = [1, 2, 3].map(() => limiter.enterAnyway());
@@ -46,7 +46,7 @@ describe('a concurrency limiter', () => {
     limiter.enter('c');
   });
 
-  it('has metrics of admitted and rejected requests', async () => {
+  it('counts admitted and rejected requests in metrics', async () => {
     const limiter = limiterOf({ max: 1 });
     limiter.enter();
     expect(() => limiter.enter()).toThrow(busy);

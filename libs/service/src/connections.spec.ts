@@ -64,7 +64,7 @@ describe('closing a server', () => {
     ['has sent nothing', ''],
     ['has sent half of a request line', 'GET /hea'],
     ['has sent half of its headers', 'GET / HTTP/1.1\r\nHost: a\r\nX-'],
-  ])('does not wait for a client that %s', async (_what, sent) => {
+  ])('closes a server without waiting for a client that %s', async (_what, sent) => {
     await listen(silent);
     const answer = answerOf(await client(sent));
 
@@ -73,7 +73,7 @@ describe('closing a server', () => {
     expect(await answer).toBe('');
   });
 
-  it('does not wait for an idle keep-alive connection', async () => {
+  it('closes a server without waiting for an idle keep-alive connection', async () => {
     await listen((_request, response) => response.end('done'));
     await text(await get());
 
@@ -82,7 +82,7 @@ describe('closing a server', () => {
     expect(server.listening).toBe(false);
   });
 
-  it('does not wait for a keep-alive connection with an incomplete next request', async () => {
+  it('closes a server without waiting for a connection with an incomplete next request', async () => {
     await listen((_request, response) => response.end('done'));
     const first = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
     const socket = await client(`${first}GET / HT`);
@@ -93,7 +93,7 @@ describe('closing a server', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*done$/);
   });
 
-  it('finishes active requests, then closes their connections', async () => {
+  it('finishes active requests of a closing server, then closes their connections', async () => {
     const taken: ServerResponse[] = [];
     await listen((_request, response) => taken.push(response));
     const answers = [get(), get()];
@@ -109,7 +109,7 @@ describe('closing a server', () => {
     await closed;
   });
 
-  it('accepts no new connections', async () => {
+  it('accepts no new connections to a closing server', async () => {
     await listen(silent);
 
     await connections.close(unending);
@@ -117,7 +117,7 @@ describe('closing a server', () => {
     await expect(get()).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('answers 504 "may have been processed" after the timeout', async () => {
+  it('answers 504 "may have been processed" after the timeout of a closing server', async () => {
     await listen(silent);
     const answer = answerOf(await client('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
 
@@ -126,7 +126,7 @@ describe('closing a server', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 504 [\s\S]*connection: close[\s\S]*"type":"OperationTimeout"/i);
   });
 
-  it('answers 503 "not processed" to an incomplete request, and ends its reader', async () => {
+  it('answers 503 "not processed" to an incomplete request of a closing server, and ends its reader', async () => {
     let reading: Promise<unknown> | undefined;
     await listen((request) => {
       reading = text(request).catch((error: Error) => error.message);

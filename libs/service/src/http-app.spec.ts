@@ -35,7 +35,7 @@ describe('the address of a client', () => {
     ['10.0.0.0/8', '127.0.0.1'],
     ['127.0.0.1', '203.0.113.7'],
     ['127.0.0.0/8, 10.0.0.0/8', '203.0.113.7'],
-  ])('with the trusted proxies %s is %s', async (trustedProxies, address) => {
+  ])('reads with the trusted proxies %s the address of a client as %s', async (trustedProxies, address) => {
     app = await createHttpApp(AddressModule.register(), createLogger('test', 'silent'), { trustedProxies });
 
     const { body } = await app.inject({ url: '/address', headers: { 'x-forwarded-for': '203.0.113.7' } });

@@ -3,7 +3,7 @@ import { waitFor } from '@parley/testing/wait-for';
 import { LoopDelay } from './loop-delay';
 
 describe('the delay of an event loop', () => {
-  it('is the lower of the last two samples, so that one long task does not count', () => {
+  it('returns the lower of the last two samples, so that one long task does not count', () => {
     jest.useFakeTimers();
     const histogram = { mean: 0, enable: () => true, disable: () => true, reset: () => undefined };
     const delay = new LoopDelay(1_000, histogram);
@@ -20,7 +20,7 @@ describe('the delay of an event loop', () => {
     expect(seen).toEqual([0, 0, 0, 200, 200, 400, 0]);
   });
 
-  it('is not measured any more when nobody reads it for ten samples', () => {
+  it('stops measuring the delay when nobody reads it for ten samples', () => {
     jest.useFakeTimers();
     const histogram = { mean: 20e6, enable: () => true, disable: jest.fn(() => true), reset: () => undefined };
     const delay = new LoopDelay(1_000, histogram);
@@ -39,7 +39,7 @@ describe('the delay of an event loop', () => {
     expect(histogram.disable).toHaveBeenCalledTimes(1);
   });
 
-  it('is measured while the loop is busy and drops afterwards', async () => {
+  it('measures a delay while the loop is busy, and less afterwards', async () => {
     const delay = new LoopDelay(100);
 
     for (let pieces = 0; pieces < 40 && delay.ms <= 50; pieces += 1) {

@@ -11,6 +11,6 @@ it.each([
   ['64:ff9b::1.2.3.4', '64:ff9b:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['unknown', 'unknown'],
-])('%s belongs to %s', (address, network) => {
+])('returns for the address %s the network %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

@@ -27,7 +27,7 @@ class ProbeModule {
 }
 
 describe('readiness that many ask for', () => {
-  it('checks once for all who ask before the check begins, and again for those who ask later', async () => {
+  it('checks readiness once for all who ask before it begins, and again for those who ask later', async () => {
     let begun = 0;
     let answer!: () => void;
     const check = () => {
@@ -77,7 +77,7 @@ describe('a service whose connection pool is exhausted by slow statements', () =
     await empty.drop();
   });
 
-  it('is ready while Postgres responds, without waiting for a pooled connection', async () => {
+  it('reports ready while Postgres responds, without waiting for a pooled connection', async () => {
     const waiting = database.query('SELECT 1').catch(() => undefined);
     await waitFor(() => database.use.waiting > 0);
 
@@ -86,7 +86,7 @@ describe('a service whose connection pool is exhausted by slow statements', () =
     await waiting;
   });
 
-  it('is not ready while Postgres does not respond', async () => {
+  it('reports not ready while Postgres does not respond', async () => {
     link.state = 'swallows everything';
 
     const answer = await sendTo(service.url, 'GET /readyz');

@@ -49,7 +49,7 @@ function send(method: string, body: string, headers: Record<string, string>): Pr
 const http2 = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' };
 
 describe('a server that takes WebSockets', () => {
-  it('passes a handshake to the listener', async () => {
+  it('passes a handshake to the listener of WebSockets', async () => {
     await expect(send('GET', '', { connection: 'Upgrade', upgrade: 'WebSocket' })).rejects.toThrow();
 
     expect(handshakes).toEqual(['/a?b=c']);
@@ -67,7 +67,7 @@ describe('a server that takes WebSockets', () => {
     expect(handshakes).toEqual([]);
   });
 
-  it('serves further requests on the same connection', async () => {
+  it('serves further requests on the connection of a refused upgrade', async () => {
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => sockets.add(socket));
 
@@ -78,7 +78,7 @@ describe('a server that takes WebSockets', () => {
     expect(sockets.size).toBe(1);
   });
 
-  it('does not accumulate state over the requests of a connection', async () => {
+  it('accumulates no state over the requests of a connection', async () => {
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => sockets.add(socket));
     const listeners = () => [...sockets].map((socket) => socket.listenerCount('close')).join();
@@ -91,7 +91,7 @@ describe('a server that takes WebSockets', () => {
     expect(listeners()).toBe(before);
   });
 
-  it('can still be closed in time', async () => {
+  it('closes a server with WebSockets in time', async () => {
     const socket = connect(port, '127.0.0.1');
     socket.write('GET /a HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n');
     await once(socket, 'data');

@@ -17,7 +17,7 @@ function runFile(test: (environment: Environment) => void): void {
 }
 
 describe('After a test file,', () => {
-  it('globals have their former values', () => {
+  it('restores globals after a test file', () => {
     const { fetch } = globalThis;
 
     runFile(() => {
@@ -29,7 +29,7 @@ describe('After a test file,', () => {
     expect(Reflect.ownKeys(globalThis)).not.toContain(Symbol.for('left'));
   });
 
-  it('environment variables have their former values', () => {
+  it('restores environment variables after a test file', () => {
     const { env } = process;
     const before = { ...env };
 
@@ -43,7 +43,7 @@ describe('After a test file,', () => {
     expect({ ...process.env }).toEqual(before);
   });
 
-  it('the process has its former functions, exit code and listeners', () => {
+  it('restores functions, exit code and listeners of the process after a test file', () => {
     const { exit, exitCode } = process;
     const kept = () => undefined;
     process.on('SIGUSR2', kept);
@@ -60,7 +60,7 @@ describe('After a test file,', () => {
     expect(process.listenerCount('SIGHUP')).toBe(0);
   });
 
-  it('clocks are real', () => {
+  it('restores real clocks after a test file', () => {
     const { setTimeout } = globalThis;
 
     runFile(({ fakeTimersModern }) => {
@@ -72,7 +72,7 @@ describe('After a test file,', () => {
   });
 });
 
-it('Fake timers leave those of Node modules real', async () => {
+it('leaves timers of Node modules real under fake timers', async () => {
   let asked = 0;
   jest.useFakeTimers();
 

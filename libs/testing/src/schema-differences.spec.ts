@@ -88,6 +88,6 @@ it.each([
   ['a missing constraint', 'Unchecked1700000000008', 'ALTER TABLE book DROP CONSTRAINT book_pages_check', 'pages'],
   ['a missing foreign key', 'Alone1700000000009', 'ALTER TABLE book DROP CONSTRAINT book_shelf_id_fkey', 'shelf_id'],
   ['a table without an entity', 'More1700000000010', 'CREATE TABLE loan (id text PRIMARY KEY)', 'loan'],
-])('finds %s', async (_what, name, change, mentioned) => {
+])('finds a difference of %s', async (_what, name, change, mentioned) => {
   expect((await differencesAfter(name, change)).join('\n')).toContain(mentioned);
 });

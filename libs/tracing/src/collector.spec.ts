@@ -83,7 +83,7 @@ it.each<{ sampling: Sampling; parent: string | undefined; isRecorded: boolean }>
   expect(collector.bodies.join().includes('"name":"work"')).toBe(isRecorded);
 });
 
-it('creates no spans after stop', async () => {
+it('creates no spans after the collector is stopped', async () => {
   const stop = traceToCollector('parley-test', everything, logger);
   await stop(flushMs);
 

@@ -92,7 +92,7 @@ suite('Events over JetStream', () => {
 
   afterAll(() => server.stop());
 
-  it('reach each consumer once, whichever process of it takes them', async () => {
+  it('delivers events to each consumer once, whichever process of it takes them', async () => {
     const subject = newSubject();
     const [here, there, publisher] = [await join(), await join(), await join()];
     const first = consumerOf(subject, { name: `${subject}.first`, concurrency: 2 });
@@ -110,7 +110,7 @@ suite('Events over JetStream', () => {
     expect(first.deliveries.every(({ attempt }) => attempt === 1)).toBe(true);
   });
 
-  it('wait for a consumer that is registered later', async () => {
+  it('keeps events for a consumer that is registered later', async () => {
     const subject = newSubject();
     const { events } = await join();
     await events.publish(eventsOf(subject, 3));
@@ -122,7 +122,7 @@ suite('Events over JetStream', () => {
     expect(late.deliveries[0]!.event).toEqual({ id: `${subject}-1`, subject, data: { index: 0 } });
   });
 
-  it('carry the trace context of their publisher', async () => {
+  it('passes the trace context of their publisher with events', async () => {
     const subject = newSubject();
     const { events } = await join();
     const traced = consumerOf(subject);
@@ -135,7 +135,7 @@ suite('Events over JetStream', () => {
     expect(traced.deliveries[0]!.event.traceparent).toBe(traceparent);
   });
 
-  it('arrive once when published twice', async () => {
+  it('delivers events once when published twice', async () => {
     const subject = newSubject();
     const { events } = await join();
     const once = consumerOf(subject);
@@ -148,7 +148,7 @@ suite('Events over JetStream', () => {
     expect(once.ids()).toHaveLength(6);
   });
 
-  it('are replayed at once, to one consumer only', async () => {
+  it('replays events at once, to one consumer only', async () => {
     const subject = newSubject();
     const { events } = await join();
     const first = consumerOf(subject, { name: `${subject}.first` });
@@ -173,7 +173,7 @@ suite('Events over JetStream', () => {
     expect(second.deliveries.map((delivery) => delivery.event)).toEqual([event, next]);
   });
 
-  it('are redelivered later after an error, without delaying others', async () => {
+  it('redelivers events later after an error, without delaying others', async () => {
     const subject = newSubject();
     const { events } = await join();
     const acks = await acksOf(`${subject}.consumer`);
@@ -194,7 +194,7 @@ suite('Events over JetStream', () => {
     expect(flaky.deadLetters).toEqual([]);
   });
 
-  it('become dead letters with the reason after the last delivery, and are not delivered again', async () => {
+  it('turns events into dead letters with the reason after the last delivery', async () => {
     const subject = newSubject();
     const { events } = await join();
     const broken = consumerOf(subject, {
@@ -218,7 +218,7 @@ suite('Events over JetStream', () => {
     expect(broken.deadLetters).toEqual([{ event, attempts: 2, reason: 'It does not work.' }]);
   });
 
-  it('are redelivered when storing the dead letter fails', async () => {
+  it('redelivers events when storing the dead letter fails', async () => {
     const subject = newSubject();
     const { events } = await join(impatient);
     let graves = 0;
@@ -238,7 +238,7 @@ suite('Events over JetStream', () => {
     expect(broken.deliveries).toHaveLength(1);
   });
 
-  it('are not redelivered while a handler still works on them', async () => {
+  it('does not redeliver events while a handler still works on them', async () => {
     const subject = newSubject();
     const [here, there] = [await join(impatient), await join(impatient)];
     const acks = await acksOf(`${subject}.consumer`);
@@ -259,7 +259,7 @@ suite('Events over JetStream', () => {
     expect(slow.deliveries).toHaveLength(1);
   });
 
-  it('go to another process when the first one stops sending heartbeats', async () => {
+  it('moves events to another process when the first one stops sending heartbeats', async () => {
     const subject = newSubject();
     const [dying, living] = [await join(impatient), await join(impatient)];
     let release = () => {};
@@ -277,7 +277,7 @@ suite('Events over JetStream', () => {
     release();
   });
 
-  it('are given back at once when a process stops', async () => {
+  it('returns events at once when a process stops', async () => {
     const subject = newSubject();
     const [leaving, staying] = [await join(), await join()];
     const interrupted = consumerOf(subject, {
@@ -298,7 +298,7 @@ suite('Events over JetStream', () => {
     expect(interrupted.deadLetters).toEqual([]);
   });
 
-  it('become dead letters when malformed, and the next events are handled', async () => {
+  it('turns malformed events into dead letters, and handles the next ones', async () => {
     const subject = newSubject();
     const { events } = await join();
     const careful = consumerOf(subject);
@@ -322,7 +322,7 @@ suite('Events over JetStream', () => {
     expect(new Set(careful.deadLetters.map(({ event }) => event.id)).size).toBe(3);
   });
 
-  it('continue after their consumer was deleted', async () => {
+  it('continues to deliver events after their consumer was deleted', async () => {
     const subject = newSubject();
     const { events } = await join();
     const tough = consumerOf(subject);
@@ -339,7 +339,7 @@ suite('Events over JetStream', () => {
     await waitFor(() => tough.ids().includes(`${subject}-2`));
   });
 
-  it('continue after their stream was deleted', async () => {
+  it('continues to deliver events after their stream was deleted', async () => {
     const subject = newSubject();
     const { events } = await join();
     const tough = consumerOf(subject);
@@ -353,7 +353,7 @@ suite('Events over JetStream', () => {
     await waitFor(() => tough.ids().includes(`${subject}-2`));
   });
 
-  it('are reported as kept while stored and after their retention', async () => {
+  it('reports events as kept while stored and after their retention', async () => {
     const subject = newSubject();
     const { events } = await join();
     const first = await events.publish(eventsOf(subject, 5));
@@ -372,7 +372,7 @@ suite('Events over JetStream', () => {
     await expect(events.keeps(second!)).resolves.toBe(true);
   });
 
-  it('are reported as lost by a stream that lost them, even after it has grown as long again', async () => {
+  it('reports events as lost by a stream that lost them, even after it has grown as long again', async () => {
     const subject = newSubject();
     const { events } = await join();
     const place = await events.publish(eventsOf(subject, 3));
@@ -387,7 +387,7 @@ suite('Events over JetStream', () => {
     expect([deleted, shorter, longer]).toEqual([false, false, false]);
   });
 
-  it('are reported neither as kept nor as lost while the server is unreachable', async () => {
+  it('reports events neither as kept nor as lost while the server is unreachable', async () => {
     const subject = newSubject();
     const { events } = await join();
     const place = await events.publish(eventsOf(subject, 1));
@@ -400,7 +400,7 @@ suite('Events over JetStream', () => {
     await waitFor(async () => (await outcomeOf(events.keeps(place!))).value === true);
   });
 
-  it('continue when the server returns with an empty disk', async () => {
+  it('continues to deliver events when the server returns with an empty disk', async () => {
     const subject = newSubject();
     const { events, link } = await join();
     const tough = consumerOf(subject);
@@ -419,7 +419,7 @@ suite('Events over JetStream', () => {
     expect(away.error).toEqual(new Error('NATS is not connected.'));
   });
 
-  it('continue as soon as the server is back when it was down at the moment of an acknowledgement', async () => {
+  it('continues to deliver events as soon as the server is back after it missed an acknowledgement', async () => {
     const subject = newSubject();
     const { events, link } = await join();
     let finish: (() => void) | undefined;
@@ -440,7 +440,7 @@ suite('Events over JetStream', () => {
     await waitFor(() => busy.ids().includes(`${subject}-2`));
   });
 
-  it('fail at once when the server dies before it confirms them', async () => {
+  it('fails to publish events at once when the server dies before it confirms them', async () => {
     const subject = newSubject();
     const { events, link } = await join();
 
@@ -454,7 +454,7 @@ suite('Events over JetStream', () => {
     expect(error).toEqual(new Error('The connection to NATS was lost.'));
   });
 
-  it('survive a kill of the server while unhandled', async () => {
+  it('delivers unhandled events after a kill of the server', async () => {
     const subject = newSubject();
     const { events, link } = await join();
     await events.publish(eventsOf(subject, 20));

@@ -3,7 +3,7 @@ import { LargeRequestSemaphore, largeRequests } from './large-requests';
 describe('Large requests of a service', () => {
   const settled = () => new Promise(setImmediate);
 
-  it('run two of a tenant at once, four in all', async () => {
+  it('runs two large requests of a tenant at once, four in all', async () => {
     const semaphore = new LargeRequestSemaphore();
     const running: string[] = [];
     const ends = new Map<string, () => void>();
@@ -25,7 +25,7 @@ describe('Large requests of a service', () => {
     await Promise.all(all);
   });
 
-  it('are 503 when too many of the tenant wait, and those of another tenant are not', async () => {
+  it('returns 503 for large requests when too many of the tenant wait, but not for another tenant', async () => {
     const semaphore = new LargeRequestSemaphore();
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));

@@ -46,7 +46,7 @@ suite('the key of a file', () => {
   const seedFile = () => join(folder, 'seed');
   const letIn = (publicKey: string) => writeFile(config(), `authorization { users: [{ nkey: ${publicKey} }] }`);
 
-  it('is read again for each connection; a wrong key is logged once', async () => {
+  it('reads the key of a file again for each connection, and logs a wrong key once', async () => {
     const [former, next] = [newKey(), newKey()];
     const { lines, logger } = listeningLogger();
     await writeFile(seedFile(), `${former.seed}\n`);
@@ -69,7 +69,7 @@ suite('the key of a file', () => {
     await link.connection.flush();
   });
 
-  it('fails the start when its content is no seed, without revealing the content', async () => {
+  it('fails the start when the key file is no seed, without revealing the content', async () => {
     await writeFile(seedFile(), 'my secret');
 
     await expect(NatsLink.open('nats://127.0.0.1:1', 'files', silent, { seedFile: seedFile() })).rejects.toThrow(
@@ -79,7 +79,7 @@ suite('the key of a file', () => {
 });
 
 suite('a server that asks for certificates', () => {
-  it('accepts only a process with a certificate', async () => {
+  it('accepts only a process with a certificate where the server requires one', async () => {
     const certFile = makeCertificate(folder);
     // makeCertificate has printed the reason for the skip.
     if (!certFile) return;

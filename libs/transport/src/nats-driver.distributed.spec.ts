@@ -67,7 +67,7 @@ suite('A malformed message on NATS', () => {
     ['binary', Buffer.from([0xff, 0x00, 0xc3, 0x28, 0x80, 0x0a])],
     ['large', Buffer.alloc(4_000_000, 0xfe)],
     ['JSON without a caller', Buffer.from('{}')],
-  ])('is answered with an error and disturbs no other request when it is %s', async (_what, garbage) => {
+  ])('answers a malformed message that is %s with an error, and disturbs no other request', async (_what, garbage) => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
 
@@ -81,7 +81,7 @@ suite('A malformed message on NATS', () => {
     await expect(new ParleyClient(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
   });
 
-  it('is answered with an error when it references a body that does not exist', async () => {
+  it('answers a message with an error when it references a body that does not exist', async () => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
     const forged = headers();
@@ -92,7 +92,7 @@ suite('A malformed message on NATS', () => {
     expect(JSON.parse(value?.string().split('\n')[1] ?? '')).toMatchObject({ code: 503 });
   });
 
-  it('is answered with an error when its headers are malformed', async () => {
+  it('answers a message with an error when its headers are malformed', async () => {
     const echo = probe();
     await answerWith(service, echo, (input) => input);
     const garbage = 'GARBAGE \r\n:::\r\nno end';
@@ -109,7 +109,7 @@ suite('A malformed message on NATS', () => {
     await expect(new ParleyClient(await shared.connect()).call(echo, caller, { a: 1 })).resolves.toEqual({ a: 1 });
   });
 
-  it('does not stop a broadcast listener', async () => {
+  it('keeps a broadcast listener after a malformed message', async () => {
     const news = broadcast({ subject: 'probe.disturbed', data: Anything });
     const heard: unknown[] = [];
     const listening = new ParleyClient(service);
@@ -127,7 +127,7 @@ suite('A malformed message on NATS', () => {
 });
 
 suite('A body that is too large for one NATS message', () => {
-  it('passes by reference after the broker has lost its disk', async () => {
+  it('passes a large body by reference after the broker has lost its disk', async () => {
     const { connect, server, stop } = await openBus({ maxPayload: '1MB' });
     const echo = probe();
     const service = await connect();
@@ -147,7 +147,7 @@ suite('A body that is too large for one NATS message', () => {
     await stop();
   });
 
-  it('is deleted from the broker after the answer', async () => {
+  it('deletes a large body from the broker after the answer', async () => {
     const { connect: join, server, stop } = await openBus({ maxPayload: '1MB', timing: hasty });
     const echo = probe();
     await answerWith(await join(), echo, (input) => input);
@@ -172,7 +172,7 @@ suite('An answer that is too large for one NATS message', () => {
 
   afterEach(() => bus.stop());
 
-  it('arrives over a slow network', async () => {
+  it('delivers a large answer over a slow network', async () => {
     const link = await BreakableLink.to(bus.server.url);
     const asking = new NatsDriver(await NatsLink.open(link.url, 'test', silent), 64_000_000, 1, silent, hasty);
     await answerWith(await bus.connect(), ask, () => {
@@ -190,7 +190,7 @@ suite('An answer that is too large for one NATS message', () => {
     expect(value?.['text'] === large.text).toBe(true);
   });
 
-  it('results in OperationTimeout when it is lost', async () => {
+  it('returns OperationTimeout when a large answer is lost', async () => {
     const service = await connect({ servers: bus.server.url });
     const lost = headers();
     lost.set('parley-payload', `bodies.test.${randomUUID()} 1`);
@@ -231,7 +231,7 @@ suite('Several bodies that are too large for one NATS message', () => {
     await bus.stop();
   });
 
-  it('are rejected from the third on, without being fetched, until one of two is answered', async () => {
+  it('rejects large bodies from the third on, without fetching them, until one of two is answered', async () => {
     const slow = probe(30_000);
     let finish: () => void = () => undefined;
     const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -257,7 +257,7 @@ suite('Several bodies that are too large for one NATS message', () => {
     expect(new Set(asked).size).toBe(3);
   });
 
-  it('are fetched two at a time when they are answers, without loss', async () => {
+  it('fetches large bodies two at a time when they are answers, without loss', async () => {
     const grow = probe(30_000);
     await answerWith(await bus.connect(), grow, () => ({ text: large }));
     const asking = new ParleyClient(await bus.connect());
@@ -274,7 +274,7 @@ suite('Several bodies that are too large for one NATS message', () => {
 });
 
 suite('A replica that leaves', () => {
-  it('loses no request under load', async () => {
+  it('loses no request under load when a replica leaves', async () => {
     const { connect, stop } = await openBus();
     const work = probe();
     const [leaving, staying] = [await connect(), await connect()];
@@ -305,7 +305,7 @@ suite('A replica that leaves', () => {
     await stop();
   });
 
-  it('drains while the server is down, and does not serve again when it is back', async () => {
+  it('drains a replica while the server is down, and does not serve again when it is back', async () => {
     const { connect, server, stop } = await openBus();
     const ask = probe();
     const leaving = await connect();
@@ -323,7 +323,7 @@ suite('A replica that leaves', () => {
 });
 
 suite('A NATS server that goes away', () => {
-  it('lets a process close its connection at the same moment', async () => {
+  it('closes a connection at the same moment as the server goes away', async () => {
     const server = await NatsServer.start();
     const links = await Promise.all(Array.from({ length: 10 }, () => NatsLink.open(server.url, 'test', silent)));
     links.forEach((link) => link.connection.subscribe('probe.closing'));

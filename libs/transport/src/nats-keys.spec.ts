@@ -3,7 +3,7 @@ import { newServiceKey } from './nats-keys';
 const reports = { name: 'reports', asks: ['files.search'], consumes: ['count=files.uploaded'] };
 
 describe('the key of a service of its own', () => {
-  it('permits its operations and events, and nothing else', () => {
+  it('permits the key of a service its operations and events, and nothing else', () => {
     const [, seed, key, publish, subscribe] =
       /NATS_NKEY_SEED=(\S+)[^]*nkey: (\S+)[^]*publish: \{ allow: \[([^\]]*)\][^]*subscribe: \{ allow: \[([^\]]*)\]/.exec(
         newServiceKey(reports),
@@ -36,7 +36,7 @@ describe('the key of a service of its own', () => {
     ],
     ['an unknown event', { ...reports, consumes: ['count=none.of'] }, /^--consumes "none\.of" not found\.$/],
     ['a consumer without a name', { ...reports, consumes: ['files.uploaded'] }, /use <consumer>=<event>/],
-  ])('is refused for %s', (_what, service, message) => {
+  ])('refuses the key of a service for %s', (_what, service, message) => {
     expect(() => newServiceKey(service)).toThrow(message);
   });
 });

@@ -123,25 +123,25 @@ describe('The boot of a service', () => {
     await expect(bus.call(second, caller, {})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('fails when an operation has no handler, and names the operation', async () => {
+  it('fails the boot when an operation has no handler, and names the operation', async () => {
     await expect(boot({ first, second }, [FirstController])).rejects.toThrow(
       'probe has no handler for: probe.second. Mark a method of one of its controllers with @Handles.',
     );
   });
 
-  it('fails when an operation has two handlers, and names the operation', async () => {
+  it('fails the boot when an operation has two handlers, and names the operation', async () => {
     const controllers = [FirstController, AnotherFirstController];
 
     await expect(boot({ first }, controllers)).rejects.toThrow('probe.first has two handlers');
   });
 
-  it('fails when a handler serves an operation outside of the contract, and names it', async () => {
+  it('fails the boot when a handler serves an operation outside of the contract, and names it', async () => {
     const controllers = [FirstController, SecondController];
 
     await expect(boot({ first }, controllers)).rejects.toThrow('outside of its contract: probe.second.');
   });
 
-  it('fails when a declared consumer has no handler, such as one on a provider, which Nest does not find', async () => {
+  it('fails the boot when a declared consumer has no handler that Nest finds', async () => {
     const declared = consumer({ name: 'probe.declared', event: happened });
     @Injectable()
     class LostRecorder {
@@ -155,7 +155,7 @@ describe('The boot of a service', () => {
     await expect(booted).rejects.toThrow('probe has no handler for the consumers: probe.declared.');
   });
 
-  it('fails when two consumers have the same name', async () => {
+  it('fails the boot when two consumers have the same name', async () => {
     await expect(boot({}, [Recorder, OtherRecorder])).rejects.toThrow('Two consumers are named probe.record');
   });
 
@@ -169,7 +169,7 @@ describe('The boot of a service', () => {
 });
 
 describe('A handler of events', () => {
-  it('runs with the guards and interceptors of Nest, and is acknowledged after it has returned', async () => {
+  it('runs a handler of events with guards and interceptors of Nest, and acknowledges after it', async () => {
     const calls: string[] = [];
     let finish = () => {};
     const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -204,7 +204,7 @@ describe('A handler of events', () => {
     expect(calls).toEqual(['guard', 'interceptor', 'handler 5 2']);
   });
 
-  it('must have a contract', async () => {
+  it('refuses a handler of events without a contract', async () => {
     @Controller()
     class LooseController {
       @MessagePattern('probe.loose')
@@ -220,7 +220,7 @@ describe('A handler of events', () => {
 });
 
 describe('A message', () => {
-  it('is observed with its outcome', async () => {
+  it('observes a message with its outcome', async () => {
     const { bus, handled } = await boot({ first, second }, [FirstController, SecondController]);
 
     await bus.call(first, caller, {});
@@ -233,7 +233,7 @@ describe('A message', () => {
     expect(handled.every(({ durationMs }) => durationMs >= 0)).toBe(true);
   });
 
-  it('with a large answer leaves a turn of the event loop to others before the answer is sent', async () => {
+  it('leaves a turn of the event loop to others before a large answer is sent', async () => {
     const order: string[] = [];
     @Controller()
     class LargeController {
@@ -315,7 +315,7 @@ describe('A message', () => {
     expect(deadLetters).toEqual([['probe.record', dead, 7, 'It does not work.']]);
   });
 
-  it('is delivered without end, and never becomes a dead letter, in a service without a store for them', async () => {
+  it('delivers a message without end, without a dead letter, in a service without a store for them', async () => {
     const driver = new InProcessDriver(new InProcessHub(), 1_000_000, silent);
     const events = new QuietStream();
     await startServer({ contract: {}, driver, events, deadLetter: undefined }, [Recorder]);

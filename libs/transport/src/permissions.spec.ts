@@ -15,7 +15,7 @@ it('matches the server configuration to the contracts (UPDATE_NATS=1 npm test --
   else expect(readFileSync(file, 'utf8')).toBe(right);
 });
 
-it('lets an app publish by wildcard only below its own subjects, and to the keys of operations of one process', () => {
+it('lets an app publish by wildcard only below its own subjects, and to keys of operations of one process', () => {
   const wild = names.flatMap((name) => {
     const keys = (apps[name].requestsInstances ?? []).map(({ subject }) => `${subject}.*`);
     return permissionsOf(name, apps[name]).publish.filter((place) => /[*>]/.test(place) && !keys.includes(place));
@@ -49,7 +49,7 @@ it('creates a separate key for each user', () => {
   expect(new Set(keys.map((line) => line.split('=')[1])).size).toBe(keys.length);
 });
 
-it('lets an app that holds things answer for any key, outside of a queue group, and a requester publish to any key', () => {
+it('lets an app that holds keys answer for any key outside of a queue group, and a requester publish to any', () => {
   const held = instanceOperation({ subject: 'holder.held', input: Object, output: Object });
 
   const holder = permissionsOf('holder', { ...nothing, servesByInstance: [held] });

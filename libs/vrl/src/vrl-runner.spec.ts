@@ -20,11 +20,11 @@ describe('a script', () => {
     ['a number', '3', {}, 3],
     ['nothing', 'null', {}, null],
     ['an object', '{"status": 202, "body": .path}', { path: '/x' }, { status: 202, body: '/x' }],
-  ])('returns %s', async (_case, script, data, result) => {
+  ])('runs a script that returns %s', async (_case, script, data, result) => {
     expect(await vrl.run('one', { script, data })).toEqual({ result });
   });
 
-  it('returns its input as it left it, if that is wanted', async () => {
+  it('returns the input of a script as it left it, if requested', async () => {
     const script = { script: '.b = 2', data: { a: 1 } };
 
     expect(await vrl.run('one', { ...script, isDataWanted: true })).toEqual({ result: 2, data: { a: 1, b: 2 } });
@@ -40,19 +40,19 @@ describe('a script', () => {
     ['asks a name server', 'dns_lookup!("example.com")', 'not supported'],
     ['returns too much', `x = "aaaaaaaa"\n${'x = x + x\n'.repeat(14)}x`, 'more than 100000 bytes'],
     ['takes too much memory', `x = "aaaaaaaa"\n${'x = x + x\n'.repeat(40)}strlen(x)`, 'too much memory'],
-  ])('that %s has a problem, and the next one runs', async (_case, script, problem) => {
+  ])('reports a problem for a script that %s, and runs the next one', async (_case, script, problem) => {
     expect(await vrl.run('one', { script, data: {} })).toEqual({ problem: expect.stringContaining(problem) });
     expect(await vrl.run('one', { script: '1', data: {} })).toEqual({ result: 1 });
   });
 
-  it('that takes too long has a problem, and the next one runs', async () => {
+  it('reports a problem for a script that takes too long, and runs the next one', async () => {
     const problem = expect.stringContaining('longer than 2000 ms') as string;
 
     expect(await vrl.run('one', { script: loops(9), data: {} })).toEqual({ problem });
     expect(await vrl.run('one', { script: '1', data: {} })).toEqual({ result: 1 });
   });
 
-  it('is 503 when its child process is killed, and the next one runs', async () => {
+  it('returns 503 for a script whose child process is killed, and runs the next one', async () => {
     const failed = expect(vrl.run('one', { script: loops(9), data: {} })).rejects.toMatchObject({ code: 503 });
     const { pid } = await waitFor(
       async () => {
@@ -67,7 +67,7 @@ describe('a script', () => {
     expect(await vrl.run('one', { script: '1', data: {} })).toEqual({ result: 1 });
   });
 
-  it('is refused when too many of its tenant wait, and the one of another tenant runs', async () => {
+  it('refuses a script when too many of its tenant wait, and runs that of another tenant', async () => {
     const many = Promise.allSettled(Array.from({ length: 150 }, () => vrl.run('one', { script: '1', data: {} })));
 
     expect(await vrl.run('other', { script: '2', data: {} })).toEqual({ result: 2 });
@@ -77,13 +77,13 @@ describe('a script', () => {
   });
 });
 
-it('takes text and numbers as identifiers, and nothing else', () => {
+it('accepts text and numbers as identifiers, and nothing else', () => {
   const results = ['T1', 3, 0.5, '', null, undefined, true, {}, 'x'.repeat(201), NaN, 'a\0'];
 
   expect(results.map(identifierOf)).toEqual(['T1', '3', '0.5', ...Array.from({ length: 8 }, () => undefined)]);
 });
 
-it('takes objects as responses', () => {
+it('accepts objects as responses', () => {
   expect(responseOf({})).toEqual({ status: 200, headers: {}, body: '' });
   expect(responseOf({ status: 403, headers: { a: 'b', c: 1 }, body: { d: 1 } })).toEqual({
     ...{ status: 403, headers: { a: 'b' }, body: '{"d":1}' },

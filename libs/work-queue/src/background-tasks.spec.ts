@@ -233,7 +233,7 @@ describe('Background work of an app', () => {
       await waitFor(() => !LettersService.isReminding);
     });
 
-    it('runs when it is woken, and when the next row becomes due', async () => {
+    it('runs work on due rows when it is woken, and when the next row becomes due', async () => {
       await remindOf('now', '0 s');
       await remindOf('soon', '300 ms');
 
@@ -243,7 +243,7 @@ describe('Background work of an app', () => {
       expect(LettersService.reminded).toEqual(['now', 'soon']);
     });
 
-    it('runs while a condition holds', async () => {
+    it('runs work on due rows while a condition holds', async () => {
       await remindOf('wrong', '1 hour');
 
       wake();

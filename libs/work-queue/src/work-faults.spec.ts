@@ -198,7 +198,7 @@ describe('A process that is killed', () => {
       .filter((effect) => effect.key === key && effect.kind === 'done')
       .map(({ worker }) => worker);
 
-  it('loses no work, in whichever state it is', async () => {
+  it('loses no work of a killed process, in whichever state it is', async () => {
     const killed = await workInEachState();
     const inEachState = ['failed', 'parked', 'queued', 'ready', 'running', 'waiting'];
     expect(await scene.states()).toMatchObject(Object.fromEntries(inEachState.map((state) => [state, state])));
@@ -220,7 +220,7 @@ describe('A process that is killed', () => {
   it.each([
     ['after the effect of its work, before the work is finished', 'finish_work', ['killed', 'heir']],
     ['before the next work of the same ordering key becomes ready', 'promote_next_work', ['killed']],
-  ])('%s loses neither it nor the next', async (_when, statement, workers) => {
+  ])('loses no work when a process is killed %s', async (_when, statement, workers) => {
     await addStep('first', 'a', {});
     await addStep('next', 'a', {});
     await scene.runToItsEnd('killed', { KILL_AT: statement });
@@ -233,7 +233,7 @@ describe('A process that is killed', () => {
   });
 });
 
-it('loses nothing and keeps the order while workers are killed and replaced', async () => {
+it('loses no work and keeps the order while workers are killed and replaced', async () => {
   await scene.add(keys, 25, { takesMs: 5 });
   let workers = await Promise.all(['one', 'two'].map((name) => scene.start(name)));
 
@@ -250,7 +250,7 @@ it('loses nothing and keeps the order while workers are killed and replaced', as
   expectCompleteAndInOrder(await scene.untilDone(), keys, 25);
 });
 
-it('does each step once on two replicas whose clocks differ by a minute', async () => {
+it('does each step of work once on two replicas whose clocks differ by a minute', async () => {
   await scene.add(keys, 10, { takesMs: 2 });
 
   await Promise.all([
@@ -264,7 +264,7 @@ it('does each step once on two replicas whose clocks differ by a minute', async 
   expect(all.filter(({ kind }) => kind === 'started')).toHaveLength(60);
 });
 
-it('gives up work that ends its process at every attempt, and goes on with the work behind it', async () => {
+it('gives up work that ends its process at every attempt, and continues with the work behind it', async () => {
   await scene.rows.insertWork(steps, [
     { key: 'a-000', tenant: 'a', orderingKey: 'a', payload: { takesMs: 1, isPoisoned: true } },
     { key: 'a-001', tenant: 'a', orderingKey: 'a', payload: { takesMs: 1 } },
@@ -281,4 +281,4 @@ it('gives up work that ends its process at every attempt, and goes on with the w
 
 it('ignores the late result of a worker that was frozen beyond its lease', () => frozenWorker);
 
-it('goes on when the database was away for 20 s', () => absence);
+it('continues work when the database was away for 20 s', () => absence);

@@ -98,7 +98,7 @@ const untilStarted = (started: string[], count: number) =>
   );
 
 describe('adding work', () => {
-  it('hands over payload and tenant once, and deletes the row', async () => {
+  it('passes payload and tenant of work once, and deletes the row', async () => {
     const got: Work<number | null>[] = [];
     await start(plain, async (one) => void got.push(one));
 
@@ -108,7 +108,7 @@ describe('adding work', () => {
     expect(got).toMatchObject([{ key: 'a', tenant: 'alice', payload: 7, attempt: 1, lastError: null }]);
   });
 
-  it('adds a waiting key once', async () => {
+  it('adds a waiting key of work once', async () => {
     await work.addNow(plain, [of('a', { payload: 1 })]);
     await work.addNow(plain, [of('a', { payload: 2 }), of('b')]);
 
@@ -118,7 +118,7 @@ describe('adding work', () => {
     ]);
   });
 
-  it('is invisible until the commit, and undone by a rollback', async () => {
+  it('hides added work until the commit, and undoes it by a rollback', async () => {
     const { started, handle, end } = controlled();
     await start(plain, handle);
 
@@ -136,9 +136,9 @@ describe('adding work', () => {
   });
 
   it.each([
-    ['runs a key once more that was added while it ran', again, 2],
-    ['ignores a key that was added while it ran', plain, 1],
-  ])('%s', async (_name, which, runs) => {
+    ['once more if its queue repeats', again, 2],
+    ['only once by default', plain, 1],
+  ])('runs a key that was added while it ran %s', async (_name, which, runs) => {
     const { started, handle, end } = controlled();
     await start(which, handle);
     await work.addNow(which, [of('a')]);
@@ -180,7 +180,7 @@ describe('work that another statement adds', () => {
       [again.name, keyOfWork, tenant],
     );
 
-  it('runs once more when it was added while it ran, and keeps its pause after a failure', async () => {
+  it('runs work once more when it was added while it ran, and keeps its pause after a failure', async () => {
     const { started, handle, end, ends } = controlled();
     await start(again, handle);
     await add('a');
@@ -201,7 +201,7 @@ describe('work that another statement adds', () => {
     expect(await listAll()).toMatchObject([{ state: 'waiting', attempts: 1, tenant: 'alice' }]);
   });
 
-  it('takes turns with other tenants', async () => {
+  it('alternates work that another statement adds with other tenants', async () => {
     for (const key of ['a1', 'a2', 'a3']) await add(key);
     await add('b1', 'bob');
     const started: string[] = [];
@@ -214,7 +214,7 @@ describe('work that another statement adds', () => {
 });
 
 describe('turns', () => {
-  it('alternate between tenants, however much work one has', async () => {
+  it('alternates between tenants, however much work one has', async () => {
     await work.addNow(plain, keys('a', 50));
     await work.addNow(plain, [of('b0', { tenant: 'bob' }), of('b1', { tenant: 'bob' })]);
     const got: string[] = [];
@@ -227,7 +227,7 @@ describe('turns', () => {
     expect(got.filter((key) => key.startsWith('a'))).toEqual(keys('a', 50).map(({ key }) => key));
   });
 
-  it('give a new tenant a place beside the others in the middle of their work', async () => {
+  it('gives a new tenant a turn beside the others in the middle of their work', async () => {
     await work.addNow(plain, [...keys('a', 20), ...keys('c', 20, { tenant: 'carol' })]);
     const got: string[] = [];
     const handle = async ({ key }: Work<number | null>) => {
@@ -241,7 +241,7 @@ describe('turns', () => {
     expect(got.indexOf('b')).toBeLessThan(12);
   });
 
-  it('limit what a process runs of one tenant', async () => {
+  it('limits the work that a process runs of one tenant', async () => {
     await work.addNow(plain, [...keys('a', 6), of('b', { tenant: 'bob' })]);
     const { started, handle, end } = controlled();
 
@@ -262,7 +262,7 @@ describe('turns', () => {
 });
 
 describe('held tenants', () => {
-  it('get no place, until the end of work lets them', async () => {
+  it('claims no work of held tenants, until the end of work lets them', async () => {
     await work.addNow(plain, [of('a', { tenant: 'alice' }), of('b', { tenant: 'bob' }), of('c', { tenant: 'bob' })]);
     const { started, handle, end } = controlled();
     let held = ['bob'];
@@ -306,7 +306,7 @@ describe('costs', () => {
   it.each([
     ['a queue without order', plain, 20_000],
     ['an ordered queue', ordered, 100_000],
-  ])('of adding, claiming, ending and polling do not grow with %s', async (_name, probed, count) => {
+  ])('costs the same to add, claim, end and poll when others wait in %s', async (_name, probed, count) => {
     const few = await pagesWith(probed, 1_000);
     const many = await pagesWith(probed, count);
 
@@ -314,7 +314,7 @@ describe('costs', () => {
       expect(many[step]).toBeLessThan(few[step] + 30);
   });
 
-  it('of the end of work are no claim when the claim before left nothing', async () => {
+  it('skips the claim at the end of work when the claim before left nothing', async () => {
     const done: string[] = [];
     await start(ordered, async ({ key }) => void done.push(key), { perTenant: 2 });
     await work.addNow(ordered, [of('first')]);
@@ -331,7 +331,7 @@ describe('costs', () => {
     expect(sent.filter(({ text }) => text.startsWith('WITH candidate'))).toHaveLength(3);
   });
 
-  it('of the end of work are no claim while other tenants have no further place', async () => {
+  it('skips the claim at the end of work while other tenants have no further slot', async () => {
     const { started, handle, end } = controlled();
     await work.addNow(ordered, [of('a0'), of('a1'), of('c', { tenant: 'carol' })]);
     await start(ordered, handle, { perTenant: 1, heldTenants: () => ['carol'] });
@@ -356,7 +356,7 @@ describe('costs', () => {
     expect(sent.filter(({ text }) => text.startsWith('WITH candidate')).length).toBeLessThan(1.5 * others.length);
   });
 
-  it('of work that waits, queues behind other work or is parked are none for claims', async () => {
+  it('claims without reading work that waits, queues behind other work or is parked', async () => {
     const hour = new Date(Date.now() + 3_600_000);
     await rows.insertWork(ordered, keys('later', 5_000, { dueAt: hour }));
     await rows.insertWork(ordered, keys('behind', 5_000, { orderingKey: 'one' }));
@@ -372,7 +372,7 @@ describe('costs', () => {
 });
 
 describe('ordering keys', () => {
-  it('run their work one after the other, in the order of adding, and others beside it', async () => {
+  it('runs work of an ordering key one after the other, in the order of adding, and others beside it', async () => {
     const { started, handle, end } = controlled();
     await start(ordered, handle);
 
@@ -390,7 +390,7 @@ describe('ordering keys', () => {
     await untilEmpty();
   });
 
-  it('wait while their work is retried, and go on when it is given up', async () => {
+  it('holds an ordering key while its work is retried, and continues when it is given up', async () => {
     const got: string[] = [];
     const handle = async ({ key, attempt }: Work<number | null>) => {
       got.push(`${key} ${attempt}`);
@@ -405,7 +405,7 @@ describe('ordering keys', () => {
     expect(got).toEqual(['a0 1', 'a0 2', 'a1 1', 'a2 1']);
   });
 
-  it('let work run first that is added later, when the handler yields to it', async () => {
+  it('runs work first that is added later, when the handler yields to it', async () => {
     const got: string[] = [];
     const done = new Set<string>();
     await start(
@@ -427,7 +427,7 @@ describe('ordering keys', () => {
     expect(got.slice(got.indexOf('first 1'))).toEqual(['first 1', 'third 1', 'second 1']);
   });
 
-  it('put work in order that was added out of order, in few attempts', async () => {
+  it('orders work that was added out of order, in few attempts', async () => {
     const all = Array.from({ length: 20 }, (_, index) => `a${String(index).padStart(2, '0')}`);
     const done: string[] = [];
     let attempts = 0;
@@ -452,7 +452,7 @@ describe('ordering keys', () => {
     expect(attempts).toBeLessThanOrEqual(2 * all.length);
   });
 
-  it('hold under 8 processes, concurrent adding and failures', async () => {
+  it('keeps the order of keys under 8 processes, concurrent adding and failures', async () => {
     const running = new Map<string, number>();
     const ended = new Map<string, number[]>();
     let most = 0;
@@ -484,7 +484,7 @@ describe('ordering keys', () => {
     expect([...ended.values()].flat()).toHaveLength(240);
   });
 
-  it('lose nothing when one key is added to from many transactions at once', async () => {
+  it('loses no work when one key is added to from many transactions at once', async () => {
     let running = 0;
     let most = 0;
     let count = 0;
@@ -510,7 +510,7 @@ describe('ordering keys', () => {
     expect({ most, count }).toEqual({ most: 1, count: 160 });
   });
 
-  it('do not stop two transactions that add the same key at once', async () => {
+  it('does not stop two transactions that add the same key at once', async () => {
     await work.addNow(ordered, [of('a', { orderingKey: 'k' })]);
     let both: Promise<void[]> | undefined;
     await database.transaction(async (tx) => {
@@ -525,7 +525,7 @@ describe('ordering keys', () => {
     expect((await listAll()).map(({ key, state }) => [key, state])).toEqual([['a', 'ready']]);
   });
 
-  it('go on when a process ended between finishing work and promoting the next', async () => {
+  it('continues an ordering key when a process ended between finishing work and promoting the next', async () => {
     await work.addNow(ordered, keys('a', 2, { orderingKey: 'one' }));
     await database.query(`DELETE FROM work WHERE key = 'a0'`);
     const done: string[] = [];
@@ -538,7 +538,7 @@ describe('ordering keys', () => {
 });
 
 describe('failures', () => {
-  it('are retried with a backoff, up to the number of attempts, and stay for an operator', async () => {
+  it('retries failed work with a backoff, up to the number of attempts, and keeps it for an operator', async () => {
     const attempts: number[] = [];
     await start(
       plain,
@@ -559,7 +559,7 @@ describe('failures', () => {
     expect(row).toMatchObject({ attempts: 2, last_error: 'It does not work.' });
   });
 
-  it('are handed to the failure handler instead, which may fail itself once', async () => {
+  it('passes failed work to the failure handler instead, which may fail itself once', async () => {
     const reasons: string[] = [];
     const onFailed = async ({ key }: { key: string }, reason: string) => {
       reasons.push(`${key}: ${reason}`);
@@ -573,7 +573,7 @@ describe('failures', () => {
     expect(reasons).toEqual(['a: broken', 'a: broken']);
   });
 
-  it('do not count when the handler asks for a later try', async () => {
+  it('does not count a failure when the handler asks for a later try', async () => {
     const attempts: number[] = [];
     await start(
       plain,
@@ -590,7 +590,7 @@ describe('failures', () => {
     expect(attempts).toEqual([1, 1, 1]);
   });
 
-  it('count apart from ends of processes that the work needs, which are retried up to the number of attempts', async () => {
+  it('counts failures apart from ends of processes that the work needs, which are retried as often', async () => {
     const seen: string[] = [];
     await start(
       plain,
@@ -615,7 +615,7 @@ describe('failures', () => {
     expect(row).toMatchObject({ attempts: 4, failures: 1, last_error: 'The helper ended.' });
   });
 
-  it('count when a server asks for a pause, which is a minimum', async () => {
+  it('counts a failure when a server asks for a pause, which is a minimum', async () => {
     await start(plain, () => Promise.reject(new ServerBusy('slow down', 60_000)));
 
     await work.addNow(plain, [of('a')]);
@@ -628,7 +628,7 @@ describe('failures', () => {
     expect(row!.due_at!.getTime() - Date.now()).toBeGreaterThan(50_000);
   });
 
-  it('end a handler that never returns, at its time limit', async () => {
+  it('ends a handler that never returns, at its time limit', async () => {
     const signals: AbortSignal[] = [];
     await start(
       plain,
@@ -649,7 +649,7 @@ describe('failures', () => {
     expect(signals[0]!.aborted).toBe(true);
   });
 
-  it('of processes that die follow at once after the first, then with a backoff, and without one after the last', async () => {
+  it('claims work of a dead process at once after the first end, then with a backoff, until the last', async () => {
     const limits = { worker: 'dead', leaseMs: 60_000, limit: 1, perTenant: 1, running: new Map() };
     const dieAt = async (attempts: number, limit: number) => {
       await rows.insertWork(plain, [of('a')]);
@@ -676,7 +676,7 @@ describe('failures', () => {
     ]);
   });
 
-  it('that another process has taken over are not renewed by the former one, which is told', async () => {
+  it('does not renew a lost lease and reports the loss', async () => {
     await rows.insertWork(plain, [of('a')]);
     const claimAs = async (worker: string) => {
       const limits = { worker, leaseMs: 60_000, limit: 1, perTenant: 1, running: new Map() };
@@ -694,7 +694,7 @@ describe('failures', () => {
     expect((await listAll())[0]!.due_at).toEqual(before!.due_at);
   });
 
-  it('of a process that dies count as attempts', async () => {
+  it('counts work of a process that dies as attempts', async () => {
     await work.addNow(plain, [of('a')]);
     const limits = { worker: 'dead', leaseMs: 1, limit: 1, perTenant: 1, running: new Map() };
     for (let attempt = 1; attempt <= 2; attempt += 1) {
@@ -724,7 +724,7 @@ describe('a clock of the database that went two hours ahead and back', () => {
     return Object.fromEntries(found.map(({ key, due_at }) => [key, due_at !== null && due_at.getTime() <= Date.now()]));
   };
 
-  it('delays retries and leases of ended processes no further, and no work with a due time', async () => {
+  it('delays retries and leases no further after the clock of the database went ahead and back', async () => {
     const dueAt = new Date(Date.now() + 3_600_000);
     await work.addNow(plain, [of('leased'), of('live'), of('retried'), of('busy'), of('scheduled', { dueAt })]);
     const limits = { worker: 'dead', leaseMs: 15_000, limit: 4, perTenant: 4, running: new Map() };
@@ -744,7 +744,7 @@ describe('a clock of the database that went two hours ahead and back', () => {
 });
 
 describe('parked work', () => {
-  it('is not claimed until it is woken by key', async () => {
+  it('does not claim parked work until it is woken by key', async () => {
     const attempts: number[] = [];
     let isOpen = false;
     await start(ordered, async ({ attempt, key }) => {
@@ -766,7 +766,7 @@ describe('parked work', () => {
     expect(attempts).toEqual([1, 1, 1]);
   });
 
-  it('is claimed again at the end of its time', async () => {
+  it('claims parked work again at the end of its time', async () => {
     let attempts = 0;
     await start(plain, async () => {
       attempts += 1;
@@ -781,7 +781,7 @@ describe('parked work', () => {
 });
 
 describe('leases', () => {
-  it('are renewed while the handler works', async () => {
+  it('renews leases while the handler works', async () => {
     const { started, handle, end } = controlled();
     await start(plain, handle, { leaseMs: 600 });
     await work.addNow(plain, [of('a')]);
@@ -798,7 +798,7 @@ describe('leases', () => {
     await untilEmpty();
   });
 
-  it('abort the handler when another process has the work, and its late result changes nothing', async () => {
+  it('aborts the handler when another process has the lease, and ignores its late result', async () => {
     let signal: AbortSignal | undefined;
     let confirmed: unknown;
     const ended = new Promise<void>((resolve) => {
@@ -825,7 +825,7 @@ describe('leases', () => {
     expect(await listAll()).toMatchObject([{ state: 'running', lease: 'of another process', attempts: 1 }]);
   });
 
-  it('are confirmed in the transaction of the work, and held until its commit', async () => {
+  it('confirms leases in the transaction of the work, and holds them until its commit', async () => {
     const other = await openWorkDatabase(url);
     const seen: unknown[] = [];
     await start(plain, (one) =>
@@ -844,7 +844,7 @@ describe('leases', () => {
     await other.close();
   });
 
-  it('count attempts anew after a step that was committed', async () => {
+  it('counts attempts anew after a step that was committed', async () => {
     const attempts: number[] = [];
     await start(
       plain,
@@ -864,7 +864,7 @@ describe('leases', () => {
     expect(attempts).toEqual([1, 2, 2]);
   });
 
-  it('are given back at a stop, without counting the attempt', async () => {
+  it('releases leases at a stop, without counting the attempt', async () => {
     const { started, handle, ends } = controlled();
     const runner = await start(plain, handle);
     await work.addNow(plain, [of('a')]);
@@ -877,7 +877,7 @@ describe('leases', () => {
     expect(await listAll()).toMatchObject([{ state: 'ready', attempts: 0, lease: null }]);
   });
 
-  it('are given back when the stop begins during the claim', async () => {
+  it('releases leases when the stop begins during the claim', async () => {
     const { started, handle } = controlled();
     const claim = rows.claimWork.bind(rows);
     let stop = () => {};
@@ -897,7 +897,7 @@ describe('leases', () => {
     expect(await listAll()).toMatchObject([{ state: 'ready', attempts: 0 }]);
   });
 
-  it('of the only worker end when it starts again', async () => {
+  it('ends leases of the only worker when it starts again', async () => {
     await work.addNow(plain, [of('a')]);
     await rows.claimWork(plain, { worker: 'me', leaseMs: 60_000, limit: 1, perTenant: 1, running: new Map() });
     const attempts: number[] = [];
@@ -913,7 +913,7 @@ describe('leases', () => {
 });
 
 describe('an operator', () => {
-  it('retries failed work, and discards work that does not run', async () => {
+  it('retries failed work for an operator, and discards work that does not run', async () => {
     let isBroken = true;
     const { started, handle, end } = controlled();
     await start(plain, async (one) => {

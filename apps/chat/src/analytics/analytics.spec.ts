@@ -41,7 +41,7 @@ function today() {
 }
 
 describe('getBotAnalytics', () => {
-  it('has a record of zeros for each day without activity', async () => {
+  it('returns a record of zeros for each day without activity', async () => {
     const records = await analyticsOf(await api.newBot());
 
     expect(records.map(({ startDateTimeUtc, endDateTimeUtc }) => [startDateTimeUtc, endDateTimeUtc])).toEqual([
@@ -55,7 +55,7 @@ describe('getBotAnalytics', () => {
     });
   });
 
-  it('counts messages by direction and day, up to the bounds of the range', async () => {
+  it('counts messages of a bot by direction and day, up to the bounds of the range', async () => {
     const bot = await api.newBot();
     const user = await newUser(bot, '2026-01-01T00:00:00Z');
     await importAll(bot, await newConversation(bot), [
@@ -97,7 +97,7 @@ describe('getBotAnalytics', () => {
     ]);
   });
 
-  it('begins a session after a pause of more than 30 minutes, also over midnight and over the start of the range', async () => {
+  it('begins a session after a pause of 30 minutes, also over midnight and over the start of the range', async () => {
     const bot = await api.newBot();
     const [ann, bob] = [await newUser(bot, '2026-01-01T00:00:00Z'), await newUser(bot, '2026-01-01T00:00:00Z')];
     await importAll(bot, await newConversation(bot), [
@@ -115,7 +115,7 @@ describe('getBotAnalytics', () => {
     expect(records.map(({ sessions }) => sessions)).toEqual([3, 0, 0]);
   });
 
-  it('counts events by type, without scheduled ones', async () => {
+  it('counts events of a bot by type, without scheduled ones', async () => {
     const bot = await api.newBot();
     for (const type of ['paid', 'paid', 'sent']) await bot.client.createEvent({ type, payload: {} });
     await bot.client.createEvent({ type: 'late', payload: {}, schedule: { delay: 3_600_000 } });
@@ -130,14 +130,14 @@ describe('getBotAnalytics', () => {
     [{ startDate: '2026-03-02', endDate: '2026-03-01' }, 'endDate must not be before startDate.'],
     [{ startDate: '2026-03-01', endDate: '2026-04-01' }, 'The range from startDate to endDate has 32 days.'],
     [{ startDate: 'soon', endDate: '2026-04-01' }, 'startDate must be a time such as'],
-  ])('refuses the range %j', async (range, begins) => {
+  ])('refuses analytics for the range %j', async (range, begins) => {
     const refused = await failure(analyticsOf(await api.newBot(), range));
 
     expect(refused.type).toBe('InvalidQuery');
     expect(refused.message).toContain(begins);
   });
 
-  it('requires both dates', async () => {
+  it('requires both dates for analytics', async () => {
     const { id } = await api.newBot();
 
     const answer = await api.send(`GET /v1/admin/bots/${id}/analytics?startDate=2026-03-01`, {
@@ -147,7 +147,7 @@ describe('getBotAnalytics', () => {
     expect(answer).toMatchObject({ status: 400, json: { type: 'InvalidQuery', message: 'endDate is missing.' } });
   });
 
-  it('returns 404 for a bot of another workspace and for an unknown one', async () => {
+  it('returns 404 for analytics of a bot of another workspace and of an unknown one', async () => {
     const bot = await api.newBot();
     const mallory = (await api.newAccount()).client;
 
@@ -161,7 +161,7 @@ describe('getBotAnalytics', () => {
 });
 
 describe('trackAnalytics', () => {
-  it('adds to the count of the day; names of an integration have its alias', async () => {
+  it('adds tracked analytics to the count of the day, with the alias of an integration in names', async () => {
     const bot = await api.newBot();
 
     await Promise.all([track(bot.client, 'sale', 2), track(bot.client, 'sale', 3), track(bot.asTeam, 'sale', 7)]);
@@ -170,7 +170,7 @@ describe('trackAnalytics', () => {
     expect(record!.customEvents).toEqual({ sale: 5, 'team:sale': 7 });
   });
 
-  it('adds once for the same idempotency key', async () => {
+  it('adds tracked analytics once for the same idempotency key', async () => {
     const bot = await api.newBot();
     const send = () =>
       api.send('POST /v1/chat/analytics', {
@@ -187,7 +187,7 @@ describe('trackAnalytics', () => {
     expect((await analyticsOf(bot, today()))[0]!.customEvents).toEqual({ sale: 1 });
   });
 
-  it('refuses names beyond 1,000 on one day, and still counts the others', async () => {
+  it('refuses names of analytics beyond 1,000 on one day, and still counts the others', async () => {
     const bot = await api.newBot();
     await api.sql(
       `INSERT INTO chat.analytics_count
@@ -206,7 +206,7 @@ describe('trackAnalytics', () => {
     { name: '', count: 1 },
     { name: 'x', count: 0 },
     { name: 'x', count: 1.5 },
-  ])('refuses %j', async (input) => {
+  ])('refuses the tracked analytics %j', async (input) => {
     const { client } = await api.newBot();
 
     expect((await failure(client.trackAnalytics(input))).type).toBe('InvalidPayload');
@@ -220,7 +220,7 @@ describe('captureObservation', () => {
     return (answer.json as { observations: object[] }).observations;
   };
 
-  it('stores the observation for the operator', async () => {
+  it('stores an observation for the operator', async () => {
     const bot = await api.newBot();
     const observation = { id: 'a', name: 'llmz', data: { tokens: 3 }, traceId: 't1', messageId: 'm', errorId: 'e' };
 
@@ -232,7 +232,7 @@ describe('captureObservation', () => {
     expect(await listAs(await api.newBot())).toEqual([]);
   });
 
-  it('refuses one without data', async () => {
+  it('refuses an observation without data', async () => {
     const { client } = await api.newBot();
 
     const refused = await failure(client.captureObservation({ name: 'x' } as never));
@@ -240,7 +240,7 @@ describe('captureObservation', () => {
     expect(refused).toMatchObject({ type: 'InvalidPayload', message: expect.stringContaining('data') as string });
   });
 
-  it('is deleted after 7 days, and a custom count after 400', async () => {
+  it('deletes an observation after 7 days, and a custom count after 400', async () => {
     const bot = await api.newBot();
     for (const name of ['old', 'recent']) await bot.client.captureObservation({ name, data: {} });
     for (const name of ['old', 'recent']) await track(bot.client, name, 1);
@@ -258,7 +258,7 @@ describe('captureObservation', () => {
   });
 });
 
-it('counts and observations are erased with their bot, and observations with their conversation', async () => {
+it('erases counts and observations with their bot, and observations with their conversation', async () => {
   const bot = await api.newBot();
   const conversationId = await newConversation(bot);
   await bot.client.captureObservation({ name: 'x', data: {}, conversationId });

@@ -24,7 +24,7 @@ function newCache() {
 const isNew = ({ of }: Value) => of === 'new';
 
 describe('cached values', () => {
-  it('are fetched once for concurrent callers while they are valid', async () => {
+  it('fetches a cached value once for concurrent callers while it is valid', async () => {
     const { fetches, cache, fetchNumber } = newCache();
 
     const early = [cache.get('a'), cache.get('a', isNew)];
@@ -35,7 +35,7 @@ describe('cached values', () => {
     expect(fetches).toHaveLength(1);
   });
 
-  it('are fetched again for a caller that rejects them, even while an older fetch is running', async () => {
+  it('fetches again for a caller that rejects the cached value, even while an older fetch is running', async () => {
     const { fetches, cache, fetchNumber } = newCache();
     const early = cache.get('a');
     const first = await fetchNumber(1);
@@ -49,7 +49,7 @@ describe('cached values', () => {
     expect(fetches).toHaveLength(2);
   });
 
-  it('are not fetched twice for the caller that fetched first', async () => {
+  it('does not fetch twice for the caller that fetched first', async () => {
     const { fetches, cache, fetchNumber } = newCache();
 
     const refused = cache.get('a', isNew);
@@ -59,7 +59,7 @@ describe('cached values', () => {
     expect(fetches).toHaveLength(1);
   });
 
-  it('cost one fetch for all concurrent callers that reject them', async () => {
+  it('fetches once for all concurrent callers that reject the cached value', async () => {
     const { fetches, cache, fetchNumber } = newCache();
     const early = cache.get('a');
     (await fetchNumber(1)).resolve('old');
@@ -72,7 +72,7 @@ describe('cached values', () => {
     expect(fetches).toHaveLength(2);
   });
 
-  it('stay cached when a refetch fails, and the caller gets the error', async () => {
+  it('keeps the cached value when a refetch fails, and returns the error to the caller', async () => {
     const { cache, fetchNumber } = newCache();
     const early = cache.get('a');
     (await fetchNumber(1)).resolve('old');

@@ -36,7 +36,7 @@ async function platformId(foreignId: string): Promise<string> {
 }
 
 describe('a conversation', () => {
-  it('is created with its owner as the only participant', async () => {
+  it('creates a conversation with its owner as the only participant', async () => {
     const { conversation } = await ada.createConversation({});
 
     expect(conversation).toEqual({
@@ -49,7 +49,7 @@ describe('a conversation', () => {
     expect(participants).toEqual([(await ada.getUser({})).user]);
   });
 
-  it('is shown to the bot with owner and foreign id as tags', async () => {
+  it('shows a conversation to the bot with owner and foreign id as tags', async () => {
     await ada.createConversation({ id: 'for-the-bot' });
 
     const { conversations } = await endpoint.bot.client.listConversations({ tags: { 'chat:fid': 'for-the-bot' } });
@@ -59,7 +59,7 @@ describe('a conversation', () => {
     ]);
   });
 
-  it('returns its foreign id in every reply, and is found by it and by its platform id', async () => {
+  it('returns the foreign id of a conversation in every reply, and finds it by both of its ids', async () => {
     const id = await newConversation('tea/2026\\1');
     const own = await platformId(id);
 
@@ -71,7 +71,7 @@ describe('a conversation', () => {
     expect((await ada.listConversations({})).conversations.map((one) => one.id)).toContain(id);
   });
 
-  it('must have a foreign id that is unique in its bot', async () => {
+  it('requires a foreign id of a conversation that is unique in its bot', async () => {
     await ada.createConversation({ id: 'taken' });
 
     await expect(ada.createConversation({ id: 'taken' })).rejects.toMatchObject(refusal('AlreadyExists'));
@@ -83,7 +83,7 @@ describe('a conversation', () => {
     await expect((await other.newUser()).createConversation({ id: 'taken' })).resolves.toHaveProperty('conversation');
   });
 
-  it('is created once for a hundred concurrent getOrCreate requests', async () => {
+  it('creates a conversation once for a hundred concurrent getOrCreate requests', async () => {
     const ask = () => endpoint.send('POST /conversations/get-or-create', { key: ada.user.key, json: { id: 'crowd' } });
 
     const replies = await Promise.all(Array.from({ length: 100 }, ask));
@@ -93,14 +93,14 @@ describe('a conversation', () => {
     expect(await platformId('crowd')).toMatch(conversationId);
   });
 
-  it('allows getOrCreate only to its owner', async () => {
+  it('allows getOrCreate of a conversation only to its owner', async () => {
     const id = await newConversation('hers');
 
     await expect(grace.getOrCreateConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
     await expect(stranger.getOrCreateConversation({ id })).rejects.toMatchObject(refusal('Forbidden'));
   });
 
-  it('is visible only to its participants', async () => {
+  it('shows a conversation only to its participants', async () => {
     const id = await newConversation();
 
     await expect(grace.getConversation({ id })).resolves.toHaveProperty('conversation');
@@ -111,7 +111,7 @@ describe('a conversation', () => {
     );
   });
 
-  it('can be deleted only by its owner, and then its foreign id can be used again', async () => {
+  it('lets only the owner delete a conversation, whose foreign id can then be used again', async () => {
     const id = await newConversation('short');
     const { heard } = await endpoint.listen(await platformId(id));
 
@@ -126,7 +126,7 @@ describe('a conversation', () => {
     expect((await ada.createConversation({ id })).conversation.id).toBe(id);
   });
 
-  it('is listed for its owner, newest first, twenty per page', async () => {
+  it('lists conversations for their owner, newest first, twenty per page', async () => {
     const owner = await endpoint.newUser();
     const ids: string[] = [];
     for (let count = 0; count < 22; count += 1) ids.unshift((await owner.createConversation({})).conversation.id);
@@ -140,7 +140,7 @@ describe('a conversation', () => {
     expect(second.meta).toEqual({});
   });
 
-  it('returns 404 for an unknown id, another bot and another channel', async () => {
+  it('returns 404 for a conversation that is unknown, of another bot or another channel', async () => {
     const other = await newChatApi(api);
     const theirs = (await (await other.newUser('owner')).createConversation({ id: 'foreign' })).conversation.id;
     const [{ id: own }] = (await api.sql<{ id: string }>(
@@ -159,7 +159,7 @@ describe('a conversation', () => {
     }
   });
 
-  it('rejects an invalid nextToken', async () => {
+  it('rejects an invalid nextToken of conversations', async () => {
     for (const path of ['conversations', `conversations/${await newConversation()}/participants`]) {
       expect(await endpoint.send(`GET /${path}?nextToken=nonsense`, { key: ada.user.key })).toMatchObject({
         status: 400,
@@ -170,7 +170,7 @@ describe('a conversation', () => {
 });
 
 describe('a participant', () => {
-  it('is added by the owner, by either form of its id, with one signal', async () => {
+  it('lets the owner add a participant by either form of its id, with one signal', async () => {
     const { conversation } = await ada.createConversation({ id: 'party' });
     const { frames } = await endpoint.listen(await platformId('party'));
 
@@ -183,7 +183,7 @@ describe('a participant', () => {
     ]);
   });
 
-  it('can be added and removed only by the owner', async () => {
+  it('lets only the owner add and remove participants', async () => {
     const conversationId = await newConversation();
     const userId = stranger.user.id;
 
@@ -195,7 +195,7 @@ describe('a participant', () => {
     }
   });
 
-  it('must be a user of the same chat', async () => {
+  it('refuses a participant that is not a user of the same chat', async () => {
     const conversationId = await newConversation();
     const { user: ofBot } = await endpoint.bot.client.createUser({ tags: {} });
 
@@ -207,7 +207,7 @@ describe('a participant', () => {
     ).toMatchObject({ status: 400, json: { message: expect.stringContaining('userId') as string } });
   });
 
-  it('is visible to other participants', async () => {
+  it('shows a participant to other participants', async () => {
     const conversationId = await newConversation();
 
     const { participant } = await grace.getParticipant({ conversationId, userId: ada.user.id });
@@ -219,7 +219,7 @@ describe('a participant', () => {
     );
   });
 
-  it('loses its streams and its access when it is removed', async () => {
+  it('ends streams and access of a participant that is removed', async () => {
     const id = await newConversation('leave');
     const { heard, frames } = await endpoint.listen(await platformId(id));
 
@@ -239,7 +239,7 @@ describe('a participant', () => {
     );
   });
 
-  it('cannot be removed when it is the owner', async () => {
+  it('refuses to remove the owner from the participants', async () => {
     const conversationId = await newConversation();
 
     await expect(ada.removeParticipant({ conversationId, userId: ada.user.id })).rejects.toMatchObject(
@@ -247,7 +247,7 @@ describe('a participant', () => {
     );
   });
 
-  it('is listed in reverse join order, twenty per page', async () => {
+  it('lists participants in reverse join order, twenty per page', async () => {
     const { conversation } = await ada.createConversation({});
     const ids = [ada.user.id];
     for (let count = 0; count < 21; count += 1) {
@@ -266,7 +266,7 @@ describe('a participant', () => {
 });
 
 describe('a change by the bot', () => {
-  it('sends the same signals as a change by a user', async () => {
+  it('sends the same signals for a change by the bot as for a change by a user', async () => {
     const id = await newConversation();
     const { frames, heard } = await endpoint.listen(id);
     const { user } = await endpoint.bot.client.createUser({ tags: {} });
@@ -287,7 +287,7 @@ describe('a stream', () => {
   const open = (userKey: string | undefined, conversationId: string, webhookId = endpoint.webhookId) =>
     api.call(signals.open, { ...systemCaller('req_test'), userKey }, { webhookId, conversationId });
 
-  it('is opened for participants, with platform ids', async () => {
+  it('opens a stream for participants, with platform ids', async () => {
     const id = await newConversation('stream');
 
     const listener = { botId: endpoint.bot.id, conversationId: await platformId(id), userId: ada.user.id };
@@ -296,7 +296,7 @@ describe('a stream', () => {
     expect(await open(ada.user.key, listener.conversationId)).toEqual(listener);
   });
 
-  it('is refused to everybody else with a status that stops the client from retrying', async () => {
+  it('refuses a stream to others with a status that stops the client from retrying', async () => {
     const id = await newConversation();
 
     await expect(open(undefined, id)).rejects.toMatchObject({ type: 'Unauthorized', code: 401 });

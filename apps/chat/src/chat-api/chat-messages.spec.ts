@@ -68,7 +68,7 @@ async function platformIdOfAda(): Promise<string> {
 
 describe('a message', () => {
   it.each(payloads.map((payload) => [payload.type, payload] as const))(
-    'of the type %s is the same in the reply, the list, the lookup by id and the signal',
+    'returns the same message of type %s in the reply, the list, the lookup by id and the signal',
     async (_type, payload) => {
       const { id: conversationId, platformId } = await newConversation();
       const { frames } = await endpoint.listen(platformId);
@@ -89,7 +89,7 @@ describe('a message', () => {
     },
   );
 
-  it('without metadata contains exactly the fields of the specification', async () => {
+  it('returns a message without metadata with exactly the fields of the specification', async () => {
     const { id: conversationId } = await newConversation();
 
     for (const metadata of [undefined, {}]) {
@@ -104,7 +104,7 @@ describe('a message', () => {
     }
   });
 
-  it('is shown to the bot in the platform format, as an event and as a message', async () => {
+  it('shows a message to the bot in the platform format, as an event and as a message', async () => {
     const { id: conversationId, platformId } = await newConversation();
     const payload: Payload = { type: 'bloc', items: [hello] };
 
@@ -125,7 +125,7 @@ describe('a message', () => {
     expect(events).toEqual([{ type: 'message_created', status: 'pending' }]);
   });
 
-  it('refers to users and conversations by their foreign ids', async () => {
+  it('refers in a message to users and conversations by their foreign ids', async () => {
     const { id: conversationId, platformId } = await newConversation('tea-time');
     const { frames } = await endpoint.listen(platformId);
 
@@ -141,7 +141,7 @@ describe('a message', () => {
     expect((await ada.listMessages({ conversationId: platformId })).messages).toEqual([reply.message, message]);
   });
 
-  it('of the bot has the same client format everywhere', async () => {
+  it('shows a message of the bot in the same client format everywhere', async () => {
     const { id: conversationId, platformId } = await newConversation('from-bot');
     const { frames } = await endpoint.listen(platformId);
     const { type: _type, ...bare } = card;
@@ -165,7 +165,7 @@ describe('a message', () => {
     expect((await ada.getMessage({ id: message!.id })).message).toEqual(message);
   });
 
-  it('of the bot that ends a stream also sends the end signal, live and on catch-up', async () => {
+  it("sends the end signal of a stream with the bot's message that ends it, live and on catch-up", async () => {
     const { id: conversationId, platformId } = await newConversation();
     const { frames } = await endpoint.listen(platformId);
     const say = (userId: string, metadata: unknown) =>
@@ -197,7 +197,7 @@ describe('a message', () => {
     expect(missed.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6]);
   });
 
-  it('that no longer ends a stream on catch-up, or was deleted, keeps its signal number', async () => {
+  it('keeps the signal number of a message that no longer ends a stream on catch-up, or was deleted', async () => {
     const { platformId } = await newConversation();
     const asBot = { conversationId: platformId, userId: endpoint.bot.id, type: 'text', tags: {} };
     const payload = { text: 'hello', metadata: { streamId: 's' } };
@@ -213,7 +213,7 @@ describe('a message', () => {
     expect(last).toBe(6);
   });
 
-  it('of a new participant sends participant_added once, before the message', async () => {
+  it('sends participant_added once, before the first message of a new participant', async () => {
     const { id: conversationId, platformId } = await newConversation('open');
     const { heard, frames } = await endpoint.listen(platformId);
     const { user } = await endpoint.bot.client.createUser({ tags: {} });
@@ -240,7 +240,7 @@ describe('a message', () => {
     expect((await catchUp(platformId)).signals.map(({ number }) => number)).toEqual([2, 3, 4, 5, 6, 7]);
   });
 
-  it('is rejected when payload and metadata together are too large', async () => {
+  it('rejects a message whose payload and metadata together are too large', async () => {
     const { id: conversationId } = await newConversation();
     const half = 'x'.repeat(70 * 1024);
 
@@ -249,14 +249,14 @@ describe('a message', () => {
     ).rejects.toMatchObject({ type: 'InvalidPayload', message: expect.stringContaining('131072') as string });
   });
 
-  it('returns 400 for a body that is not JSON, and the next request works', async () => {
+  it('returns 400 for a message that is not JSON, and accepts the next request', async () => {
     expect(await endpoint.send('POST /messages', { key: ada.user.key, body: '{"payload":' })).toMatchObject({
       status: 400,
       json: { type: 'InvalidPayload' },
     });
   });
 
-  it('can be written and read only by participants', async () => {
+  it('lets only participants write and read messages', async () => {
     const { id: conversationId } = await newConversation();
     const { message } = await ada.createMessage({ conversationId, payload: hello });
     const forbidden = { type: 'Forbidden' };
@@ -270,7 +270,7 @@ describe('a message', () => {
     expect((await ada.listMessages({ conversationId })).messages).toHaveLength(1);
   });
 
-  it('returns 404 for another bot, another channel and an unknown id', async () => {
+  it('returns 404 for a message of another bot or channel and for an unknown id', async () => {
     const other = await newChatApi(api);
     const them = await other.newUser();
     const conversation = (await them.createConversation({})).conversation.id;
@@ -288,7 +288,7 @@ describe('a message', () => {
     expect((await them.listMessages({ conversationId: conversation })).messages).toHaveLength(1);
   });
 
-  it('can be deleted only by its sender, with a signal', async () => {
+  it('lets only the sender delete a message, with a signal', async () => {
     const { id: conversationId, platformId } = await newConversation('deleting');
     const { message } = await ada.createMessage({ conversationId, payload: hello });
     const { frames } = await endpoint.listen(platformId);
@@ -303,7 +303,7 @@ describe('a message', () => {
     await expect(ada.deleteMessage({ id: message.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('remains when its sender is deleted', async () => {
+  it('keeps a message when its sender is deleted', async () => {
     const { id: conversationId } = await newConversation();
     const guest = await endpoint.newUser('guest');
     await ada.addParticipant({ conversationId, userId: 'guest' });
@@ -315,7 +315,7 @@ describe('a message', () => {
     expect(messages).toEqual([{ ...message, userId: expect.stringMatching(/^user_/) as string }]);
   });
 
-  it('is listed newest first, twenty per page, with strictly increasing creation times', async () => {
+  it('lists messages newest first, twenty per page, with strictly increasing creation times', async () => {
     const { id: conversationId } = await newConversation();
     const texts = Array.from({ length: 45 }, (_, index) => `${index}`);
     await Promise.all(texts.map((text) => ada.createMessage({ conversationId, payload: { type: 'text', text } })));
@@ -336,7 +336,7 @@ describe('a message', () => {
 });
 
 describe('a custom event', () => {
-  it('reaches the bot and all listening clients, and can be read by id', async () => {
+  it('sends a custom event to the bot and all listening clients, and returns it by id', async () => {
     const { id: conversationId, platformId } = await newConversation('eventful');
     const { frames } = await endpoint.listen(platformId);
 
@@ -369,7 +369,7 @@ describe('a custom event', () => {
     ]);
   });
 
-  it('is accessible only to participants', async () => {
+  it('shows a custom event only to participants', async () => {
     const { id: conversationId } = await newConversation();
     const { event } = await ada.createEvent({ conversationId, payload: {} });
 
@@ -377,7 +377,7 @@ describe('a custom event', () => {
     await expect(stranger.getEvent({ id: event.id })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('returns 404 for another type, another bot and an unknown id', async () => {
+  it('returns 404 for a custom event of another type or bot and for an unknown id', async () => {
     const { id: conversationId } = await newConversation();
     const { message } = await ada.createMessage({ conversationId, payload: hello });
     const [{ id: ofMessage }] = (await api.sql<{ id: string }>('SELECT id FROM chat.event WHERE message_id = $1', [

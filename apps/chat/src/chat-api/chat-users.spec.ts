@@ -24,7 +24,7 @@ const userId = /^user_[0-9A-HJKMNP-TV-Z]{26}$/;
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('the chat endpoint', () => {
-  it.each(['hello', 'hello/'])('answers %s without a user key', async (path) => {
+  it.each(['hello', 'hello/'])('answers %s of the chat API without a user key', async (path) => {
     expect(await endpoint.send(`GET /${path}`)).toMatchObject({ status: 200, json: {} });
   });
 
@@ -92,7 +92,7 @@ describe('the chat endpoint', () => {
 });
 
 describe('a user', () => {
-  it('is created with a key that works at once', async () => {
+  it('creates a user with a key that works at once', async () => {
     const { user, key } = await endpoint.client.createUser({
       name: 'Ada',
       pictureUrl: 'https://example.com/ada.png',
@@ -114,14 +114,14 @@ describe('a user', () => {
     });
   });
 
-  it('omits unset fields in the reply', async () => {
+  it('omits unset fields of a user in the reply', async () => {
     const { status, json } = await endpoint.send('POST /users', { json: { name: '' } });
 
     expect(status).toBe(201);
     expect(Object.keys((json as { user: object }).user).sort()).toEqual(['createdAt', 'id', 'updatedAt']);
   });
 
-  it('returns its foreign id in every reply, and is found by it and by its platform id', async () => {
+  it('returns the foreign id of a user in every reply, and finds it by both of its ids', async () => {
     const { user, key } = await endpoint.client.createUser({ id: 'a/b\\c_d-1' });
     const own = JSON.parse(Buffer.from(key.split('.')[1]!, 'base64url').toString()) as { id: string };
 
@@ -133,7 +133,7 @@ describe('a user', () => {
     expect(own.id).toMatch(userId);
   });
 
-  it('is shown to the bot with its foreign id and profile as tags', async () => {
+  it('shows a user to the bot with its foreign id and profile as tags', async () => {
     const { key } = await endpoint.client.createUser({ id: 'tagged', profile: 'first' });
     await endpoint.client.updateUser({ 'x-user-key': key, profile: 'second' });
 
@@ -150,7 +150,7 @@ describe('a user', () => {
     ['with a space', 'a b'],
     ['with a letter of another alphabet', 'ädä'],
     ['with a line break at its end', 'ada\n'],
-  ])('is rejected with a foreign id that is %s', async (_name, id) => {
+  ])('rejects a user with a foreign id that is %s', async (_name, id) => {
     const problem = {
       status: 400,
       json: { type: 'InvalidPayload', message: expect.stringContaining('1 to 70') as string },
@@ -161,7 +161,7 @@ describe('a user', () => {
       expect(await endpoint.send('POST /users/get-or-create', { key: keyOf(id), json: {} })).toMatchObject(problem);
   });
 
-  it('may have a profile longer than a tag', async () => {
+  it('accepts a profile of a user that is longer than a tag', async () => {
     const [short, long] = ['a'.repeat(500), 'a'.repeat(600)];
     const { key, user } = await endpoint.client.createUser({ profile: long });
     const [listed] = (await endpoint.bot.client.listUsers({})).users;
@@ -177,7 +177,7 @@ describe('a user', () => {
     expect((await endpoint.client.getUser({ 'x-user-key': key })).user.profile).toBe(long);
   });
 
-  it('may have a foreign id of 70 characters, which is unique', async () => {
+  it('accepts a foreign id of a user with 70 characters, once', async () => {
     const id = 'x'.repeat(70);
     await endpoint.client.createUser({ id });
 
@@ -186,7 +186,7 @@ describe('a user', () => {
     await expect(other.client.createUser({ id })).resolves.toMatchObject({ user: { id } });
   });
 
-  it('cannot use the id of another user or of the bot as foreign id', async () => {
+  it('rejects the id of another user or of the bot as foreign id', async () => {
     const { user } = await endpoint.client.createUser({});
     const { user: ofBot } = await endpoint.bot.client.createUser({ tags: {} });
 
@@ -201,7 +201,7 @@ describe('a user', () => {
     });
   });
 
-  it('is found or created by the id in its key, and updated with the given fields', async () => {
+  it('finds or creates a user by the id in its key, and updates the given fields', async () => {
     const key = keyOf('grace');
 
     const first = (await endpoint.client.getOrCreateUser({ 'x-user-key': key, name: 'Grace' })).user;
@@ -213,7 +213,7 @@ describe('a user', () => {
     expect(third).toEqual(second);
   });
 
-  it('is created once by concurrent getOrCreate requests', async () => {
+  it('creates a user once for concurrent getOrCreate requests', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `name ${index}`);
 
     const replies = await Promise.all(
@@ -227,7 +227,7 @@ describe('a user', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('keeps fields that an update leaves out', async () => {
+  it('keeps fields of a user that an update leaves out', async () => {
     const client = await endpoint.newUser();
     await client.updateUser({ name: 'Ada', pictureUrl: 'https://example.com/a.png', profile: 'p' });
 
@@ -238,7 +238,7 @@ describe('a user', () => {
     expect((await client.getUser({})).user).toEqual(user);
   });
 
-  it('is deleted, and a new user with its foreign id is not accessible by the old key', async () => {
+  it('deletes a user, whose old key gives no access to a new user with the same foreign id', async () => {
     const { key } = await endpoint.client.createUser({ id: 'leaving' });
 
     expect(await endpoint.client.deleteUser({ 'x-user-key': key })).toEqual({});
@@ -250,7 +250,7 @@ describe('a user', () => {
     await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
   });
 
-  it('is removed from all its conversations when it is deleted, and its streams end', async () => {
+  it('removes a deleted user from all its conversations, and ends its streams', async () => {
     const client = await endpoint.newUser('parting');
     const own = endpoint.bot.client;
     const [mine, named] = await Promise.all([
@@ -273,7 +273,7 @@ describe('a user', () => {
 });
 
 describe('a user key', () => {
-  it('is needed', async () => {
+  it('returns 401 without a user key', async () => {
     expect(await endpoint.send('GET /users/me')).toMatchObject({
       status: 401,
       json: { type: 'Unauthorized', message: expect.stringContaining('x-user-key') as string },
@@ -287,7 +287,7 @@ describe('a user key', () => {
     ['of another bot', () => keyOf('ada', undefined, { bot: '6b1c0ac4-3f0d-4d0e-9d36-1f4f0d5f5f5f' })],
     ['without an id', () => keyOf(undefined)],
     ['with a number as id', () => keyOf(1)],
-  ])('is rejected by every operation when it is %s', async (_name, key) => {
+  ])('rejects a user key in every operation when it is %s', async (_name, key) => {
     await endpoint.client.getOrCreateUser({ 'x-user-key': keyOf('ada') });
     const lines = [
       'POST /users/get-or-create',
@@ -311,7 +311,7 @@ describe('a user key', () => {
     }
   });
 
-  it('of one bot is rejected by another', async () => {
+  it('rejects the user key of another bot', async () => {
     const other = await newChatApi(api);
     const { key } = await other.client.createUser({ id: 'both' });
     await endpoint.client.createUser({ id: 'both' });
@@ -319,7 +319,7 @@ describe('a user key', () => {
     await expect(endpoint.client.getUser({ 'x-user-key': key })).rejects.toMatchObject({ type: 'Unauthorized' });
   });
 
-  it('without a user is rejected by all operations but getOrCreateUser, even with unusual characters in its id', async () => {
+  it('rejects a key without a user in all operations but getOrCreateUser, even with an unusual id', async () => {
     for (const id of ['nobody', '%', "'; DROP TABLE", 'x'.repeat(5_000)]) {
       expect(await endpoint.send('GET /users/me', { key: keyOf(id) })).toMatchObject({
         status: 401,
@@ -328,7 +328,7 @@ describe('a user key', () => {
     }
   });
 
-  it('with an id that is not allowed is rejected', async () => {
+  it('rejects a user key with an id that is not allowed', async () => {
     expect(await endpoint.send('GET /users/me', { key: keyOf('no\u0000body') })).toMatchObject({
       status: 401,
       json: { message: expect.stringContaining('The user key is not valid for this bot') as string },
@@ -337,7 +337,7 @@ describe('a user key', () => {
 });
 
 describe('a bot that gets and loses an encryption key', () => {
-  it('applies the newest key at once, in spite of the cache', async () => {
+  it('applies the newest encryption key of a bot at once, in spite of the cache', async () => {
     const encryptionKey = 'a key that is new';
     const shop = await newChatApi(api);
     await Client.connect({ apiUrl: shop.url });
@@ -360,7 +360,7 @@ describe('a bot with an encryption key of its own', () => {
     await waitFor(async () => (await shop.send('POST /users', { json: {} })).status === 401);
   });
 
-  it('accepts keys signed with its own key', async () => {
+  it("accepts user keys signed with the bot's own encryption key", async () => {
     const client = await Client.connect({ apiUrl: shop.url, userId: 'customer-1', encryptionKey });
 
     expect(client.user.id).toBe('customer-1');
@@ -369,14 +369,14 @@ describe('a bot with an encryption key of its own', () => {
     expect(again.user).toEqual(client.user);
   });
 
-  it('refuses createUser', async () => {
+  it('refuses createUser for a bot with its own encryption key', async () => {
     await expect(shop.client.createUser({})).rejects.toMatchObject({
       type: 'Unauthorized',
       message: expect.stringContaining('encryption key') as string,
     });
   });
 
-  it('rejects keys signed with the shared key', async () => {
+  it('rejects user keys signed with the shared key for a bot with its own', async () => {
     await Client.connect({ apiUrl: shop.url, userId: 'customer-2', encryptionKey });
 
     await expect(shop.client.getUser({ 'x-user-key': keyOf('customer-2') })).rejects.toMatchObject({

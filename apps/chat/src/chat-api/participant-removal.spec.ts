@@ -34,7 +34,7 @@ async function inTurn(conversationId: string, first: () => Promise<unknown>, sec
 }
 
 describe('a queued message whose author is removed before it is written', () => {
-  it('is rejected, even if other users take part', async () => {
+  it('rejects a queued message of a removed author, even if other users take part', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
@@ -49,7 +49,7 @@ describe('a queued message whose author is removed before it is written', () => 
     expect((await ann.listMessages({ conversationId: conversation.id })).messages).toEqual([]);
   });
 
-  it('is rejected when the author was deleted', async () => {
+  it('rejects a queued message of a deleted author', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
@@ -64,7 +64,7 @@ describe('a queued message whose author is removed before it is written', () => 
     expect((await ann.listMessages({ conversationId: conversation.id })).messages).toEqual([]);
   });
 
-  it('is written when another user was removed', async () => {
+  it('writes a queued message when another user was removed', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     await ann.addParticipant({ conversationId: conversation.id, userId: bob.user.id });
@@ -81,7 +81,7 @@ describe('a queued message whose author is removed before it is written', () => 
 });
 
 describe('a queued message whose author joins before it is written', () => {
-  it('does not send participant_added again', async () => {
+  it('does not send participant_added again for a queued message whose author joins before', async () => {
     const bob = await ChatClient.connect({ apiUrl });
     const { conversation } = await ann.createConversation({});
     const client = api.client(api.alice.token, api.alice.workspaceId, botId);

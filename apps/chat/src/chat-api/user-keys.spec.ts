@@ -31,7 +31,7 @@ function signed(payload: unknown, secret = encryptionKey): string {
 }
 
 describe('a user key', () => {
-  it('that was issued identifies its user, with the shared key and with a bot key', async () => {
+  it('identifies the user of an issued user key, with the shared key and with a bot key', async () => {
     for (const realm of [shared, personal]) {
       const key = await keys.sign(realm, 'ada');
 
@@ -40,13 +40,13 @@ describe('a user key', () => {
     }
   });
 
-  it('may be signed by any JWT library with the encryption key of the bot', async () => {
+  it('accepts a user key that any JWT library signed with the encryption key of the bot', async () => {
     const key = signed({ id: 'ada/1', more: [1] });
 
     await expect(keys.verify(personal, key)).resolves.toBe('ada/1');
   });
 
-  it('may be signed with CHAT_ENCRYPTION_KEY for a bot without a key of its own', async () => {
+  it('accepts a user key signed with CHAT_ENCRYPTION_KEY for a bot without its own key', async () => {
     const chosen = new UserKeysService(
       Object.assign(new ChatConfig(), { ...config, chatEncryptionKey: 'shared by all' }),
     );
@@ -57,7 +57,7 @@ describe('a user key', () => {
     await expect(keys.verify(shared, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is accepted by another process with the same secret, and rejected with another secret', async () => {
+  it('accepts a user key in another process with the same secret, not with another secret', async () => {
     const key = await keys.sign(shared, 'ada');
     const others = new UserKeysService(Object.assign(new ChatConfig(), { secretKey: `${config.secretKey}.` }));
 
@@ -65,7 +65,7 @@ describe('a user key', () => {
     await expect(others.verify(shared, key)).rejects.toMatchObject(refusal);
   });
 
-  it('remains valid while its signing key is a former key', async () => {
+  it('accepts a user key while its signing key is a former key', async () => {
     const key = await keys.sign(shared, 'ada');
     const secretKey = 'another one of thirty-two letters!';
     const rotated = new UserKeysService(
@@ -79,14 +79,14 @@ describe('a user key', () => {
     await expect(keys.verify(shared, fresh)).rejects.toMatchObject(refusal);
   });
 
-  it('of another bot is rejected, even when it is cached', async () => {
+  it('rejects a cached user key of another bot', async () => {
     const key = await keys.sign(shared, 'ada');
     await keys.verify(shared, key);
 
     await expect(keys.verify({ botId: randomUUID() }, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is rejected after the bot changed its encryption key', async () => {
+  it('rejects a user key after the bot changed its encryption key', async () => {
     const key = signed({ id: 'ada' });
     await keys.verify(personal, key);
 
@@ -94,7 +94,7 @@ describe('a user key', () => {
     await expect(keys.verify({ botId: personal.botId }, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is rejected after it expired, even when it is cached', async () => {
+  it('rejects an expired user key, even if it is cached', async () => {
     fakeClock('Date', 'setTimeout', 'clearTimeout');
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => Date.now());
     const key = signed({ id: 'ada', exp: Math.floor(Date.now() / 1000) + 60 });
@@ -140,11 +140,11 @@ describe('a user key', () => {
     ['a bot that is no text', signed({ id: 'ada', bot: null })],
     ['a time in which it is not good yet', signed({ id: 'ada', nbf: 9_999_999_999 })],
     ['an expiry that is no number', signed({ id: 'ada', exp: 'never' })],
-  ])('is rejected when it has %s', async (_name, key) => {
+  ])('rejects a user key with %s', async (_name, key) => {
     await expect(keys.verify(personal, key)).rejects.toMatchObject(refusal);
   });
 
-  it('is rejected when it is garbage', async () => {
+  it('rejects a garbled user key', async () => {
     const [head, body, signature] = signed(claims).split('.') as [string, string, string];
     const parts = fc.oneof(fc.constantFrom(head, body, signature), fc.base64String(), fc.string());
     const garbage = fc.oneof(

@@ -22,7 +22,7 @@ async function newConversation(of = client): Promise<string> {
 }
 
 describe('a conversation', () => {
-  it('returns the fields it was created with', async () => {
+  it('returns the fields with which a conversation was created', async () => {
     const { conversation } = await client.createConversation({
       channel: 'channel',
       tags: { topic: 'sales' },
@@ -42,13 +42,13 @@ describe('a conversation', () => {
     });
   });
 
-  it('belongs to the only installation that has its channel', async () => {
+  it('assigns a conversation to the only installation that has its channel', async () => {
     const { conversation } = await client.createConversation({ channel: 'group', tags: {} });
 
     expect(conversation.integration).toBe('team');
   });
 
-  it('belongs to the installation named by alias or by integration', async () => {
+  it('assigns a conversation to the installation named by alias or by integration', async () => {
     const names = await Promise.all(
       ['team', 'slack'].map(
         async (integrationName) =>
@@ -78,14 +78,14 @@ describe('a conversation', () => {
       'ReferenceNotFound',
       /^integrationName "telegram" not found: no such integration/,
     ],
-  ])('is rejected with %s', async (_case, input, type, message) => {
+  ])('rejects a conversation with %s', async (_case, input, type, message) => {
     expect(await failure(client.createConversation(input as never))).toEqual({
       type,
       message: expect.stringMatching(message),
     });
   });
 
-  it('uses the channels of the calling integration', async () => {
+  it('uses the channels of the calling integration for a conversation', async () => {
     const { conversation } = await asTeam.createConversation({ channel: 'direct', tags: { id: 'C1' } });
 
     expect(conversation).toMatchObject({ integration: 'team', tags: { id: 'C1' } });
@@ -96,7 +96,7 @@ describe('a conversation', () => {
     ).toBe('ReferenceNotFound');
   });
 
-  it('can use a channel that was installed a moment ago', async () => {
+  it('accepts a channel that was installed a moment ago', async () => {
     const own = await api.newBot();
     await own.client.createConversation({ channel: 'group', tags: {} });
     await api.send(`PUT /v1/admin/bots/${own.id}`, {
@@ -117,7 +117,7 @@ describe('a conversation', () => {
     });
   });
 
-  it('merges tags and properties on update', async () => {
+  it('merges tags and properties on update of a conversation', async () => {
     const { conversation } = await client.createConversation({ channel: 'channel', tags: { a: '1', b: '2' } });
 
     const { conversation: updated } = await client.updateConversation({
@@ -131,7 +131,7 @@ describe('a conversation', () => {
     expect((await client.listConversations({ tags: { c: '3' } })).conversations).toEqual([updated]);
   });
 
-  it('returns 404 after its deletion, and its states are deleted', async () => {
+  it('returns 404 for a deleted conversation, and deletes its states', async () => {
     const id = await newConversation();
     await client.addParticipant({ id, userId: await newUser() });
 
@@ -146,7 +146,7 @@ describe('a conversation', () => {
     expect(failures.map(({ type }) => type)).toEqual(Array(4).fill('ResourceNotFound'));
   });
 
-  it('returns 404 to another bot and to another integration', async () => {
+  it('returns 404 for a conversation of another bot and of another integration', async () => {
     const other = await api.newBot();
     const id = await newConversation();
 
@@ -159,7 +159,7 @@ describe('a conversation', () => {
 });
 
 describe('getOrCreateConversation', () => {
-  it('creates one conversation for concurrent requests', async () => {
+  it('creates one conversation for concurrent getOrCreateConversation requests', async () => {
     const replies = await Promise.all(
       Array.from({ length: 200 }, () => client.getOrCreateConversation({ channel: 'group', tags: { id: 'one' } })),
     );
@@ -168,7 +168,7 @@ describe('getOrCreateConversation', () => {
     expect(replies.filter(({ meta }) => meta.created)).toHaveLength(1);
   });
 
-  it('creates separate conversations for separate channels', async () => {
+  it('creates separate conversations for separate channels by getOrCreateConversation', async () => {
     const group = await asTeam.getOrCreateConversation({ channel: 'group', tags: { id: 'same' } });
     const direct = await asTeam.getOrCreateConversation({ channel: 'direct', tags: { id: 'same' } });
 
@@ -177,7 +177,7 @@ describe('getOrCreateConversation', () => {
 });
 
 describe('listConversations', () => {
-  it('filters by participants, integration, channel and tags, alone and combined', async () => {
+  it('filters conversations by participants, integration, channel and tags, alone and combined', async () => {
     const { client: own } = await api.newBot();
     const [ann, bob] = [await newUser(own), await newUser(own)];
     const both = (await own.createConversation({ channel: 'group', tags: { kind: 'a' } })).conversation.id;
@@ -209,7 +209,7 @@ describe('listConversations', () => {
 });
 
 describe('the participants of a conversation', () => {
-  it('are listed page by page in the order in which they joined', async () => {
+  it('lists participants page by page in the order in which they joined', async () => {
     const id = await newConversation();
     const joined: string[] = [];
     for (let n = 0; n < 7; n++) {
@@ -227,7 +227,7 @@ describe('the participants of a conversation', () => {
     expect(seen).toEqual(joined);
   });
 
-  it('are added once by repeated requests, and can be removed', async () => {
+  it('adds a participant once for repeated requests, and removes it', async () => {
     const id = await newConversation();
     const userId = await newUser();
     await Promise.all([1, 2, 3].map(() => client.addParticipant({ id, userId })));
@@ -241,7 +241,7 @@ describe('the participants of a conversation', () => {
     expect((await client.listUsers({ conversationId: id })).users).toEqual([]);
   });
 
-  it('must be users of the same bot', async () => {
+  it('rejects a participant that is a user of another bot', async () => {
     const other = await api.newBot();
     const id = await newConversation();
     const userId = await newUser(other.client);
@@ -257,7 +257,7 @@ describe('the participants of a conversation', () => {
     expect((await failure(other.client.addParticipant({ id, userId }))).type).toBe('ResourceNotFound');
   });
 
-  it('must be users of the integration that adds them, or participants already', async () => {
+  it('rejects a participant unless it is a user of the adding integration, or a participant already', async () => {
     const id = (await asTeam.createConversation({ channel: 'group', tags: {} })).conversation.id;
     const [own, other] = [await newUser(asTeam), await newUser()];
 
@@ -274,7 +274,7 @@ describe('the participants of a conversation', () => {
     expect((await client.listParticipants({ id })).participants.map((user) => user.id)).toEqual([own, other]);
   });
 
-  it('are returned by listUsers with conversationId', async () => {
+  it('returns participants from listUsers with conversationId', async () => {
     const id = await newConversation();
     const [ann, bob] = [await newUser(), await newUser()];
     await client.addParticipant({ id, userId: ann });

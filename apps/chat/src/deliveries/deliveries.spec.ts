@@ -58,7 +58,7 @@ const stateOf = async (id: string) => {
 };
 
 describe('an event that becomes pending is announced', () => {
-  it('when it is created, with its ids and the type that the bot sees', async () => {
+  it('announces an event when it is created, with its ids and the type that the bot sees', async () => {
     const { workflow } = await client.createWorkflow({ name: 'w', status: 'listening' });
     const { id } = await newEvent({ conversationId, userId, workflowId: workflow.id });
     const ofTeam = await newEvent({ type: 'ping' }, bot.asTeam);
@@ -70,7 +70,7 @@ describe('an event that becomes pending is announced', () => {
     expect(await runtime.untilAnnounced(bot.id, ofTeam.id)).toEqual({ id: ofTeam.id, type: 'team:ping' });
   });
 
-  it('when a message of a user is written, but not for a message of the bot', async () => {
+  it('announces the event of a message of a user, but not of the bot', async () => {
     const message = await newMessage();
     const { id } = await eventOfMessage(message.id);
 
@@ -82,7 +82,7 @@ describe('an event that becomes pending is announced', () => {
     expect(runtime.announcedOf(bot.id).filter(({ type }) => type === 'message_created')).toHaveLength(1);
   });
 
-  it('in the order of the messages, when many are written at once and when one is repeated', async () => {
+  it('announces events in the order of the messages, for concurrent and repeated writes', async () => {
     const other = await newCalledBot(api, runtime);
     const of = (await other.client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
     const by = (await other.client.createUser({ tags: {} })).user.id;
@@ -111,7 +111,7 @@ describe('an event that becomes pending is announced', () => {
     }
   });
 
-  it('when a user of the chat endpoint writes or creates an event', async () => {
+  it('announces an event when a user of the chat API writes a message or creates an event', async () => {
     const endpoint = await newChatApi({ ...api, newBot: () => newCalledBot(api, runtime) });
     const user = await endpoint.newUser();
     const { conversation } = await user.createConversation({});
@@ -126,7 +126,7 @@ describe('an event that becomes pending is announced', () => {
     expect(announced.map(({ type }) => type)).toEqual(['message_created', 'chat:custom']);
   });
 
-  it('when it is due, not when it is scheduled', async () => {
+  it('announces a scheduled event when it is due, not before', async () => {
     const far = await newEvent({ schedule: { delay: 3_600_000 } });
     const { id } = await newEvent({ schedule: soon() });
 
@@ -134,7 +134,7 @@ describe('an event that becomes pending is announced', () => {
     expect(runtime.announcedOf(bot.id).map((event) => event.id)).not.toContain(far.id);
   });
 
-  it('when a scheduled message is written', async () => {
+  it('announces the event of a scheduled message when the message is written', async () => {
     const message = await newMessage({ schedule: soon() });
     const { id } = await eventOfMessage(message.id);
 
@@ -142,7 +142,7 @@ describe('an event that becomes pending is announced', () => {
     expect(runtime.announcedOf(bot.id).filter((event) => event.id === id)).toHaveLength(1);
   });
 
-  it('when a state expires', async () => {
+  it('announces an event when a state expires', async () => {
     const { id } = await newCalledBot(api, runtime, {
       states: { cart: { type: 'user', schema: {}, expiry: 1 } },
     });
@@ -158,7 +158,7 @@ describe('an event that becomes pending is announced', () => {
     expect(announced).toMatchObject({ type: 'state_expired', userId: user.id });
   });
 
-  it('when it recurs', async () => {
+  it('announces an event when it recurs', async () => {
     const schedule = { cron: '0 0 1 1 *' };
     const { id } = await newCalledBot(api, runtime, {
       recurringEvents: { tick: { type: 'ticked', payload: {}, schedule } },
@@ -174,7 +174,7 @@ describe('an event that becomes pending is announced', () => {
     expect(announced).toEqual({ id: expect.any(String), type: 'ticked' });
   });
 
-  it('when a workflow starts', async () => {
+  it('announces an event when a workflow starts', async () => {
     const { workflow } = await client.createWorkflow({ name: 'w', status: 'pending', conversationId });
 
     const announced = await waitFor(
@@ -186,7 +186,7 @@ describe('an event that becomes pending is announced', () => {
 });
 
 describe('getPending', () => {
-  it('names the events of the conversation that come before and are still pending', async () => {
+  it('names events of the conversation that come before a pending one and are still pending', async () => {
     const of = (await client.createConversation({ channel: 'channel', tags: {} })).conversation.id;
     const { workflow } = await client.createWorkflow({ name: 'w', status: 'listening' });
     const settled = await newEvent({ conversationId: of });
@@ -200,7 +200,7 @@ describe('getPending', () => {
     expect((await getPending(events[0]!.id)).earlier).toBeUndefined();
   });
 
-  it('returns the event with its payload', async () => {
+  it('returns a pending event with its payload', async () => {
     const event = await newEvent({ payload: { text: 'é' }, conversationId, userId });
 
     expect((await getPending(event.id)).event).toEqual(event);
@@ -226,7 +226,7 @@ describe('getPending', () => {
     });
   });
 
-  it('returns nothing for an event that is unknown, of another bot, scheduled or settled', async () => {
+  it('returns no pending event that is unknown, of another bot, scheduled or settled', async () => {
     const other = await newCalledBot(api, runtime);
     const scheduled = await newEvent({ schedule: { delay: 3_600_000 } });
     const settled = await newEvent();
@@ -238,7 +238,7 @@ describe('getPending', () => {
     expect((await getPending(pending.id)).event).toEqual(pending);
   });
 
-  it('returns nothing after the message was deleted', async () => {
+  it('returns no pending event after the message was deleted', async () => {
     const message = await newMessage();
     const { id } = await eventOfMessage(message.id);
     const own = await newEvent({ messageId: message.id });
@@ -248,7 +248,7 @@ describe('getPending', () => {
     expect([await getPending(id), await getPending(own.id)]).toEqual([{}, {}]);
   });
 
-  it('returns nothing after the user was deleted', async () => {
+  it('returns no pending event after the user was deleted', async () => {
     const { user } = await client.createUser({ tags: {} });
     const { id } = await eventOfMessage((await newMessage({ userId: user.id })).id);
     const own = await newEvent({ userId: user.id });
@@ -258,7 +258,7 @@ describe('getPending', () => {
     expect([await getPending(id), await getPending(own.id)]).toEqual([{}, {}]);
   });
 
-  it('returns nothing after the conversation was deleted', async () => {
+  it('returns no pending event after the conversation was deleted', async () => {
     const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
     const { id } = await eventOfMessage((await newMessage({ conversationId: conversation.id })).id);
     const own = await newEvent({ conversationId: conversation.id });
@@ -268,7 +268,7 @@ describe('getPending', () => {
     expect([await getPending(id), await getPending(own.id)]).toEqual([{}, {}]);
   });
 
-  it('returns an event about the bot as a user, and one about a scheduled message', async () => {
+  it('returns a pending event about the bot as a user, and one about a scheduled message', async () => {
     const aboutBot = await newEvent({ userId: bot.id });
     const message = await newMessage({ schedule: { delay: 3_600_000 } });
     const aboutMessage = await newEvent({ messageId: message.id });
@@ -279,7 +279,7 @@ describe('getPending', () => {
 });
 
 describe('a settled event', () => {
-  it('gets its status and failure reason', async () => {
+  it('sets status and failure reason of a settled event', async () => {
     const [good, bad, unwanted] = [await newEvent(), await newEvent(), await newEvent()];
 
     await runtime.settle(bot.id, good.id);
@@ -291,7 +291,7 @@ describe('a settled event', () => {
     expect(await stateOf(unwanted.id)).toEqual({ status: 'ignored', failureReason: 'Not subscribed.' });
   });
 
-  it('keeps its first outcome when the announcement is repeated or another one comes late', async () => {
+  it('keeps the first outcome of an event when the announcement is repeated or another one comes late', async () => {
     const event = await newEvent();
 
     await runtime.settle(bot.id, [event.id, event.id], { status: 'failed', failureReason: 'First.' }, 2);
@@ -301,7 +301,7 @@ describe('a settled event', () => {
     expect(await api.sql('SELECT * FROM chat.dead_letter')).toEqual([]);
   });
 
-  it('is not changed while it is scheduled or after it was canceled', async () => {
+  it('does not settle an event while it is scheduled or after it was canceled', async () => {
     const scheduled = await newEvent({ schedule: { delay: 3_600_000 } });
     const canceled = await newEvent({ schedule: { delay: 3_600_000 } });
     await client.cancelScheduledEvent({ id: canceled.id });
@@ -312,7 +312,7 @@ describe('a settled event', () => {
     expect((await stateOf(canceled.id)).status).toBe('canceled');
   });
 
-  it('of one bot does not settle an event of another', async () => {
+  it('does not settle an event for another bot', async () => {
     const other = await newCalledBot(api, runtime);
     const event = await newEvent();
 
@@ -323,7 +323,7 @@ describe('a settled event', () => {
 });
 
 describe('replay', () => {
-  it.each(['failed', 'ignored', 'processed'] as const)('delivers one event that was %s again', async (status) => {
+  it.each(['failed', 'ignored', 'processed'] as const)('replays one event that was %s', async (status) => {
     const { id } = await newEvent();
     await runtime.settle(bot.id, id, { status, failureReason: 'Because.' });
 
@@ -334,7 +334,7 @@ describe('replay', () => {
     await runtime.untilAnnounced(bot.id, id, 2);
   });
 
-  it('is settled by the outcome of its own delivery, not by a late one of the delivery before', async () => {
+  it('settles a replayed event by its own delivery, not by a late outcome of the one before', async () => {
     const { id } = await newEvent();
     await runtime.settle(bot.id, id, { status: 'failed', failureReason: 'Because.' });
     await replay({ eventId: id });
@@ -347,7 +347,7 @@ describe('replay', () => {
     expect((await stateOf(id)).status).toBe('processed');
   });
 
-  it('delivers all events of one status again, and no others', async () => {
+  it('replays all events of one status, and no others', async () => {
     const other = await newCalledBot(api, runtime);
     const [first, second, ignored] = [
       await newEvent({}, other.client),
@@ -388,7 +388,7 @@ describe('replay', () => {
     expect(Math.max(...sizes)).toBe(200);
   });
 
-  it('refuses events that are pending, scheduled or canceled', async () => {
+  it('refuses to replay events that are pending, scheduled or canceled', async () => {
     const pending = await newEvent();
     const scheduled = await newEvent({ schedule: { delay: 3_600_000 } });
     const canceled = await newEvent({ schedule: { delay: 3_600_000 } });
@@ -406,7 +406,7 @@ describe('replay', () => {
     }
   });
 
-  it('returns 404 for an event that is unknown or of another bot', async () => {
+  it('returns 404 for the replay of an event that is unknown or of another bot', async () => {
     const other = await newCalledBot(api, runtime);
     const event = await newEvent();
 
@@ -414,7 +414,7 @@ describe('replay', () => {
     expect((await replay({ eventId: event.id }, other.id)).status).toBe(404);
   });
 
-  it.each([{}, { eventId: newId('evt'), status: 'failed' }])('refuses %j', async (input) => {
+  it.each([{}, { eventId: newId('evt'), status: 'failed' }])('refuses the replay %j', async (input) => {
     expect((await replay(input)).json).toMatchObject({
       type: 'InvalidPayload',
       message: 'Either eventId or status is required, and not both.',

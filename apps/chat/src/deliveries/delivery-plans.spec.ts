@@ -106,5 +106,5 @@ it.each(lookups)('finds %s by key, also before Postgres has statistics', (_name,
 describe('with statistics', () => {
   beforeAll(() => test.database.query('ANALYZE'));
 
-  it.each(lookups)('finds %s by key', (_name, run) => expectToReadByKey(run));
+  it.each(lookups)('finds %s by key with statistics', (_name, run) => expectToReadByKey(run));
 });

@@ -9,7 +9,7 @@ describe('the due time of a schedule', () => {
     ['the same day a year later', { dateTime: '2027-02-01T12:00:00.000Z' }, '2027-02-01T12:00:00.000Z'],
     ['delay', { delay: 1500 }, '2026-01-31T12:00:01.500Z'],
     ['a delay with a fraction', { delay: 1.5 }, '2026-01-31T12:00:00.001Z'],
-  ])('is the time given by %s', (_what, schedule, due) => {
+  ])('computes the due time given by %s', (_what, schedule, due) => {
     expect(dueTime(schedule, now)?.toISOString()).toBe(due);
   });
 
@@ -18,7 +18,7 @@ describe('the due time of a schedule', () => {
     ['it is past', { dateTime: '2020-01-31T12:00:00.000Z' }],
     ['it is now', { dateTime: now.toISOString() }],
     ['there is no delay', { delay: 0 }],
-  ])('is undefined when %s', (_what, schedule) => {
+  ])('returns no due time when %s', (_what, schedule) => {
     expect(dueTime(schedule, now)).toBeUndefined();
   });
 
@@ -27,7 +27,7 @@ describe('the due time of a schedule', () => {
     ['both', { dateTime: now.toISOString(), delay: 1 }, 'schedule must have either dateTime or delay.'],
     ['an invalid time', { dateTime: '2026-02-30T99:00:00.000Z' }, expect.stringMatching(/^schedule.dateTime must be/)],
     ['more than a year', { dateTime: '2027-02-02T12:00:00.000Z' }, 'schedule must be at most a year ahead.'],
-  ])('is rejected for %s', (_what, schedule, message: string) => {
+  ])('rejects a schedule with %s', (_what, schedule, message: string) => {
     expect(() => dueTime(schedule, now)).toThrow(expect.objectContaining({ type: 'InvalidPayload', message }) as Error);
   });
 });

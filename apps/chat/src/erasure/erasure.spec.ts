@@ -143,7 +143,7 @@ async function waitForMinutes(botId: string) {
 }
 
 describe('a bot that is deleted', () => {
-  it('deletes all rows of the bot in batches, and no rows of other bots', async () => {
+  it('erases all rows of a deleted bot in batches, and no rows of other bots', async () => {
     const [gone, other] = [await filledBot(5_000), await filledBot()];
     const before = await leftovers(other.id);
     const tables = (await tablesOfBots()).filter((table) => !/dropped_/.test(table)).sort();
@@ -161,7 +161,7 @@ describe('a bot that is deleted', () => {
     expect(before).toMatchObject({ users: 1, messages: 5 });
   });
 
-  it('also deletes rows that a running request wrote later', async () => {
+  it('deletes rows that a running request wrote after its bot was deleted', async () => {
     const gone = await filledBot();
     await api.alice.client.deleteBot({ id: gone.id });
     await waitFor(() => leftovers(gone.id), isNothing);
@@ -177,7 +177,7 @@ describe('a bot that is deleted', () => {
     );
   });
 
-  it('is erased once when the event is delivered twice', async () => {
+  it('erases a deleted bot once when the event is delivered twice', async () => {
     const gone = await filledBot();
     const announce = () =>
       api.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
@@ -191,7 +191,7 @@ describe('a bot that is deleted', () => {
     expect(await waitFor(() => leftovers(gone.id), isNothing)).toEqual(none);
   });
 
-  it('is erased by the next process when one stopped in the middle', async () => {
+  it('erases a deleted bot in the next process when one stopped in the middle', async () => {
     const gone = await filledBot();
     await api.sql('INSERT INTO chat.dropped_bot VALUES ($1)', [gone.id]);
     await api.sql(
@@ -208,7 +208,7 @@ describe('a bot that is deleted', () => {
 });
 
 describe('a conversation that is deleted', () => {
-  it('deletes its messages with tags, its events and signals, and none of other conversations', async () => {
+  it('erases messages with tags, events and signals of a deleted conversation, and no others', async () => {
     const bot = await filledBot(5_000);
     const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
     await fill(bot.id, conversation.id, bot.userId, 3);
@@ -224,7 +224,7 @@ describe('a conversation that is deleted', () => {
     expect((await bot.client.listTagValues({ key: 'n', type: 'message' })).tags).toHaveLength(3);
   });
 
-  it('also deletes rows that a running request wrote later, and then its queue entry', async () => {
+  it('deletes rows that a running request wrote after its conversation was deleted, then the queue entry', async () => {
     const bot = await filledBot();
     await bot.client.deleteConversation({ id: bot.conversationId });
     const gone = () =>
@@ -241,12 +241,12 @@ describe('a conversation that is deleted', () => {
 });
 
 describe('countLeftovers', () => {
-  it('returns zeros for an unknown bot and 404 for an invalid id', async () => {
+  it('counts zero leftovers of an unknown bot, and returns 404 for an invalid id', async () => {
     expect(await leftovers('00000000-0000-4000-8000-000000000000')).toEqual(none);
     expect((await failure(leftovers('x'))).type).toBe('ResourceNotFound');
   });
 
-  it('is allowed only to the operator', async () => {
+  it('allows only the operator to count leftovers', async () => {
     const bot = await api.newBot();
     const line = `GET /operator/chat/bots/${bot.id}/leftovers`;
 

@@ -51,7 +51,7 @@ async function deleteOld(): Promise<Read[]> {
   return read;
 }
 
-it('reads only the events that a batch deletes, however many the former ones deleted', async () => {
+it('reads only the expired events that a batch deletes, however many the former ones deleted', async () => {
   const read = await deleteOld();
 
   const full = read.filter(({ rows }) => rows >= 2 * batch);

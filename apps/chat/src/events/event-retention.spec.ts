@@ -59,7 +59,7 @@ async function sweepUntil(expected: string[], eventRetentionDays = 90) {
 }
 
 describe('events older than the retention period', () => {
-  it('are deleted in every status, except for scheduled events and events that were due recently', async () => {
+  it('deletes expired events in every status, except scheduled and recently due ones', async () => {
     const made = [];
     for (const status of statuses)
       made.push(await addEvent({ status, dueDaysAgo: status === 'scheduled' ? -1 : null }));
@@ -74,14 +74,14 @@ describe('events older than the retention period', () => {
     expect(await sweepUntil([dueLately, ...kept])).toEqual([dueLately, ...kept]);
   });
 
-  it('are kept for the configured number of days', async () => {
+  it('keeps events for the configured number of days', async () => {
     await addEvent({ daysAgo: 4 });
     const kept = [await addEvent({ daysAgo: 2 })];
 
     expect(await sweepUntil(kept, 3)).toEqual(kept);
   });
 
-  it('are deleted for more bots and more events than one batch holds', async () => {
+  it('deletes expired events of more bots and of greater number than one batch holds', async () => {
     // One batch holds 100 bots, or 1,000 events of one bot.
     const bots = Array.from({ length: 202 }, (_, n) => `bot-${String(n).padStart(3, '0')}`);
     await api.sql(
@@ -99,7 +99,7 @@ describe('events older than the retention period', () => {
     expect(await sweepUntil(kept)).toEqual(kept);
   });
 
-  it('are deleted without their messages, and scheduled messages keep their events', async () => {
+  it('deletes expired events without their messages, and keeps events of scheduled messages', async () => {
     const content = { conversationId, userId, type: 'text', payload: { text: 'x' }, tags: {} };
     const { message } = await bot.asTeam.createMessage(content);
     const later = (await bot.asTeam.createMessage({ ...content, schedule: { delay: 3_600_000 } })).message;
@@ -115,7 +115,7 @@ describe('events older than the retention period', () => {
     expect((await bot.client.getMessage({ id: later.id })).message.id).toBe(later.id);
   });
 
-  it('are found by an index, regardless of the number of newer events', async () => {
+  it('finds expired events by an index, regardless of the number of newer events', async () => {
     await api.sql(
       `INSERT INTO chat.event (bot_id, id, type, payload, status, created_at)
        SELECT 'bot-many', 'evt_7' || lpad(n::text, 25, '0'), 'made', '{}', 'pending', now() FROM generate_series(1, 5000) n`,

@@ -64,7 +64,7 @@ async function statusOf(id: string): Promise<string> {
 const inAnHour = { delay: 3_600_000 };
 
 describe('an event', () => {
-  it('returns the fields it was created with, and is pending', async () => {
+  it('returns the fields with which an event was created, as pending', async () => {
     const { messageId } = await newMessage();
     const about = { conversationId, userId, messageId, workflowId: await newWorkflow() };
 
@@ -84,7 +84,7 @@ describe('an event', () => {
     expect((await client.getEvent({ id: event.id })).event).toEqual(event);
   });
 
-  it('is created with status 201', async () => {
+  it('creates an event with status 201', async () => {
     const reply = await api.send('POST /v1/chat/events', {
       headers: api.headersOf(bot.id),
       json: { type: 'a', payload: {} },
@@ -93,7 +93,7 @@ describe('an event', () => {
     expect(reply.status).toBe(201);
   });
 
-  it('is created once per idempotency key, scheduled for the time of the first request', async () => {
+  it('creates an event once per idempotency key, scheduled for the time of the first request', async () => {
     const headers = { ...api.headersOf(bot.id), 'idempotency-key': 'one-event' };
     const json = { type: 'once', payload: {}, schedule: { delay: 1_000 } };
     const send = () => api.send('POST /v1/chat/events', { headers, json });
@@ -122,14 +122,14 @@ describe('an event', () => {
       'InvalidPayload',
       /a year ahead/,
     ],
-  ])('is rejected with %s', async (_case, json, type, message) => {
+  ])('rejects an event with %s', async (_case, json, type, message) => {
     const reply = await api.send('POST /v1/chat/events', { headers: api.headersOf(bot.id), json });
 
     expect(reply.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
   it.each(['conversationId', 'userId', 'messageId', 'workflowId'] as const)(
-    'is rejected with a %s that is not found in the bot',
+    'rejects an event with a %s that is not found in the bot',
     async (field) => {
       const other = await api.newBot();
       const ids = {
@@ -148,13 +148,13 @@ describe('an event', () => {
     },
   );
 
-  it('may refer to a message that is not due yet', async () => {
+  it('accepts an event that refers to a message that is not due yet', async () => {
     const { messageId } = await newMessage({ schedule: inAnHour });
 
     expect((await newEvent({ messageId })).messageId).toBe(messageId);
   });
 
-  it('returns 404 for another bot and for an unknown id', async () => {
+  it('returns 404 for an event of another bot and for an unknown id', async () => {
     const { id } = await newEvent();
     const other = await api.newBot();
 
@@ -164,7 +164,7 @@ describe('an event', () => {
 });
 
 describe('an event of an integration', () => {
-  it('has the type alias:type for the bot and type for the integration itself', async () => {
+  it("shows the type of an integration's event as alias:type to the bot and as type to the integration", async () => {
     const event = await newEvent({ type: 'opened' }, asTeam);
 
     expect(event.type).toBe('opened');
@@ -175,7 +175,7 @@ describe('an event of an integration', () => {
     expect((await client.listEvents({ type: 'opened' })).events).toEqual([]);
   });
 
-  it('is visible to the integration only if the integration created it', async () => {
+  it('shows an event of an integration to it only if the integration created it', async () => {
     const { id } = await newEvent({ type: 'team:lent', schedule: inAnHour });
 
     expect((await failure(asTeam.getEvent({ id }))).type).toBe('ResourceNotFound');
@@ -184,7 +184,7 @@ describe('an event of an integration', () => {
     expect((await asTeam.listEvents({})).events.map(({ type }) => type)).not.toContain('lent');
   });
 
-  it('can be canceled by the integration if it belongs to a scheduled message in its conversation', async () => {
+  it('lets an integration cancel the event of a scheduled message in its conversation', async () => {
     const [mine, other] = [
       await newMessage({ of: await newConversation(asTeam, 'group'), schedule: inAnHour }),
       await newMessage({ schedule: inAnHour }),
@@ -198,7 +198,7 @@ describe('an event of an integration', () => {
     expect(await statusOf(other.eventId)).toBe('scheduled');
   });
 
-  it('may refer only to objects of the integration', async () => {
+  it('rejects an event of an integration that refers to objects of others', async () => {
     const own = await newConversation(asTeam, 'group');
     const [messageOfBot, messageOfTeam] = [await newMessage(), await newMessage({ of: own })];
 
@@ -215,7 +215,7 @@ describe('an event of an integration', () => {
 });
 
 describe('the event of a message', () => {
-  it('shows the current message, user and conversation', async () => {
+  it('shows the current message, user and conversation in the event of a message', async () => {
     const { eventId, messageId } = await newMessage();
     await client.updateUser({ id: userId, name: 'Ann' });
     const { user } = await client.getUser({ id: userId });
@@ -233,7 +233,7 @@ describe('the event of a message', () => {
     expect(events).toEqual([event]);
   });
 
-  it('omits deleted objects', async () => {
+  it('omits deleted objects from the event of a message', async () => {
     const of = await newConversation();
     const { eventId, messageId } = await newMessage({ of });
     await client.deleteMessage({ id: messageId });
@@ -243,7 +243,7 @@ describe('the event of a message', () => {
     expect(payload).toEqual({ user: expect.any(Object), conversation: expect.objectContaining({ id: of }) });
   });
 
-  it('shows a scheduled message before it is due', async () => {
+  it('shows a scheduled message in its event before it is due', async () => {
     const { eventId, messageId } = await newMessage({ schedule: inAnHour });
 
     const { status, payload } = (await client.getEvent({ id: eventId })).event;
@@ -253,7 +253,7 @@ describe('the event of a message', () => {
 });
 
 describe('a scheduled event', () => {
-  it('becomes pending at its due time and not before', async () => {
+  it('makes a scheduled event pending at its due time and not before', async () => {
     const dueAt = new Date(Date.now() + 300);
     const event = await newEvent({ schedule: { dateTime: dueAt.toISOString() } });
     expect(event.status).toBe('scheduled');
@@ -263,7 +263,7 @@ describe('a scheduled event', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt.getTime());
   });
 
-  it('of another process is released on time after a sweep has seen it', async () => {
+  it('releases a scheduled event of another process on time after a sweep has seen it', async () => {
     const { id } = await newEvent({ schedule: inAnHour });
     const dueAt = new Date(Date.now() + 300);
 
@@ -274,7 +274,7 @@ describe('a scheduled event', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt.getTime());
   });
 
-  it('is found by a process that did not create it', async () => {
+  it('finds scheduled events in a process that did not create them', async () => {
     const { id } = await newEvent({ schedule: inAnHour });
     const config = Object.assign(new ChatConfig(), api.settings, { sweepIntervalMs: 50 });
     const other = await joinService(api, 'other', (platform) => ChatModule.register(config, platform));
@@ -288,11 +288,11 @@ describe('a scheduled event', () => {
   it.each([
     ['its time is past', { dateTime: '2020-01-01T00:00:00.000Z' }],
     ['it has no delay', { delay: 0 }],
-  ])('is pending at once when %s', async (_case, schedule) => {
+  ])('makes an event pending at once when %s', async (_case, schedule) => {
     expect((await newEvent({ schedule })).status).toBe('pending');
   });
 
-  it('does not wait for an event that another transaction has locked', async () => {
+  it('releases scheduled events without waiting for one that another transaction has locked', async () => {
     const held = await newEvent({ schedule: inAnHour });
     await api.sql(`UPDATE chat.event SET due_at = now() + interval '100 ms' WHERE id = $1`, [held.id]);
     await api.sql('BEGIN');
@@ -307,7 +307,7 @@ describe('a scheduled event', () => {
     await waitFor(async () => (await statusOf(held.id)) === 'pending');
   });
 
-  it('without a payload is left to the worker of scheduled messages', async () => {
+  it('leaves a scheduled event without a payload to the worker of scheduled messages', async () => {
     const id = newId('evt');
     await api.sql(
       `INSERT INTO chat.event (bot_id, id, type, status, due_at, created_at)
@@ -321,7 +321,7 @@ describe('a scheduled event', () => {
     expect(await statusOf(id)).toBe('scheduled');
   });
 
-  it('never becomes pending after it was canceled', async () => {
+  it('does not make an event pending after it was canceled', async () => {
     const { id } = await newEvent({ schedule: inAnHour });
 
     expect(await client.cancelScheduledEvent({ id })).toEqual({});
@@ -332,7 +332,7 @@ describe('a scheduled event', () => {
     expect(await statusOf(id)).toBe('canceled');
   });
 
-  it('deletes its message when it is canceled', async () => {
+  it('deletes the message of a scheduled event that is canceled', async () => {
     const { eventId, messageId } = await newMessage({ schedule: inAnHour });
     const other = await newMessage({ schedule: inAnHour });
 
@@ -346,7 +346,7 @@ describe('a scheduled event', () => {
     expect(await statusOf(eventId)).toBe('canceled');
   });
 
-  it('can be canceled once, and only while it is scheduled', async () => {
+  it('cancels an event once, and only while it is scheduled', async () => {
     const [pending, canceled] = [await newEvent(), await newEvent({ schedule: inAnHour })];
     const both = await Promise.all(
       [1, 2, 3].map(() =>
@@ -367,7 +367,7 @@ describe('a scheduled event', () => {
     expect((await failure(client.cancelScheduledEvent({ id: 'evt_none' }))).type).toBe('ResourceNotFound');
   });
 
-  it('of a message that is being written right now cannot be canceled', async () => {
+  it('refuses to cancel the event of a message that is being written right now', async () => {
     const { eventId, messageId } = await newMessage({ schedule: inAnHour });
     await api.sql('BEGIN');
     await api.sql('SELECT 1 FROM chat.event WHERE id = $1 FOR UPDATE', [eventId]);
@@ -428,13 +428,13 @@ describe('the list of events', () => {
     ],
   ];
 
-  it.each(cases)('shows %s', async (_case, filter, names) => {
+  it.each(cases)('lists events: %s', async (_case, filter, names) => {
     const { events } = await listed.client.listEvents(filter());
 
     expect(events.map(({ id }) => Object.keys(made).find((name) => made[name] === id))).toEqual(names);
   });
 
-  it('filters by workflow and by message', async () => {
+  it('filters events by workflow and by message', async () => {
     const workflowId = await newWorkflow();
     const [{ messageId }, { id }] = [await newMessage(), await newEvent({ workflowId })];
 
@@ -460,7 +460,7 @@ describe('the list of events', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('rejects a nextToken of another list', async () => {
+  it('rejects a nextToken of another list of events', async () => {
     const of = listed.client;
     const { meta } = await of.listEvents({ type: 'a', pageSize: 1 });
 

@@ -51,14 +51,14 @@ describe('a list whose filters no index serves', () => {
     ['users of a span of creation by their updates', (client) => client.listUsers({ ...span, sortField: 'updatedAt' })],
     ['workflows of a name with a status', (client) => client.listWorkflows({ name: 'a', statuses: ['pending'] })],
     ['workflows of a user and a conversation', (client) => client.listWorkflows({ userId: 'a', conversationId: 'b' })],
-  ])('fails with OperationTimeout when it takes too long: %s', async (_case, list) => {
+  ])('fails a list with OperationTimeout when it takes too long: %s', async (_case, list) => {
     expect(await failureOf(list)).toEqual({
       type: 'OperationTimeout',
       message: expect.stringMatching(/^The query exceeded its time limit of 0\.1 s\. (Filter|Use)/),
     });
   });
 
-  it('fails for an integration that gives one filter, since its alias is a filter too', async () => {
+  it('fails a list for an integration that gives one filter, since its alias is a filter too', async () => {
     expect((await failureOf((client) => client.listEvents({ type: 'a' }), bot.asTeam)).type).toBe('OperationTimeout');
     expect((await failureOf((client) => client.listWorkflows({ name: 'a' }), bot.asTeam)).type).toBe(
       'OperationTimeout',
@@ -77,7 +77,7 @@ describe('a list that an index serves', () => {
     ],
     ['workflows of a name', (client) => client.listWorkflows({ name: 'a' })],
     ['workflows of some statuses', (client) => client.listWorkflows({ statuses: ['pending', 'failed'] })],
-  ])('is not subject to the limit: %s', async (_case, list) => {
+  ])('does not limit a list that an index serves: %s', async (_case, list) => {
     await holdTables();
     const listed = list(bot.client);
     await waitFor(async () => {

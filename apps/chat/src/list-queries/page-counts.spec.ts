@@ -118,7 +118,7 @@ describe('query plans with many other rows', () => {
   }
 
   describe('reads few pages', () => {
-    it('for a message of a conversation with many participants', async () => {
+    it('reads few pages for a message of a conversation with many participants', async () => {
       const principal = { installation: chat, claim: 'user_019999' };
 
       const { found, pages } = await readPages(() => chatMessages.findChatMessage(principal, 'msg_crowd'));
@@ -131,14 +131,14 @@ describe('query plans with many other rows', () => {
       ['user', () => users.findUserById(fresh, 'fresh_000007')],
       ['user, to lock it', () => users.lockUser(test.database, fresh, 'fresh_000007')],
       ['conversation', () => conversations.findConversationById(fresh, 'fresh_000007')],
-    ])('for a %s of an installation that is not in the statistics', async (_what, find) => {
+    ])('reads few pages for a %s of an installation that is not in the statistics', async (_what, find) => {
       const { found, pages } = await readPages(find);
 
       expect(found).toMatchObject({ id: 'fresh_000007' });
       expect(pages).toBeLessThan(mostPages);
     });
 
-    it('for an active workflow among many that have ended', async () => {
+    it('reads few pages for an active workflow among many that have ended', async () => {
       const filter = { name: 'usual', tags: {}, group: 'active' } as const;
 
       const { found, pages } = await readPages((tx) => workflows.findOldestWorkflow(tx, bot, filter));
@@ -147,7 +147,7 @@ describe('query plans with many other rows', () => {
       expect(pages).toBeLessThan(mostPages);
     });
 
-    it('for the next current workflow of a conversation', async () => {
+    it('reads few pages for the next current workflow of a conversation', async () => {
       const ended = { bot_id: 'bot', conversation_id: 'conv_crowd', id: 'wrk_000002' } as WorkflowEntity;
 
       const { found, pages } = await readPages(async (tx) => {
@@ -160,7 +160,7 @@ describe('query plans with many other rows', () => {
       expect(pages).toBeLessThan(mostPages);
     });
 
-    it('for scheduled messages that are due', async () => {
+    it('reads few pages for scheduled messages that are due', async () => {
       const { found, pages } = await readPages((tx) => scheduled.claimDueMessages(tx, 3));
 
       expect(found.map(({ event_id }) => event_id)).toEqual([
@@ -171,7 +171,7 @@ describe('query plans with many other rows', () => {
       expect(pages).toBeLessThan(mostPages);
     });
 
-    it('for canceling a scheduled message', async () => {
+    it('reads few pages to cancel a scheduled message', async () => {
       const { found, pages } = await readPages((tx) =>
         scheduled.cancelScheduledMessage(tx, { bot_id: 'bot', id: 'later_000007' }),
       );
@@ -322,7 +322,7 @@ describe('lists filtered by a value that most older rows have', () => {
         (page) => conversations.listConversations(integration, { ...page, sortField: 'updatedAt' }),
       ],
       ['conversations of a channel', (page) => conversations.listConversations(bot, { ...page, channel: 'former' })],
-    ])('%s', async (_what, list) => {
+    ])('reads only the pages of the listed rows: %s', async (_what, list) => {
       const { numbers, pages } = await readTwoPages(list);
 
       expect(numbers).toEqual(newest);
@@ -332,7 +332,7 @@ describe('lists filtered by a value that most older rows have', () => {
     it.each<[string, List]>([
       ['messages', ({ nextToken }) => chatMessages.listChatMessages('bot', 'former_000001', nextToken)],
       ['conversations', ({ nextToken }) => chatConversations.listOwnedConversations(chat, 'former', nextToken)],
-    ])('%s, in the chat API', async (_what, list) => {
+    ])('reads only the pages of the listed rows: %s, in the chat API', async (_what, list) => {
       const { numbers, pages } = await readTwoPages(list);
 
       expect(numbers).toHaveLength(2);
@@ -345,7 +345,7 @@ describe('lists filtered by a value that most older rows have', () => {
       ['from then on', { afterDate: middle }, newest],
       ['of one moment', { afterDate: middle, beforeDate: middle }, [[1_000]]],
       ['of none', { afterDate: '2026-01-01T00:00:00.000Z' }, [[]]],
-    ])('messages %s', async (_what, span, expected) => {
+    ])('reads only the pages of the listed rows: messages %s', async (_what, span, expected) => {
       const { numbers, pages } = await readTwoPages((page) =>
         messages.listMessages(bot, { ...page, ...span, conversationId: 'former_000001' }),
       );
@@ -361,7 +361,7 @@ describe('lists filtered by a value that most older rows have', () => {
         'conversations of a channel',
         (query: object) => conversations.listConversations(bot, { ...query, channel: 'former' }),
       ],
-    ])('%s, in both directions and with a date range', async (_what, list) => {
+    ])('reads only the pages of the listed rows: %s, in both directions and with a date range', async (_what, list) => {
       const expected = [
         [{ sortDirection: 'asc' }, oldest],
         [{ sortDirection: 'asc', afterDate: middle }, fromMiddle],
@@ -382,7 +382,7 @@ describe('lists filtered by a value that most older rows have', () => {
     it.each([
       ['message', 'former_000001'],
       ['event', 'former'],
-    ])('reads no rows of other conversations: %s', async (table, conversation_id) => {
+    ])('erases the last rows of a conversation without reading rows of others: %s', async (table, conversation_id) => {
       const ofIt = `FROM ${table} WHERE conversation_id = '${conversation_id}'`;
       // Statistics: nearly all rows belong to this conversation.
       await test.database.query(`DELETE FROM ${table} WHERE id LIKE '%some' OR id > 'later_003000'`);
@@ -509,12 +509,15 @@ describe('messages with tags', () => {
       ['none with both tags in a small conversation', 'small', { kind: 'welcome', own: '1' }, undefined, 50],
       ['none of a large conversation', 'large', { own: '1' }, undefined, 50],
       ['none of a conversation that is not there', 'nowhere', { kind: 'welcome' }, undefined, 50],
-    ])('is %s', async (_case, conversationId, tags, expected, maxPages) => {
-      const { ids, pages } = await find([conversationId, tags]);
+    ])(
+      'reads few pages for the oldest message of a conversation with tags that is %s',
+      async (_case, conversationId, tags, expected, maxPages) => {
+        const { ids, pages } = await find([conversationId, tags]);
 
-      expect(ids).toEqual([expected]);
-      expect(pages).toBeLessThan(maxPages);
-    });
+        expect(ids).toEqual([expected]);
+        expect(pages).toBeLessThan(maxPages);
+      },
+    );
   });
 
   it('finds a hundred oldest tagged messages in as many statements as one', async () => {
@@ -545,7 +548,7 @@ describe('messages with tags', () => {
     });
   });
 
-  it('has one plan for the latest messages of all conversations', async () => {
+  it('uses one plan for the latest messages of all conversations', async () => {
     for (const conversationId of [...Array<string>(6).fill('small'), 'large', 'conv_1']) {
       const { rows } = await messages.listMessages(scope, { conversationId });
       expect(new Set(rows.map((row) => row.conversation_id))).toEqual(new Set([conversationId]));
@@ -567,12 +570,15 @@ describe('messages with tags', () => {
       ['the only one', 'conv_777', { kind: 'welcome' }, ['conv_777_777'], 50],
       ['none, where the tag is popular elsewhere', 'small', { kind: 'welcome' }, [], 50],
       ['none with both tags', 'small', { kind: 'welcome', own: '1' }, [], 50],
-    ])('are %s', async (_case, conversationId, tags, expected, maxPages) => {
-      const { ids, pages } = await list(conversationId, tags);
+    ])(
+      'reads few pages for messages with tags that are %s',
+      async (_case, conversationId, tags, expected, maxPages) => {
+        const { ids, pages } = await list(conversationId, tags);
 
-      expect(ids).toEqual(expected);
-      expect(pages).toBeLessThan(maxPages);
-    });
+        expect(ids).toEqual(expected);
+        expect(pages).toBeLessThan(maxPages);
+      },
+    );
   });
 });
 
@@ -650,7 +656,7 @@ describe('rows with tags', () => {
 
   describe.each(kinds)('a %s with a popular tag and a rare tag', (kind) => {
     it.each(['created_at', 'updated_at'] as const)(
-      'is found by the rare tag, even if the popular tag is given first, in the order of %s',
+      'finds a row by its rare tag, even if the popular tag is given first, in the order of %s',
       async (by) => {
         const ids: number[] = [];
         const statements = await sentDuring(async () => {
@@ -668,7 +674,7 @@ describe('rows with tags', () => {
     );
 
     it.each(['created_at', 'updated_at'] as const)(
-      'is found by two popular tags without reading more rows than requested, in the order of %s',
+      'finds a row by two popular tags without reading more rows than requested, in the order of %s',
       async (by) => {
         const tags = { 'a popular': 'x', 'c parity': '0' };
         const ids: number[] = [];

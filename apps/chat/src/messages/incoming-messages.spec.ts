@@ -31,7 +31,7 @@ async function countOf(client: Client) {
   return [users.length, conversations.length];
 }
 
-it('creates user, conversation and message with its event', async () => {
+it('creates user, conversation and message with its event for an incoming message', async () => {
   const { id, client, asTeam } = await api.newBot();
 
   const { user, conversation, message } = await asTeam.initializeIncomingMessage(newInput());
@@ -51,7 +51,7 @@ it('creates user, conversation and message with its event', async () => {
   expect(id).toBe((await client.getBot({ id })).bot.id);
 });
 
-it('repeats without effect: the objects with the same identifying tags are returned', async () => {
+it('returns the objects with the same identifying tags for a repeated incoming message', async () => {
   const input = newInput();
   const first = await bot.asTeam.initializeIncomingMessage(input);
 
@@ -65,7 +65,7 @@ it('repeats without effect: the objects with the same identifying tags are retur
   expect((await bot.client.listEvents({ messageId: first.message!.id })).events).toHaveLength(1);
 });
 
-it('creates each object once for concurrent requests', async () => {
+it('creates each object of an incoming message once for concurrent requests', async () => {
   const { client, asTeam } = await api.newBot();
   const input = newInput();
 
@@ -94,7 +94,7 @@ it('writes further messages of a known user into a known conversation', async ()
   expect(third.message!.id).not.toBe(second.message!.id);
 });
 
-it('always creates for an empty list of identifying tags', async () => {
+it('creates a message each time for an empty list of identifying tags', async () => {
   const input = newInput();
   const { user, conversation } = await bot.asTeam.initializeIncomingMessage(input);
   const message = { ...input.message, discriminateByTags: [] };
@@ -106,7 +106,7 @@ it('always creates for an empty list of identifying tags', async () => {
   expect(one.message!.id).not.toBe(two.message!.id);
 });
 
-it('gets user and conversation without a message', async () => {
+it('initializes user and conversation without a message', async () => {
   const { user, conversation } = newInput();
 
   const reply = await bot.asTeam.initializeIncomingMessage({ user, conversation });
@@ -116,7 +116,7 @@ it('gets user and conversation without a message', async () => {
   expect(await bot.asTeam.initializeIncomingMessage({ user, conversation })).toEqual(reply);
 });
 
-it('returns the stored answer for the same idempotency key', async () => {
+it('returns the stored answer of an incoming message for the same idempotency key', async () => {
   const input = newInput();
   const send = () =>
     api.send('POST /v1/chat/initialize-incoming-message', {
@@ -130,7 +130,7 @@ it('returns the stored answer for the same idempotency key', async () => {
   expect(second.json).toEqual(first.json);
 });
 
-it('creates nothing when the message is refused', async () => {
+it('creates nothing when an incoming message is refused', async () => {
   const { client } = await api.newBot();
   const { user, conversation } = newInput();
   const chat = { ...conversation, channel: 'channel' };
@@ -174,14 +174,14 @@ it.each<[string, (input: ReturnType<typeof newInput>) => Input, string, string]>
     'ReferenceNotFound',
     'conversationId "conv_00000000000000000000000000" not found.',
   ],
-])('refuses %s', async (_case, change, type, begins) => {
+])('refuses an incoming message with %s', async (_case, change, type, begins) => {
   const refused = await failure(bot.asTeam.initializeIncomingMessage(change(newInput())));
 
   expect(refused.type).toBe(type);
   expect(refused.message).toContain(begins);
 });
 
-it('does not find users and conversations of another bot', async () => {
+it('does not find users and conversations of another bot for an incoming message', async () => {
   const { user, conversation } = await bot.asTeam.initializeIncomingMessage(newInput());
   const other = await api.newBot();
   const input = newInput();

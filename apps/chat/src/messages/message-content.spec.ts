@@ -77,7 +77,7 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
       { type: 'text', payload: { text: 'x', metadata: 'y' } },
       'payload.metadata must be an object.',
     ],
-  ])('is rejected with %s, and nothing is written', async (_case, content, message) => {
+  ])('rejects a message of the native chat with %s, and writes nothing', async (_case, content, message) => {
     const before = await stored();
 
     expect(await failure(write(content, sender))).toEqual({ type: 'InvalidPayload', message: `${prefix}${message}` });
@@ -92,11 +92,11 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
     ['cards without a type', { type: 'carousel', payload: { items: [card] } }],
     ['parts as bots have them', { type: 'bloc', payload: { items: [{ type: 'text', payload: { text: 'x' } }] } }],
     ['choices', { type: 'choice', payload: { text: 'x', options: [{ label: 'a', value: 'b' }] } }],
-  ])('may have %s', async (_case, content) => {
+  ])('accepts a message of the native chat with %s', async (_case, content) => {
     await expect(write(content, sender)).resolves.toBeDefined();
   });
 
-  it('is not validated for a conversation that is not found', async () => {
+  it('does not validate a message for a conversation that is not found', async () => {
     const other = await api.newBot();
     const foreign = await other.client.createConversation({ channel: 'channel', tags: {}, integrationName: 'chat' });
 
@@ -109,7 +109,7 @@ describe.each(ways)('a message of the native chat that is %s', (_way, prefix, wr
   });
 });
 
-it('is also validated for messages of the bot and for updates of the payload', async () => {
+it('validates messages of the bot and updates of the payload', async () => {
   const { message } = await client.createMessage({ ...sender, userId: botId, ...text, tags: {} });
 
   expect(await failure(client.updateMessage({ id: message.id, payload: {} }))).toEqual({
@@ -122,7 +122,7 @@ it('is also validated for messages of the bot and for updates of the payload', a
   ).toBe('InvalidPayload');
 });
 
-it('is found and updated even if it was stored before there was validation', async () => {
+it('finds and updates a message that was stored before there was validation', async () => {
   const { message } = await client.createMessage({ ...sender, ...text, tags: { n: '1' } });
   await api.sql("UPDATE chat.message SET type = 'old', payload = '{}' WHERE id = $1", [message.id]);
 
@@ -133,7 +133,7 @@ it('is found and updated even if it was stored before there was validation', asy
   expect(updated.message.payload).toEqual({ a: 1 });
 });
 
-it('is not validated for other integrations, which cannot find conversations of the chat', async () => {
+it('does not validate messages of other integrations, which cannot find conversations of the chat', async () => {
   const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
   const { user } = await asTeam.createUser({ tags: {} });
   const content = { userId: user.id, type: 'custom', payload: {}, tags: {} };

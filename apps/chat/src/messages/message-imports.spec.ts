@@ -36,7 +36,7 @@ async function countOf({ conversationId }: Sender): Promise<number> {
 }
 
 describe('importing messages', () => {
-  it('keeps the given times, in several conversations, without signals or events', async () => {
+  it('imports messages with the given times, in several conversations, without signals or events', async () => {
     const [here, there] = [await newSender(), await newSender()];
 
     const { messages } = await client.importMessages({
@@ -68,7 +68,7 @@ describe('importing messages', () => {
     ]);
   });
 
-  it('lets the next message come after the imported ones', async () => {
+  it('writes the next message after the imported ones', async () => {
     const sender = await newSender();
     const createdAt = new Date().toISOString();
     await client.importMessages({ messages: [entry(sender, { createdAt })] });
@@ -78,7 +78,7 @@ describe('importing messages', () => {
     expect(message.createdAt > createdAt).toBe(true);
   });
 
-  it('returns an existing message with the same tags instead of a new one', async () => {
+  it('returns an existing message with the same tags instead of importing a new one', async () => {
     const sender = await newSender();
     const external = randomUUID();
     const same = { tags: { external, a: '1' }, discriminateByTags: ['external'] };
@@ -114,7 +114,7 @@ describe('importing messages', () => {
     expect(await countOf(sender)).toBe(3);
   });
 
-  it('sends as many statements for a hundred messages as for one', async () => {
+  it('sends as many statements for the import of a hundred messages as of one', async () => {
     const sender = await newSender();
     const entries = Array.from({ length: 100 }, (_, index) =>
       entry(sender, { tags: { external: `${index}`, of: 'many' }, discriminateByTags: ['external', 'of'] }),
@@ -133,7 +133,7 @@ describe('importing messages', () => {
     expect(await countOf(sender)).toBe(101);
   });
 
-  it('returns a scheduled message with the same tags, even if it becomes due meanwhile', async () => {
+  it('imports no scheduled message with the same tags again, even if it becomes due meanwhile', async () => {
     const sender = await newSender();
     const tags = { external: randomUUID() };
     const content = { type: 'text', payload: { text: 'x' }, tags, schedule: { delay: 3_600_000 } };
@@ -167,7 +167,7 @@ describe('importing messages', () => {
     expect((await meanwhile).messages.map((message) => message.id)).toEqual([id]);
   });
 
-  it('takes a hundred', async () => {
+  it('imports a hundred messages at once', async () => {
     const sender = await newSender();
 
     const { messages } = await client.importMessages({ messages: Array.from({ length: 100 }, () => entry(sender)) });
@@ -202,7 +202,7 @@ describe('importing messages', () => {
       'ReferenceNotFound',
       /^messages\[1\]\.conversationId "user_0+" not found\.$/,
     ],
-  ])('imports nothing with %s', async (_case, changes, type, message) => {
+  ])('imports no message with %s', async (_case, changes, type, message) => {
     const sender = await newSender();
 
     const work = client.importMessages({ messages: [entry(sender), entry(sender, changes)] });
@@ -211,7 +211,7 @@ describe('importing messages', () => {
     expect(await countOf(sender)).toBe(0);
   });
 
-  it('imports nothing for more than 100 messages, or a conversation of another bot or integration', async () => {
+  it('imports no more than 100 messages, and none for conversations of another bot or integration', async () => {
     const sender = await newSender();
     const theirs = await newSender((await api.newBot()).client);
 

@@ -56,7 +56,7 @@ async function listed(conversationId: string) {
 }
 
 describe('50 clients that write to one conversation concurrently', () => {
-  it('agree on one order in list, times, signals and count', async () => {
+  it('keeps one order in list, times, signals and count for 50 concurrent clients of a conversation', async () => {
     const conversationId = await newConversation();
     const users = await Promise.all(Array.from({ length: 5 }, newUser));
     const heard = await listenTo(conversationId);
@@ -89,7 +89,7 @@ describe('50 clients that write to one conversation concurrently', () => {
     expect((await client.listParticipants({ id: conversationId })).participants).toHaveLength(5);
   });
 
-  it('do not block other conversations, and rejected messages do not block others', async () => {
+  it('writes to other conversations and valid messages without waiting for a busy or failing one', async () => {
     const conversations = await Promise.all(Array.from({ length: 5 }, newConversation));
     const userId = await newUser();
     const nobody = `user_${'0'.repeat(26)}`;
@@ -146,7 +146,7 @@ function tryGet<T>(app: ChatService['apps'][number], type: Type<T>): T | undefin
 }
 
 describe('the signal of a message', () => {
-  it('has the client format and says whether the bot wrote the message', async () => {
+  it('sends the signal of a message in the client format, with whether the bot wrote it', async () => {
     const conversationId = await newConversation();
     const userId = await newUser();
     const heard = await listenTo(conversationId);
@@ -177,7 +177,7 @@ describe('the signal of a message', () => {
     expect(second.data).toMatchObject({ userId: bot.id, isBot: true });
   });
 
-  it('contains foreign ids if there are any, and so does the signal of the deletion', async () => {
+  it('sends foreign ids, if there are any, in the signals of a message and of its deletion', async () => {
     const conversationId = await newConversation();
     const userId = await newUser();
     await api.sql('UPDATE chat.conversation SET foreign_id = $2 WHERE id = $1', [conversationId, 'my-chat']);
@@ -197,7 +197,7 @@ describe('the signal of a message', () => {
     expect(deleted).toEqual({ type: 'message_deleted', data: { id, userId: 'me', conversationId: 'my-chat' } });
   });
 
-  it('can be caught up in the same form until the message is deleted', async () => {
+  it('returns the signal of a message in the same form on catch-up until the message is deleted', async () => {
     const conversationId = await newConversation();
     const userId = await newUser();
     const heard = await listenTo(conversationId);
@@ -220,7 +220,7 @@ describe('the signal of a message', () => {
       expect(JSON.parse(missed[sender]!.frame!)).toEqual(JSON.parse(heard[sender]!.frame!));
   });
 
-  it('is not sent in conversations of other integrations', async () => {
+  it('does not send signals of messages in conversations of other integrations', async () => {
     const { conversation } = await bot.asTeam.createConversation({ channel: 'direct', tags: {} });
     const userId = await newUser();
     const heard = await listenTo(conversation.id);
@@ -247,7 +247,7 @@ describe('a request with an idempotency key', () => {
         messages: [{ ...message, createdAt: '2026-01-31T12:00:00.000Z', discriminateByTags: [] }],
       }),
     ],
-  ])('is executed once: %s', async (name, line, bodyOf) => {
+  ])('executes a request with an idempotency key once: %s', async (name, line, bodyOf) => {
     const conversationId = await newConversation();
     const heard = await listenTo(conversationId);
     const userId = name === 'importMessages' ? await newUser() : bot.id;

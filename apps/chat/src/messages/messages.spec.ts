@@ -46,7 +46,7 @@ function eventsOf(messageId: string) {
 }
 
 describe('a message', () => {
-  it('returns the fields it was created with', async () => {
+  it('returns the fields with which a message was created', async () => {
     const sender = await newSender();
 
     const message = await write(sender, { payload: { text: 'hi', deep: [{ a: null }] }, tags: { a: 'b', none: '' } });
@@ -66,7 +66,7 @@ describe('a message', () => {
     expect(await countOf(sender.conversationId)).toBe(1);
   });
 
-  it('of a user creates a pending event for the bot', async () => {
+  it('creates a pending event for the bot for a message of a user', async () => {
     const { conversationId, userId } = await newSender();
 
     const { id } = await write({ conversationId, userId });
@@ -76,7 +76,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('makes its author a participant', async () => {
+  it('makes the author of a message a participant', async () => {
     const { conversationId, userId } = await newSender();
 
     await write({ conversationId, userId });
@@ -86,7 +86,7 @@ describe('a message', () => {
     expect(participants.map(({ id }) => id)).toEqual([userId]);
   });
 
-  it('of the bot is outgoing, without event and without participant', async () => {
+  it('writes a message of the bot as outgoing, without event and without participant', async () => {
     const { conversationId } = await newSender();
 
     const message = await write({ conversationId, userId: bot.id });
@@ -96,7 +96,7 @@ describe('a message', () => {
     expect((await client.listParticipants({ id: conversationId })).participants).toEqual([]);
   });
 
-  it('may be synthetic', async () => {
+  it('accepts a synthetic message', async () => {
     const message = await write(await newSender(), { origin: 'synthetic' });
 
     expect(message.origin).toBe('synthetic');
@@ -112,7 +112,7 @@ describe('a message', () => {
       'ReferenceNotFound',
       /^conversationId "user_0+" not found\.$/,
     ],
-  ])('is rejected with %s', async (_case, changes, type, message) => {
+  ])('rejects a message with %s', async (_case, changes, type, message) => {
     const sender = await newSender();
 
     const refused = await failure(client.createMessage(text(sender, changes)));
@@ -121,7 +121,7 @@ describe('a message', () => {
     expect(await countOf(sender.conversationId)).toBe(0);
   });
 
-  it('cannot be written to a conversation of another bot, nor by its users', async () => {
+  it('rejects a message to a conversation of another bot, or by its users', async () => {
     const mine = await newSender();
     const theirs = await newSender((await api.newBot()).client);
 
@@ -137,7 +137,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('returns 404 for another bot', async () => {
+  it('returns 404 for a message of another bot', async () => {
     const { id } = await write(await newSender());
     const { client: other } = await api.newBot();
 
@@ -148,7 +148,7 @@ describe('a message', () => {
     expect((await client.getMessage({ id })).message.id).toBe(id);
   });
 
-  it('is deleted with its conversation', async () => {
+  it('deletes a message with its conversation', async () => {
     const { id, conversationId } = await write(await newSender(), { tags: { going: 'yes' } });
 
     await client.deleteConversation({ id: conversationId });
@@ -159,7 +159,7 @@ describe('a message', () => {
 });
 
 describe('an integration', () => {
-  it('uses tag names without its alias, in its own conversations', async () => {
+  it('shows tag names of messages without its alias to an integration, in its own conversations', async () => {
     const sender = await newSender(asTeam, 'direct');
 
     const { message } = await asTeam.createMessage(text(sender, { tags: { ts: '1' } }));
@@ -173,7 +173,7 @@ describe('an integration', () => {
     expect(await idsOf({ tags: { ts: '1' } })).toEqual([]);
   });
 
-  it('cannot access other conversations', async () => {
+  it('refuses an integration access to conversations of others', async () => {
     const sender = await newSender();
     const { id } = await write(sender);
 
@@ -190,7 +190,7 @@ describe('an integration', () => {
     expect(await idsOf({ conversationId: sender.conversationId }, asTeam)).toEqual([]);
   });
 
-  it('writes for its own users, and for others only if they are participants', async () => {
+  it('lets an integration write for its own users, and for others only if they are participants', async () => {
     const { conversationId } = await newSender(asTeam, 'direct');
     const { id: userId } = (await client.createUser({ tags: {} })).user;
     const input = text({ conversationId, userId });
@@ -211,7 +211,7 @@ describe('an integration', () => {
 });
 
 describe('updating a message', () => {
-  it('merges tags, removes empty and null tags, and replaces the payload', async () => {
+  it('merges tags of a message, removes empty and null tags, and replaces the payload', async () => {
     const { id } = await write(await newSender(), { tags: { a: '1', b: '2', c: '3' } });
 
     const { message } = await client.updateMessage({
@@ -224,7 +224,7 @@ describe('updating a message', () => {
     expect((await client.getMessage({ id })).message).toEqual(message);
   });
 
-  it('keeps omitted fields, increases updatedAt and sends no signal or event', async () => {
+  it('keeps omitted fields of a message, increases updatedAt and sends no signal or event', async () => {
     const before = await write(await newSender(), { tags: { a: '1' } });
 
     const first = (await client.updateMessage({ id: before.id })).message;
@@ -240,7 +240,7 @@ describe('updating a message', () => {
     expect(signals).toBe(1);
   });
 
-  it('moves it in lists by tags', async () => {
+  it('moves an updated message in lists by tags', async () => {
     const value = randomUUID();
     const { id, conversationId } = await write(await newSender(), { tags: { was: value } });
 
@@ -251,7 +251,7 @@ describe('updating a message', () => {
       expect(await idsOf({ ...filter, tags: { is: value } })).toEqual([id]);
   });
 
-  it('keeps all tags of concurrent updates', async () => {
+  it('keeps all tags of concurrent updates of a message', async () => {
     const { id } = await write(await newSender());
     const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
 
@@ -266,7 +266,7 @@ describe('updating a message', () => {
       { tags: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`t${index}`, 'x'])) },
       /^tags must have at most 50/,
     ],
-  ])('is rejected with %s', async (_case, changes, message) => {
+  ])('rejects an update of a message with %s', async (_case, changes, message) => {
     const { id } = await write(await newSender(), { tags: { a: '1' } });
 
     expect(await failure(client.updateMessage({ id, ...changes }))).toEqual({
@@ -277,7 +277,7 @@ describe('updating a message', () => {
 });
 
 describe('deleting a message', () => {
-  it('removes it from lists and counts, and keeps its events', async () => {
+  it('removes a deleted message from lists and counts, and keeps its events', async () => {
     const sender = await newSender();
     const stays = await write(sender);
     const { id } = await write(sender, { tags: { going: 'now' } });
@@ -292,7 +292,7 @@ describe('deleting a message', () => {
     expect(await eventsOf(id)).toHaveLength(1);
   });
 
-  it('succeeds once for concurrent requests', async () => {
+  it('deletes a message once for concurrent requests', async () => {
     const sender = await newSender();
     const { id } = await write(sender);
 
@@ -306,7 +306,7 @@ describe('deleting a message', () => {
 });
 
 describe('listMessages', () => {
-  it('lists newest first, page by page', async () => {
+  it('lists messages newest first, page by page', async () => {
     const sender = await newSender();
     const ids: string[] = [];
     for (let index = 0; index < 7; index++) ids.unshift((await write(sender)).id);
@@ -347,7 +347,7 @@ describe('listMessages', () => {
     );
   });
 
-  it('filters by an inclusive date range', async () => {
+  it('filters messages by an inclusive date range', async () => {
     const sender = await newSender();
     const first = await write(sender);
     const second = await write(sender);
@@ -361,7 +361,7 @@ describe('listMessages', () => {
     ]);
   });
 
-  it('filters by all of the given tags', async () => {
+  it('filters messages by all of the given tags', async () => {
     const value = randomUUID();
     const sender = await newSender();
     const other = await newSender();
@@ -375,7 +375,7 @@ describe('listMessages', () => {
     expect(await idsOf({ tags: { a: 'x' } })).toEqual([]);
   });
 
-  it('lists all conversations if none is given', async () => {
+  it('lists messages of all conversations if none is given', async () => {
     const own = await api.newBot();
     const first = await own.client.createMessage(text(await newSender(own.client)));
     const second = await own.client.createMessage(text(await newSender(own.client)));
@@ -383,7 +383,7 @@ describe('listMessages', () => {
     expect(await idsOf({}, own.client)).toEqual([second.message.id, first.message.id]);
   });
 
-  it('rejects a nextToken of another query', async () => {
+  it('rejects a nextToken of another query of messages', async () => {
     const sender = await newSender();
     await write(sender);
     await write(sender);
@@ -396,7 +396,7 @@ describe('listMessages', () => {
 });
 
 describe('getOrCreateMessage', () => {
-  it('writes one message per tags and conversation', async () => {
+  it('writes one message per tags and conversation for getOrCreateMessage', async () => {
     const sender = await newSender();
     const tags = { external: randomUUID(), none: null };
 
@@ -410,7 +410,7 @@ describe('getOrCreateMessage', () => {
     expect(await countOf(sender.conversationId)).toBe(1);
   });
 
-  it('compares only the tags in discriminateByTags', async () => {
+  it('compares only the tags in discriminateByTags for getOrCreateMessage', async () => {
     const sender = await newSender();
     const external = randomUUID();
     const first = await client.getOrCreateMessage({ ...text(sender), tags: { external, a: '1' } });
@@ -426,7 +426,7 @@ describe('getOrCreateMessage', () => {
     expect(third.meta.created).toBe(true);
   });
 
-  it('writes one message for concurrent requests', async () => {
+  it('writes one message for concurrent getOrCreateMessage requests', async () => {
     const sender = await newSender();
     const tags = { external: randomUUID() };
 
@@ -439,7 +439,7 @@ describe('getOrCreateMessage', () => {
     expect(await countOf(sender.conversationId)).toBe(1);
   });
 
-  it('always writes a message without tags, by default with an empty payload', async () => {
+  it('writes a message without tags for each getOrCreateMessage, by default with an empty payload', async () => {
     const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
     const sender = { ...(await newSender()), conversationId: conversation.id };
 
@@ -458,7 +458,7 @@ describe('getOrCreateMessage', () => {
       /^discriminateByTags names "b"/,
     ],
     ['a user who is not there', { userId: `user_${'0'.repeat(26)}` }, 'ReferenceNotFound', /^userId/],
-  ])('is rejected with %s', async (_case, changes, type, message) => {
+  ])('rejects getOrCreateMessage with %s', async (_case, changes, type, message) => {
     const sender = await newSender();
 
     const refused = client.getOrCreateMessage({ ...text(sender), tags: { a: '1' }, ...changes });

@@ -59,16 +59,16 @@ async function expectFewRows(drafts: NewDraft[]): Promise<void> {
   expect(rows).toBeLessThan(50 * drafts.length);
 }
 
-it.each(cases)('reads few rows for %s, also before Postgres has statistics', (_name, drafts) =>
+it.each(cases)('reads few rows to write %s, also before Postgres has statistics', (_name, drafts) =>
   expectFewRows(drafts()),
 );
 
 describe('with statistics', () => {
   beforeAll(() => test.database.query('ANALYZE'));
 
-  it.each(cases)('reads few rows for %s', (_name, drafts) => expectFewRows(drafts()));
+  it.each(cases)('reads few rows to write %s with statistics', (_name, drafts) => expectFewRows(drafts()));
 
-  it('keeps the plan for any bot', async () => {
+  it('keeps the plan to write messages for any bot', async () => {
     for (let round = 0; round < 10; round++) await messages.insertInOneCommit('large', [draft(5, 'user_5')]);
 
     expect(await keptPlans(test.database, 'insertMessages')).toBeGreaterThan(0);

@@ -54,7 +54,7 @@ function makeDue(...ids: string[]) {
 const hour = 3_600_000;
 
 describe('a scheduled message', () => {
-  it('can be read by id, and is absent from lists and counts', async () => {
+  it('finds a scheduled message by id, and omits it from lists and counts', async () => {
     const sender = await newSender();
 
     const message = await schedule(sender, hour, { tags: { a: 'b' } });
@@ -68,7 +68,7 @@ describe('a scheduled message', () => {
     expect(await eventOf(message.id)).toEqual(['scheduled']);
   });
 
-  it('is written when it is due, with the same id', async () => {
+  it('writes a scheduled message when it is due, with the same id', async () => {
     const sender = await newSender();
     const heard: Signal[] = [];
     const bus = api.apps.at(-1)!.get(ParleyClient, { strict: false });
@@ -96,7 +96,7 @@ describe('a scheduled message', () => {
     expect([joined.data.participantId, created.data.id]).toEqual([sender.userId, id]);
   });
 
-  it('is written on time even with a long sweep interval', async () => {
+  it('writes a scheduled message on time even with a long sweep interval', async () => {
     const drowsy = await startChat({ sweepIntervalMs: 600_000 });
     try {
       ({ client } = await drowsy.newBot());
@@ -116,7 +116,7 @@ describe('a scheduled message', () => {
     }
   });
 
-  it('of an integration is written even if its author was removed from the conversation meanwhile', async () => {
+  it('writes a scheduled message of an integration even if its author was removed meanwhile', async () => {
     const { id: conversationId } = (await bot.asTeam.createConversation({ channel: 'group', tags: {} })).conversation;
     const { id: userId } = (await client.createUser({ tags: {} })).user;
     await client.addParticipant({ id: conversationId, userId });
@@ -133,7 +133,7 @@ describe('a scheduled message', () => {
     expect(messages.map(({ id }) => id)).toEqual([message.id]);
   });
 
-  it('of the bot has no event after it was written, like any other message of the bot', async () => {
+  it('writes no event for a scheduled message of the bot', async () => {
     const sender = await newSender();
 
     const { id } = await schedule({ ...sender, userId: bot.id }, hour);
@@ -149,7 +149,7 @@ describe('a scheduled message', () => {
     expect((await failure(client.getEvent({ id: waiting.events[0]!.id }))).type).toBe('ResourceNotFound');
   });
 
-  it('is written at once if its time is in the past', async () => {
+  it('writes a scheduled message at once if its time is in the past', async () => {
     const sender = await newSender();
 
     const { id } = await schedule(sender, 0, { schedule: { dateTime: '2026-01-31T12:00:00.000Z' } });
@@ -157,7 +157,7 @@ describe('a scheduled message', () => {
     expect((await listed(sender)).map((message) => message.id)).toEqual([id]);
   });
 
-  it('can be updated until it is written', async () => {
+  it('updates a scheduled message until it is written', async () => {
     const sender = await newSender();
     const { id } = await schedule(sender, hour, { tags: { a: '1' } });
 
@@ -172,7 +172,7 @@ describe('a scheduled message', () => {
     expect((await client.listMessages({ tags: { b: sender.userId } })).messages).toEqual([written]);
   });
 
-  it('is never written if it was deleted before', async () => {
+  it('does not write a scheduled message that was deleted before', async () => {
     const sender = await newSender();
     const { id } = await schedule(sender, hour);
 
@@ -190,7 +190,7 @@ describe('a scheduled message', () => {
     expect(await eventOf(id)).toEqual(['canceled']);
   });
 
-  it('is found by its tags before it is written', async () => {
+  it('finds a scheduled message by its tags before it is written', async () => {
     const sender = await newSender();
     const tags = { external: randomUUID() };
     const later = { ...sender, type: 'text', payload: { text: 'x' }, tags, schedule: { delay: hour } };
@@ -202,7 +202,7 @@ describe('a scheduled message', () => {
     expect(second.message).toEqual(first.message);
   });
 
-  it('fails if its conversation or its author was deleted meanwhile', async () => {
+  it('fails a scheduled message if its conversation or its author was deleted meanwhile', async () => {
     const [withoutUser, withoutConversation] = [await newSender(), await newSender()];
     const orphan = await schedule(withoutUser, hour);
     const homeless = await schedule(withoutConversation, hour);
@@ -228,7 +228,7 @@ describe('a scheduled message', () => {
     ['no time', {}, /^schedule must have either dateTime or delay/],
     ['two times', { delay: 1, dateTime: '2026-01-31T12:00:00.000Z' }, /^schedule must have either/],
     ['a time in 100 years', { dateTime: '2126-01-31T12:00:00.000Z' }, /^schedule must be at most a year ahead/],
-  ])('is rejected with %s', async (_case, time, message) => {
+  ])('rejects a scheduled message with %s', async (_case, time, message) => {
     const sender = await newSender();
 
     expect(await failure(schedule(sender, 0, { schedule: time }))).toEqual({
@@ -237,7 +237,7 @@ describe('a scheduled message', () => {
     });
   });
 
-  it('is rejected for an unknown user or conversation', async () => {
+  it('rejects a scheduled message for an unknown user or conversation', async () => {
     const sender = await newSender();
     const nobody = `user_${'0'.repeat(26)}`;
 
@@ -254,7 +254,7 @@ describe('a scheduled message', () => {
 });
 
 describe('many scheduled messages', () => {
-  it('are each written once by several processes', async () => {
+  it('writes each of many scheduled messages once in several processes', async () => {
     const config = Object.assign(new ChatConfig(), { ...api.settings, sweepIntervalMs: 100 });
     const others = await Promise.all(
       ['a', 'b'].map((instance) => joinService(api, instance, (platform) => ChatModule.register(config, platform))),

@@ -19,19 +19,19 @@ it.each([
   ['*/99 * * * *', '2026-01-31T11:00:00.000Z'],
   ['0 0 * * 7/2', '2026-02-01T00:00:00.000Z'],
   ['0 0 0 */32 */13 */8', '2027-01-01T00:00:00.000Z'],
-])('the next time of "%s" is %s', (cron, expected) => {
+])('computes the next time of "%s" as %s', (cron, expected) => {
   expect(nextTime(cron, saturday)?.toISOString()).toBe(expected);
 });
 
-it('a date that exists in no year has no next time', () => {
+it('returns no next time for a date that exists in no year', () => {
   expect(nextTime('0 0 30 2 *', saturday)).toBeNull();
 });
 
-it('the next time is later than the given time, even if that time matches', () => {
+it('returns a next time later than the given time, even if that time matches', () => {
   expect(nextTime('* * * * *', new Date('2026-01-31T10:01:00.000Z'))?.toISOString()).toBe('2026-01-31T10:02:00.000Z');
 });
 
-it('every expression that the contract accepts has a next time', () => {
+it('returns a next time for every expression that the contract accepts', () => {
   const number = fc.integer({ min: 0, max: 59 }).map(String);
   const range = fc.oneof(
     fc.constantFrom('*', 'JAN', 'dec', 'SUN', 'sat', 'MON-FRI', 'FEB-NOV'),

@@ -76,7 +76,7 @@ function makeDue(...botIds: string[]) {
 }
 
 describe('a recurring event', () => {
-  it('becomes a pending event of the bot each time it is due', async () => {
+  it('creates a pending event of the bot each time a recurring event is due', async () => {
     const { id } = await newBot({ tick: recurring(yearly, 'ticked', { text: 'é' }) });
 
     for (const count of [1, 2]) {
@@ -90,7 +90,7 @@ describe('a recurring event', () => {
     expect((await fired(id))[1]).toMatchObject({ type: 'ticked', payload: { text: 'é' }, status: 'pending' });
   });
 
-  it('that was declared before the minimum interval existed respects it', async () => {
+  it('applies the minimum interval to a recurring event that was declared before it existed', async () => {
     const { id } = await newBot({ tick: recurring(yearly) });
     const due = new Date(Math.floor(Date.now() / 1000) * 1000);
 
@@ -111,7 +111,7 @@ describe('a recurring event', () => {
     ['the clock was two hours ahead when it was last due', everyMinute, 2 * 3_600, 60],
     ['it was computed by a former release', everyMinute, 2 * 3_600, 0],
     ['the clock was two years ahead', yearly, 2 * 366 * 86_400, 365 * 86_400],
-  ])('is rescheduled by the current time when %s', async (_case, cron, ahead, period) => {
+  ])('reschedules a recurring event by the current time when %s', async (_case, cron, ahead, period) => {
     const { id } = await newBot({ tick: recurring(cron) });
     const other = await newBot({ tick: recurring(cron) });
     const [{ next_at: right } = { next_at: null }] = await kept(other.id);
@@ -129,7 +129,7 @@ describe('a recurring event', () => {
     );
   });
 
-  it('is stored with its next time, or with null if it never matches', async () => {
+  it('stores a recurring event with its next time, or with null if it never matches', async () => {
     const { id } = await newBot({ birthday: recurring(yearly, 'aged', { by: 1 }), never: recurring('0 0 30 2 *') });
 
     expect(await kept(id)).toEqual([
@@ -140,7 +140,7 @@ describe('a recurring event', () => {
     expect(await fired(id)).toEqual([]);
   });
 
-  it('is caught up once after an outage, and then continues with its schedule', async () => {
+  it('catches up a recurring event once after an outage, and then continues with its schedule', async () => {
     const { id } = await newBot({ minute: recurring(everyMinute), birthday: recurring(yearly, 'aged') });
 
     await makeDue(id);
@@ -159,7 +159,7 @@ describe('a recurring event', () => {
     expect(types.filter((type) => type === 'ticked').length).toBeLessThanOrEqual(2);
   });
 
-  it('becomes one event when several processes find it due', async () => {
+  it('creates one event when several processes find a recurring event due', async () => {
     const birthdays = Array.from({ length: 40 }, (_, n) => [`birthday-${n}`, recurring(yearly)]);
     const bots = [];
     while (bots.length < 4) bots.push(await newBot(Object.fromEntries(birthdays)));
@@ -184,7 +184,7 @@ describe('a recurring event', () => {
     }
   });
 
-  it('is not created for a deleted bot', async () => {
+  it('does not create recurring events for a deleted bot', async () => {
     const { id } = await newBot({ birthday: recurring(yearly) });
     const other = await newBot({ birthday: recurring(yearly) });
 
@@ -200,7 +200,7 @@ describe('a recurring event', () => {
 });
 
 describe('a change of recurring events', () => {
-  it('adds, replaces and removes events, and keeps the next time for an unchanged cron expression', async () => {
+  it('adds, replaces and removes recurring events, keeping the next time for an unchanged cron expression', async () => {
     const { id, update } = await newBot({
       same: recurring(yearly),
       other: recurring(yearly),
@@ -228,7 +228,7 @@ describe('a change of recurring events', () => {
     expect(rows[1]!.next_at!.toISOString()).toMatch(/^\d{4}-06-01T12:00:00\.000Z$/);
   });
 
-  it('has no effect if its revision is not newer than the stored one', async () => {
+  it('ignores a change of recurring events whose revision is not newer than the stored one', async () => {
     const { id, update } = await newBot({ tick: recurring(yearly) });
     await update({ tick: recurring('0 0 2 1 *') });
     await waitFor(
@@ -244,7 +244,7 @@ describe('a change of recurring events', () => {
     expect(await kept(id)).toMatchObject([{ type: 'untouched', cron: '0 0 2 1 *' }]);
   });
 
-  it('in a quick series ends in the state that the bot declared last', async () => {
+  it('stores the recurring events that the bot declared last in a quick series of changes', async () => {
     const { id, update } = await newBot({ tick: recurring(yearly) });
 
     await Promise.all(Array.from({ length: 6 }, (_, n) => update({ [`tick-${n}`]: recurring(yearly) })));
@@ -254,7 +254,7 @@ describe('a change of recurring events', () => {
     expect((await kept(id)).map(({ name }) => name)).toEqual(Array.from({ length: 6 }, (_, n) => `tick-${n}`));
   });
 
-  it('that arrives after the bot was deleted stores nothing', async () => {
+  it('stores no recurring events that arrive after the bot was deleted', async () => {
     const { id } = (await api.alice.client.createBot({})).bot;
     await api.alice.client.deleteBot({ id });
 

@@ -30,7 +30,7 @@ const payloads: ChatPayload[] = [
 
 describe('a payload of the chat endpoint', () => {
   it.each(payloads.map((payload) => [payload.type, payload] as const))(
-    'of the type %s survives the round trip with its metadata',
+    'keeps a payload of type %s with its metadata through the round trip',
     (_name, payload) => {
       expect(toChatContent(toContent({ payload }))).toEqual({ payload });
       expect(toChatContent(toContent({ payload, metadata: { a: { b: 1 } } }))).toEqual({
@@ -40,7 +40,7 @@ describe('a payload of the chat endpoint', () => {
     },
   );
 
-  it('is stored in the bot format: type beside the payload, metadata inside it', () => {
+  it('stores a payload in the bot format: type beside the payload, metadata inside it', () => {
     expect(toContent({ payload: { type: 'text', text: 'hello' }, metadata: { a: 1 } })).toEqual({
       type: 'text',
       payload: { text: 'hello', metadata: { a: 1 } },
@@ -55,7 +55,7 @@ describe('a payload of the chat endpoint', () => {
     });
   });
 
-  it('has no metadata when they are empty', () => {
+  it('omits empty metadata of a payload', () => {
     expect(toContent({ payload: { type: 'text', text: 'a' }, metadata: {} }).payload).toEqual({ text: 'a' });
     for (const metadata of [{}, null, 'x', [1], undefined]) {
       const content = toChatContent({ type: 'text', payload: { text: 'a', metadata } });
@@ -75,7 +75,7 @@ describe('content stored by a bot', () => {
     ['image', { imageUrl: 'x', title: 'a cat' }, { imageUrl: 'x' }],
     ['choice', { text: 'Which?' }, { text: 'Which?', options: [] }],
     ['text', { text: 'a', type: 'custom' }, { text: 'a' }],
-  ])('%s %j is shown in the client format', (type, payload, shown) => {
+  ])('shows content of a bot in the client format: %s %j', (type, payload, shown) => {
     expect(toChatContent({ type, payload }).payload).toEqual({ type, ...shown });
   });
 
@@ -88,11 +88,11 @@ describe('content stored by a bot', () => {
       { items: [1, { type: 'chart', payload: { a: 1 } }] },
       { type: 'bloc', items: [1, { type: 'chart', a: 1 }] },
     ],
-  ])('%s %j is shown unchanged when it fits no type', (type, payload, shown) => {
+  ])('shows content of a bot unchanged when it fits no type: %s %j', (type, payload, shown) => {
     expect(toChatContent({ type, payload }).payload).toEqual(shown);
   });
 
-  it('can always be shown', () => {
+  it('shows any content of a bot', () => {
     const types = fc.oneof(fc.constantFrom(...payloads.map(({ type }) => type)), fc.string());
     const fields = fc.constantFrom('items', 'options', 'actions', 'text', 'title', 'metadata', 'type', 'payload');
     const stored = fc.oneof(fc.dictionary(fields, fc.jsonValue()), fc.jsonValue());
@@ -106,7 +106,7 @@ describe('content stored by a bot', () => {
   });
 });
 
-it('is shown with its time in UTC and without undefined keys', () => {
+it('shows a message with its time in UTC and without undefined keys', () => {
   const message = toChatMessage({
     id: 'msg_1',
     createdAt: new Date('2026-01-31T12:00:00+02:00'),

@@ -63,7 +63,7 @@ function news(text: string): Signal {
 }
 
 describe('a signal', () => {
-  it('is published in the order of its number', async () => {
+  it('publishes signals in the order of their numbers', async () => {
     const { conversationId, heard } = await newConversation();
 
     await addSignals(conversationId, news('a'), { type: 'parting', closes: 'user_1' });
@@ -77,7 +77,7 @@ describe('a signal', () => {
     ]);
   });
 
-  it('gets no number and is not published if the transaction fails', async () => {
+  it('assigns no number to a signal and does not publish it if the transaction fails', async () => {
     const { conversationId, userId, heard } = await newConversation();
 
     const work = database.transaction(async (tx) => {
@@ -95,7 +95,7 @@ describe('a signal', () => {
     });
   });
 
-  it('gets a unique number without gaps under concurrency', async () => {
+  it('assigns unique numbers to signals without gaps under concurrency', async () => {
     const { conversationId, userId, heard } = await newConversation();
 
     await Promise.all(
@@ -112,7 +112,7 @@ describe('a signal', () => {
     );
   });
 
-  it('is not published in a conversation outside the native chat', async () => {
+  it('does not publish signals in a conversation outside the native chat', async () => {
     const { conversationId, userId, heard } = await newConversation('group');
 
     await addSignals(conversationId, news('a'));
@@ -123,7 +123,7 @@ describe('a signal', () => {
 });
 
 describe('catching up', () => {
-  it('returns the signals after a number', async () => {
+  it('returns the signals after a number on catch-up', async () => {
     const { conversationId, userId } = await newConversation();
     await addSignals(conversationId, news('a'), { type: 'parting', closes: 'user_1' }, news('c'));
 
@@ -139,7 +139,7 @@ describe('catching up', () => {
     expect((await catchUp({ conversationId, userId, after: 3 })).signals).toEqual([]);
   });
 
-  it('returns the signals of the last second if no number is given', async () => {
+  it('returns the signals of the last second on catch-up if no number is given', async () => {
     const { conversationId, userId } = await newConversation();
     await addSignals(conversationId, news('old'), news('new'));
     await api.sql(
@@ -155,7 +155,7 @@ describe('catching up', () => {
     });
   });
 
-  it('returns whether the user is a participant, and the ends of streams', async () => {
+  it('returns on catch-up whether the user is a participant, and the ends of streams', async () => {
     const { conversationId } = await newConversation();
     await addSignals(conversationId, news('a'), { type: 'parting', closes: 'user_0' });
 
@@ -170,7 +170,7 @@ describe('catching up', () => {
     });
   });
 
-  it('returns 404 for a conversation of a deleted bot', async () => {
+  it('returns 404 on catch-up for a conversation of a deleted bot', async () => {
     const { conversationId, userId } = await newConversation();
     const other = await api.newBot();
     await api.sql('UPDATE chat.conversation_clock SET bot_id = $1 WHERE conversation_id = $2', [
@@ -185,7 +185,7 @@ describe('catching up', () => {
     await expect(ask()).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('returns 404 for an unknown conversation and for another bot', async () => {
+  it('returns 404 on catch-up for an unknown conversation and for another bot', async () => {
     const { conversationId, userId } = await newConversation();
 
     await expect(catchUp({ conversationId: 'conv_0', userId })).rejects.toMatchObject({ type: 'ResourceNotFound' });

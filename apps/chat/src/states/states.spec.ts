@@ -135,7 +135,7 @@ describe('a state', () => {
     { type: 'bot', id: botId, name: 'settings' },
   ];
 
-  it('is returned with its owner', async () => {
+  it('returns a state with its owner', async () => {
     const shown = await Promise.all(
       all().map((path) => client.setState({ ...path, payload: { a: 1 } }).then(({ state }) => state)),
     );
@@ -159,7 +159,7 @@ describe('a state', () => {
     }
   });
 
-  it('of an integration is separate per installation; the bot must name the alias', async () => {
+  it('separates a state of an integration per installation, which the bot names by alias', async () => {
     const path = { type: 'integration' as const, id: integrationId, name: 'stock' };
 
     await installed('one').setState({ ...path, payload: { count: 1 } });
@@ -175,7 +175,7 @@ describe('a state', () => {
     );
   });
 
-  it('declared by an integration has its bare name for the integration and alias:name for the bot', async () => {
+  it('names a state declared by an integration without alias for it, and alias:name for the bot', async () => {
     const path = await ofNewUser('cart', installed('one'));
 
     const { state } = await installed('one').patchState({ ...path, payload: { cups: 2 } });
@@ -191,7 +191,7 @@ describe('a state', () => {
     ['bot', async () => ({ type: 'bot', id: await newBot(), name: 'settings' }), 'bot'],
     ['workflow', async () => ({ type: 'workflow', id: userId, name: 'x' }), 'workflow'],
     ['integration', async () => ({ type: 'integration', id: 'intver_01', name: 'stock' }), 'integration'],
-  ])('returns 404 for an unknown %s', async (type, path) => {
+  ])('returns 404 for a state of an unknown %s', async (type, path) => {
     const there = await path();
     const problem = failsWith('ResourceNotFound', new RegExp(`^The ${type} "${there.id}" was not found\\.$`));
 
@@ -203,7 +203,7 @@ describe('a state', () => {
     await expect(client.setStateExpiry({ ...there, expiry: 1 })).rejects.toMatchObject(problem);
   });
 
-  it('returns the 404 of an unknown user for a user of another bot or installation', async () => {
+  it('returns the 404 of an unknown user for a state of a user of another bot or installation', async () => {
     const stranger = await ofNewUser('profile', api.client(alice.token, alice.workspaceId, await newBot()));
     const neighbour = await ofNewUser('cart', installed('two'));
 
@@ -225,7 +225,7 @@ describe('a state', () => {
     ['user', 'constructor', /^State "constructor" of type user not found\. Declared by this bot/],
     ['user', 'one:stock', /^State "one:stock" of type user not found\. Declared by this bot/],
     ['bot', '__proto__', / Declared by this bot for this type: counted, settings\.$/],
-  ])('returns 404 for a name that is not declared for a %s: %s', async (type, name, message) => {
+  ])('returns 404 for a state whose name is not declared for a %s: %s', async (type, name, message) => {
     const id = { conversation: conversationId, user: userId, bot: botId }[type as string]!;
 
     const setting = client.setState({ type, id, name, payload: {} });
@@ -233,7 +233,7 @@ describe('a state', () => {
     await expect(setting).rejects.toMatchObject(failsWith('ResourceNotFound', message));
   });
 
-  it('returns 404 to an integration that does not declare the name', async () => {
+  it('returns 404 to an integration that does not declare the name of a state', async () => {
     const path = await ofNewUser('profile', installed('one'));
 
     const setting = installed('one').setState({ ...path, payload: {} });
@@ -243,7 +243,7 @@ describe('a state', () => {
     );
   });
 
-  it('can be used as soon as it is declared', async () => {
+  it('accepts a state as soon as it is declared', async () => {
     await expect(client.getState({ type: 'bot', id: botId, name: 'newest' })).rejects.toMatchObject({
       type: 'ResourceNotFound',
     });
@@ -255,7 +255,7 @@ describe('a state', () => {
     await alice.client.updateBot({ id: botId, states: { newest: null } });
   });
 
-  it('is deleted with its owner', async () => {
+  it('deletes a state with its owner', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: {} });
 
@@ -267,7 +267,7 @@ describe('a state', () => {
 });
 
 describe('getState', () => {
-  it('returns 404 if no value is stored', async () => {
+  it('returns 404 for a state if no value is stored', async () => {
     const path = await ofNewUser();
 
     await expect(client.getState(path)).rejects.toMatchObject(
@@ -277,7 +277,7 @@ describe('getState', () => {
 });
 
 describe('setState', () => {
-  it('replaces the stored payload', async () => {
+  it('replaces the stored payload of a state', async () => {
     const path = await ofNewUser();
     const { state: before } = await client.setState({ ...path, payload: { a: 1, b: null } });
     expect(before.payload).toEqual({ a: 1, b: null });
@@ -289,7 +289,7 @@ describe('setState', () => {
     expect((await client.getState(path)).state).toEqual(after);
   });
 
-  it('deletes the state for null, idempotently', async () => {
+  it('deletes a state that is set to null, idempotently', async () => {
     const path = await ofNewUser();
     const { state } = await client.setState({ ...path, payload: { a: 1 } });
 
@@ -301,7 +301,7 @@ describe('setState', () => {
     await expect(client.getState(path)).rejects.toMatchObject(failsWith('ResourceNotFound', /no value is stored\.$/));
   });
 
-  it('stores keys such as __proto__ and constructor', async () => {
+  it('stores keys of a state such as __proto__ and constructor', async () => {
     const path = await ofNewUser();
     const payload = '{"__proto__":{"a":1},"constructor":2}';
 
@@ -317,7 +317,7 @@ describe('setState', () => {
     expect(JSON.stringify(patched.json.state.payload)).toBe('{"toString":3,"__proto__":{"a":1}}');
   });
 
-  it('creates one state for concurrent requests', async () => {
+  it('creates one state for concurrent requests of setState', async () => {
     const path = await ofNewUser();
 
     const replies = await Promise.all(
@@ -329,7 +329,7 @@ describe('setState', () => {
 });
 
 describe('getOrSetState', () => {
-  it('stores the payload if there is none, and then returns the stored one', async () => {
+  it('stores the payload by getOrSetState if there is none, and then returns the stored one', async () => {
     const path = await ofNewUser();
 
     const first = await client.getOrSetState({ ...path, payload: { a: 1 } });
@@ -339,7 +339,7 @@ describe('getOrSetState', () => {
     expect(second).toEqual(first);
   });
 
-  it('returns the same state to concurrent requests', async () => {
+  it('returns the same state to concurrent requests of getOrSetState', async () => {
     const path = await ofNewUser();
 
     const replies = await Promise.all(
@@ -351,7 +351,7 @@ describe('getOrSetState', () => {
 });
 
 describe('patchState', () => {
-  it('creates a state, merges keys and removes those that are null', async () => {
+  it('patches a state: creates it, merges keys and removes those that are null', async () => {
     const path = await ofNewUser();
 
     const { state: made } = await client.patchState({ ...path, payload: { a: 1, b: { c: 1 }, d: null } });
@@ -361,7 +361,7 @@ describe('patchState', () => {
     expect(merged).toEqual({ ...made, payload: { b: { e: 2 }, f: 3 }, updatedAt: merged.updatedAt });
   });
 
-  it('keeps all keys of concurrent requests', async () => {
+  it('keeps all keys of concurrent patches of a state', async () => {
     const path = await ofNewUser();
     const names = Array.from({ length: 60 }, (_, number) => `name${number}`);
 
@@ -370,7 +370,7 @@ describe('patchState', () => {
     expect(await payloadOf(path)).toEqual(Object.fromEntries(names.map((name) => [name, name])));
   });
 
-  it('merges into a payload that another process has stored meanwhile', async () => {
+  it('merges a patch into a payload that another process has stored meanwhile', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: { a: 1 } });
 
@@ -383,7 +383,7 @@ describe('patchState', () => {
     expect(state.payload).toEqual({ a: 1, other: 2, b: 3 });
   });
 
-  it('rejects a payload that is too large after merging', async () => {
+  it('rejects a patched payload of a state that is too large after merging', async () => {
     const path = await ofNewUser();
     await client.patchState({ ...path, payload: { a: 'a'.repeat(100_000) } });
 
@@ -404,7 +404,7 @@ describe('the declared schema', () => {
     ['a wrong value', { count: -1 }, /^payload\.count must be >= 0\.$/],
     ['a missing name', {}, /^payload must have required property 'count'\.$/],
     ['a wrong pattern', { count: 1, tag: 'b' }, /^payload\.tag must match pattern/],
-  ])('refuses %s', async (_what, payload, message) => {
+  ])('refuses by the declared schema of a state %s', async (_what, payload, message) => {
     await client.setState({ ...path(), payload: null });
     const problem = failsWith('InvalidDataFormat', message);
 
@@ -423,7 +423,7 @@ describe('the declared schema', () => {
     await client.setState({ ...path(), payload: null });
   });
 
-  it('stops a pattern with catastrophic backtracking', async () => {
+  it('stops a pattern of a state with catastrophic backtracking', async () => {
     const payload = { count: 1, tag: `${'a'.repeat(40)}!` };
     const setting = () => client.setState({ ...path(), payload }).catch((error: unknown) => error);
 
@@ -433,7 +433,7 @@ describe('the declared schema', () => {
     expect(error).toMatchObject(failsWith('InvalidDataFormat', /^payload takes too long to check/));
   });
 
-  it('applies to the merged payload, not to the change', async () => {
+  it('applies the schema of a state to the merged payload, not to the change', async () => {
     await client.setState({ ...path(), payload: { count: 1 } });
 
     const { state } = await client.patchState({ ...path(), payload: { tag: 'aa' } });
@@ -465,7 +465,7 @@ describe('an expiry', () => {
     ).toEqual([86_400_000, 60_000, 0, 2_592_000_000]);
   });
 
-  it('is rounded up to whole milliseconds', async () => {
+  it('rounds an expiry up to whole milliseconds', async () => {
     const [first, second, third] = await Promise.all([1, 2, 3].map(() => ofNewUser()));
     await client.setState({ ...third!, payload: {} });
 
@@ -478,7 +478,7 @@ describe('an expiry', () => {
     expect(replies.map(({ state }) => state.expiry)).toEqual([1501, 60_001, 60_001]);
   });
 
-  it('is kept if it is omitted, and removed by null', async () => {
+  it('keeps an omitted expiry, and removes it by null', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: {}, expiry: 60_000 });
 
@@ -496,7 +496,7 @@ describe('an expiry', () => {
     });
   });
 
-  it('restarts with each read and write', async () => {
+  it('restarts the expiry of a state with each read and write', async () => {
     const path = await ofNewUser();
     await client.setState({ ...path, payload: {}, expiry: 60_000 });
     const touches = [
@@ -514,13 +514,13 @@ describe('an expiry', () => {
     }
   });
 
-  it('cannot be set if no value is stored', async () => {
+  it('refuses to set an expiry if no value is stored', async () => {
     await expect(client.setStateExpiry({ ...(await ofNewUser()), expiry: 1 })).rejects.toMatchObject(
       failsWith('ResourceNotFound', /no value is stored\.$/),
     );
   });
 
-  it('deletes the state when it has passed, with one event', async () => {
+  it('deletes an expired state, with one event', async () => {
     const path = await ofNewUser();
     const { state } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
 
@@ -537,7 +537,7 @@ describe('an expiry', () => {
     expect(await api.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [path.id])).toEqual([]);
   });
 
-  it('sends the event only to the bot', async () => {
+  it('sends the event of an expired state only to the bot', async () => {
     const path = await ofNewUser('cart', installed('one'));
     await installed('one').setState({ ...path, payload: {}, expiry: 60_000 });
 
@@ -556,7 +556,7 @@ describe('an expiry', () => {
   it.each<[string, (path: Path) => Promise<{ state: { id: string; payload: Payload } }>]>([
     ['setState', (path) => client.setState({ ...path, payload: { b: 1 } })],
     ['patchState', (path) => client.patchState({ ...path, payload: { b: 1 } })],
-  ])('has passed but was not swept: %s creates the event and a new state', async (_name, write) => {
+  ])('creates the event and a new state for an expired state before the sweep: %s', async (_name, write) => {
     const path = await ofNewUser();
     const { state: old } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
 
@@ -573,7 +573,7 @@ describe('an expiry', () => {
     expect((await eventsOf(path)).map(({ payload }) => payload.state.id)).toEqual([old.id]);
   });
 
-  it('that has passed lets getOrSetState store a new state', async () => {
+  it('stores a new state by getOrSetState after the old one expired', async () => {
     const path = await ofNewUser();
     const { state: old } = await client.setState({ ...path, payload: { a: 1 }, expiry: 60_000 });
     await letExpire(path);
@@ -584,7 +584,7 @@ describe('an expiry', () => {
     expect((await eventsOf(path)).map(({ payload }) => payload.state.id)).toEqual([old.id]);
   });
 
-  it('of many states results in one event for each, under concurrency', async () => {
+  it('creates one event for each of many states that expire concurrently', async () => {
     const paths = await Promise.all(Array.from({ length: 30 }, () => ofNewUser()));
     await Promise.all(paths.map((path) => client.setState({ ...path, payload: {}, expiry: 60_000 })));
     const ids = paths.map(({ id }) => id);
@@ -611,7 +611,7 @@ describe('bad input', () => {
     expect(await payloadOf(path)).toEqual({ a: 1 });
   });
 
-  it('returns 404 for a name of more than 200 characters', async () => {
+  it('returns 404 for a state with a name of more than 200 characters', async () => {
     const [fits, tooLong] = [200, 201].map((length) => ({
       type: 'workflow' as const,
       id: 'wrkflow_none',
@@ -632,7 +632,7 @@ describe('bad input', () => {
   it.each([
     ['authorization', 401, 'Unauthorized'],
     ['x-bot-id', 400, 'InvalidPayload'],
-  ] as const)('rejects a request without %s', async (name, status, type) => {
+  ] as const)('rejects a request for a state without %s', async (name, status, type) => {
     const { [name]: _left, ...rest } = headers();
 
     const reply = await api.send(line('PATCH', await ofNewUser()), { headers: rest, json: { payload: {} } });

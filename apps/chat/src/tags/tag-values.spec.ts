@@ -19,13 +19,13 @@ async function valuesOf(key: string, type: 'user' | 'conversation' | 'message' =
 }
 
 describe('listTagValues', () => {
-  it('returns each value once, in order', async () => {
+  it('lists each value of a tag once, in order', async () => {
     for (const plan of ['pro', 'free', 'pro', 'Éclair', 'free']) await client.createUser({ tags: { plan } });
 
     expect(await valuesOf('plan')).toEqual(['free', 'pro', 'Éclair']);
   });
 
-  it('returns the values of one type of object', async () => {
+  it('lists values of a tag for one type of object', async () => {
     await client.createUser({ tags: { place: 'user' } });
     await client.createConversation({ channel: 'channel', tags: { place: 'conversation' } });
 
@@ -34,7 +34,7 @@ describe('listTagValues', () => {
     expect(await valuesOf('place', 'message')).toEqual([]);
   });
 
-  it('reflects updates and deletions of objects', async () => {
+  it('lists values of a tag after updates and deletions of objects', async () => {
     const { user } = await client.createUser({ tags: { mood: 'good' } });
 
     await client.updateUser({ id: user.id, tags: { mood: 'better' } });
@@ -54,14 +54,14 @@ describe('listTagValues', () => {
     expect(await valuesOf('team:handle', 'user', asTeam)).toEqual([]);
   });
 
-  it('returns nothing to another bot', async () => {
+  it('lists no values of a tag to another bot', async () => {
     await client.createUser({ tags: { secret: 'x' } });
     const other = await api.newBot();
 
     expect(await valuesOf('secret', 'user', other.client)).toEqual([]);
   });
 
-  it('returns long values in full, page by page', async () => {
+  it('lists long values of a tag in full, page by page', async () => {
     const values = ['a', 'b', 'ü'.repeat(499) + 'a', 'ü'.repeat(499) + 'b', 'ü'.repeat(500)];
     for (const long of [...values, ...values]) await client.createUser({ tags: { long } });
 
@@ -77,13 +77,13 @@ describe('listTagValues', () => {
     expect(seen.toSorted()).toEqual(values.toSorted());
   });
 
-  it('accepts a key with characters that are special in a path', async () => {
+  it('accepts a key of a tag with characters that are special in a path', async () => {
     await client.createUser({ tags: { 'a/b c%?': 'x' } });
 
     expect(await valuesOf('a/b c%?')).toEqual(['x']);
   });
 
-  it('rejects a request without a type, or with a type that has no tags', async () => {
+  it('rejects a list of tag values without a type, or with a type that has no tags', async () => {
     const ask = async (query: string) =>
       (await api.send(`GET /v1/chat/tags/a/values${query}`, { headers: api.headersOf(bot.id) })).json;
 
@@ -91,7 +91,7 @@ describe('listTagValues', () => {
     expect(await ask('?type=event')).toMatchObject({ type: 'InvalidQuery', message: expect.stringContaining('type') });
   });
 
-  it('rejects a nextToken of another list', async () => {
+  it('rejects a nextToken of another list of tag values', async () => {
     for (const a of ['1', '2']) await client.createUser({ tags: { a, b: a } });
     const { meta } = await client.listTagValues({ key: 'a', type: 'user', pageSize: 1 });
 

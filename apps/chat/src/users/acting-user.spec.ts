@@ -45,7 +45,7 @@ const refusal = (message: string) => ({
 });
 
 describe('the acting user of a request', () => {
-  it('is named by the header x-user-id, with a personal token or a bot API key', async () => {
+  it('reads the acting user from the header x-user-id, with a personal token or a bot API key', async () => {
     const { value } = await alice.client.createBotApiKey({ botId });
 
     expect(await identify(alice.token, userId)).toMatchObject({
@@ -57,12 +57,12 @@ describe('the acting user of a request', () => {
     expect((await send(`GET /v1/chat/users/${userId}`, { 'x-user-id': userId }, value)).status).toBe(200);
   });
 
-  it('is undefined if the header is absent or empty', async () => {
+  it('sets no acting user if the header is absent or empty', async () => {
     expect((await send('GET /v1/chat/users', {})).status).toBe(200);
     expect((await send('GET /v1/chat/users', { 'x-user-id': '' })).status).toBe(200);
   });
 
-  it('is rejected with the same 403 if it is unknown and if it belongs to another bot', async () => {
+  it('rejects an acting user with the same 403 if it is unknown and if it belongs to another bot', async () => {
     const foreign = await newUser(await newBot());
 
     for (const id of ['user_none', foreign, 'x'.repeat(2000), '\x80\xff', '__proto__']) {
@@ -72,7 +72,7 @@ describe('the acting user of a request', () => {
     }
   });
 
-  it('is rejected with 403 after its deletion', async () => {
+  it('rejects an acting user with 403 after its deletion', async () => {
     const gone = await newUser(botId);
     expect(await identify(alice.token, gone)).toMatchObject({ user: { id: gone } });
 
@@ -81,7 +81,7 @@ describe('the acting user of a request', () => {
     await expect(identify(alice.token, gone)).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('does not give access to a bot that the token may not use, nor reveal its users', async () => {
+  it('gives no access to a bot by the acting user that the token may not use, nor reveals its users', async () => {
     const mallory = await api.newAccount();
 
     for (const id of [userId, 'user_none']) {
@@ -91,12 +91,15 @@ describe('the acting user of a request', () => {
     }
   });
 
-  it.each(['GET /v1/tables', 'GET /v1/files', 'DELETE /v1/files/file_x'])('is checked for %s', async (line) => {
-    // 503: the check passed, and no service handles tables and files here.
-    expect((await send(line, { 'x-user-id': userId })).status).toBe(503);
-    expect((await send(line, { 'x-user-id': 'user_none' })).status).toBe(403);
-    expect((await send(line, { 'x-user-id': userId }, 'bp_pat_none')).status).toBe(401);
-  });
+  it.each(['GET /v1/tables', 'GET /v1/files', 'DELETE /v1/files/file_x'])(
+    'checks the acting user for %s',
+    async (line) => {
+      // 503: the check passed, and no service handles tables and files here.
+      expect((await send(line, { 'x-user-id': userId })).status).toBe(503);
+      expect((await send(line, { 'x-user-id': 'user_none' })).status).toBe(403);
+      expect((await send(line, { 'x-user-id': userId }, 'bp_pat_none')).status).toBe(401);
+    },
+  );
 });
 
 it('returns 503 with retry-after for x-user-id while the chat service is not available', async () => {

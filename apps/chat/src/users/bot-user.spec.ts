@@ -17,7 +17,7 @@ beforeEach(async () => {
 const rows = () => api.sql('SELECT id FROM chat."user" WHERE bot_id = $1', [bot.id]);
 
 describe("the bot's own user", () => {
-  it('exists once for the bot and its installations, under concurrency', async () => {
+  it("creates the bot's own user once for the bot and its installations, under concurrency", async () => {
     const { id, client, asTeam } = bot;
 
     const replies = await Promise.all(
@@ -33,7 +33,7 @@ describe("the bot's own user", () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  it('can be updated and tagged before it was first read', async () => {
+  it("updates and tags the bot's own user before it was first read", async () => {
     const { id, client, asTeam } = bot;
 
     await asTeam.updateUser({ id, name: 'Helper', pictureUrl: 'https://a.b/c.png', tags: { id: 'U0' } });
@@ -47,7 +47,7 @@ describe("the bot's own user", () => {
     expect((await asTeam.getUser({ id })).user.tags).toEqual({ id: 'U0' });
   });
 
-  it('is found by its tags before other users with the same tags', async () => {
+  it("finds the bot's own user by its tags before other users with the same tags", async () => {
     const { id, client, asTeam } = bot;
     await asTeam.createUser({ tags: { id: 'U0' } });
     await asTeam.updateUser({ id, tags: { id: 'U0', team: 'T' } });
@@ -64,7 +64,7 @@ describe("the bot's own user", () => {
     expect((await asTeam.getOrCreateUser({ tags: { id: 'U0' } })).user.id).not.toBe(id);
   });
 
-  it('is in no list of users', async () => {
+  it("omits the bot's own user from lists of users", async () => {
     const { id, client, asTeam } = bot;
     const { user } = await asTeam.createUser({ tags: { a: '1' } });
     await asTeam.updateUser({ id, tags: { a: '1' } });
@@ -87,7 +87,7 @@ describe("the bot's own user", () => {
     expect(participants.map((found) => found.id)).toEqual([user.id]);
   });
 
-  it('writes outgoing messages without an event, for the bot and for integrations', async () => {
+  it("writes outgoing messages of the bot's own user without an event, for bot and integrations", async () => {
     const { id, client, asTeam } = bot;
     await asTeam.updateUser({ id, name: 'Helper' });
     const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
@@ -108,7 +108,7 @@ describe("the bot's own user", () => {
     expect((await client.listEvents({ conversationId: conversation.id })).events).toEqual([]);
   });
 
-  it('can have states, events and workflows, and can be the acting user, before it was first read', async () => {
+  it("accepts the bot's own user as owner and as acting user before it was first read", async () => {
     const { id, client, asTeam } = bot;
     const headers = { ...api.headersOf(id), 'x-user-id': id };
 
@@ -124,7 +124,7 @@ describe("the bot's own user", () => {
     expect(workflow.userId).toBe(id);
   });
 
-  it('cannot be deleted or become a participant', async () => {
+  it("refuses to delete the bot's own user, or to add it as a participant", async () => {
     const { id, client, asTeam } = bot;
     const { conversation } = await asTeam.createConversation({ channel: 'group', tags: {} });
 
@@ -138,7 +138,7 @@ describe("the bot's own user", () => {
     expect((await client.getUser({ id })).user.id).toBe(id);
   });
 
-  it('returns the 404 of an unknown user to another bot', async () => {
+  it('returns the 404 of an unknown user for the user of another bot', async () => {
     const other = await api.newBot();
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
@@ -158,7 +158,7 @@ describe("the bot's own user", () => {
     expect(await api.sql('SELECT id FROM chat."user" WHERE bot_id = $1 AND id = $2', [other.id, bot.id])).toEqual([]);
   });
 
-  it('is deleted with the bot', async () => {
+  it("deletes the bot's own user with the bot", async () => {
     await bot.client.updateUser({ id: bot.id, tags: { a: '1' } });
 
     await api.alice.client.deleteBot({ id: bot.id });

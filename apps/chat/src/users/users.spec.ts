@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 describe('a user', () => {
-  it('returns the fields it was created with, and merges attributes into properties', async () => {
+  it('returns the fields with which a user was created, and merges attributes into properties', async () => {
     const { user } = await client.createUser({
       name: 'Ann',
       pictureUrl: 'https://example.com/ann.png',
@@ -37,7 +37,7 @@ describe('a user', () => {
     expect(user.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('merges tags and properties on update; null removes, and the empty string removes tags', async () => {
+  it('merges tags and properties of a user on update; null removes, and the empty string removes tags', async () => {
     const { user } = await client.createUser({ name: 'Ann', tags: { a: '1', b: '2' }, properties: { x: '1', y: '2' } });
 
     const { user: updated } = await client.updateUser({
@@ -54,7 +54,7 @@ describe('a user', () => {
     expect((await client.listUsers({ tags: { b: '2' } })).users).toEqual([]);
   });
 
-  it('has at most 32 KB of properties in total', async () => {
+  it('limits properties of a user to 32 KB in total', async () => {
     const { user } = await client.createUser({ tags: {}, properties: { a: 'é'.repeat(8_000), b: 'b'.repeat(10_000) } });
     const tooLarge = {
       type: 'InvalidPayload',
@@ -70,7 +70,7 @@ describe('a user', () => {
     expect((await client.getUser({ id: user.id })).user).toEqual(fits);
   });
 
-  it('keeps all tags of concurrent updates', async () => {
+  it('keeps all tags of concurrent updates of a user', async () => {
     const { user } = await client.createUser({ tags: {} });
     const names = Array.from({ length: 12 }, (_, index) => `tag${index}`);
 
@@ -81,7 +81,7 @@ describe('a user', () => {
     );
   });
 
-  it('returns 404 after its deletion, and is removed from conversations', async () => {
+  it('returns 404 for a deleted user, and removes it from conversations', async () => {
     const { user } = await client.createUser({ tags: { kind: 'deleted' } });
     const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
     await client.addParticipant({ id: conversation.id, userId: user.id });
@@ -94,7 +94,7 @@ describe('a user', () => {
     expect((await failure(client.deleteUser({ id: user.id }))).type).toBe('ResourceNotFound');
   });
 
-  it('is a participant nowhere after its deletion, even with concurrent joins and messages', async () => {
+  it('removes a deleted user from all conversations, even with concurrent joins and messages', async () => {
     const headers = api.headersOf(botId);
     const newConversations = (channel: string) =>
       Promise.all(
@@ -142,7 +142,7 @@ describe('a user', () => {
     }
   });
 
-  it('returns 404 to another bot', async () => {
+  it('returns 404 for a user of another bot', async () => {
     const other = await api.newBot();
     const { user } = await client.createUser({ tags: {} });
 
@@ -156,7 +156,7 @@ describe('a user', () => {
     expect((await other.client.listUsers({})).users).toEqual([]);
   });
 
-  it('cannot be created for an integration that is not installed', async () => {
+  it('rejects a user for an integration that is not installed', async () => {
     expect(await failure(client.createUser({ tags: {}, integrationName: 'telegram' }))).toEqual({
       type: 'ReferenceNotFound',
       message: 'integrationName "telegram" not found: no such integration is installed in this bot.',
@@ -165,7 +165,7 @@ describe('a user', () => {
 });
 
 describe('getOrCreateUser', () => {
-  it('creates one user for concurrent requests', async () => {
+  it('creates one user for concurrent getOrCreateUser requests', async () => {
     const replies = await Promise.all(
       Array.from({ length: 200 }, () => client.getOrCreateUser({ tags: { phone: '123' }, name: 'Bob' })),
     );
@@ -174,7 +174,7 @@ describe('getOrCreateUser', () => {
     expect(replies.filter(({ meta }) => meta.created)).toHaveLength(1);
   });
 
-  it('compares only the tags in discriminateByTags, and does not update an existing user', async () => {
+  it('compares only the tags in discriminateByTags of getOrCreateUser, and updates no existing user', async () => {
     const first = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'en' }, discriminateByTags: ['mail'] });
     const second = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'de' }, discriminateByTags: ['mail'] });
     const other = await client.getOrCreateUser({ tags: { mail: 'a', lang: 'de' } });
@@ -183,7 +183,7 @@ describe('getOrCreateUser', () => {
     expect(other.meta.created).toBe(true);
   });
 
-  it('always creates a user without discriminating tags', async () => {
+  it('creates a user each time for getOrCreateUser without discriminating tags', async () => {
     const replies = await Promise.all([
       client.getOrCreateUser({ tags: {} }),
       client.getOrCreateUser({ tags: { a: null } }),
@@ -194,7 +194,7 @@ describe('getOrCreateUser', () => {
     expect(replies.map(({ meta }) => meta.created)).toEqual([true, true, true, true]);
   });
 
-  it('rejects a discriminating tag without a value', async () => {
+  it('rejects a discriminating tag of getOrCreateUser without a value', async () => {
     const reply = await failure(client.getOrCreateUser({ tags: { a: '1' }, discriminateByTags: ['b'] }));
 
     expect(reply).toEqual({ type: 'InvalidPayload', message: expect.stringContaining('"b"') });
@@ -202,7 +202,7 @@ describe('getOrCreateUser', () => {
 });
 
 describe('an integration', () => {
-  it('uses tag names without its alias, which the bot sees with the alias', async () => {
+  it('shows tag names of users without its alias to an integration, and with it to the bot', async () => {
     const { user } = await asTeam.createUser({ tags: { id: 'U1' } });
 
     await client.updateUser({ id: user.id, tags: { vip: 'yes' } });
@@ -214,14 +214,14 @@ describe('an integration', () => {
     expect((await client.listUsers({ tags: { 'team:id': 'U1' } })).users.map(({ id }) => id)).toEqual([user.id]);
   });
 
-  it('finds its user by its own tag names, and the bot finds it by the prefixed names', async () => {
+  it('finds a user of an integration by its own tag names, and for the bot by the prefixed names', async () => {
     const made = await asTeam.getOrCreateUser({ tags: { id: 'U2' } });
 
     expect(await asTeam.getOrCreateUser({ tags: { id: 'U2' } })).toEqual({ user: made.user, meta: { created: false } });
     expect((await client.getOrCreateUser({ tags: { 'team:id': 'U2' } })).user.id).toBe(made.user.id);
   });
 
-  it('cannot access users of others', async () => {
+  it('refuses an integration access to users of others', async () => {
     const { user } = await client.createUser({ tags: {} });
 
     expect((await failure(asTeam.getUser({ id: user.id }))).type).toBe('ResourceNotFound');
@@ -229,7 +229,7 @@ describe('an integration', () => {
     expect((await asTeam.listUsers({})).users.map(({ id }) => id)).not.toContain(user.id);
   });
 
-  it('can name itself by alias or by integration, even if the integration is installed twice', async () => {
+  it('accepts an integration named by alias or by integration, even if it is installed twice', async () => {
     const own = await api.newBot();
     await api.send(`PUT /v1/admin/bots/${own.id}`, {
       headers: { ...api.headersOf(), 'x-multiple-integrations': 'true' },
@@ -256,7 +256,7 @@ describe('an integration', () => {
     );
   });
 
-  it('has a tag quota of its own beside that of the bot', async () => {
+  it('gives an integration a tag quota of its own beside that of the bot', async () => {
     const many = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, 'x']));
     const { id } = (await asTeam.createUser({ tags: many('t', 50) })).user;
@@ -277,7 +277,7 @@ describe('an integration', () => {
     );
   });
 
-  it('owns the users that the bot creates with its integrationName', async () => {
+  it('assigns users that the bot creates with its integrationName to an integration', async () => {
     const { user } = await client.createUser({ tags: {}, integrationName: 'slack' });
 
     expect((await asTeam.getUser({ id: user.id })).user.id).toBe(user.id);
@@ -285,7 +285,7 @@ describe('an integration', () => {
 });
 
 describe('listUsers', () => {
-  it('returns each user once, page by page, in every order, even with equal times', async () => {
+  it('lists each user once, page by page, in every order, even with equal times', async () => {
     const { client: own, id } = await api.newBot();
     const made: string[] = [];
     for (let n = 0; n < 25; n++) made.push((await own.createUser({ tags: { n: String(n % 2) } })).user.id);
@@ -314,7 +314,7 @@ describe('listUsers', () => {
     }
   });
 
-  it('filters by an inclusive date range', async () => {
+  it('filters users by an inclusive date range', async () => {
     const { client: own } = await api.newBot();
     const { user } = await own.createUser({ tags: {} });
 
@@ -327,7 +327,7 @@ describe('listUsers', () => {
     );
   });
 
-  it('rejects an invalid nextToken', async () => {
+  it('rejects an invalid nextToken of users', async () => {
     expect(await failure(client.listUsers({ nextToken: 'abc' }))).toEqual({
       type: 'InvalidQuery',
       message: expect.stringMatching(/^nextToken/),

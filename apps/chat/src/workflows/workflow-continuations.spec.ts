@@ -55,7 +55,7 @@ async function newEvent(options: Partial<Parameters<Client['createEvent']>[0]> =
 }
 
 describe('a workflow in progress', () => {
-  it('is continued each time the bot has handled the event that it is bound to, until it ends', async () => {
+  it('continues a workflow each time the bot has handled the bound event, until it ends', async () => {
     const { conversation } = await client.createConversation({ channel: 'channel', tags: {} });
     const id = await newWorkflow({ status: 'pending', conversationId: conversation.id });
 
@@ -81,7 +81,7 @@ describe('a workflow in progress', () => {
     });
   });
 
-  it('is continued when the bot handles a continuation without binding the workflow to it', async () => {
+  it('continues a workflow when the bot handles a continuation without binding the workflow to it', async () => {
     const id = await newWorkflow({ status: 'pending' });
     const started = await newestOf(id, 1);
     await update(id, { status: 'in_progress', eventId: started.id });
@@ -93,7 +93,7 @@ describe('a workflow in progress', () => {
     expect(await typesOf(id)).toHaveLength(4);
   });
 
-  it('is continued at most once a second if the bot handles continuations faster', async () => {
+  it('continues a workflow at most once a second if the bot handles continuations faster', async () => {
     const id = await newWorkflow({ status: 'in_progress', eventId: await newEvent() });
     const bound = (await client.listEvents({ type: 'happened' })).events[0]!;
     await settle(bound.id);
@@ -113,7 +113,7 @@ describe('a workflow in progress', () => {
     await newestOf(id, 2);
   });
 
-  it('is continued once although its event is settled twice, and replayed after that', async () => {
+  it('continues a workflow once although its event is settled twice and then replayed', async () => {
     const eventId = await newEvent();
     const id = await newWorkflow({ status: 'in_progress', eventId });
     await runtime.settle(botId, [eventId, eventId], { status: 'processed' }, 2);
@@ -129,7 +129,7 @@ describe('a workflow in progress', () => {
   });
 
   it.each(['failed', 'ignored'] as const)(
-    'stays as it is when its event %s, until a replay succeeds',
+    'keeps a workflow unchanged when its event %s, until a replay succeeds',
     async (status) => {
       const eventId = await newEvent();
       const id = await newWorkflow({ status: 'in_progress', eventId });
@@ -148,7 +148,7 @@ describe('a workflow in progress', () => {
     },
   );
 
-  it('is not continued by another event that belongs to it', async () => {
+  it('does not continue a workflow for another event that belongs to it', async () => {
     const id = await newWorkflow({ status: 'in_progress', eventId: await newEvent() });
 
     await settle(await newEvent({ workflowId: id }));
@@ -156,7 +156,7 @@ describe('a workflow in progress', () => {
     expect(await typesOf(id)).toEqual([]);
   });
 
-  it('is continued if it is bound to an event that the bot has handled before', async () => {
+  it('continues a workflow that is bound to an event that the bot has handled before', async () => {
     const eventId = await newEvent();
     const id = await newWorkflow();
     await settle(eventId);
@@ -171,7 +171,7 @@ describe('a workflow in progress', () => {
   it.each<[string, Changes]>([
     ['falls asleep', { status: 'listening' }],
     ['ends', { status: 'completed' }],
-  ])('is not continued any more when it %s before the continuation is due', async (_case, changes) => {
+  ])('does not continue a workflow that %s before the continuation is due', async (_case, changes) => {
     const eventId = await newEvent();
     await settle(eventId);
     const id = await newWorkflow({ status: 'in_progress', eventId });
@@ -182,7 +182,7 @@ describe('a workflow in progress', () => {
     expect((await updatesOf(id)).map(({ status }) => status)).toEqual(['canceled']);
   });
 
-  it('is not continued any more when it times out or is deleted before the continuation is due', async () => {
+  it('does not continue a workflow that times out or is deleted before the continuation is due', async () => {
     const eventId = await newEvent();
     await settle(eventId);
     const [late, deleted] = [
@@ -209,7 +209,7 @@ describe('a workflow in progress', () => {
     });
   });
 
-  it('of a deleted user is continued', async () => {
+  it('continues a workflow of a deleted user', async () => {
     const { user } = await client.createUser({ tags: {} });
     const eventId = await newEvent();
     const id = await newWorkflow({ status: 'in_progress', eventId, userId: user.id });
@@ -223,7 +223,7 @@ describe('a workflow in progress', () => {
 });
 
 describe('a listening workflow', () => {
-  it('is woken by an event that was created for it', async () => {
+  it('wakes a listening workflow by an event that was created for it', async () => {
     const id = await newWorkflow();
 
     await settle(await newEvent({ workflowId: id }));
@@ -234,7 +234,7 @@ describe('a listening workflow', () => {
     });
   });
 
-  it('is woken by an event that was scheduled for it, when that was delivered', async () => {
+  it('wakes a listening workflow when an event scheduled for it was delivered', async () => {
     const id = await newWorkflow();
     const eventId = await newEvent({ workflowId: id, schedule: { delay: 50 } });
     await runtime.untilAnnounced(botId, eventId);
@@ -245,7 +245,7 @@ describe('a listening workflow', () => {
     expect(await typesOf(id)).toEqual(['workflow_continued']);
   });
 
-  it('is not woken again by its own continuation, nor by an event without it or one that failed', async () => {
+  it('does not wake a workflow by its own continuation, by an unrelated event or by a failed one', async () => {
     const id = await newWorkflow();
     await settle(await newEvent({ workflowId: id }));
 
@@ -256,7 +256,7 @@ describe('a listening workflow', () => {
     expect(await typesOf(id)).toEqual(['workflow_continued']);
   });
 
-  it('is not woken by the event in which it fell asleep', async () => {
+  it('does not wake a workflow by the event in which it fell asleep', async () => {
     const id = await newWorkflow({ status: 'pending' });
     const started = await newestOf(id, 1);
     await update(id, { status: 'in_progress', eventId: started.id });
@@ -267,7 +267,7 @@ describe('a listening workflow', () => {
     expect(await typesOf(id)).toEqual(['workflow_started']);
   });
 
-  it('is continued once when the bot takes it while it handles the event that wakes it', async () => {
+  it('continues a workflow once when the bot binds it to the event that wakes it', async () => {
     const id = await newWorkflow();
     const eventId = await newEvent({ workflowId: id });
     await update(id, { status: 'in_progress', eventId });
@@ -277,7 +277,7 @@ describe('a listening workflow', () => {
     expect(await typesOf(id)).toEqual(['workflow_continued']);
   });
 
-  it('of another bot is not woken', async () => {
+  it('does not wake a workflow of another bot', async () => {
     const other = await api.newBot();
     const id = await newWorkflow();
     const { event } = await other.client.createEvent({ type: 'x', payload: {} });
@@ -288,7 +288,7 @@ describe('a listening workflow', () => {
     expect(await typesOf(id)).toEqual([]);
   });
 
-  it('is woken when its child has ended and the bot has handled that', async () => {
+  it('wakes a workflow when its child has ended and the bot has handled that', async () => {
     const parent = await newWorkflow();
     const child = await newWorkflow({ parentWorkflowId: parent, status: 'in_progress', eventId: await newEvent() });
     await update(child, { status: 'completed' });
@@ -300,7 +300,7 @@ describe('a listening workflow', () => {
     expect(await typesOf(child)).toEqual([]);
   });
 
-  it('is not woken when a state of it expires', async () => {
+  it('does not wake a workflow when one of its states expires', async () => {
     const id = await newWorkflow();
     const eventId = await newEvent({ workflowId: id, type: 'state_expired' });
 

@@ -62,7 +62,7 @@ async function updatesOf(id: string): Promise<WorkflowUpdate[]> {
 }
 
 describe('createWorkflow', () => {
-  it('returns all fields of the workflow', async () => {
+  it('returns all fields of a new workflow', async () => {
     const [user, conversation, parent] = await Promise.all([newUser(), newConversation(), newWorkflow()]);
 
     const workflow = await newWorkflow({
@@ -91,7 +91,7 @@ describe('createWorkflow', () => {
     expect((await client.getWorkflow({ id: workflow.id })).workflow).toEqual(workflow);
   });
 
-  it('sets the timeout to one day by default', async () => {
+  it('sets the timeout of a workflow to one day by default', async () => {
     const before = Date.now();
 
     const { timeoutAt } = await newWorkflow();
@@ -115,18 +115,21 @@ describe('createWorkflow', () => {
     ]);
   });
 
-  it.each(['listening', 'in_progress'] as const)('sends no event for status %s', async (status) => {
-    const workflow = await newWorkflow({ status, eventId });
+  it.each(['listening', 'in_progress'] as const)(
+    'sends no event for a new workflow with the status %s',
+    async (status) => {
+      const workflow = await newWorkflow({ status, eventId });
 
-    expect([workflow.status, await updatesOf(workflow.id)]).toEqual([status, []]);
-  });
+      expect([workflow.status, await updatesOf(workflow.id)]).toEqual([status, []]);
+    },
+  );
 
   it.each<[keyof Options, string]>([
     ['conversationId', 'a conversation'],
     ['userId', 'a user'],
     ['parentWorkflowId', 'a workflow'],
     ['eventId', 'an event'],
-  ])('rejects an unknown %s', async (field, kind) => {
+  ])('rejects a workflow with an unknown %s', async (field, kind) => {
     const id = `none_${'0'.repeat(26)}`;
 
     const creating = newWorkflow({ status: 'in_progress', eventId, [field]: id });
@@ -137,7 +140,7 @@ describe('createWorkflow', () => {
     });
   });
 
-  it('rejects references to objects of another bot', async () => {
+  it('rejects a workflow with references to objects of another bot', async () => {
     const stranger = (await api.newBot()).client;
     const [user, conversation, parent] = await Promise.all([
       newUser(stranger),
@@ -157,7 +160,7 @@ describe('createWorkflow', () => {
     [{ status: 'in_progress' }, /^eventId is required when status is in_progress\.$/],
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, /^timeoutAt must be a time in the future\.$/],
     [{ timeoutAt: '9999-12-31T23:00:00-05:00' }, /^timeoutAt must be before the year 10000 in UTC\.$/],
-  ])('refuses %j', async (wrong, message) => {
+  ])('refuses to create the workflow %j', async (wrong, message) => {
     const reply = await api.send('POST /v1/chat/workflows', {
       headers: api.headersOf(botId),
       json: { name: 'checkout', status: 'pending', ...wrong },
@@ -187,7 +190,7 @@ describe('createWorkflow', () => {
 });
 
 describe('updateWorkflow', () => {
-  it('changes the given fields and merges tags', async () => {
+  it('changes the given fields of a workflow and merges tags', async () => {
     const workflow = await newWorkflow({ tags: { a: '1', b: '2', c: '3' }, input: { x: 1 } });
     const { id: userId } = await newUser();
     const timeoutAt = inAnHour();
@@ -217,7 +220,7 @@ describe('updateWorkflow', () => {
     expect((await client.listWorkflows({ tags: { c: '3' } })).workflows).not.toContainEqual(same);
   });
 
-  it('keeps all tags of concurrent updates', async () => {
+  it('keeps all tags of concurrent updates of a workflow', async () => {
     const { id } = await newWorkflow();
     const names = Array.from({ length: 12 }, (_, number) => `tag${number}`);
 
@@ -227,7 +230,7 @@ describe('updateWorkflow', () => {
     expect(workflow.tags).toEqual(Object.fromEntries(names.map((name) => [name, name])));
   });
 
-  it('allows every change of status except from an end status to another one', async () => {
+  it("allows every change of a workflow's status except from an end status to another one", async () => {
     const next = ['in_progress', 'listening', 'paused', 'completed', 'failed', 'cancelled'] as const;
     const active = ['pending', 'in_progress', 'listening', 'paused'];
     const all = [...active, 'completed', 'failed', 'cancelled', 'timedout'];
@@ -253,7 +256,7 @@ describe('updateWorkflow', () => {
     }
   });
 
-  it('rejects changes after the end, and accepts a repeated update', async () => {
+  it('rejects changes after the end of a workflow, and accepts a repeated update', async () => {
     const { id } = await newWorkflow();
     const timeoutAt = inAnHour();
     const ending = { status: 'completed' as const, output: { a: 1, b: [2] }, timeoutAt };
@@ -274,26 +277,29 @@ describe('updateWorkflow', () => {
     expect((await client.getWorkflow({ id })).workflow).toEqual(again);
   });
 
-  it.each(['completed', 'failed', 'cancelled'] as const)('stores time and reason of %s, once', async (status) => {
-    const parent = await newWorkflow();
-    const { id } = await newWorkflow({ parentWorkflowId: parent.id });
+  it.each(['completed', 'failed', 'cancelled'] as const)(
+    'stores time and reason of %s of a workflow, once',
+    async (status) => {
+      const parent = await newWorkflow();
+      const { id } = await newWorkflow({ parentWorkflowId: parent.id });
 
-    const { workflow: ended } = await update(id, { status, failureReason: 'out of cups' });
-    const { workflow: again } = await update(id, { status, tags: { a: '1' } });
+      const { workflow: ended } = await update(id, { status, failureReason: 'out of cups' });
+      const { workflow: again } = await update(id, { status, tags: { a: '1' } });
 
-    expect(ended).toMatchObject({ status, failureReason: 'out of cups', completedAt: expect.any(String) });
-    expect(again.completedAt).toBe(ended.completedAt);
-    expect(await updatesOf(parent.id)).toEqual([
-      { type: 'child_workflow_finished', workflow: parent, childWorkflow: ended },
-    ]);
-  });
+      expect(ended).toMatchObject({ status, failureReason: 'out of cups', completedAt: expect.any(String) });
+      expect(again.completedAt).toBe(ended.completedAt);
+      expect(await updatesOf(parent.id)).toEqual([
+        { type: 'child_workflow_finished', workflow: parent, childWorkflow: ended },
+      ]);
+    },
+  );
 
   it.each<[Update, string, RegExp]>([
     [{ status: 'in_progress' }, 'InvalidPayload', /^eventId is required/],
     [{ eventId: 'evt_none' }, 'ReferenceNotFound', /^eventId "evt_none" is not an event/],
     [{ userId: 'user_none' }, 'ReferenceNotFound', /^userId "user_none" is not a user/],
     [{ timeoutAt: '2020-01-31T12:00:00Z' }, 'InvalidPayload', /^timeoutAt must be a time in the future/],
-  ])('refuses %j', async (changes, type, message) => {
+  ])('refuses to update a workflow by %j', async (changes, type, message) => {
     const workflow = await newWorkflow();
 
     expect(await failure(update(workflow.id, changes))).toEqual({ type, message: expect.stringMatching(message) });
@@ -302,7 +308,7 @@ describe('updateWorkflow', () => {
 });
 
 describe('a workflow', () => {
-  it('returns 404 for an unknown id and for another bot', async () => {
+  it('returns 404 for a workflow with an unknown id and of another bot', async () => {
     const { id } = await newWorkflow({}, (await api.newBot()).client);
 
     for (const there of [id, 'wrkflow_none']) {
@@ -313,7 +319,7 @@ describe('a workflow', () => {
     }
   });
 
-  it('of an installation is visible to it without its alias in tags, and to the bot with it', async () => {
+  it('shows a workflow of an installation to it without its alias in tags, and to the bot with it', async () => {
     const mine = await newWorkflow();
     const workflow = await newWorkflow({ tags: { kind: 'order' }, status: 'pending' }, asTeam);
 
@@ -327,7 +333,7 @@ describe('a workflow', () => {
     });
   });
 
-  it('of an installation sends its events only to the bot, with everything that the bot may see', async () => {
+  it("sends events of an installation's workflow only to the bot, with everything that the bot may see", async () => {
     const { id: userId } = await newUser(asTeam);
     const workflow = await newWorkflow({ status: 'pending', userId }, asTeam);
     await client.updateUser({ id: userId, tags: { secret: 'of the bot' } });
@@ -343,7 +349,7 @@ describe('a workflow', () => {
     expect((await asTeam.listEvents({ workflowId: workflow.id })).events).toEqual([]);
   });
 
-  it('of a deleted conversation creates events without the conversation', async () => {
+  it('creates events of a workflow without its deleted conversation', async () => {
     const { id: conversationId } = await newConversation();
     const { id } = await newWorkflow({ conversationId });
     await client.deleteConversation({ id: conversationId });
@@ -359,7 +365,7 @@ describe('a workflow', () => {
     ]);
   });
 
-  it('may have states of any name, which are deleted with it', async () => {
+  it('accepts states of any name of a workflow, and deletes them with it', async () => {
     const { id } = await newWorkflow();
     const path = { type: 'workflow' as const, id, name: 'whatever' };
 
@@ -371,7 +377,7 @@ describe('a workflow', () => {
     expect(await api.sql('SELECT 1 FROM chat.state WHERE owner_id = $1', [id])).toEqual([]);
   });
 
-  it('is deleted with its tags, and its parent gets an event', async () => {
+  it('deletes a workflow with its tags, and creates an event for its parent', async () => {
     const parent = await newWorkflow();
     const child = await newWorkflow({ parentWorkflowId: parent.id, tags: { a: '1' } });
 
@@ -384,7 +390,7 @@ describe('a workflow', () => {
     expect(await failure(client.deleteWorkflow({ id: child.id }))).toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('sends no event for a parent that has ended', async () => {
+  it('sends no event for a parent workflow that has ended', async () => {
     const parent = await newWorkflow();
     const child = await newWorkflow({ parentWorkflowId: parent.id });
     await end(parent.id);
@@ -396,7 +402,7 @@ describe('a workflow', () => {
 });
 
 describe('the timeout of a workflow', () => {
-  it('ends it, with one event each for it and its parent', async () => {
+  it('ends a workflow by its timeout, with one event each for it and its parent', async () => {
     const conversation = await newConversation();
     const parent = await newWorkflow();
     const { id } = await newWorkflow({ parentWorkflowId: parent.id, conversationId: conversation.id });
@@ -414,7 +420,7 @@ describe('the timeout of a workflow', () => {
     expect(await currentOf(conversation.id)).toBeUndefined();
   });
 
-  it('ends each of many workflows once', async () => {
+  it('ends each of many workflows once by its timeout', async () => {
     const workflows = await Promise.all(Array.from({ length: 50 }, () => newWorkflow({ name: 'many' })));
     const ids = workflows.map(({ id }) => id);
 
@@ -431,7 +437,7 @@ describe('the timeout of a workflow', () => {
     expect(events.map(({ workflow_id }) => workflow_id)).toEqual([...ids].sort());
   });
 
-  it('has no effect on a workflow that has ended', async () => {
+  it('ignores the timeout of a workflow that has ended', async () => {
     const { id } = await newWorkflow();
     const other = await newWorkflow();
     await end(id);
@@ -448,7 +454,7 @@ describe('the timeout of a workflow', () => {
 });
 
 describe('the current workflow of a conversation', () => {
-  it('is the newest active workflow', async () => {
+  it('returns the newest active workflow as the current one of a conversation', async () => {
     const { id: conversationId } = await newConversation();
     const [first, second, third] = [
       await newWorkflow({ conversationId }),
@@ -467,7 +473,7 @@ describe('the current workflow of a conversation', () => {
     expect(seen).toEqual([third.id, third.id, first.id, undefined]);
   });
 
-  it('is undefined after all workflows ended concurrently', async () => {
+  it('returns no current workflow after all workflows ended concurrently', async () => {
     const { id: conversationId } = await newConversation();
     const workflows = await Promise.all(Array.from({ length: 20 }, () => newWorkflow({ conversationId })));
 
@@ -482,7 +488,7 @@ describe('getOrCreateWorkflow', () => {
   const getOrCreate = (filter: Filter) =>
     client.getOrCreateWorkflow({ name: 'checkout', status: 'pending', ...filter });
 
-  it('creates one workflow for concurrent requests', async () => {
+  it('creates one workflow for concurrent getOrCreateWorkflow requests', async () => {
     const tags = { key: randomUUID() };
 
     const replies = await Promise.all(Array.from({ length: 40 }, () => getOrCreate({ tags })));
@@ -492,7 +498,7 @@ describe('getOrCreateWorkflow', () => {
     expect(await updatesOf(replies[0]!.workflow.id)).toHaveLength(1);
   });
 
-  it('compares the name and the tags in discriminateByTags', async () => {
+  it('compares the name and the tags in discriminateByTags of getOrCreateWorkflow', async () => {
     const key = randomUUID();
     const { workflow } = await getOrCreate({ tags: { key, color: 'red' } });
 
@@ -504,7 +510,7 @@ describe('getOrCreateWorkflow', () => {
     expect([byAll.meta.created, byOtherName.meta.created]).toEqual([true, true]);
   });
 
-  it('compares the conversation if one is given', async () => {
+  it('compares the conversation of getOrCreateWorkflow if one is given', async () => {
     const tags = { key: randomUUID() };
     const [{ id: here }, { id: there }] = await Promise.all([newConversation(), newConversation()]);
     const { workflow } = await getOrCreate({ tags, conversationId: here });
@@ -519,7 +525,7 @@ describe('getOrCreateWorkflow', () => {
     expect(replies[2]!.workflow.id).toBe(workflow.id);
   });
 
-  it('compares the status group if one is given', async () => {
+  it('compares the status group of getOrCreateWorkflow if one is given', async () => {
     const tags = { key: randomUUID() };
     const { workflow } = await getOrCreate({ tags });
     await end(workflow.id);
@@ -531,7 +537,7 @@ describe('getOrCreateWorkflow', () => {
     expect(finished.workflow.id).toBe(workflow.id);
   });
 
-  it('compares name and status group if there are no tags', async () => {
+  it('compares name and status group of getOrCreateWorkflow if there are no tags', async () => {
     const name = randomUUID();
 
     const replies = [
@@ -543,7 +549,7 @@ describe('getOrCreateWorkflow', () => {
     expect(replies.map(({ meta }) => meta.created)).toEqual([true, false, true]);
   });
 
-  it('rejects a discriminating tag without a value', async () => {
+  it('rejects a discriminating tag of getOrCreateWorkflow without a value', async () => {
     expect(await failure(getOrCreate({ tags: { a: '1' }, discriminateByTags: ['b'] }))).toMatchObject({
       type: 'InvalidPayload',
       message: expect.stringMatching(/^discriminateByTags names "b"/),
@@ -552,7 +558,7 @@ describe('getOrCreateWorkflow', () => {
 });
 
 describe('listWorkflows', () => {
-  it('applies every filter, newest first', async () => {
+  it('applies every filter of workflows, newest first', async () => {
     const [user, conversation, parent] = await Promise.all([newUser(), newConversation(), newWorkflow()]);
     const name = randomUUID();
     const plain = await newWorkflow({ name });
@@ -613,7 +619,7 @@ describe('listWorkflows', () => {
     );
   });
 
-  it('rejects an invalid nextToken', async () => {
+  it('rejects an invalid nextToken of workflows', async () => {
     expect(await failure(client.listWorkflows({ nextToken: 'x' }))).toEqual({
       type: 'InvalidQuery',
       message: expect.stringMatching(/^nextToken is not valid for this list/),

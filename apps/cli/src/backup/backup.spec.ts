@@ -199,7 +199,7 @@ describe('a backup or restore is refused', () => {
       [head(), { name: 'parley-backup.end.json', content: '{"entries":1,"sha256":"0"}' }],
       'its checksum is wrong',
     ],
-  ] satisfies [string, Entry[], string][])('for an archive with %s', async (_what, entries, message) => {
+  ] satisfies [string, Entry[], string][])('refuses to restore an archive with %s', async (_what, entries, message) => {
     const path = await archiveOf(...(entries as Entry[]));
 
     const { status, output } = await command('restore', path, '--to', join(folder, 'to'));
@@ -215,7 +215,7 @@ describe('a backup or restore is refused', () => {
       (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -9), Buffer.from([bytes.at(-9)! ^ 1]), bytes.subarray(-8)]),
     ],
     ['no archive', () => Buffer.from('hello')],
-  ])('for a file that is %s', async (_what, spoil) => {
+  ])('refuses to restore a file that is %s', async (_what, spoil) => {
     const path = await archiveOf(head(), { name: 'blobs/x', content: randomBytes(500).toString('hex') });
     await writeFile(path, spoil(await readFile(path)));
 
@@ -228,7 +228,7 @@ describe('a backup or restore is refused', () => {
     await nothingIsLeft();
   });
 
-  it('when the target folder is not empty', async () => {
+  it('refuses to restore to a folder that is not empty', async () => {
     await mkdir(join(folder, 'to'));
     await writeFile(join(folder, 'to', 'mine'), 'x');
 
@@ -242,7 +242,7 @@ describe('a backup or restore is refused', () => {
     ['for a folder without a database', {}, 'out.tar.gz', 'No database in'],
     ['for a database elsewhere', { DATABASE_URL: 'postgres://elsewhere' }, 'out.tar.gz', 'DATABASE_URL is set'],
     ['to a file in the folder itself', {}, 'data/out.tar.gz', 'which is backed up: choose a place outside of it'],
-  ])('%s', async (what, env, file, message) => {
+  ])('refuses a backup %s', async (what, env, file, message) => {
     const dataDir = join(folder, 'data');
     await mkdir(join(dataDir, 'postgres'), { recursive: true });
     if (!what.includes('without')) await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '18\n');

@@ -157,7 +157,7 @@ describe('an integration', () => {
     });
   });
 
-  it('gets a recorded request once more, with a failure where it refuses', async () => {
+  it('sends a recorded request to an integration again, with a failure where it refuses', async () => {
     answer = works;
     await run('webhooks', 'record', botId, 'line');
     await fetch(`${api.url}${new URL(webhookUrl).pathname}`, { method: 'POST', body: 'rang' });

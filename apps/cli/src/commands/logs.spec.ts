@@ -57,7 +57,7 @@ it('prints the lines of a bot, oldest first, with time and level', async () => {
   });
 });
 
-it('prints only what the options ask for', async () => {
+it('prints only log lines that the options ask for', async () => {
   const bot = await newBot();
   const [, two] = await bot.write(
     { message: 'a fox', level: 'warn' },
@@ -76,7 +76,7 @@ it.each([
   [['no-id'], 1, 'Bot "no-id" not found: a bot id is a UUID.'],
   [['00000000-0000-4000-8000-000000000000', '--level', 'loud'], 2, 'Allowed choices are debug, info, warn, error'],
   [['00000000-0000-4000-8000-000000000000', '--since', 'noon'], 1, 'timeStart must be a time such as'],
-])('refuses %j', async (words, status, message) => {
+])('refuses the log options %j', async (words, status, message) => {
   expect(await run('logs', ...words)).toMatchObject({ status, out: '', err: expect.stringContaining(message) });
 });
 
@@ -90,7 +90,7 @@ it('says that it shows the newest 1,000 lines of more', async () => {
   expect(out.trim().split('\n')).toHaveLength(1_000);
 });
 
-it('follows: prints what is there, then each new line once', async () => {
+it('prints existing log lines, then each new line once', async () => {
   const bot = await newBot();
   await bot.write({ message: 'before' }, { message: 'quiet', level: 'debug' });
   let out = '';

@@ -9,11 +9,11 @@ describe('a page of matching items', () => {
   const list = (nextToken = 'first') => Promise.resolve(pages[nextToken]!);
   const isEven = (item: number) => item % 2 === 0;
 
-  it('is the first one that has a match, with the token of the next one', async () => {
+  it('returns the first page that has a match, with the token of the next one', async () => {
     expect(await matchingPage(list, isEven)).toEqual({ items: [6], nextToken: 'third' });
   });
 
-  it('is empty at the end of the list', async () => {
+  it('returns an empty page at the end of the list', async () => {
     expect(await matchingPage(list, isEven, 'third')).toEqual({ items: [], nextToken: undefined });
   });
 

@@ -9,7 +9,7 @@ describe('the text of a cell', () => {
     ['json', { list: ['first', 2] }],
     ['json', 'text'],
     ['text', null],
-  ] as const)('is read again as the same %s', (kind, value) => {
+  ] as const)('reads the text of a cell as the same %s', (kind, value) => {
     expect(toValue(kind, toText(kind, value))).toEqual(value);
   });
 
@@ -18,7 +18,7 @@ describe('the text of a cell', () => {
     ['number', ' '],
     ['date', 'tomorrow'],
     ['json', '{name: 1}'],
-  ] as const)('is refused if it is not of the type %s: %s', (kind, text) => {
+  ] as const)('refuses the text of a cell that is not of the type %s: %s', (kind, text) => {
     expect(() => toValue(kind, text)).toThrow(/^Write/);
   });
 });

@@ -22,7 +22,7 @@ describe('the filter builder', () => {
     expect(filterOf('any', ...conditions)).toEqual({ $or: [{ length: { $gte: 20 } }, { isFerry: { $eq: false } }] });
   });
 
-  it('searches for a text as it is written, whatever it means in a regular expression', () => {
+  it('filters for a text as it is written, whatever it means in a regular expression', () => {
     expect(filterOf('all', ['name', 'contains', 'a.b (c)'])).toEqual({
       $and: [{ name: { $regex: 'a\\.b \\(c\\)', $options: 'i' } }],
     });
@@ -33,7 +33,7 @@ describe('the filter builder', () => {
     expect(filterOf('all', ['cargo', 'missing', ''])).toEqual({ $and: [{ cargo: { $exists: false } }] });
   });
 
-  it('refuses a text that the column cannot have', () => {
+  it('refuses a text in a filter that the column cannot have', () => {
     expect(() => filterOf('all', ['length', 'equals', 'long'])).toThrow('Write a number');
   });
 

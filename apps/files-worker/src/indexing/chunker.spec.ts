@@ -12,7 +12,7 @@ const contents = (blocks: Block[], maximumLength = 100, minimumParagraphLength?:
   chunk(blocks, { maximumLength, minimumParagraphLength }).map(({ content }) => content);
 
 describe('headings', () => {
-  it('stay with the text below them and appear in the breadcrumb of later chunks', () => {
+  it('keeps headings with the text below them and in the breadcrumb of later chunks', () => {
     const sentence = 'This sentence has exactly fifty characters, no more.';
     const blocks = [heading(1, 'Top'), heading(2, 'Sub'), paragraph([sentence, sentence, sentence].join(' '))];
 
@@ -23,17 +23,17 @@ describe('headings', () => {
     ]);
   });
 
-  it('form a chunk of their own at the very end', () => {
+  it('makes a chunk of a heading at the very end', () => {
     const chunks = chunk([heading(1, 'Top'), paragraph('text'), heading(2, 'End')], { maximumLength: 100 });
 
     expect(chunks[1]).toEqual({ content: 'End', subtype: 'subtitle', position: 1, breadcrumb: ['Top'] });
   });
 
-  it('form a chunk of their own when a higher heading follows', () => {
+  it('makes a chunk of a heading that a higher heading follows', () => {
     expect(contents([heading(3, 'Empty'), heading(2, 'Next'), paragraph('text')])).toEqual(['Empty', 'Next\n\ntext']);
   });
 
-  it('leave the breadcrumb when a heading of the same or a higher level follows', () => {
+  it('removes headings from the breadcrumb when one of the same or a higher level follows', () => {
     const blocks = [
       [1, 'A'],
       [2, 'B'],
@@ -51,7 +51,7 @@ describe('headings', () => {
     expect(below.map(({ breadcrumb }) => breadcrumb.join())).toEqual(['A', 'A,B', 'A,B,C', 'A,D', 'E']);
   });
 
-  it('are truncated in the breadcrumb when they are very long', () => {
+  it('truncates very long headings in the breadcrumb', () => {
     const chunks = chunk([heading(1, 'long '.repeat(1000)), paragraph('text')], { maximumLength: 1000 });
 
     expect(chunks).toHaveLength(6);
@@ -63,18 +63,18 @@ describe('headings', () => {
 });
 
 describe('paragraphs', () => {
-  it('merge while they are short', () => {
+  it('merges paragraphs while they are short', () => {
     const blocks = ['a', 'b', 'c'].map((letter) => paragraph(letter.repeat(30)));
 
     expect(contents(blocks, 100, 50)).toEqual([`${'a'.repeat(30)}\n\n${'b'.repeat(30)}\n\n${'c'.repeat(30)}`]);
     expect(contents(blocks, 100, 20)).toEqual(['a'.repeat(30), 'b'.repeat(30), 'c'.repeat(30)]);
   });
 
-  it('do not merge across a heading', () => {
+  it('does not merge paragraphs across a heading', () => {
     expect(contents([paragraph('a'), heading(2, 'H'), paragraph('b')])).toEqual(['a', 'H\n\nb']);
   });
 
-  it('are cut after a sentence, even when lines end elsewhere', () => {
+  it('cuts paragraphs after a sentence, even when lines end elsewhere', () => {
     const text =
       'The first sentence is\nwritten over two lines. The second one\nis, too, and it is longer than the first one.';
 
@@ -84,33 +84,33 @@ describe('paragraphs', () => {
     ]);
   });
 
-  it('fill a chunk to the last character of a sentence', () => {
+  it('fills a chunk to the last character of a sentence', () => {
     const full = `Short. ${'A'.repeat(92)}.`;
 
     expect(contents([paragraph(`${full}  Then more.`)])).toEqual([full, 'Then more.']);
   });
 
-  it('are cut at a line end when a sentence is too long', () => {
+  it('cuts a paragraph at a line end when a sentence is too long', () => {
     const lines = range(20).map((n) => `${n} is a line of a list without marks`);
 
     expect(contents([paragraph(lines.join('\n'))]).flatMap((piece) => piece.split('\n'))).toEqual(lines);
   });
 
-  it('are cut between words when a sentence is too long', () => {
+  it('cuts a paragraph between words when a sentence is too long', () => {
     const pieces = contents([paragraph(range(100).join(' '))]);
 
     expect(pieces.join(' ')).toBe(range(100).join(' '));
     expect(pieces[0]!.length).toBeGreaterThan(95);
   });
 
-  it('are never cut inside a surrogate pair, even when one character fills several chunks', () => {
+  it('does not cut inside a surrogate pair, even when one character fills several chunks', () => {
     const pieces = contents([paragraph('👩\u200d'.repeat(100))]);
 
     expect(pieces).toHaveLength(4);
     expect(pieces.some((piece) => /\p{Surrogate}/u.test(piece))).toBe(false);
   });
 
-  it.each(['👩‍👩‍👧‍👦', '🏳️‍🌈', 'e\u0301', '🧀'])('are not cut inside %s', (grapheme) => {
+  it.each(['👩‍👩‍👧‍👦', '🏳️‍🌈', 'e\u0301', '🧀'])('does not cut inside %s', (grapheme) => {
     const pieces = contents([paragraph(`x${grapheme.repeat(200)}`)]);
 
     for (const piece of pieces) expect(piece.replace('x', '').replaceAll(grapheme, '')).toBe('');
@@ -118,7 +118,7 @@ describe('paragraphs', () => {
 });
 
 describe('tables', () => {
-  it('repeat their header in each piece of 300 rows', () => {
+  it('repeats the header of a table in each piece of 300 rows', () => {
     const rows = range(300).map((n) => `row ${n} | value ${n}`);
     const table: Block = { type: 'table', text: ['Name | Value', ...rows].join('\n'), headerLines: 1 };
 
@@ -129,7 +129,7 @@ describe('tables', () => {
     expect(pieces.join('\n').match(/^row \d+ .*$/gm)).toEqual(rows);
   });
 
-  it('do not repeat a header that fills half of the chunk', () => {
+  it('does not repeat a table header that fills half of the chunk', () => {
     const table: Block = {
       type: 'table',
       text: `${'h'.repeat(60)}\n${'a'.repeat(60)}\n${'b'.repeat(60)}`,
@@ -139,7 +139,7 @@ describe('tables', () => {
     expect(contents([table])).toEqual(table.text.split('\n'));
   });
 
-  it('cut a row that is too long, below the header', () => {
+  it('cuts a table row that is too long, below the header', () => {
     const table: Block = { type: 'table', text: `H\nshort\n${'word '.repeat(50)}`, headerLines: 1 };
 
     const pieces = contents([table]);
@@ -182,7 +182,7 @@ it('rejects a maximum length that is too small', () => {
   expect(() => chunk([], { maximumLength: 99 })).toThrow(RangeError);
 });
 
-it('chunks one line of 2 MB', () => {
+it('splits one line of 2 MB into chunks', () => {
   expect(contents([paragraph('word '.repeat(400_000))], 1000)).toHaveLength(2_000);
   expect(contents([paragraph('x'.repeat(2_000_000))], 1000)).toHaveLength(2_000);
 });
@@ -225,7 +225,7 @@ describe('for any document', () => {
   );
   const solid = (value: string) => value.replace(/\s/g, '');
 
-  it('the chunks hold every character once and in order, except repeated table headers, within the maximum length', () => {
+  it('keeps every character once and in order, within the maximum length, except table headers', () => {
     fc.assert(
       fc.property(fc.array(block, { maxLength: 12 }), options, (blocks, chosen) => {
         const chunks = chunk(blocks, chosen);
@@ -249,7 +249,7 @@ describe('for any document', () => {
     );
   });
 
-  it('gives the same chunks each time, also for a stream of blocks', async () => {
+  it('returns the same chunks each time, also for a stream of blocks', async () => {
     async function* slowly(blocks: Block[]) {
       for (const one of blocks) yield await Promise.resolve(one);
     }
@@ -265,7 +265,7 @@ describe('for any document', () => {
     );
   });
 
-  it('a chunk holds only headings when a higher heading follows, nothing follows, or nothing fits', () => {
+  it('makes a chunk of headings alone only if a higher one, nothing or nothing that fits follows', () => {
     const numbered = (blocks: Block[]) => blocks.map((one, i) => ({ ...one, text: `«${i}» ${one.text}` }));
     const body = fc.record({ type: fc.constantFrom<BlockType>('paragraph', 'list', 'code', 'table'), text });
     const title = fc.record({
@@ -293,7 +293,7 @@ describe('for any document', () => {
     );
   });
 
-  it('tables repeat their header in every piece', () => {
+  it('repeats the header of any table in every piece', () => {
     const cell = fc.stringMatching(/^[a-z ]{1,30}[a-z]$/);
     const table = fc.array(fc.tuple(cell, cell), { minLength: 2, maxLength: 60 });
 
@@ -310,7 +310,7 @@ describe('for any document', () => {
     );
   });
 
-  it('page numbers never decrease', () => {
+  it('does not decrease page numbers', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(block, fc.nat(2)), { maxLength: 12 }), options, (drawn, chosen) => {
         let pageNumber = 1;
@@ -325,7 +325,7 @@ describe('for any document', () => {
     );
   });
 
-  it('no word of Markdown is lost between parser and chunks', () => {
+  it('loses no word of Markdown between parser and chunks', () => {
     const line = fc.constantFrom(
       '# W',
       '## W',
@@ -371,7 +371,7 @@ describe('for any document', () => {
   }
 });
 
-it('gives chunks of whole functions', () => {
+it('returns chunks of whole functions', () => {
   const functions = Array.from({ length: 20 }, (_, i) => `function f${i}() {\n  const x = ${i};\n\n  return x;\n}`);
 
   const chunks = chunk([...parseSource([functions.join('\n\n')])], { maximumLength: 200 });

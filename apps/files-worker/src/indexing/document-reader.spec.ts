@@ -92,7 +92,7 @@ describe('the time of a reader', () => {
   };
   const untilUncounted = () => waitFor(() => !isCounting() || poolOf(own).idle.length > 0);
 
-  it('excludes the time of the adviser and the time without a request after its answer', async () => {
+  it('excludes the adviser and the time without a request after its answer from the time of a reader', async () => {
     const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(400), 'text/plain', {
       advice: { labels: true },
     });
@@ -114,7 +114,7 @@ describe('the time of a reader', () => {
     expect(windows).toBe(10);
   });
 
-  it('excludes the time without a request, in which reading pauses', async () => {
+  it('excludes the time without a request, in which reading pauses, from the time of a reader', async () => {
     const parts: number[] = [];
 
     const { task, content } = document(`${sentence.repeat(20)}\n\n`.repeat(3_000));
@@ -140,7 +140,7 @@ describe('the time of a reader', () => {
     return (await read).value!.chunks[0]!.content;
   }
 
-  it('may be nine times its limit of processor time on the clock', async () => {
+  it('waits nine times the limit of processor time on the clock for a reader', async () => {
     expect(await readWhilePassing(backstopMs - processorMs)).toBe('Read in the end.');
   });
 
@@ -163,7 +163,7 @@ describe('the time of a reader', () => {
   });
 });
 
-it('fails with the error of the adviser', async () => {
+it('fails a document with the error of the adviser', async () => {
   const { task, content } = document('One.\n\nTwo.', 'text/plain', { advice: { labels: true } });
   const fail = () => Promise.reject(new Error('the model is gone'));
 
@@ -222,7 +222,7 @@ it.each([
   [2 * 2 ** 30, 3, 512],
   [2 ** 30, 2, 256],
   [100 * 2 ** 20, 2, 192],
-])('%d bytes of memory allow %d readers of %d MiB each', (memoryBytes, readers, residentMb) => {
+])('allows for %d bytes of memory %d readers of %d MiB each', (memoryBytes, readers, residentMb) => {
   expect(readerLimits(memoryBytes)).toEqual({ readers, residentMb });
 });
 
@@ -250,7 +250,7 @@ describe('in a container of 1 GiB', () => {
   });
 });
 
-it('fails with the error of the content stream', async () => {
+it('fails a document with the error of the content stream', async () => {
   const { task } = document('Never comes.');
   // oxlint-disable-next-line require-yield
   async function* broken(): AsyncGenerator<Uint8Array> {
@@ -272,7 +272,7 @@ it.each(['short', 'longer than it should be'])('rejects content of the wrong len
   await expect(read).rejects.toThrow('does not have the 12 bytes');
 });
 
-it('stops with the reason when it is aborted', async () => {
+it('stops a reader with the reason when it is aborted', async () => {
   const stop = new AbortController();
   const read = async () => {
     const { task, content } = document(sentence.repeat(20_000));

@@ -128,7 +128,7 @@ describe('contents in S3', () => {
     await s3.stop();
   });
 
-  it('are indexed although S3 cuts one download and refuses others', async () => {
+  it('indexes contents although S3 cuts one download and refuses others', async () => {
     s3.order('get', 'cut', 500, 503);
 
     const { id } = await bot.upload('a.txt', paragraphs(100, 'quay'), index);
@@ -139,7 +139,7 @@ describe('contents in S3', () => {
     expect(s3.asked.get).toBeGreaterThanOrEqual(4);
   });
 
-  it('fail with a reason that exposes no internals when S3 cuts each download', async () => {
+  it('fails with a reason that exposes no internals when S3 cuts each download', async () => {
     s3.order('get', ...Array<'cut'>(20).fill('cut'));
 
     const { id } = await bot.upload('a.txt', paragraphs(100, 'quay'), index);
@@ -153,7 +153,7 @@ describe('contents in S3', () => {
     });
   });
 
-  it('arrive although S3 cuts or refuses some of their parts, and leave nothing else', async () => {
+  it('stores contents although S3 cuts or refuses some of their parts, and leaves nothing else', async () => {
     s3.order('put', 'cut', 500, 503);
 
     const file = await bot.upload('large.txt', large);
@@ -163,7 +163,7 @@ describe('contents in S3', () => {
     expect(await (await fetch((await bot.get(file.id)).url)).text()).toBe(large);
   });
 
-  it('are refused temporarily, and leave no part, while S3 accepts no part of them', async () => {
+  it('refuses contents temporarily, and leaves no part, while S3 accepts no part of them', async () => {
     s3.order('put', ...Array<503>(40).fill(503));
     const declared = await bot.upsert({ key: 'large.txt', size: large.length, ...index });
 
@@ -178,7 +178,7 @@ describe('contents in S3', () => {
     expect(await outcome(service, bot, declared.id)).toMatchObject(completed);
   });
 
-  it('abort the download of a reader when S3 cuts it, and never end as if complete', async () => {
+  it('aborts the download of a reader when S3 cuts it, instead of ending as if complete', async () => {
     const { id } = await bot.upload('a.txt', large);
     const { url } = await bot.get(id);
     s3.order('get', 'cut');
@@ -191,7 +191,7 @@ describe('contents in S3', () => {
 });
 
 describe('contents in a folder', () => {
-  it('that are missing or unreadable fail only their own file', async () => {
+  it('fails only the file of contents that are missing or unreadable in a folder', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir });
@@ -275,7 +275,7 @@ describe('the passage index', () => {
       100,
       { status: 'indexing_failed', reason: `Indexing was tried 2 times. ${ourSide}`, passages: 0 },
     ],
-  ])('that %s leads to one final status of the file', async (_, fault, times, expected) => {
+  ])('leads to one final status of the file when the passage index %s', async (_, fault, times, expected) => {
     points.clear();
     left = times;
     refuse = (request, response) => {
@@ -294,7 +294,7 @@ describe('the passage index', () => {
 });
 
 describe('the embedding server', () => {
-  it('that does not respond is asked again, and the timeout becomes the reason of the failure', async () => {
+  it('repeats requests to a silent embedding server, and fails with the timeout as reason', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir, embeddingsTimeoutMs: 200 });
@@ -313,7 +313,7 @@ describe('the embedding server', () => {
     expect(embeddings.countRequests('silence')).toBe(2);
   });
 
-  it('that is slow, then down, then back only delays the indexing', async () => {
+  it('delays indexing when an embedding server is slow, then down, then back', async () => {
     const blobsDir = await mkdtemp(join(tmpdir(), 'parley-faults-'));
     undo.push(() => rm(blobsDir, { recursive: true, force: true }));
     const service = await start({ blobsDir, indexingAttempts: 5 });

@@ -103,7 +103,7 @@ describe('a document', () => {
     ['notes.txt', 'First thing.\n\nSecond thing.\n\nThird thing.'],
     ['notes.md', '# First\n\nSecond *thing*.\n\n- Third\n'],
     ['notes.html', '<h1>First</h1><script>alert("evil")</script><p>Second <b>thing</b></p><ul><li>Third</li></ul>'],
-  ])('named %s becomes passages in document order', async (key, content) => {
+  ])('splits a document named %s into passages in document order', async (key, content) => {
     const bot = newBot();
     const { id } = await bot.upload(key, content, index);
 
@@ -116,7 +116,7 @@ describe('a document', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: passages.length, blobs: 1, points: passages.length });
   });
 
-  it('lists its passages 20 at a time, at most 200, by id and by key', async () => {
+  it('lists passages of a document 20 at a time, at most 200, by id and by key', async () => {
     const bot = newBot();
     const { id } = await bot.upload('deep/long.txt', paragraphs(230, 'long'), index);
     await bot.settled(id);
@@ -147,7 +147,7 @@ describe('a document', () => {
     ['a binary that calls itself text', 'a.txt', randomBytes(20_000), /./],
     ['a page of nothing but scripts', 'a.html', '<script>let x = 1</script><style>b {}</style>', /text found/],
     ['of a type that is not read', 'a.zip', 'PK\u0003\u0004', /application\/zip cannot be indexed/],
-  ])('that is %s fails with a reason and has no passages', async (_name, key, content, reason) => {
+  ])('fails a document that is %s with a reason and without passages', async (_name, key, content, reason) => {
     const bot = newBot();
     const { id } = await bot.upload(key, content, index);
 
@@ -159,7 +159,7 @@ describe('a document', () => {
     expect(await tidied(bot)).toMatchObject({ passages: 0, points: 0, blobs: 1 });
   });
 
-  it('in invalid UTF-8 is read as far as possible', async () => {
+  it('reads a document in invalid UTF-8 as far as possible', async () => {
     const bot = newBot();
     const { id } = await bot.upload(
       'a.txt',
@@ -171,7 +171,7 @@ describe('a document', () => {
     expect((await contents(bot, id)).join('')).toMatch(/Good words\.[\s\S]*More good words\./);
   });
 
-  it('of one 5 MB line becomes passages of the configured length, while the service stays responsive', async () => {
+  it('splits one 5 MB line into passages of the configured length, while the service stays responsive', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a.txt', 'word '.repeat(1_000_000), {
       ...index,
@@ -198,7 +198,7 @@ describe('a document', () => {
     expect(answers).toBeGreaterThan(10);
   });
 
-  it('is embedded with the configured number of neighbours, across batches', async () => {
+  it('embeds passages with the configured number of neighbours, across batches', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const passages = Array.from(
       { length: 70 },
@@ -219,7 +219,7 @@ describe('a document', () => {
     );
   });
 
-  it('shows its indexing progress', async () => {
+  it('shows the progress of indexing a document', async () => {
     const [bot, first, middle] = [newBot(), newMarker(), newMarker()];
     const [held, heldInTheMiddle] = [embeddings.hold(first), embeddings.hold(middle)];
     const half = paragraphs(800, 'half');
@@ -258,7 +258,7 @@ describe('a file that changes while it is indexed', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: passages.length, blobs: 1, points: passages.length });
   });
 
-  it('keeps the old passages readable until the new ones are complete, and never mixes them', async () => {
+  it('keeps the old passages of a file readable until the new ones are complete, and never mixes them', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const file = await bot.upload('a.txt', paragraphs(5, 'aaaa'), index);
     await bot.settled(file.id);
@@ -292,7 +292,7 @@ describe('a file that changes while it is indexed', () => {
     expect(points).toBe(passages);
   });
 
-  it('has its newest tags on every point, also on points written after the change', async () => {
+  it('writes the newest tags to every point of a file, also to points written after the change', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const tagsOfPoints = async () =>
       (await rows('SELECT DISTINCT tags FROM local_index_point WHERE bot_id = $1', bot.id)).map(({ tags }) => tags);
@@ -317,7 +317,7 @@ describe('a file that changes while it is indexed', () => {
     expect(await bot.get(id)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('leaves no passage, point or blob when it is deleted', async () => {
+  it('leaves no passage, point or blob of a file that is deleted while it is indexed', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const content = `${paragraphs(60, 'first')}\n\n${marker}`;
     const held = embeddings.hold(marker);
@@ -338,7 +338,7 @@ describe('a file that changes while it is indexed', () => {
     expect(await tidied(bot)).toEqual({ files: 0, passages: 0, blobs: 0, points: 0 });
   });
 
-  it('leaves nothing when its bot is deleted', async () => {
+  it('leaves nothing of a file whose bot is deleted while it is indexed', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     await bot.upload('a.txt', `${paragraphs(60, 'first')}\n\n${marker}`, index);
@@ -369,7 +369,7 @@ describe('a file that changes while it is indexed', () => {
 });
 
 describe('a job', () => {
-  it('runs once for repeated and reordered events', async () => {
+  it('runs an indexing job once for repeated and reordered events', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const file = await bot.upload('a.txt', '1111', index);
     await bot.settled(file.id);
@@ -392,7 +392,7 @@ describe('a job', () => {
     expect(embeddings.countRequests(marker)).toBe(1);
   });
 
-  it('is taken by one of two workers that receive its event at the same time', async () => {
+  it('gives a job to one of two workers that receive its event at the same time', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', marker, index);
@@ -409,7 +409,7 @@ describe('a job', () => {
     expect(embeddings.countRequests(marker)).toBe(1);
   });
 
-  it('of a silent worker is announced again and done by another worker, as the same attempt if the first one lives', async () => {
+  it('gives the job of a silent worker to another one, as the same attempt if the first one lives', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', marker, index);
@@ -435,7 +435,7 @@ describe('a job', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
   });
 
-  it('stays with its new worker when the old one resumes and finds its lease lost', async () => {
+  it('keeps a job with its new worker when the old one resumes and finds its lease lost', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', marker, index);
@@ -453,7 +453,7 @@ describe('a job', () => {
     expect((await bot.settled(id)).status).toBe('indexing_completed');
   });
 
-  it('is given back at once when its worker is stopped, and another worker completes it', async () => {
+  it('returns a job at once when its worker is stopped, and another worker completes it', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const first = await joinService(service, 'first', (platform) =>
       FilesWorkerModule.register(workerConfig(service.databaseUrl), platform),
@@ -480,7 +480,7 @@ describe('a job', () => {
     expect(await jobsOf(bot)).toEqual([]);
   });
 
-  it('completes although the database connections are cut in the middle', async () => {
+  it('completes a job although the database connections are cut in the middle', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', `${paragraphs(60, 'cut')}\n\n${marker}`, index);
@@ -510,7 +510,7 @@ describe('a job', () => {
 });
 
 describe('an embedding server', () => {
-  it('that asks to slow down is waited for, and no attempt is counted', async () => {
+  it('waits for an embedding server that asks to slow down, without counting an attempt', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const busy = { status: 429, message: 'slow down', headers: { 'retry-after': '0' } };
     embeddings.order(marker, busy, busy, busy, { ...busy, headers: { 'retry-after': '1' } }, 'well');
@@ -533,20 +533,23 @@ describe('an embedding server', () => {
       /tried 2 times\. The embedding server answered 500: out of memory$/,
     ],
     ['garbage', 'garbage' as const, /tried 2 times\. The embedding server answered with something that is not a list/],
-  ])('that answers %s is asked again, and its last answer is the reason', async (_name, answer, reason) => {
-    const [bot, marker] = [newBot(), newMarker()];
-    embeddings.order(marker, answer);
-    const { id } = await bot.upload('a.txt', marker, index);
+  ])(
+    'repeats requests to an embedding server that answers %s, and fails with its last answer',
+    async (_name, answer, reason) => {
+      const [bot, marker] = [newBot(), newMarker()];
+      embeddings.order(marker, answer);
+      const { id } = await bot.upload('a.txt', marker, index);
 
-    expect(await settledSoon(bot, id)).toMatchObject({
-      status: 'indexing_failed',
-      failedStatusReason: expect.stringMatching(reason),
-    });
-    expect(embeddings.countRequests(marker)).toBe(2);
-    expect(await tidied(bot)).toEqual({ files: 1, passages: 0, blobs: 1, points: 0 });
-  });
+      expect(await settledSoon(bot, id)).toMatchObject({
+        status: 'indexing_failed',
+        failedStatusReason: expect.stringMatching(reason),
+      });
+      expect(embeddings.countRequests(marker)).toBe(2);
+      expect(await tidied(bot)).toEqual({ files: 1, passages: 0, blobs: 1, points: 0 });
+    },
+  );
 
-  it('that recovers before the last attempt only delays the indexing', async () => {
+  it('delays indexing when an embedding server recovers before the last attempt', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 500, message: 'oops' }, 'well');
 
@@ -557,19 +560,22 @@ describe('an embedding server', () => {
     expect(file.failedStatusReason).toBeUndefined();
   });
 
-  it.each([400, 413, 422])('that rejects a text with %d ends the job at once with its message', async (status) => {
-    const [bot, marker] = [newBot(), newMarker()];
-    embeddings.order(marker, { status, message: 'the text is too long' });
-    const { id } = await bot.upload('a.txt', marker, index);
+  it.each([400, 413, 422])(
+    'ends the job at once when an embedding server rejects a text with %d, with its message',
+    async (status) => {
+      const [bot, marker] = [newBot(), newMarker()];
+      embeddings.order(marker, { status, message: 'the text is too long' });
+      const { id } = await bot.upload('a.txt', marker, index);
 
-    expect(await bot.settled(id)).toMatchObject({
-      status: 'indexing_failed',
-      failedStatusReason: `The embedding server answered ${status}: the text is too long`,
-    });
-    expect(embeddings.countRequests(marker)).toBe(1);
-  });
+      expect(await bot.settled(id)).toMatchObject({
+        status: 'indexing_failed',
+        failedStatusReason: `The embedding server answered ${status}: the text is too long`,
+      });
+      expect(embeddings.countRequests(marker)).toBe(1);
+    },
+  );
 
-  it('that rejects its key is asked again, and its message is shown without the key', async () => {
+  it('repeats requests to an embedding server that rejects its key, and hides the key in the message', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 401, message: `Incorrect API key provided: ${apiKey}` });
     const { id } = await bot.upload('a.txt', marker, index);
@@ -584,7 +590,7 @@ describe('an embedding server', () => {
     expect(await settledSoon(bot, id)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('is not asked again for content that was replaced while it slept', async () => {
+  it('does not embed content that was replaced while it waited for the embedding server', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     embeddings.order(marker, { status: 429, message: 'later', headers: { 'retry-after': '60' } });
     const file = await bot.upload('a.txt', marker, index);
@@ -621,7 +627,7 @@ describe('a document reader that dies', () => {
     return [...pool.all].filter((child) => !idle.includes(child));
   }
 
-  it('is replaced, and the document is indexed', async () => {
+  it('replaces a document reader that dies, and indexes the document', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const killed = killReader(marker);
     const { id } = await bot.upload('a.txt', paragraphs(400, marker), index);
@@ -631,7 +637,7 @@ describe('a document reader that dies', () => {
     expect(await bot.settled(id)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('fails the document with a reason when it dies a second time', async () => {
+  it('fails a document with a reason when its reader dies a second time', async () => {
     const [bot, marker] = [newBot(), newMarker()];
     const killedTwice = killReader(marker).then(() => killReader(marker));
     const { id } = await bot.upload('a.txt', paragraphs(400, marker), index);
@@ -715,7 +721,7 @@ describe('a document reader that does not end as it should', () => {
     expect(await tidied(bot)).toMatchObject({ passages: 0, points: 0 });
   });
 
-  it('because the machine is busy is tried again, and no attempt is counted', async () => {
+  it('reads a document again when the machine is busy, without counting an attempt', async () => {
     const bot = newBot();
     failReadings(new ReaderStarved(), 3);
     const { id } = await bot.upload('a.html', html, index);

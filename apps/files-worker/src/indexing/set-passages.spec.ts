@@ -79,7 +79,7 @@ async function tidied(bot: BotFiles) {
 }
 
 describe('passages that are set', () => {
-  it('replace the passages of the content, with all their fields', async () => {
+  it('replaces the passages of the content by set ones, with all their fields', async () => {
     const { bot, id } = await newIndexed();
 
     await set(bot, 'a.txt', [
@@ -98,7 +98,7 @@ describe('passages that are set', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: 3, blobs: 1, points: 3 });
   });
 
-  it('several times at once are those of one request, complete', async () => {
+  it('keeps the passages of one request, complete, when several set them at once', async () => {
     const { bot, id } = await newIndexed();
     const sets = Array.from({ length: 8 }, (_, n) => numbered(`set${n}`, 40 + n));
 
@@ -111,7 +111,7 @@ describe('passages that are set', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: kept.length, blobs: 1, points: kept.length });
   });
 
-  it('while the content is being indexed replace its passages', async () => {
+  it('replaces passages that are set while the content is being indexed', async () => {
     const [bot, marker] = [new BotFiles(service), newMarker()];
     const held = embeddings.hold(marker);
     const { id } = await bot.upload('a.txt', `${marker} of the content.`, { index: true });
@@ -126,7 +126,7 @@ describe('passages that are set', () => {
     expect(await found(bot, marker)).toEqual(['Set meanwhile']);
   });
 
-  it('leave the old ones visible until all vectors are written', async () => {
+  it('shows the old passages until all vectors of the new ones are written', async () => {
     const [{ bot, id }, marker] = [await newIndexed(), newMarker()];
     const held = embeddings.hold(marker);
 
@@ -141,7 +141,7 @@ describe('passages that are set', () => {
     expect(await contents(bot, id)).toHaveLength(101);
   });
 
-  it('are removed by new content at the same URL, and by a new declaration of the file', async () => {
+  it('removes set passages for new content at the same URL, and for a new declaration of the file', async () => {
     const { bot, id, uploadUrl } = await newIndexed();
     await set(bot, id, numbered('Set', 30));
     await bot.settled(id);
@@ -160,7 +160,7 @@ describe('passages that are set', () => {
     expect(await tidied(bot)).toEqual({ files: 1, passages: 1, blobs: 1, points: 1 });
   });
 
-  it('may be 5,000', async () => {
+  it('accepts 5,000 passages', async () => {
     const { bot, id } = await newIndexed();
 
     await set(bot, id, numbered('One of many', 5_000));
@@ -170,7 +170,7 @@ describe('passages that are set', () => {
     expect(await contents(bot, id)).toHaveLength(200);
   });
 
-  it('may be an empty list: the file counts as indexed, and a search finds nothing in it', async () => {
+  it('indexes a file with an empty list of passages, in which a search finds nothing', async () => {
     const { bot, id } = await newIndexed();
 
     await set(bot, id, []);
@@ -184,7 +184,7 @@ describe('passages that are set', () => {
     expect(await contents(bot, id)).toEqual(['Something again']);
   });
 
-  it('are indexed once for repeated events, also for late ones', async () => {
+  it('indexes set passages once for repeated events, also for late ones', async () => {
     const [{ bot, id }, marker] = [await newIndexed(), newMarker()];
     await set(bot, id, [{ content: marker }]);
     const [row] = await sql.query<{ version: string }>('SELECT content_version AS version FROM file WHERE id = $1', [
@@ -208,7 +208,7 @@ describe('passages that are set', () => {
     expect(embeddings.countRequests(marker)).toBeLessThanOrEqual(1);
   });
 
-  it('keep the tags that the file gets meanwhile', async () => {
+  it('keeps the tags that the file gets while its passages are set', async () => {
     const [{ bot, id }, marker] = [await newIndexed(), newMarker()];
     const held = embeddings.hold(marker);
     await set(bot, id, [{ content: marker }]);
@@ -229,7 +229,7 @@ describe('passages that are set', () => {
   it.each([
     ['a file without index', { index: false }, true, 'InvalidPayload', /index: true/],
     ['a file without content', { index: true }, false, 'InvalidPayload', /no content yet/],
-  ] as const)('are refused for %s', async (_what, options, isUploaded, type, message) => {
+  ] as const)('refuses to set passages of %s', async (_what, options, isUploaded, type, message) => {
     const bot = new BotFiles(service);
     if (isUploaded) await bot.upload('a.txt', 'x', options);
     else await bot.upsert({ key: 'a.txt', size: 1, ...options });
@@ -240,7 +240,7 @@ describe('passages that are set', () => {
     });
   });
 
-  it('can be set only by the owner of the file', async () => {
+  it('lets only the owner of the file set passages', async () => {
     const { bot, id } = await newIndexed();
     await bot.ask(files.update, { id, accessPolicies: ['integrations'] });
 

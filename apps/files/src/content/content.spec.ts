@@ -94,7 +94,7 @@ function uploadsUnderWay(fileId: string, wanted: number) {
 }
 
 describe('an upload', () => {
-  it('is stored unchanged, and readable once it is answered', async () => {
+  it('stores an upload unchanged, readable once it is answered', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a.txt', size: 5 });
 
@@ -107,7 +107,7 @@ describe('an upload', () => {
     expect(await (await fetch(stored.url)).text()).toBe('hello');
   });
 
-  it('is refused with 503 when its bot has half of the slots, and accepted once one has ended', async () => {
+  it('refuses an upload with 503 when its bot has half of the slots, and accepts it once one has ended', async () => {
     const bot = newBot();
     const [file, other] = [await bot.upsert({ key: 'a.txt', size: 5 }), await bot.upsert({ key: 'b.txt', size: 5 })];
     const open = Array.from({ length: maxUploads / 2 }, () => openPut(file.uploadUrl, { 'content-length': 5 }));
@@ -128,7 +128,7 @@ describe('an upload', () => {
     await uploadsUnderWay(file.id, 0);
   });
 
-  it('is refused with 503 while the disk is full, and stored content stays readable', async () => {
+  it('refuses an upload with 503 while the disk is full, and still serves stored content', async () => {
     const bot = newBot();
     const there = await bot.get((await bot.upload('there.txt', 'there')).id);
     const file = await bot.upsert({ key: 'a.txt', size: 5 });
@@ -156,7 +156,7 @@ describe('an upload', () => {
     expect((await put(file.uploadUrl, 'hello')).status).toBe(200);
   });
 
-  it('has metrics and a request id like any other request', async () => {
+  it('counts an upload in metrics, with a request id like any other request', async () => {
     const file = await newBot().upsert({ key: 'a.txt', size: 5 });
 
     const { headers } = await put(file.uploadUrl, 'hello', { 'x-request-id': 'upload-1' });
@@ -166,7 +166,7 @@ describe('an upload', () => {
     expect(measured).toMatch(/parley_http_request_seconds_count\{route="PUT \/content\/:fileId",status="200"\} \d/);
   });
 
-  it('may come without a length and without a content type', async () => {
+  it('accepts an upload without a length and without a content type', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a.txt', size: 10 });
     const request = openPut(file.uploadUrl);
@@ -177,7 +177,7 @@ describe('an upload', () => {
     expect(await (await fetch((await bot.get('a.txt')).url)).text()).toBe('hellothere');
   });
 
-  it.each(['with', 'without'])('may be empty, %s a content-length', async (length) => {
+  it.each(['with', 'without'])('accepts an empty upload %s a content-length', async (length) => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'empty', size: 0 });
     const request = openPut(file.uploadUrl, length === 'with' ? { 'content-length': 0 } : {});
@@ -198,29 +198,32 @@ describe('an upload', () => {
     ['much longer, and says so', 3_000_000, { 'content-length': 3_000_000 }, /declared as 5/],
     ['much longer, in chunks', 3_000_000, {}, /more than 5 bytes/],
     ['empty', 0, { 'content-length': 0 }, /carries 0 bytes/],
-  ])('that is %s than declared is refused with a reason, and stores nothing', async (_name, size, headers, reason) => {
-    const bot = newBot();
-    const file = await bot.upsert({ key: 'a', size: 5 });
-    const request = openPut(file.uploadUrl, headers);
-    request.end(Buffer.alloc(size));
+  ])(
+    'refuses an upload that is %s than declared with a reason, and stores nothing',
+    async (_name, size, headers, reason) => {
+      const bot = newBot();
+      const file = await bot.upsert({ key: 'a', size: 5 });
+      const request = openPut(file.uploadUrl, headers);
+      request.end(Buffer.alloc(size));
 
-    const { status, body } = await answerOf(request);
+      const { status, body } = await answerOf(request);
 
-    expect([status, JSON.parse(body)]).toEqual([
-      400,
-      expect.objectContaining({ type: 'InvalidPayload', message: expect.stringMatching(reason) }),
-    ]);
-    expect(await bot.get('a')).toMatchObject({
-      status: 'upload_pending',
-      size: null,
-      failedStatusReason: expect.stringMatching(reason),
-    });
-    expect(await blobsOf(bot)).toBe(0);
-    expect((await put(file.uploadUrl, 'right')).status).toBe(200);
-    expect((await bot.get('a')).failedStatusReason).toBeUndefined();
-  });
+      expect([status, JSON.parse(body)]).toEqual([
+        400,
+        expect.objectContaining({ type: 'InvalidPayload', message: expect.stringMatching(reason) }),
+      ]);
+      expect(await bot.get('a')).toMatchObject({
+        status: 'upload_pending',
+        size: null,
+        failedStatusReason: expect.stringMatching(reason),
+      });
+      expect(await blobsOf(bot)).toBe(0);
+      expect((await put(file.uploadUrl, 'right')).status).toBe(200);
+      expect((await bot.get('a')).failedStatusReason).toBeUndefined();
+    },
+  );
 
-  it('that never ends after it was refused is cut off', async () => {
+  it('cuts off an upload that never ends after it was refused', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a', size: 5 });
     const request = openPut(file.uploadUrl, { connection: 'keep-alive' });
@@ -241,7 +244,7 @@ describe('an upload', () => {
     expect(request.destroyed).toBe(true);
   });
 
-  it('with a wrong content type is refused before its first byte', async () => {
+  it('refuses an upload with a wrong content type before its first byte', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a.txt', size: 1 });
 
@@ -255,7 +258,7 @@ describe('an upload', () => {
     expect((await bot.get(file.id)).status).toBe('upload_pending');
   });
 
-  it('must carry the tagging header when immediate public access was requested', async () => {
+  it('requires the tagging header when immediate public access was requested', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a', size: 1, publicContentImmediatelyAccessible: true });
 
@@ -270,7 +273,7 @@ describe('an upload', () => {
     expect((await put(file.uploadUrl, 'x', { 'x-amz-tagging': 'public=true' })).status).toBe(200);
   });
 
-  it('that is cut in the middle leaves a reason, no blob, and a URL that still works', async () => {
+  it('leaves a reason, no blob, and a URL that still works for an upload that is cut in the middle', async () => {
     const bot = newBot();
     const { file, request } = await halfway(bot, 'a');
 
@@ -299,7 +302,7 @@ describe('an upload', () => {
     });
     afterEach(realClock);
 
-    it('is not given up while it makes progress', async () => {
+    it('waits for an upload that takes minutes while it makes progress', async () => {
       const { file, request } = await halfway(newBot(), 'a');
       const answered = answerOf(request);
       await sql.query(`UPDATE upload SET touched_at = now() - interval '9 minutes' WHERE file_id = $1`, [file.id]);
@@ -315,7 +318,7 @@ describe('an upload', () => {
       expect((await answered).status).toBe(200);
     });
 
-    it('is refused in the middle when its file is declared again meanwhile', async () => {
+    it('refuses an upload in the middle when its file is declared again meanwhile', async () => {
       const bot = newBot();
       const { request } = await halfway(bot, 'a', { size: 100_000 });
       await bot.upsert({ key: 'a', size: 10 });
@@ -332,7 +335,7 @@ describe('an upload', () => {
     });
   });
 
-  it('that is cut keeps the previous content', async () => {
+  it('keeps the previous content when an upload is cut', async () => {
     const bot = newBot();
     const file = await bot.upload('a', '0123456789');
     const request = openPut(file.uploadUrl, { 'content-length': 10 });
@@ -352,7 +355,7 @@ describe('an upload', () => {
   it.each([
     ['declared anew', (bot: BotFiles) => bot.upsert({ key: 'a', size: 3 })],
     ['deleted', (bot: BotFiles) => bot.delete('a')],
-  ])('of a file that is %s meanwhile is Forbidden and stores nothing', async (_name, change) => {
+  ])('forbids an upload of a file that is %s meanwhile, and stores nothing', async (_name, change) => {
     const bot = newBot();
     const { request } = await halfway(bot, 'a');
 
@@ -371,7 +374,7 @@ describe('an upload', () => {
     );
   });
 
-  it('replaces the content when it is sent a second time to the same URL', async () => {
+  it('replaces the content when an upload is sent a second time to the same URL', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'first');
     const { url: firstUrl } = await bot.get('a');
@@ -386,7 +389,7 @@ describe('an upload', () => {
     );
   });
 
-  it('wins or loses as a whole when several are sent to one URL at once', async () => {
+  it('stores or drops each upload as a whole when several are sent to one URL at once', async () => {
     const bot = newBot();
     const file = await bot.upsert({ key: 'a', size: 100_000 });
     const contents = Array.from({ length: 10 }, (_, n) => Buffer.alloc(100_000, n + 65));
@@ -404,7 +407,7 @@ describe('an upload', () => {
     expect(await (await fetch(url)).text()).toBe(stored);
   });
 
-  it('is never lost to the sweeper that cleans up its file at the same time', async () => {
+  it('loses no upload to the sweeper that cleans up its file at the same time', async () => {
     const bot = newBot();
     const lost: string[] = [];
     let running = true;
@@ -438,7 +441,7 @@ describe('an upload', () => {
     );
   });
 
-  it(`delays nobody when ${slowUploads} of them are slow`, async () => {
+  it(`delays nobody when ${slowUploads} uploads are slow`, async () => {
     const bot = newBot();
     const declared = await Promise.all(
       Array.from({ length: slowUploads }, (_, n) => bot.upsert({ key: `slow${n}`, size: 4 })),
@@ -459,7 +462,7 @@ describe('an upload', () => {
     expect(await blobsOf(bot)).toBe(slowUploads);
   });
 
-  it('of 200 MB is not held in memory', async () => {
+  it('does not hold an upload of 200 MB in memory', async () => {
     const bot = newBot();
     const [chunk, chunks] = [Buffer.alloc(1_000_000, 'x'), 200];
     const file = await bot.upsert({ key: 'large.bin', size: chunk.length * chunks });
@@ -482,7 +485,7 @@ describe('an upload', () => {
 });
 
 describe('a signed URL', () => {
-  it.each(['PUT', 'GET'])('is Forbidden for %s with any parameter altered or missing', async (method) => {
+  it.each(['PUT', 'GET'])('forbids %s with any parameter of a signed URL altered or missing', async (method) => {
     const bot = newBot();
     const file = await bot.upload('a', 'x');
     const other = await bot.upload('b', 'y');
@@ -522,7 +525,7 @@ describe('a signed URL', () => {
     expect(altered.length).toBeGreaterThanOrEqual(16);
   });
 
-  it.each(['GET', 'HEAD', 'PUT'])('is Forbidden for %s with an invalid id', async (method) => {
+  it.each(['GET', 'HEAD', 'PUT'])('forbids %s with an invalid id in a signed URL', async (method) => {
     const ids = [
       '%00',
       'file_%00',
@@ -541,7 +544,7 @@ describe('a signed URL', () => {
     expect(statuses).toEqual(ids.map(() => 403));
   });
 
-  it('is valid only for its own method', async () => {
+  it('accepts a signed URL only for its own method', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'x');
     const { url } = await bot.get('a');
@@ -551,7 +554,7 @@ describe('a signed URL', () => {
     expect((await fetch(url, { method: 'DELETE' })).status).toBe(404);
   });
 
-  it('is Forbidden once it has expired', async () => {
+  it('forbids a signed URL once it has expired', async () => {
     const bot = newBot();
     const { id } = await bot.upsert({ key: 'a', size: 1 });
     const [{ upload_id: uploadId }] = (await sql.query<{ upload_id: string }>(
@@ -577,7 +580,7 @@ describe('a signed URL', () => {
     });
   });
 
-  it('that was signed with another key is Forbidden', async () => {
+  it('forbids a URL that was signed with another key', async () => {
     const bot = newBot();
     const file = await bot.upload('a', 'x');
     const blobVersion = new URL((await bot.get('a')).url).searchParams.get('version')!;
@@ -604,7 +607,7 @@ describe('a download', () => {
   }
   const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-  it('gives the whole content with its type, length and version', async () => {
+  it('serves the whole content with its type, length and version', async () => {
     const { get, etag } = await stored();
 
     const response = await get();
@@ -628,7 +631,7 @@ describe('a download', () => {
     ['bytes=-1', 999, 999],
     ['bytes=-100', 900, 999],
     ['bytes=-5000', 0, 999],
-  ])('gives the range %s', async (range, start, end) => {
+  ])('serves the range %s', async (range, start, end) => {
     const { get } = await stored();
 
     const response = await get({ range });
@@ -639,7 +642,7 @@ describe('a download', () => {
   });
 
   it.each(['bytes=1000-', 'bytes=5000-6000', 'bytes=-0'])(
-    'answers 416 to the unsatisfiable range %s',
+    'returns 416 for the unsatisfiable range %s',
     async (range) => {
       const { get } = await stored();
 
@@ -650,7 +653,7 @@ describe('a download', () => {
   );
 
   it.each(['bytes=0-0,5-9', 'bytes=9-5', 'bytes=abc', 'bytes=-', 'lines=0-5', 'bytes=1.5-3'])(
-    'answers with the whole content to %s',
+    'serves the whole content to a request with %s',
     async (range) => {
       const { get } = await stored();
 
@@ -661,7 +664,7 @@ describe('a download', () => {
     },
   );
 
-  it('answers 304 to a client that has this version', async () => {
+  it('returns 304 to a client that has this version of a content', async () => {
     const { get, etag } = await stored();
 
     const statuses = await Promise.all(
@@ -681,7 +684,7 @@ describe('a download', () => {
     expect((await get({ range: 'bytes=0-9', 'if-range': `W/${etag}` })).status).toBe(200);
   });
 
-  it('answers HEAD without a body', async () => {
+  it('answers HEAD of a content without a body', async () => {
     const { get } = await stored();
 
     const [head, ranged] = await Promise.all([get({}, 'HEAD'), get({ range: 'bytes=0-9' }, 'HEAD')]);
@@ -724,7 +727,7 @@ describe('a download', () => {
   it.each([
     ['1 day', 60],
     ['40 seconds', 40],
-  ])('of a public file that expires in %s is cached for no longer than that', async (left, mostSeconds) => {
+  ])('limits caching of a public file that expires in %s to its remaining time', async (left, mostSeconds) => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x', { accessPolicies: ['public_content'] });
     await sql.query('UPDATE file SET expires_at = now() + $2::interval WHERE id = $1', [id, left]);
@@ -735,7 +738,7 @@ describe('a download', () => {
     expect(Number(seconds)).toBeLessThanOrEqual(mostSeconds);
   });
 
-  it('answers 404 at once for deleted, replaced and expired content', async () => {
+  it('returns 404 at once for deleted, replaced and expired content', async () => {
     const [deleted, replaced, again, expired] = await Promise.all([stored(), stored(), stored(), stored()]);
 
     await deleted.bot.delete(deleted.file.id);
@@ -749,7 +752,7 @@ describe('a download', () => {
     }
   });
 
-  it('of a file that was just declared serves the content of its own upload only', async () => {
+  it('serves only content of its own upload for a file that was just declared', async () => {
     const bot = newBot();
     await bot.upload('a', 'former');
 
@@ -761,7 +764,7 @@ describe('a download', () => {
     expect((await fetch(file.url)).status).toBe(404);
   });
 
-  it('leaves nothing open when the client disconnects in the middle', async () => {
+  it('leaves nothing open when the client of a download disconnects in the middle', async () => {
     const { url } = await stored('large.bin', Buffer.alloc(20_000_000, 'x'));
     const { hostname, port, pathname, search } = new URL(url);
     const openBlobs = async () => {
@@ -786,7 +789,7 @@ describe('a download', () => {
     expect((await fetch(url, { headers: { range: 'bytes=0-9' } })).status).toBe(206);
   });
 
-  it('and an upload may share one connection any number of times', async () => {
+  it('accepts downloads and uploads over one connection any number of times', async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => warnings.push(warning);
     process.on('warning', onWarning);

@@ -58,7 +58,7 @@ async function aBot() {
 }
 
 describe('a file', () => {
-  it('belongs to its creator: the bot, an installation, or the user of the call', async () => {
+  it('assigns a file to its creator: the bot, an installation, or the user of the call', async () => {
     const { bot, slack, ann, make } = await aBot();
     const both = new BotFiles(service, bot.id, { ...slack.caller, user: { id: 'user_ann' } });
 
@@ -74,7 +74,7 @@ describe('a file', () => {
     expect((await both.upsert({ key: 'c', size: 1 })).owner).toEqual({ type: 'user', id: 'user_ann' });
   });
 
-  it('has a key that is unique in the bot, and separate for each installation', async () => {
+  it('keeps keys of files unique in the bot, and separate for each installation', async () => {
     const { bot, slack, teams, ann } = await aBot();
 
     const made = await Promise.all([bot, slack, teams].map((asker) => asker.upsert({ key: 'same', size: 1 })));
@@ -88,7 +88,7 @@ describe('a file', () => {
   });
 
   it.each([[randomText(0x4e00, 20_000)], [randomText(0x1f300, 500)], ['x'.repeat(1000)]])(
-    'may have a key of a thousand characters, and is found by it',
+    'finds a file by a key of a thousand characters',
     async (key) => {
       const { bot } = await aBot();
 
@@ -99,7 +99,7 @@ describe('a file', () => {
     },
   );
 
-  it('keeps its owner when the bot declares it again, and gets another owner once it has expired', async () => {
+  it('keeps the owner of a file that the bot declares again, until it has expired', async () => {
     const { bot, ann, bob } = await aBot();
     const { id } = await ann.upsert({ key: 'mine', size: 1 });
 
@@ -122,32 +122,35 @@ describe('read access', () => {
     ['ann', [], ['ann']],
     ['ann', ['public_content'], ['ann', 'bob', 'bot', 'slack', 'teams']],
     ['ann', ['integrations'], ['ann']],
-  ])('of %s to files with the policies %j covers the owners %j, on every path', async (reader, policies, sees) => {
-    const { make, ...askers } = await aBot();
-    const owners = ['ann', 'bob', 'bot', 'slack', 'teams'] as const;
-    const ids = await Promise.all(owners.map((owner) => make(owner, policies)));
-    const asker = askers[reader];
-    const hidden = ids.filter((_, place) => !sees.includes(owners[place]!));
+  ])(
+    'shows to the reader %s files with the policies %j of the owners %j, on every path',
+    async (reader, policies, sees) => {
+      const { make, ...askers } = await aBot();
+      const owners = ['ann', 'bob', 'bot', 'slack', 'teams'] as const;
+      const ids = await Promise.all(owners.map((owner) => make(owner, policies)));
+      const asker = askers[reader];
+      const hidden = ids.filter((_, place) => !sees.includes(owners[place]!));
 
-    const listed = await asker.list({ limit: 100 });
-    const byTag = await asker.list({ tags: { of: { in: [...owners], notIn: [] } } });
-    const { values } = await asker.ask(files.listTagValues, { tag: 'of' });
+      const listed = await asker.list({ limit: 100 });
+      const byTag = await asker.list({ tags: { of: { in: [...owners], notIn: [] } } });
+      const { values } = await asker.ask(files.listTagValues, { tag: 'of' });
 
-    expect(listed.files.map(({ key }) => key.replace('.txt', '')).sort()).toEqual(sees);
-    expect(byTag.files.map(({ key }) => key.replace('.txt', '')).sort()).toEqual(sees);
-    expect(values).toEqual(sees);
-    for (const id of hidden) {
-      await expect(asker.get(id)).rejects.toMatchObject(notFound);
-      await expect(asker.listPassages(id)).rejects.toMatchObject(notFound);
-      await expect(asker.delete(id)).rejects.toMatchObject(notFound);
-      await expect(asker.ask(files.update, { id, tags: { a: 'b' } })).rejects.toMatchObject(notFound);
-      await expect(asker.ask(files.copy, { idOrKey: id, destinationKey: 'stolen' })).rejects.toMatchObject(notFound);
-      await expect(asker.ask(files.setPassages, { id, passages: [] })).rejects.toMatchObject(notFound);
-    }
-    for (const id of ids.filter((each) => !hidden.includes(each))) expect((await asker.get(id)).id).toBe(id);
-  });
+      expect(listed.files.map(({ key }) => key.replace('.txt', '')).sort()).toEqual(sees);
+      expect(byTag.files.map(({ key }) => key.replace('.txt', '')).sort()).toEqual(sees);
+      expect(values).toEqual(sees);
+      for (const id of hidden) {
+        await expect(asker.get(id)).rejects.toMatchObject(notFound);
+        await expect(asker.listPassages(id)).rejects.toMatchObject(notFound);
+        await expect(asker.delete(id)).rejects.toMatchObject(notFound);
+        await expect(asker.ask(files.update, { id, tags: { a: 'b' } })).rejects.toMatchObject(notFound);
+        await expect(asker.ask(files.copy, { idOrKey: id, destinationKey: 'stolen' })).rejects.toMatchObject(notFound);
+        await expect(asker.ask(files.setPassages, { id, passages: [] })).rejects.toMatchObject(notFound);
+      }
+      for (const id of ids.filter((each) => !hidden.includes(each))) expect((await asker.get(id)).id).toBe(id);
+    },
+  );
 
-  it('does not imply write access: changing the file of another owner is Forbidden', async () => {
+  it('forbids to change the file of another owner that is only readable', async () => {
     const { bot, slack, ann, make } = await aBot();
     const shared = await make('bot', ['integrations', 'public_content']);
 
@@ -160,7 +163,7 @@ describe('read access', () => {
     expect(await bot.get(shared)).toMatchObject({ tags: { of: 'bot' } });
   });
 
-  it('suffices to copy a file, and the copy belongs to the reader', async () => {
+  it('copies a readable file, and assigns the copy to the reader', async () => {
     const { slack, make } = await aBot();
     const shared = await make('bot', ['integrations']);
 
@@ -169,7 +172,7 @@ describe('read access', () => {
     expect(file).toMatchObject({ key: 'mine', size: 1, owner: { type: 'integration', alias: 'slack' } });
   });
 
-  it('by key finds the own file of an installation before that of the bot', async () => {
+  it('finds by key the own file of an installation before that of the bot', async () => {
     const { bot, slack, make } = await aBot();
     const shared = await make('bot', ['integrations']);
     const own = await slack.upsert({ key: 'bot.txt', size: 1 });
@@ -180,7 +183,7 @@ describe('read access', () => {
     expect((await bot.get('bot.txt')).id).toBe(shared);
   });
 
-  it('by key finds a file of an installation for the bot when no other file has the key', async () => {
+  it('finds by key a file of an installation for the bot when no other file has the key', async () => {
     const { bot, slack, teams } = await aBot();
     const { id } = await slack.upsert({ key: 'theirs', size: 1 });
 
@@ -203,7 +206,7 @@ describe('read access', () => {
 });
 
 describe('public content', () => {
-  it('is served to anybody at a permanent URL, until it is no longer public', async () => {
+  it('serves public content to anybody at a permanent URL, until it is no longer public', async () => {
     const bot = new BotFiles(service);
     const { id } = await bot.upload('page.html', '<script>alert(1)</script>', { accessPolicies: ['public_content'] });
     const { url } = await bot.get(id);

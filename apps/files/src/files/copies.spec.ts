@@ -59,7 +59,7 @@ async function source(content = 'content', options: object = {}): Promise<string
 }
 
 describe('a copy', () => {
-  it('has the content and all fields of the file, and outlives it', async () => {
+  it('copies the content and all fields of a file, and keeps the copy when the file is deleted', async () => {
     const details = { tags: { kind: 'note' }, metadata: { deep: { x: 1 } }, contentType: 'text/plain' };
     const idOrKey = await source('content', details);
 
@@ -71,7 +71,7 @@ describe('a copy', () => {
     expect(await contentOf((await client.getFile({ id: 'folder/copy' })).file)).toBe('content');
   });
 
-  it('of an indexed file is indexed itself', async () => {
+  it('indexes the copy of an indexed file', async () => {
     const idOrKey = await source('content', { index: true });
 
     const { file } = await client.copyFile({ idOrKey, destinationKey: 'indexed-copy' });
@@ -82,7 +82,7 @@ describe('a copy', () => {
     ]);
   });
 
-  it('replaces a file only when overwrite is set', async () => {
+  it('replaces a file by a copy only when overwrite is set', async () => {
     const [first, second] = [await source('first'), await source('second')];
     const { file } = await client.copyFile({ idOrKey: first, destinationKey: 'place' });
 
@@ -98,7 +98,7 @@ describe('a copy', () => {
     expect(await blobsOf(file.id)).toHaveLength(1);
   });
 
-  it('that is refused copies no bytes', async () => {
+  it('copies no bytes when the copy is refused', async () => {
     const idOrKey = await source('not again');
     const { file } = await client.copyFile({ idOrKey, destinationKey: 'held' });
     await api.sql('CREATE TABLE public.begun AS SELECT * FROM files.upload WITH NO DATA');
@@ -111,7 +111,7 @@ describe('a copy', () => {
     await api.sql('DROP RULE note ON files.upload');
   });
 
-  it('onto itself keeps the content', async () => {
+  it('keeps the content of a file that is copied onto itself', async () => {
     const id = await source('mine');
     const { key } = (await client.getFile({ id })).file;
 
@@ -121,7 +121,7 @@ describe('a copy', () => {
     expect(await contentOf(file)).toBe('mine');
   });
 
-  it('made many times at once under one key is one complete file, and leaves no other blob', async () => {
+  it('makes one complete file, without other blobs, from many concurrent copies under one key', async () => {
     const contents = Array.from({ length: 8 }, (_, place) => `content ${place}`.repeat(place + 1));
     const ids = await Promise.all(contents.map((content) => source(content)));
 
@@ -139,7 +139,7 @@ describe('a copy', () => {
     expect(await blobsOf(file.id)).toHaveLength(1);
   });
 
-  it('of a file without content is refused, and of a missing file is not found', async () => {
+  it('refuses to copy a file without content, and returns 404 for a missing file', async () => {
     const { file } = await client.upsertFile({ key: 'empty', size: 1 });
 
     await expect(client.copyFile({ idOrKey: file.id, destinationKey: 'x' })).rejects.toMatchObject({
@@ -151,7 +151,7 @@ describe('a copy', () => {
     });
   });
 
-  it('may go to another bot that the role of the account may write, and to no other', async () => {
+  it('copies to another bot that the role of the account may write, and to no other', async () => {
     const idOrKey = await source('travels', { accessPolicies: ['public_content'] });
     const other = await newBot(alice);
     const [mallory, viewer] = [await api.newAccount(), await api.newAccount()];

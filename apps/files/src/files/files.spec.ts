@@ -49,7 +49,7 @@ const minuteMs = 60_000;
 const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 describe('upsert', () => {
-  it('returns a pending file with an upload URL and all declared fields', async () => {
+  it('upserts a pending file with an upload URL and all declared fields', async () => {
     const bot = newBot();
 
     const file = await bot.upsert({
@@ -76,7 +76,7 @@ describe('upsert', () => {
     });
   });
 
-  it('replaces all fields under the same id, and drops the content at once', async () => {
+  it('upserts all fields under the same id, and drops the content at once', async () => {
     const bot = newBot();
     const before = await bot.upload('a.txt', 'old', { tags: { x: '1' }, metadata: { y: 2 } });
     const { url, createdAt } = await bot.get(before.id);
@@ -121,7 +121,7 @@ describe('upsert', () => {
     ['no-extension', 'application/octet-stream'],
     ['weird.qqzz', 'application/octet-stream'],
     ['html', 'application/octet-stream'],
-  ])('infers the content type of %s', async (key, contentType) => {
+  ])('infers the content type of the file %s', async (key, contentType) => {
     expect((await newBot().upsert({ key, size: 1 })).contentType).toBe(contentType);
   });
 
@@ -129,7 +129,7 @@ describe('upsert', () => {
     ['in the past', -minuteMs],
     ['within this minute', 0],
     ['more than 90 days ahead', 90 * 24 * 60 * minuteMs + minuteMs],
-  ])('refuses an expiry %s', async (_name, fromNowMs) => {
+  ])('refuses an expiry of a file %s', async (_name, fromNowMs) => {
     const bot = newBot();
     const { id } = await bot.upsert({ key: 'a', size: 1 });
     const expiresAt = fromNow(fromNowMs);
@@ -142,7 +142,7 @@ describe('upsert', () => {
     }
   });
 
-  it('rounds an expiry down to the minute', async () => {
+  it('rounds an expiry of a file down to the minute', async () => {
     const inTenMinutes = Math.floor(Date.now() / minuteMs + 10) * minuteMs;
 
     const file = await newBot().upsert({ key: 'a', size: 1, expiresAt: new Date(inTenMinutes + 59_999).toISOString() });
@@ -150,7 +150,7 @@ describe('upsert', () => {
     expect(file.expiresAt).toBe(new Date(inTenMinutes).toISOString());
   });
 
-  it('rejects more than 95 MB with an index, and accepts it without', async () => {
+  it('rejects a file of more than 95 MB with an index, and accepts it without', async () => {
     const bot = newBot();
     const size = maxIndexedBytes + 1;
 
@@ -173,7 +173,7 @@ describe('upsert', () => {
       'parsing.smartCleanup, indexing.configuration.vision.indexPages need',
       { parsing: { smartCleanup: true }, vision: { indexPages: true } },
     ],
-  ])('rejects options that need a model server when there is none: %s it', async (words, configuration) => {
+  ])('rejects options of a file that need a model server when there is none: %s it', async (words, configuration) => {
     const upsert = newBot().upsert({ key: 'a', size: 1, index: true, indexing: { configuration } });
 
     await expect(upsert).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('upsert', () => {
     });
   });
 
-  it('accepts options that disable models when there is no model server', async () => {
+  it('accepts options of a file that disable models when there is no model server', async () => {
     const configuration: IndexingConfiguration = {
       parsing: { mode: 'standard', smartCleanup: false },
       summarization: { enable: false, modelType: 'accurate', generateMasterSummary: true },
@@ -207,7 +207,7 @@ describe('upsert', () => {
     });
   });
 
-  it('rejects a size above the upload limit', async () => {
+  it('rejects a size of a file above the upload limit', async () => {
     await expect(newBot().upsert({ key: 'a', size: 1_000_000_001 })).rejects.toMatchObject({
       type: 'LimitExceeded',
       message: 'size must be at most 1000000000 bytes.',
@@ -216,7 +216,7 @@ describe('upsert', () => {
 });
 
 describe('update', () => {
-  it('merges tags and metadata, replaces access policies and expiry, and leaves the content alone', async () => {
+  it('updates tags, metadata, access policies and expiry of a file, and leaves the content alone', async () => {
     const bot = newBot();
     await bot.upload('a.txt', 'x', {
       tags: { kept: '1', changed: '2', removed: '3' },
@@ -249,7 +249,7 @@ describe('update', () => {
     expect(await (await fetch(after.url)).text()).toBe('x');
   });
 
-  it('keeps fields that it does not name, and removes an expiry', async () => {
+  it('keeps fields of a file that an update does not name, and removes an expiry', async () => {
     const bot = newBot();
     const options = {
       tags: { a: '1' },
@@ -272,7 +272,7 @@ describe('update', () => {
   });
 
   it.each(['__proto__', 'constructor', "quote's;--", '', 'a.b', 'ключ 🔑'])(
-    'sets and removes an entry named %j',
+    'sets and removes an entry of a file named %j',
     async (name) => {
       const bot = newBot();
       const { id } = await bot.upsert({ key: 'a', size: 1, tags: { other: 'x' }, metadata: { other: 'x' } });
@@ -290,7 +290,7 @@ describe('update', () => {
     },
   );
 
-  it('loses none of many concurrent changes', async () => {
+  it('loses none of many concurrent changes of a file', async () => {
     const bot = newBot();
     const { id } = await bot.upsert({ key: 'a', size: 1 });
     const names = Array.from({ length: 12 }, (_, n) => `n${n}`);
@@ -301,7 +301,7 @@ describe('update', () => {
     expect([Object.keys(tags).sort(), Object.keys(metadata).sort()]).toEqual([[...names].sort(), [...names].sort()]);
   });
 
-  it('does not disturb an upload under way', async () => {
+  it('updates a file without disturbing its upload', async () => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 1 });
 
@@ -311,7 +311,7 @@ describe('update', () => {
     expect(await bot.get(id)).toMatchObject({ status: 'upload_completed', tags: { a: '1' } });
   });
 
-  it('rejects a change that exceeds the limits together with the stored entries, and changes nothing then', async () => {
+  it('rejects a change of a file that exceeds the limits together with the stored entries', async () => {
     const bot = newBot();
     const many = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, 'x']));
@@ -341,7 +341,7 @@ describe('get, update and delete', () => {
     ['beyond ASCII', 'ünïcödé ✓'],
     ['like SQL', "quote's;--"],
     ['of the greatest length', 'x'.repeat(1000)],
-  ])('find a file by a key that is %s', async (_name, key) => {
+  ])('finds a file by a key that is %s for get, update and delete', async (_name, key) => {
     const bot = newBot();
     const { id } = await bot.upload(key, 'x');
 
@@ -352,7 +352,7 @@ describe('get, update and delete', () => {
     await expect(bot.get(id)).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('find a file by its id before a file that has this id as its key', async () => {
+  it('finds a file by its id before a file that has this id as its key', async () => {
     const bot = newBot();
     const { id } = await bot.upsert({ key: 'a', size: 1 });
     const other = await bot.upsert({ key: id, size: 1 });
@@ -364,7 +364,7 @@ describe('get, update and delete', () => {
     expect((await bot.get(id)).id).toBe(other.id);
   });
 
-  it('return 404 for a missing file, each time', async () => {
+  it('returns 404 for a missing file, each time', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x');
     await bot.delete(id);
@@ -382,7 +382,7 @@ describe('get, update and delete', () => {
     expect((await bot.list()).files).toEqual([]);
   });
 
-  it('delete a file once for two concurrent requests', async () => {
+  it('deletes a file once for two concurrent requests', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x');
 
@@ -394,7 +394,7 @@ describe('get, update and delete', () => {
     }
   });
 
-  it('return the same 404 for a file of another bot as for a missing one', async () => {
+  it('returns the same 404 for a file of another bot as for a missing one', async () => {
     const [alice, mallory] = [newBot(), newBot()];
     const { id } = await alice.upload('mine.txt', 'x');
     const absent = (name: string) => ({ type: 'ResourceNotFound', message: `The file "${name}" was not found.` });
@@ -411,7 +411,7 @@ describe('get, update and delete', () => {
     expect(await alice.get(id)).toMatchObject({ status: 'upload_completed', size: 1, tags: {} });
   });
 
-  it('hide an expired file before the sweeper removes it', async () => {
+  it('hides an expired file before the sweeper removes it', async () => {
     const bot = newBot();
     const { id } = await bot.upload('a', 'x', { expiresAt: fromNow(2 * minuteMs) });
     const { url } = await bot.get(id);
@@ -444,7 +444,7 @@ describe('list', () => {
     return keys;
   }
 
-  it('returns the newest first, 20 at a time by default', async () => {
+  it('lists the newest files first, 20 at a time by default', async () => {
     const bot = newBot();
     for (let n = 0; n < 25; n += 1) await bot.upsert({ key: `k${n}`, size: 1 });
 
@@ -459,7 +459,7 @@ describe('list', () => {
     expect(await keysOf(bot, { limit: 200 })).toHaveLength(25);
   });
 
-  it('filters by tags, ids and index together', async () => {
+  it('filters files by tags, ids and index together', async () => {
     const bot = newBot();
     const a = await bot.upsert({ key: 'a', size: 1, tags: { kb: 'one', color: 'red' } });
     const b = await bot.upsert({ key: 'b', size: 1, tags: { kb: 'two', color: 'blue' } });
@@ -481,7 +481,7 @@ describe('list', () => {
   });
 
   it.each(['createdAt', 'updatedAt', 'key', 'size', 'status'] as const)(
-    'pages by %s in both directions, without loss or repeat',
+    'pages files by %s in both directions, without loss or repeat',
     async (sortField) => {
       const bot = newBot();
       const keys = ['delta', 'Alpha', 'charlie', 'éclair', 'bravo', 'zulu', 'x'.repeat(999)];
@@ -500,7 +500,7 @@ describe('list', () => {
     },
   );
 
-  it('sorts sizes as numbers and keys as bytes', async () => {
+  it('sorts sizes of files as numbers and keys as bytes', async () => {
     const bot = newBot();
     for (const [key, size] of [
       ['b', 10],
@@ -514,7 +514,7 @@ describe('list', () => {
     expect(await keysOf(bot, { sortField: 'key', sortDirection: 'asc' })).toEqual(['B', 'a', 'b', 'none']);
   });
 
-  it('rejects a page token that is invalid, or of another query or bot', async () => {
+  it('rejects a page token of files that is invalid, or of another query or bot', async () => {
     const [bot, other] = [newBot(), newBot()];
     for (const key of ['a', 'b', 'c']) await bot.upsert({ key, size: 1 });
     const nextToken = (await bot.list({ limit: 1 })).meta.nextToken!;

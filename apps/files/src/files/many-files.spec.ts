@@ -73,7 +73,7 @@ const rowsFor = async (ask: () => Promise<unknown>) => rowsOf(test.database, awa
 const numbersOf = ({ rows }: { rows: { id: string }[] }) => rows.map(({ id }) => Number(id.slice(-6)));
 const from = (first: number, count: number) => Array.from({ length: count }, (_, index) => first - index);
 
-it('prepared statements survive a column that a migration of the next version adds', async () => {
+it('keeps prepared statements valid when a migration of the next version adds a column', async () => {
   const find = () => Promise.all(Array.from({ length: 8 }, () => files.findReadable(all, idOf(7))));
   const before = await find();
 
@@ -103,7 +103,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     ['for a user who may read few', user, {}, from(10, 5), 200],
     ['for a user by a tag', user, { tags: tagged('all', 'same'), sortDirection: 'asc' }, from(5, 5).reverse(), 200],
     ['for an integration that may read none', integration, { tags: tagged('all', 'same') }, [], 200],
-  ])('files are listed %s by reading few rows, or each row once', async (_which, scope, query, expected, mostRows) => {
+  ])('lists files %s by reading few rows, or each row once', async (_which, scope, query, expected, mostRows) => {
     let listed: number[] = [];
 
     const rows = await rowsFor(
@@ -119,7 +119,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     ['its key', all, '7'],
     ['its id, for a user', user, idOf(7)],
     ['its key, for a user', user, '7'],
-  ])('a file is found by %s by reading few rows', async (_by, scope, idOrKey) => {
+  ])('finds a file by %s by reading few rows', async (_by, scope, idOrKey) => {
     const rows = await rowsFor(async () =>
       expect(await files.findReadable(scope, idOrKey)).toMatchObject({ id: idOf(7) }),
     );
@@ -127,7 +127,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(20);
   });
 
-  it('names and values of tags are listed without reading files that the caller may not read', async () => {
+  it('lists names and values of tags without reading files that the caller may not read', async () => {
     const rows = await rowsFor(async () => {
       expect(await tags.listNames(user, { limit: 2 })).toMatchObject({
         names: ['all', 'own'],
@@ -143,7 +143,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(1_000);
   });
 
-  it('hits of the index are looked up one by one', async () => {
+  it('looks up hits of the index one by one', async () => {
     const ids = await test.database.query<{ id: string }>('SELECT id FROM passage WHERE file_id BETWEEN $1 AND $2', [
       idOf(5_001),
       idOf(5_020),
@@ -161,7 +161,7 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(2_000);
   });
 
-  it('contents that a model lacks are found from a cursor on', async () => {
+  it('finds contents that a model lacks from a cursor on', async () => {
     const rows = await rowsFor(async () => {
       const lacking = await models.listLacking('next', idOf(15_000), 3);
       expect(lacking.map(({ fileId }) => fileId)).toEqual([15_001, 15_002, 15_003].map(idOf));
@@ -170,13 +170,13 @@ describe.each(['before the first ANALYZE', 'with statistics'])('%s', (when) => {
     expect(rows).toBeLessThan(200);
   });
 
-  it('bots are listed without reading all of their files', async () => {
+  it('lists bots without reading all of their files', async () => {
     const rows = await rowsFor(async () => expect(await models.listBotsEverIndexed('', 10)).toEqual(['large', 'open']));
 
     expect(rows).toBeLessThan(200);
   });
 
-  it('overdue files are searched without reading files that expire later', async () => {
+  it('searches overdue files without reading files that expire later', async () => {
     const rows = await rowsFor(async () => expect(await files.listBotsWithOverdue(100)).toEqual([]));
 
     expect(rows).toBeLessThan(200);
@@ -194,13 +194,13 @@ describe.each(['before the next ANALYZE', 'with statistics'])('with a long queue
     );
   });
 
-  it('one job is taken without reading the others', async () => {
+  it('takes one job without reading the others of a long queue', async () => {
     const rows = await rowsFor(async () => expect(await jobs.takeNext('worker')).toMatchObject({ attempts: 1 }));
 
     expect(rows).toBeLessThan(200);
   });
 
-  it('the sweeper and the list of stuck files read each job once', async () => {
+  it('reads each job once for the sweeper and the list of stuck files', async () => {
     const rows = await rowsFor(async () => {
       expect(await test.database.transaction((tx) => jobs.takeStalled(tx))).toEqual([]);
       expect(await jobs.deleteSuperseded(test.database)).toEqual([]);

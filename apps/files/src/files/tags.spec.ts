@@ -81,7 +81,7 @@ const strange = [
 ];
 
 describe('names of tags', () => {
-  it('are listed once each and in order, page by page', async () => {
+  it('lists names of tags once each and in order, page by page', async () => {
     const bot = newBot();
     await tagged(bot, '1', { b: 'x', a: 'x', B: 'x' });
     await tagged(bot, '2', { b: 'y', c: 'x', a: 'x' });
@@ -91,7 +91,7 @@ describe('names of tags', () => {
     expect(await namePages(bot, 3)).toEqual([['B', 'a', 'b'], ['c']]);
   });
 
-  it.each(strange)('may be %s', async (name) => {
+  it.each(strange)('accepts the tag name %s', async (name) => {
     const bot = newBot();
     await tagged(bot, 'file', own(name, 'value'));
 
@@ -99,7 +99,7 @@ describe('names of tags', () => {
     expect(await values(bot, name)).toEqual(['value']);
   });
 
-  it('are those of the files of the bot that the caller may read', async () => {
+  it('lists names of tags of the files of the bot that the caller may read', async () => {
     const bot = newBot();
     const [slack, ann] = [bot.byIntegration('slack'), bot.forUser('user_ann')];
     await tagged(newBot(), 'foreign', { foreign: 'x' });
@@ -118,14 +118,14 @@ describe('names of tags', () => {
     expect(await values(slack, 'shared')).toEqual(['x']);
   });
 
-  it('are none in a bot without tags', async () => {
+  it('lists no names in a bot without tags', async () => {
     const bot = newBot();
     await tagged(bot, 'file', {});
 
     expect(await namePages(bot)).toEqual([[]]);
   });
 
-  it('stay in order among thousands of files', async () => {
+  it('lists names of tags in order among thousands of files', async () => {
     const bot = newBot();
     await sql.query(
       `INSERT INTO file (id, bot_id, key, declared_size, content_type, tags, metadata, access_policies, index, indexing,
@@ -149,7 +149,7 @@ describe('names of tags', () => {
 });
 
 describe('values of a tag', () => {
-  it('are listed once each and in order, page by page', async () => {
+  it('lists values of a tag once each and in order, page by page', async () => {
     const bot = newBot();
     for (const [n, kind] of ['b', 'a', 'b', '', 'Z', 'ä'].entries()) await tagged(bot, `${n}`, { kind, other: `${n}` });
 
@@ -159,14 +159,14 @@ describe('values of a tag', () => {
     expect(await valuePages(bot, 'KIND')).toEqual([[]]);
   });
 
-  it.each(strange)('may be %s', async (value) => {
+  it.each(strange)('accepts the tag value %s', async (value) => {
     const bot = newBot();
     await tagged(bot, 'file', { kind: value });
 
     expect(await values(bot, 'kind', 1)).toEqual([value]);
   });
 
-  it('of 1,000 multi-byte characters are distinguished by their ends', async () => {
+  it('distinguishes tag values of 1,000 multi-byte characters by their ends', async () => {
     const bot = newBot();
     const long = Array.from({ length: 7 }, (_, n) => '漢'.repeat(999) + String(n));
     const short = '漢'.repeat(300);
@@ -182,7 +182,7 @@ describe('values of a tag', () => {
     expect(found.map(({ key }) => key)).toEqual(['3']);
   });
 
-  it('follow their files: changes, removals, declarations, deletions and expiry', async () => {
+  it('updates tag values with their files: changes, removals, declarations, deletions and expiry', async () => {
     const bot = newBot();
     const { id } = await tagged(bot, 'a', { kind: 'one', old: 'x' });
     const { id: other } = await tagged(bot, 'b', { kind: 'other' });
@@ -203,7 +203,7 @@ describe('values of a tag', () => {
     expect(await sql.query('SELECT * FROM file_tag WHERE file_id = $1', [id])).toEqual([]);
   });
 
-  it('lose nothing when a file changes many times at once', async () => {
+  it('loses no tag value when a file changes many times at once', async () => {
     const bot = newBot();
     const { id } = await tagged(bot, 'a', {});
 
@@ -217,7 +217,7 @@ describe('values of a tag', () => {
     expect(Object.keys(tags)).toHaveLength(21);
   });
 
-  it('reject the page token of another list', async () => {
+  it('rejects the page token of another list of tags', async () => {
     const bot = newBot();
     for (const n of [1, 2, 3]) await tagged(bot, `${n}`, { kind: `${n}`, [`t${n}`]: 'x' });
     const { meta } = await bot.ask(files.listTagValues, { tag: 'kind', limit: 1 });

@@ -97,7 +97,7 @@ async function failing(bot: BotFiles, key: string, marker = newMarker()) {
 }
 
 describe('a file that is being indexed', () => {
-  it('shows its progress until the indexing has ended', async () => {
+  it('shows progress of a file that is being indexed, until the indexing has ended', async () => {
     const bot = newBot();
     const [first, last] = [newMarker(), newMarker()];
     const heldAtFirst = embeddings.hold(first);
@@ -126,7 +126,7 @@ describe('a file that is being indexed', () => {
     expect(settled.indexing).toBeUndefined();
   });
 
-  it('shows why the previous attempt failed, until it succeeds', async () => {
+  it('shows why the previous attempt of a file failed, until it succeeds', async () => {
     const bot = newBot();
     const marker = newMarker();
     embeddings.order(marker, { status: 500, message: 'out of order' });
@@ -144,7 +144,7 @@ describe('a file that is being indexed', () => {
 });
 
 describe('the list of stuck files', () => {
-  it('has files that wait for long or were retried, oldest first, and nothing else', async () => {
+  it('lists as stuck only files that wait for long or were retried, oldest first', async () => {
     const bot = newBot();
     const marker = newMarker();
     const held = embeddings.hold(marker);
@@ -180,7 +180,7 @@ describe('the list of stuck files', () => {
     expect(await stuck(0)).toEqual([]);
   });
 
-  it('rejects the page token of another list', async () => {
+  it('rejects the page token of another list of stuck files', async () => {
     await expect(service.call(operations.indexing.listStuck, operator, { nextToken: 'x' })).rejects.toMatchObject({
       type: 'InvalidQuery',
     });
@@ -188,7 +188,7 @@ describe('the list of stuck files', () => {
 });
 
 describe('the list of failed files', () => {
-  it('has each file with its reason, newest first, of all bots or of one', async () => {
+  it('lists each failed file with its reason, newest first, of all bots or of one', async () => {
     const [bot, other] = [newBot(), newBot()];
     const first = await failing(bot, 'first');
     const second = await failing(bot, 'second');
@@ -223,7 +223,7 @@ describe('a retry', () => {
     expect(await listFailed(bot.id)).toEqual([]);
   });
 
-  it('of its own bot indexes a failed file, and nothing of another bot or without content', async () => {
+  it('retries a failed file of its own bot, but no file of another bot or without content', async () => {
     const bot = newBot();
     const { file, accept } = await failing(bot, 'a.txt');
     accept();
@@ -266,7 +266,7 @@ describe('a retry', () => {
     );
   });
 
-  it('keeps the active passages searchable until it has ended', async () => {
+  it('keeps the active passages searchable until a retry has ended', async () => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', marker, index);
@@ -286,7 +286,7 @@ describe('a retry', () => {
   it.each<[string, EmbeddingResponse]>([
     ['for its text', refuses],
     ['for the key', { status: 401, message: 'the key is revoked' }],
-  ])('that the embedding server rejects %s keeps the active passages searchable', async (_what, answer) => {
+  ])('keeps the active passages searchable when the embedding server rejects a retry %s', async (_what, answer) => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', `${marker}\n\n${paragraphs(60, 'a')}`, index);
@@ -318,7 +318,7 @@ describe('a retry', () => {
     expect(await bot.leftovers()).toEqual({ files: 1, passages: before.length, blobs: 1, points: before.length });
   });
 
-  it('that fails keeps passages that were set, and they can be retried', async () => {
+  it('keeps set passages when a retry of them fails, and retries them again', async () => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', 'The content.', index);
@@ -341,7 +341,7 @@ describe('a retry', () => {
     expect(await contents(bot, id)).toEqual([`One ${marker}.`, 'Two.']);
   });
 
-  it('that fails removes content that the file no longer holds', async () => {
+  it('removes content that the file no longer holds when a retry fails', async () => {
     const bot = newBot();
     const [old, marker] = [newMarker(), newMarker()];
     embeddings.order(marker, refuses);
@@ -365,7 +365,7 @@ describe('a retry', () => {
     expect(await bot.leftovers()).toEqual({ files: 1, passages: 0, blobs: 1, points: 0 });
   });
 
-  it('that fails does not bring back the content whose passages were replaced', async () => {
+  it('does not bring back content whose passages were replaced when a retry fails', async () => {
     const bot = newBot();
     const marker = newMarker();
     const { id } = await bot.upload('a.txt', 'The content.', index);
@@ -378,7 +378,7 @@ describe('a retry', () => {
     expect(await contents(bot, id)).toEqual([]);
   });
 
-  it('is refused for files that cannot be indexed or are being indexed, and runs for the others', async () => {
+  it('refuses a retry of files that cannot be indexed or are being indexed, and runs the others', async () => {
     const bot = newBot();
     const marker = newMarker();
     const held = embeddings.hold(marker);
@@ -402,7 +402,7 @@ describe('a retry', () => {
     expect((await bot.settled(good.file.id)).status).toBe('indexing_completed');
   });
 
-  it('runs once for two concurrent requests', async () => {
+  it('runs a retry once for two concurrent requests', async () => {
     const bot = newBot();
     const { file, accept } = await failing(bot, 'a.txt');
     accept();
@@ -425,7 +425,7 @@ describe('the metrics', () => {
   };
   const jobsAt = (stage: string) => `parley_files_indexing_jobs{stage="${stage}"}`;
 
-  it('show waiting, running and failed jobs', async () => {
+  it('shows waiting, running and failed jobs in the metrics', async () => {
     const bot = newBot();
     const marker = newMarker();
     const held = embeddings.hold(marker);
@@ -461,7 +461,7 @@ describe('the metrics', () => {
     expect(idle.get(jobsAt('parsed'))).toBe(0);
   });
 
-  it('are served while the database does not answer', async () => {
+  it('serves metrics while the database does not answer', async () => {
     await sql.transaction(async (tx) => {
       await tx.query('LOCK TABLE indexing_job, upload IN ACCESS EXCLUSIVE MODE');
 
@@ -469,7 +469,7 @@ describe('the metrics', () => {
     });
   });
 
-  it('count the passages that a worker has indexed', async () => {
+  it('counts the passages that a worker has indexed in the metrics', async () => {
     const count = async () => {
       const { payload } = await service.apps[1]!.inject('/metrics');
       return metricValue(payload, 'parley_files_passages_indexed_total');

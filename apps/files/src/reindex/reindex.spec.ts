@@ -125,7 +125,7 @@ async function pointsAndPassages(model: string) {
 }
 
 describe('a re-index', () => {
-  it('loses nothing that is added, changed or deleted meanwhile, and is not searched before the switch', async () => {
+  it('loses nothing that is added, changed or deleted during a re-index, unsearched before the switch', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'long.txt', paragraphs(70, 'long'));
@@ -169,7 +169,7 @@ describe('a re-index', () => {
     expect(tags).toEqual([{ tags: { state: 'tagged' } }]);
   });
 
-  it('resumes in another process, in the middle of a file, and embeds the same texts as the worker', async () => {
+  it('resumes a re-index in another process, in the middle of a file, with the same texts', async () => {
     await restart(before);
     const bot = newBot();
     const options = { index: true, indexing: { configuration: { chunking: { embeddedContextLevels: 2 } } } };
@@ -191,7 +191,7 @@ describe('a re-index', () => {
     expect(await bot.get(id)).toMatchObject({ status: 'indexing_completed' });
   });
 
-  it('may run twice at the same time', async () => {
+  it('runs two re-indexes at the same time', async () => {
     await restart(before);
     const bot = newBot();
     await Promise.all(Array.from({ length: 6 }, (_, n) => upload(bot, `${n}.txt`, paragraphs(20, `file${n}at`))));
@@ -204,7 +204,7 @@ describe('a re-index', () => {
     expect((await advance()).left).toBe(0);
   });
 
-  it('waits for a model that does not respond, while new uploads stay searchable', async () => {
+  it('waits in a re-index for a model that does not respond, while new uploads stay searchable', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'old.txt', 'oldword here');
@@ -223,7 +223,7 @@ describe('a re-index', () => {
     expect(await complete()).toMatchObject({ total: 2, left: 0 });
   });
 
-  it('completes nothing while the next model rejects everything; skips and counts single rejected passages', async () => {
+  it('completes no re-index while the next model rejects everything; counts single rejected passages', async () => {
     await restart(before);
     const bot = newBot();
     await upload(bot, 'odd.txt', paragraphs(5, 'odd'));
@@ -247,7 +247,7 @@ describe('a re-index', () => {
 });
 
 describe('a start', () => {
-  it('fails with advice when files would not be found with the configured model', async () => {
+  it('fails to start with advice when files would not be found with the configured model', async () => {
     await restart(before);
     await upload(newBot(), 'a.txt', 'word here');
 
@@ -259,7 +259,7 @@ describe('a start', () => {
     await restart(before);
   });
 
-  it('accepts any model when nothing is indexed, and without a next model there is nothing to do', async () => {
+  it('starts with any model when nothing is indexed, and reports nothing to do without a next model', async () => {
     await restart(before);
     expect(await advance()).toEqual({ total: 0, left: 0, isComplete: false, refused: 0 });
 
@@ -270,11 +270,11 @@ describe('a start', () => {
     expect(await found(bot, 'word')).toEqual(['word here']);
   });
 
-  it('fails when the next model is the active one', async () => {
+  it('fails to start when the next model is the active one', async () => {
     await expect(restart({ ...during, nextEmbeddingsModel: 'former' })).rejects.toThrow('NEXT_EMBEDDINGS_MODEL');
   });
 
-  it('fails with the former model once something was indexed without it, until a re-index completes it', async () => {
+  it('fails to start with the former model after the next one was used, until a re-index completes it', async () => {
     await restart(during);
     const bot = newBot();
     await upload(bot, 'a.txt', 'first here');
@@ -293,7 +293,7 @@ describe('a start', () => {
 });
 
 describe('a worker', () => {
-  it('does not end a job without the points of the active model', async () => {
+  it('does not end an indexing job without the points of the active model', async () => {
     await restart(before);
     const bot = newBot();
     const held = former.hold('word');
@@ -332,7 +332,7 @@ describe('a worker', () => {
   });
 });
 
-it('fills the bundled model when that is the next one', async () => {
+it('fills the bundled model by a re-index when that is the next one', async () => {
   await restart({ ...before, nextEmbeddingsUrl: 'bundled' });
   await upload(newBot(), 'a.txt', 'word here');
 
@@ -380,7 +380,7 @@ it('writes to one Qdrant collection per model, and removes from both, also after
 });
 
 describe('the points of a former model', () => {
-  it('are removed with their file, and dropped on demand', async () => {
+  it('removes points of a former model with their file, and drops them on demand', async () => {
     await restart(during);
     const bot = newBot();
     const gone = await upload(bot, 'gone.txt', 'gone here');

@@ -58,7 +58,7 @@ afterAll(async () => {
 const readyz = async () => (await sendTo(service.url, 'GET /readyz')).json as { status: string; impaired?: object };
 const search = (query = 'apple') => new BotFiles(service).ask(files.search, { query });
 
-it('reports a wrong key, in answers and at /readyz, from the start until it is fixed', async () => {
+it('reports a wrong key of Qdrant, in answers and at /readyz, from the start until it is fixed', async () => {
   answer = refuses;
 
   const told = await waitFor(readyz, ({ impaired }) => impaired !== undefined);

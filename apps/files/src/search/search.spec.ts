@@ -138,7 +138,7 @@ const letters = (n: number) => String.fromCharCode(97 + (n % 26)).repeat(3 + n);
 const paragraphs = (count: number) => Array.from({ length: count }, (_, n) => `Paragraph ${n} says ${letters(n)}.`);
 
 describe('search results', () => {
-  it('come best first with scores from 0 to 1, where 1 is first by meaning and by words', async () => {
+  it('returns the best results first with scores from 0 to 1, where 1 is first by meaning and by words', async () => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(30));
 
@@ -151,7 +151,7 @@ describe('search results', () => {
     expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
   });
 
-  it('are 20 by default and 50 at most', async () => {
+  it('returns 20 search results by default and 50 at most', async () => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(60));
 
@@ -167,18 +167,18 @@ describe('search results', () => {
     ['of signs', '?! … --'],
     ['of another script', 'これは段落です'],
     ['of SQL syntax', `'; DROP TABLE file; -- % _ \\`],
-  ])('for a query %s are the nearest passages', async (_what, query) => {
+  ])('returns the nearest passages for a query %s', async (_what, query) => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(3));
 
     expect(await search(bot, query)).toHaveLength(3);
   });
 
-  it('are empty in a bot without passages', async () => {
+  it('returns no search results in a bot without passages', async () => {
     expect(await search(newBot(), 'anything')).toEqual([]);
   });
 
-  it('are empty, and the index counts as degraded, when it has lost the points of passages', async () => {
+  it('returns no search results and reports a degraded index when it has lost the points of passages', async () => {
     const [bot, empty] = [newBot(), newBot()];
     await store(bot, 'a.txt', ['one apple']);
     const degraded = async () => {
@@ -197,7 +197,7 @@ describe('search results', () => {
     expect(await degraded()).toBe(before + 1);
   });
 
-  it('match all requested tags', async () => {
+  it('returns search results that match all requested tags', async () => {
     const bot = newBot();
     await store(bot, 'red', ['one apple'], { tags: { color: 'red', ripe: 'yes' } });
     await store(bot, 'green', ['two apples'], { tags: { color: 'green', ripe: 'no' } });
@@ -212,7 +212,7 @@ describe('search results', () => {
     expect(await by({ ['__proto__']: { in: ['x'], notIn: [] } })).toEqual([]);
   });
 
-  it('ignore a tag that was just removed, though the index still has it', async () => {
+  it('ignores a tag that was just removed, though the index still has it', async () => {
     const bot = newBot();
     const id = await store(bot, 'a.txt', ['one apple'], { tags: { state: 'draft', owner: 'ann' } });
 
@@ -223,7 +223,7 @@ describe('search results', () => {
     expect((await search(bot, 'apple'))[0]!.file.tags).toEqual({ state: 'final' });
   });
 
-  it('exclude a deleted file at once, though its points still exist', async () => {
+  it('excludes a deleted file from search at once, though its points still exist', async () => {
     const bot = newBot();
     const [deleted, expired] = [
       await store(bot, 'deleted', ['one apple']),
@@ -243,7 +243,7 @@ describe('search results', () => {
 });
 
 describe('a search by a restricted caller', () => {
-  it('finds readable files, and nothing else', async () => {
+  it('finds readable files for a restricted caller, and nothing else', async () => {
     const bot = newBot();
     const [slack, teams, ann] = [bot.byIntegration('slack'), bot.byIntegration('teams'), bot.forUser('user_ann')];
     await store(bot, 'private', ['one apple']);
@@ -326,26 +326,29 @@ describe('the context of a passage', () => {
     await store(bot, 'b.txt', ['Something else.']);
   });
 
-  it.each([0, 1, 2, 9, 10])('has %i passages on each side, within the document', async (contextDepth) => {
-    for (const place of [0, 5, 15, 29]) {
-      const query = paragraphs(30)[place]!;
+  it.each([0, 1, 2, 9, 10])(
+    'returns %i passages on each side as context, within the document',
+    async (contextDepth) => {
+      for (const place of [0, 5, 15, 29]) {
+        const query = paragraphs(30)[place]!;
 
-      const [found] = await search(bot, query, { limit: 1, withContext: true, contextDepth });
+        const [found] = await search(bot, query, { limit: 1, withContext: true, contextDepth });
 
-      const first = Math.max(0, place - contextDepth);
-      const last = Math.min(29, place + contextDepth);
-      expect(found!.context!.map(({ text }) => text)).toEqual(paragraphs(30).slice(first, last + 1));
-      expect(found!.context!.map(({ offset }) => offset)).toEqual(
-        Array.from({ length: last - first + 1 }, (_, n) => first + n - place),
-      );
-      for (const { offset, type, text } of found!.context!) {
-        expect(type).toBe(offset === 0 ? 'current' : offset! < 0 ? 'preceding' : 'subsequent');
-        if (type === 'current') expect(text).toBe(query);
+        const first = Math.max(0, place - contextDepth);
+        const last = Math.min(29, place + contextDepth);
+        expect(found!.context!.map(({ text }) => text)).toEqual(paragraphs(30).slice(first, last + 1));
+        expect(found!.context!.map(({ offset }) => offset)).toEqual(
+          Array.from({ length: last - first + 1 }, (_, n) => first + n - place),
+        );
+        for (const { offset, type, text } of found!.context!) {
+          expect(type).toBe(offset === 0 ? 'current' : offset! < 0 ? 'preceding' : 'subsequent');
+          if (type === 'current') expect(text).toBe(query);
+        }
       }
-    }
-  });
+    },
+  );
 
-  it('is one passage on each side by default, and none without withContext', async () => {
+  it('returns one passage on each side as context by default, and none without withContext', async () => {
     const query = paragraphs(30)[15]!;
 
     const [near] = await search(bot, query, { limit: 1, withContext: true });
@@ -356,7 +359,7 @@ describe('the context of a passage', () => {
     expect(without!.content).toBe(query);
   });
 
-  it('begins with the breadcrumb; without a context, the passage does', async () => {
+  it('begins the context of a passage with the breadcrumb; without a context, the passage does', async () => {
     const query = paragraphs(30)[15]!;
     const ask = async (options: Partial<SearchFiles>) => (await search(bot, query, { limit: 1, ...options }))[0]!;
 
@@ -372,7 +375,7 @@ describe('the context of a passage', () => {
     expect(plain!.content).toBe('Something else.');
   });
 
-  it('is one text in document order when it is consolidated, with a mark at each gap', async () => {
+  it('returns a consolidated context as one text in document order, with a mark at each gap', async () => {
     const texts = paragraphs(30).map((text, n) => (n === 3 || n === 20 ? `${text} Zebra!` : text));
     const zebras = newBot();
     await store(zebras, 'a.txt', texts);
@@ -401,7 +404,7 @@ describe('an embedding server', () => {
     ['that is busy', { status: 429, message: 'too many' } as const],
     ['that never answers', 'never' as const],
     ['that answers nonsense', 'garbage' as const],
-  ])('%s makes searches answer 503, and exposes no internals', async (name, order) => {
+  ])('answers searches with 503 for an embedding server %s, and exposes no internals', async (name, order) => {
     const bot = newBot();
     await store(bot, 'a.txt', ['one apple']);
     const query = `apple ${name}`;
@@ -416,7 +419,7 @@ describe('an embedding server', () => {
     expect(await search(bot, query)).toHaveLength(1);
   });
 
-  it.each([400, 413, 422])('that rejects a query with %d is quoted in the error', async (status) => {
+  it.each([400, 413, 422])('quotes an embedding server that rejects a query with %d in the error', async (status) => {
     embeddings.order('refused', { status, message: 'This query is too long for the model.' });
 
     await expect(search(newBot(), 'refused')).rejects.toMatchObject({

@@ -95,7 +95,7 @@ async function reconcile(): Promise<CorrectedStorage[]> {
 }
 
 describe('storage', () => {
-  it('is reserved when a file is declared, stays when it is uploaded and is freed when it is deleted', async () => {
+  it('reserves storage for a declared file, keeps it for the upload and frees it with the file', async () => {
     const bot = newBot(quotas(100));
 
     const file = await bot.upsert({ key: 'a', size: 10 });
@@ -110,7 +110,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 0, vectors: 0 });
   });
 
-  it('is freed when an upload URL expires and when a file expires', async () => {
+  it('frees storage when an upload URL expires and when a file expires', async () => {
     const bot = newBot(quotas(100));
     const [lapsing, expiring] = [await bot.upsert({ key: 'a', size: 10 }), await bot.upload('b', '12345')];
 
@@ -123,7 +123,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 100, vectors: 0 });
   });
 
-  it('is freed, together with its counters, when the bot is erased', async () => {
+  it('frees storage, together with its counters, when the bot is erased', async () => {
     const bot = newBot(quotas(100));
     await bot.upload('a', '12345');
 
@@ -137,7 +137,7 @@ describe('storage', () => {
     expect(await rows('SELECT 1 FROM bot_home WHERE bot_id = $1', bot.id)).toEqual([]);
   });
 
-  it('counts the difference when a key is declared again', async () => {
+  it('counts the difference of storage when a key is declared again', async () => {
     const bot = newBot(quotas(100));
     await bot.upload('a', '1234567890', { index: true });
 
@@ -149,7 +149,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 60, vectors: 60 });
   });
 
-  it('counts vectors only for files that are to be indexed', async () => {
+  it('counts vectors as storage only for files that are to be indexed', async () => {
     const bot = newBot(quotas(100, 10));
     await bot.upsert({ key: 'plain', size: 50 });
     await bot.upsert({ key: 'indexed', size: 10, index: true });
@@ -163,7 +163,7 @@ describe('storage', () => {
     expect(await useOf(bot)).toEqual({ files: 61, vectors: 10 });
   });
 
-  it('is shared by all bots of a workspace, and separate from other workspaces', async () => {
+  it('shares storage among all bots of a workspace, apart from other workspaces', async () => {
     const workspaceId = newWorkspace();
     const [first, second, stranger] = [
       newBot(quotas(100), workspaceId),
@@ -182,7 +182,7 @@ describe('storage', () => {
     ]);
   });
 
-  it('counts a copy at its destination, and refuses a copy that does not fit', async () => {
+  it('counts a copy as storage at its destination, and refuses a copy that does not fit', async () => {
     const bot = newBot(quotas(25));
     await bot.upload('a', '1234567890');
     const copy = (destinationKey: string) => bot.ask(operations.copy, { idOrKey: 'a', destinationKey });
@@ -197,7 +197,7 @@ describe('storage', () => {
 });
 
 describe('a quota', () => {
-  it('that is exceeded is named with its usage, its limit and the requested size', async () => {
+  it('reports an exceeded quota with its usage, its limit and the requested size', async () => {
     const bot = newBot(quotas(100));
     await bot.upsert({ key: 'a', size: 70 });
 
@@ -209,7 +209,7 @@ describe('a quota', () => {
     await bot.upsert({ key: 'b', size: 30 });
   });
 
-  it('accepts exactly as many of 50 concurrent files as fit', async () => {
+  it('accepts exactly as many of 50 concurrent files as fit into the quota', async () => {
     const bot = newBot(quotas(1_000));
 
     const { done, errors } = await outcomes(
@@ -221,7 +221,7 @@ describe('a quota', () => {
     expect((await useOf(bot)).files).toBe(980);
   });
 
-  it('holds for concurrent small and large files of several bots', async () => {
+  it('keeps the quota for concurrent small and large files of several bots', async () => {
     const workspaceId = newWorkspace();
     const [limit, small, large] = [200_000, 200, 30_000];
     const bots = Array.from({ length: 4 }, () => newBot(quotas(limit), workspaceId));
@@ -240,7 +240,7 @@ describe('a quota', () => {
     expect(files).toBeGreaterThan(limit - large);
   });
 
-  it('is not exceeded by a small file that is declared while a large one takes the rest', async () => {
+  it('accepts a small file within the quota while a large one takes the rest', async () => {
     const bot = newBot(quotas(1_000_000));
     await bot.upsert({ key: 'most', size: 890_000 });
     const repository = get(StorageUseRepository);
@@ -260,7 +260,7 @@ describe('a quota', () => {
     expect((await useOf(bot)).files).toBe(1_000_000);
   });
 
-  it('that is used up, or was lowered, still accepts declarations that need no more', async () => {
+  it('accepts declarations that need no more storage when the quota is used up or was lowered', async () => {
     const bot = newBot(quotas(100));
     await bot.upsert({ key: 'a', size: 100, index: true });
     bot.caller.quotas = quotas(10);
@@ -280,7 +280,7 @@ describe('the transfer of a bot', () => {
       { event: { id, subject: 'admin.botTransferred', data: {} }, attempt: 1, signal: new AbortController().signal },
     );
 
-  it('moves its usage, for repeated and reordered events', async () => {
+  it('moves the usage of a transferred bot, for repeated and reordered events', async () => {
     const bot = newBot();
     const [first, second] = [newWorkspace(), newWorkspace()];
     await bot.upsert({ key: 'a', size: 10 });
@@ -292,7 +292,7 @@ describe('the transfer of a bot', () => {
     expect([await useOf(bot), await use(first), await use(second)].map(({ files }) => files)).toEqual([0, 0, 10]);
   });
 
-  it('is not undone by a caller with the old workspace', async () => {
+  it('keeps usage in the new workspace after a transfer', async () => {
     const bot = newBot();
     const target = newWorkspace();
     await transfer(bot, target, 'outbox_1');
@@ -304,7 +304,7 @@ describe('the transfer of a bot', () => {
 });
 
 describe('admin', () => {
-  it('receives the usage of a bot after each change, and nothing else', async () => {
+  it('reports the usage of a bot to admin after each change, and nothing else', async () => {
     const bot = newBot();
     const told = () =>
       rows(
@@ -333,7 +333,7 @@ describe('admin', () => {
 });
 
 describe('reconciling', () => {
-  it('corrects wrong counters, reports their old values, and changes nothing else', async () => {
+  it('corrects wrong counters of storage, reports their old values, and changes nothing else', async () => {
     const [wrong, right, lost] = [newBot(), newBot(), newBot()];
     for (const bot of [wrong, right, lost]) await bot.upload('a', '1234567890', { index: true });
     await sql.query('UPDATE storage_use SET file_bytes = file_bytes + 7, vector_bytes = -3 WHERE bot_id = $1', [
@@ -355,7 +355,7 @@ describe('reconciling', () => {
     expect(await reconcile()).toEqual([]);
   });
 
-  it('checks every bot, page by page', async () => {
+  it('checks the storage of every bot, page by page', async () => {
     const bots = Array.from({ length: 60 }, () => newBot());
     await Promise.all(bots.map((bot) => bot.upsert({ key: 'a', size: 1 })));
     // Locks in the order of the reconciliation, which may run at the same time.
@@ -371,7 +371,7 @@ describe('reconciling', () => {
     expect(corrected.map(({ botId }) => botId)).toEqual(bots.map(({ id }) => id).sort());
   });
 
-  it('finds nothing wrong after concurrent changes of all kinds', async () => {
+  it('finds no wrong counters after concurrent changes of all kinds', async () => {
     const bots = Array.from({ length: 3 }, () => newBot(quotas(3_000, 1_000)));
     const content = 'x'.repeat(100);
     const actions: ((bot: BotFiles, n: number) => Promise<unknown>)[] = [

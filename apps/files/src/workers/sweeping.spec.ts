@@ -190,21 +190,24 @@ describe('the status of a file', () => {
     (Object.keys(actions) as Action[]).map((action) => [from, action, changes[action] ?? from, index] as const),
   );
 
-  it.each(cases)('%s: when %s, it becomes %s (index: %s)', async (from, action, to, index) => {
-    const bot = newBot();
-    const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 1, index });
-    const subject = { bot, id, uploadUrl, index };
-    await reach[from](subject);
-    expect((await bot.get(id)).status).toBe(from);
+  it.each(cases)(
+    'changes the status of a file from %s: when %s, it becomes %s (index: %s)',
+    async (from, action, to, index) => {
+      const bot = newBot();
+      const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 1, index });
+      const subject = { bot, id, uploadUrl, index };
+      await reach[from](subject);
+      expect((await bot.get(id)).status).toBe(from);
 
-    await actions[action](subject);
+      await actions[action](subject);
 
-    // A concurrent sweep may hold the row, and do the same a moment later.
-    await waitFor(
-      () => bot.get(id),
-      ({ status }) => status === to,
-    );
-  });
+      // A concurrent sweep may hold the row, and do the same a moment later.
+      await waitFor(
+        () => bot.get(id),
+        ({ status }) => status === to,
+      );
+    },
+  );
 });
 
 describe('the sweeper', () => {
@@ -269,7 +272,7 @@ describe('the sweeper', () => {
     expect(await (await fetch((await bot.get('a')).url)).text()).toBe('content');
   });
 
-  it('rejects an upload that it has given up', async () => {
+  it('rejects an upload that the sweeper has given up', async () => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
     const request = await halfway(bot, uploadUrl, id);
@@ -406,7 +409,7 @@ describe('the sweeper', () => {
     expect(await countOf('indexing_job', bot)).toBe(0);
   });
 
-  it('announces a waiting job again, each time after a longer pause', async () => {
+  it('announces a waiting indexing job again, each time after a longer pause', async () => {
     const [bot, other] = [newBot(), newBot()];
     for (const each of [bot, other]) await each.upload('a', '1', { index: true });
     const announced = async ({ id }: BotFiles) =>
@@ -434,7 +437,7 @@ describe('the sweeper', () => {
     await untilAnnounced(bot, 3);
   });
 
-  it('is not held up by one file that it cannot clean up', async () => {
+  it('cleans up other files when it fails for one', async () => {
     const bot = newBot();
     const [bad, good] = [await bot.upload('bad', 'x'), await bot.upload('good', 'x')];
     // A folder in place of a blob: it cannot be removed as a blob.
@@ -450,7 +453,7 @@ describe('the sweeper', () => {
     expect(left).toEqual([{ key: bad.id }]);
   });
 
-  it('gives back the files that it has not reached when it stops', async () => {
+  it('returns the files that the sweeper has not reached when it stops', async () => {
     const stopping = await startFiles();
     const bot = new BotFiles(stopping);
     const database = await Database.open({ url: stopping.databaseUrl, schema: 'files', migrations: [], poolSize: 3 });
@@ -510,7 +513,7 @@ describe('the deletion of a bot', () => {
     });
   });
 
-  it('erases its rows, blobs and points, and nothing of another bot', async () => {
+  it('erases rows, blobs and points of a deleted bot, and nothing of another bot', async () => {
     const [bot, other] = [newBot(), newBot()];
     for (const owner of [bot, other]) {
       const indexed = await owner.upload('indexed', 'x', { index: true });
@@ -538,7 +541,7 @@ describe('the deletion of a bot', () => {
     expect((await other.list()).files).toHaveLength(4);
   });
 
-  it('rejects all later writes', async () => {
+  it('rejects all later writes of a deleted bot', async () => {
     const bot = newBot();
     const { uploadUrl } = await bot.upsert({ key: 'a', size: 1 });
     await announceDeleted(bot);
@@ -553,7 +556,7 @@ describe('the deletion of a bot', () => {
     expect(await bot.leftovers()).toEqual(nothing);
   });
 
-  it('may be announced again without harm', async () => {
+  it('erases a bot once when its deletion is announced again', async () => {
     const bot = newBot();
     await bot.upload('a', 'x');
 
@@ -564,7 +567,7 @@ describe('the deletion of a bot', () => {
     expect(await rows('SELECT 1 FROM dead_letter')).toEqual([]);
   });
 
-  it('ends an upload under way, and keeps nothing of it', async () => {
+  it('ends an upload under way of a deleted bot, and keeps nothing of it', async () => {
     const bot = newBot();
     const { id, uploadUrl } = await bot.upsert({ key: 'a', size: 10 });
     const request = await halfway(bot, uploadUrl, id);
@@ -599,7 +602,7 @@ describe('the deletion of a bot', () => {
       'the data left by a killed erasure',
       "UPDATE deleted_bot SET deleted_at = now() - interval '2 minutes', erased_at = NULL WHERE bot_id = $1",
     ],
-  ])('is repeated for %s', async (name, later) => {
+  ])('repeats the deletion of a bot for %s', async (name, later) => {
     const bot = newBot();
     await bot.upload('seed', 'x');
     await announceDeleted(bot);

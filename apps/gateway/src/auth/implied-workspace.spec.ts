@@ -25,7 +25,7 @@ function ask(line: string, { token }: Pick<Account, 'token'>, headers: Record<st
 const listBots = (who: Pick<Account, 'token'>, headers = {}) => ask('GET /v1/admin/bots', who, headers);
 
 describe('a personal access token', () => {
-  it('may omit x-workspace-id, or leave it empty, while its account belongs to one workspace', async () => {
+  it('accepts a personal access token without x-workspace-id while its account belongs to one workspace', async () => {
     const alice = await api.newAccount();
     const { bot } = await alice.client.createBot({});
 
@@ -37,7 +37,7 @@ describe('a personal access token', () => {
     expect(workspaceId).toBe(alice.workspaceId);
   });
 
-  it('has the role of its account in that workspace', async () => {
+  it('gives a personal access token the role of its account in the implied workspace', async () => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await carol.client.deleteWorkspace({ id: carol.workspaceId });
     await api.addMember(alice.workspaceId, carol.accountId, 'viewer');
@@ -49,7 +49,7 @@ describe('a personal access token', () => {
     });
   });
 
-  it('requires x-workspace-id while its account belongs to several workspaces', async () => {
+  it('requires x-workspace-id while the account of a token belongs to several workspaces', async () => {
     const alice = await api.newAccount();
     expect((await listBots(alice)).status).toBe(200);
 
@@ -62,7 +62,7 @@ describe('a personal access token', () => {
     expect((await listBots(alice)).status).toBe(200);
   });
 
-  it('requires x-workspace-id as soon as its account joins a second workspace', async () => {
+  it('requires x-workspace-id as soon as the account of a token joins a second workspace', async () => {
     const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
     expect((await listBots(alice)).status).toBe(200);
 
@@ -73,14 +73,14 @@ describe('a personal access token', () => {
     expect((await listBots(alice)).status).toBe(200);
   });
 
-  it('requires x-workspace-id when its account belongs to no workspace', async () => {
+  it('requires x-workspace-id when the account of a token belongs to no workspace', async () => {
     const alice = await api.newAccount();
     await alice.client.deleteWorkspace({ id: alice.workspaceId });
 
     expect(await listBots(alice)).toMatchObject(missing);
   });
 
-  it('is authorized per operation, whichever operation came before', async () => {
+  it('authorizes a personal access token per operation, whichever operation came before', async () => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await carol.client.deleteWorkspace({ id: carol.workspaceId });
     await api.addMember(alice.workspaceId, carol.accountId, 'billing');
@@ -100,7 +100,7 @@ describe('x-workspace-id beside a bot API key', () => {
     ['GET /v1/admin/bots/{bot}', undefined],
     ['GET /v1/files', undefined],
     ['POST /v1/admin/introspect', {}],
-  ])('is Forbidden in %s when it is another or an unknown workspace', async (line, json) => {
+  ])('forbids %s with a bot API key and x-workspace-id of another or an unknown workspace', async (line, json) => {
     const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
     const { id } = (await alice.client.createBot({})).bot;
     const key = await alice.client.createBotApiKey({ botId: id });
@@ -125,7 +125,7 @@ describe('x-workspace-id beside a bot API key', () => {
     expect([200, 503]).toContain((await send(alice.workspaceId)).status);
   });
 
-  it('and x-bot-id are also Forbidden for operations that do not need them', async () => {
+  it('forbids another x-workspace-id or x-bot-id with a bot API key, also where neither is needed', async () => {
     const alice = await api.newAccount();
     const [own, other] = [(await alice.client.createBot({})).bot.id, (await alice.client.createBot({})).bot.id];
     const token = (await alice.client.createBotApiKey({ botId: own })).value;

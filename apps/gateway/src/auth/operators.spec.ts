@@ -64,14 +64,14 @@ const isOperator = async (token: string, of = api) =>
 describe("an account of the operator's workspace", () => {
   const list = allOperations.find(({ subject }) => subject === 'admin.deadLetters.list')!;
 
-  it('may see and change queues, and may not use the rest of the operations of the operator', () => {
+  it("lets accounts of the operator's workspace see and change queues, and nothing else of the operator", () => {
     const routes = operations.filter(({ access }) => access.credentials.includes('pat')).map(({ route }) => route);
 
     expect(routes.sort()).toEqual(forAccounts.sort());
   });
 
   it.each(operations.map((operation) => [operation.route, operation] as const))(
-    '%s is Forbidden for the owner of another workspace, also with the headers of the operator',
+    'forbids %s to the owner of another workspace, also with the headers of the operator',
     async (_route, operation) => {
       const headers = { 'x-workspace-id': await operatorWorkspaceId(), 'x-bot-id': 'none' };
 
@@ -87,14 +87,17 @@ describe("an account of the operator's workspace", () => {
     ['developer', false],
     ['viewer', false],
     ['billing', false],
-  ] as const)('with the role %s: %s', async (role, isAllowed) => {
-    const answer = await ask(list, tokens.get(role)!);
+  ] as const)(
+    "decides by the role %s whether an account of the operator's workspace is an operator: %s",
+    async (role, isAllowed) => {
+      const answer = await ask(list, tokens.get(role)!);
 
-    expect(answer).toMatchObject(isAllowed ? { deadLetters: [] } : { type: 'Forbidden' });
-    expect(await isOperator(tokens.get(role)!)).toEqual({ isOperator: isAllowed });
-  });
+      expect(answer).toMatchObject(isAllowed ? { deadLetters: [] } : { type: 'Forbidden' });
+      expect(await isOperator(tokens.get(role)!)).toEqual({ isOperator: isAllowed });
+    },
+  );
 
-  it('is refused by operations that take the key of the operator only', async () => {
+  it('refuses operator accounts in operations that require the operator token', async () => {
     const create = allOperations.find(({ subject }) => subject === 'admin.accounts.createToken')!;
 
     expect(await ask(create, tokens.get('owner')!)).toMatchObject({
@@ -103,7 +106,7 @@ describe("an account of the operator's workspace", () => {
     });
   });
 
-  it('does not pass its rights on to its bots', async () => {
+  it('does not pass the rights of an operator account on to its bots', async () => {
     const workspaceId = await operatorWorkspaceId();
     const owner = api.client(tokens.get('owner')!, workspaceId);
     const { value } = await owner.createBotApiKey({ botId: (await owner.createBot({})).bot.id });
@@ -111,7 +114,7 @@ describe("an account of the operator's workspace", () => {
     expect(await ask(list, value)).toMatchObject({ type: 'Forbidden' });
   });
 
-  it('is asked for anew when the role was taken away', async () => {
+  it('rejects an operator account soon after its role was taken away', async () => {
     const { accountId, token } = await api.newAccount();
     const workspaceId = await operatorWorkspaceId();
     const owner = api.client(tokens.get('owner')!, workspaceId);
@@ -123,12 +126,12 @@ describe("an account of the operator's workspace", () => {
     expect(await ask(list, token)).toMatchObject({ type: 'Forbidden' });
   });
 
-  it('rejects an unknown token as such', async () => {
+  it('rejects an unknown token as such for operations of the operator', async () => {
     expect(await ask(list, `${stranger.token.slice(0, -8)}00000000`)).toMatchObject({ type: 'Unauthorized' });
   });
 });
 
-it('is the workspace that is configured, if one is', async () => {
+it("uses HUB_OPERATOR_WORKSPACE_ID as the operator's workspace", async () => {
   const other = await startPublicApi(
     GatewayModule,
     configured(AdminModule, AdminConfig, { operatorWorkspaceId: 'wkspace_01ARZ3NDEKTSV4RRFFQ69G5FAV' }),

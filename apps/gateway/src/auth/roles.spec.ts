@@ -164,13 +164,13 @@ async function ask({ route, access }: Operation, role: Role): Promise<string | u
 }
 
 describe('the roles', () => {
-  it('cover every operation that depends on a role', () => {
+  it('covers every operation that depends on a role', () => {
     expect(operations.length).toBeGreaterThan(20);
     expect(operations.filter((operation) => !holdersOf(operation)).map(({ route }) => route)).toEqual([]);
   });
 
   it.each(operations.map((operation) => [operation.route, holdersOf(operation), operation] as const))(
-    '%s is allowed for %s and Forbidden for all others',
+    'allows %s for %s and forbids it for all others',
     async (_route, allowed, operation) => {
       const forbidden: Role[] = [];
       for (const role of holders.everybody) if ((await ask(operation, role)) === 'Forbidden') forbidden.push(role);

@@ -16,7 +16,7 @@ describe('on the chat endpoint', () => {
   it.each([
     ['a user', chatUser],
     ['a visitor', chatVisitor],
-  ])('%s passes its user key on unchanged, and the token is ignored', async (_who, access) => {
+  ])('passes the user key of %s on unchanged to the chat API, and ignores the token', async (_who, access) => {
     const caller = await guard.identify(request({ 'x-user-key': 'any.thing', authorization: 'Bearer bad' }), access);
 
     expect(caller).toMatchObject({ requestId: 'req_1', address: '10.0.0.1', credential: 'user', userKey: 'any.thing' });
@@ -25,14 +25,14 @@ describe('on the chat endpoint', () => {
   it.each([
     ['no key', {}],
     ['an empty key', { 'x-user-key': '' }],
-  ])('a user with %s is Unauthorized', async (_what, headers) => {
+  ])('returns Unauthorized to a chat user with %s', async (_what, headers) => {
     await expect(guard.identify(request(headers), chatUser)).rejects.toMatchObject({
       type: 'Unauthorized',
       message: expect.stringContaining('x-user-key') as string,
     });
   });
 
-  it('a visitor needs no key', async () => {
+  it('requires no key of a visitor', async () => {
     const caller = await guard.identify(request({}), chatVisitor);
 
     expect(caller).toMatchObject({ credential: 'none' });

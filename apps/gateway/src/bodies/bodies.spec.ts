@@ -60,7 +60,7 @@ it('refuses a large body with too many values before all of it has arrived', asy
 });
 
 describe('large bodies of one tenant', () => {
-  it('take no slot for clients that have gone during their authentication', async () => {
+  it('takes no slot for large bodies of clients that disconnected during their authentication', async () => {
     const bodies = new BodiesService(new BodyMemoryLimiter(10));
     for (let count = 0; count < 3; count += 1) {
       const { stream, request } = incoming();

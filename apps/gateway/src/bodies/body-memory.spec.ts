@@ -8,7 +8,7 @@ const neverCut = (reason: Error) => {
 };
 
 describe('The memory limit for bodies', () => {
-  it('counts received bytes, not the announced length', () => {
+  it('counts received bytes of a body, not the announced length', () => {
     const memory = new BodyMemoryLimiter(3_000, 100);
     const silent = Array.from({ length: 1_000 }, () => memory.open(of('silent'), neverCut));
     silent.slice(0, 10).forEach((lease) => lease.take(1));
@@ -39,7 +39,7 @@ describe('The memory limit for bodies', () => {
     expect(() => second.take(1)).toThrow(full);
   });
 
-  it('runs end actions when the request ends, or at once when it has ended already', () => {
+  it('runs end actions of a body when the request ends, or at once when it has ended already', () => {
     const lease = new BodyMemoryLimiter(200, 100).open(of('first'), neverCut);
     const ended: string[] = [];
     lease.onEnd(() => ended.push('before'));
@@ -53,7 +53,7 @@ describe('The memory limit for bodies', () => {
 describe('The limit for incomplete bodies', () => {
   const incomplete = /Too many request bodies are incomplete/;
 
-  it('cuts the oldest of a tenant with half of them off, and always leaves some for another tenant', () => {
+  it('cuts off the oldest upload of a tenant with half of them, and leaves some for another tenant', () => {
     const memory = new BodyMemoryLimiter(200);
     const cut: number[] = [];
     for (let number = 0; number < 1_000; number += 1) memory.open(of('silent'), () => cut.push(number));
@@ -64,14 +64,14 @@ describe('The limit for incomplete bodies', () => {
     memory.open(of('third'), neverCut);
   });
 
-  it('is never used up by many tenants', () => {
+  it('leaves memory for further bodies when many tenants send some', () => {
     const memory = new BodyMemoryLimiter(200);
     for (let tenant = 0; tenant < 150; tenant += 1) memory.open(of(`tenant ${tenant}`), neverCut);
 
     expect(() => memory.open(of('last'), neverCut)).not.toThrow();
   });
 
-  it('counts a body no longer when it is complete, or when its request has ended', () => {
+  it('counts a body no longer as incomplete when it is complete, or when its request has ended', () => {
     const memory = new BodyMemoryLimiter(2);
 
     for (let round = 0; round < 10; round += 1) memory.open(of('first'), neverCut).complete();
@@ -84,7 +84,7 @@ describe('The limit for incomplete bodies', () => {
 });
 
 describe('Unauthenticated senders', () => {
-  it('share a small part: the oldest upload is cut off for the next, and tenants are not affected', () => {
+  it('shares a small part among unauthenticated senders, and cuts off the oldest upload for the next', () => {
     const memory = new BodyMemoryLimiter(200, 100);
     const cut: number[] = [];
     const leases = [0, 1, 2, 3, 4, 5].map((number) => memory.open(unauthenticated, () => cut.push(number)));
@@ -94,7 +94,7 @@ describe('Unauthenticated senders', () => {
     memory.open(of('somebody'), neverCut).take(45);
   });
 
-  it('are cut off when too many are sending, however few bytes they send', () => {
+  it('cuts off unauthenticated senders when too many are sending, however few bytes they send', () => {
     const memory = new BodyMemoryLimiter(200, 100_000);
     const cut: number[] = [];
     for (let number = 0; number < 1_000; number += 1) memory.open(unauthenticated, () => cut.push(number)).take(1);
@@ -102,7 +102,7 @@ describe('Unauthenticated senders', () => {
     expect(cut).toEqual(Array.from({ length: 800 }, (_, number) => number));
   });
 
-  it('are not cut off after their body is complete', () => {
+  it('does not cut off unauthenticated senders after their body is complete', () => {
     const memory = new BodyMemoryLimiter(200, 100);
     const whole = memory.open(unauthenticated, neverCut);
     whole.take(4);

@@ -12,7 +12,7 @@ it.each([
   ['{"a":1,"b":[]}', 3],
   ['{"a":{"b":{"c":[{},{},[]]}}}', 7],
   ['{ "a" : [ 1 , "x" ] , "b" : null }', 5],
-])('%s holds %d values', (text, values) => {
+])('counts in %s %d values', (text, values) => {
   expect(count(text)).toBe(values);
 });
 
@@ -22,15 +22,18 @@ it('ignores punctuation and escaped quotes in strings', () => {
   expect(count(text)).toBe(6);
 });
 
-it('stops counting above the maximum', () => {
+it('stops counting values above the maximum', () => {
   expect(count(`[${'{},'.repeat(1_000_000)}1]`, 10)).toBe(11);
 });
 
-it.each(['', '[', '{"a":', '"', '"\\', ']]]]', ',,,'])('terminates for invalid JSON: %j', (text) => {
-  expect(count(text)).toBeLessThanOrEqual(4);
-});
+it.each(['', '[', '{"a":', '"', '"\\', ']]]]', ',,,'])(
+  'terminates the count of values for invalid JSON: %j',
+  (text) => {
+    expect(count(text)).toBeLessThanOrEqual(4);
+  },
+);
 
-it('counts the same in chunks of any size', () => {
+it('counts the same values in chunks of any size', () => {
   const bytes = Buffer.from(JSON.stringify({ a: '[1,"\\', b: ['\\"', '\\\\', { c: [] }], 'ä,"': {} }));
   const { values, structures } = new ValueCounter().add(bytes);
 

@@ -63,7 +63,7 @@ function openSilent(line: string, headers = ''): { status: Promise<string | unde
 describe('A large body', () => {
   const program = 'const a = "ä😀";\n';
 
-  it.each([2, 24])('of %d MB arrives as it was sent', async (megabytes) => {
+  it.each([2, 24])('receives a body of %d MB as it was sent', async (megabytes) => {
     const code = program.repeat(Math.floor((megabytes * 1_000_000) / Buffer.byteLength(program)));
 
     expect((await update({ json: { code, description: 'large', __proto__: 'x' } })).status).toBe(200);
@@ -74,14 +74,14 @@ describe('A large body', () => {
     expect((await alice.client.getBot({ id: botId })).bot.description).toBe('large');
   });
 
-  it('creates a bot with its code', async () => {
+  it('creates a bot with its code from a large body', async () => {
     const { bot } = await alice.client.createBot({ code: 'x'.repeat(3_000_000) });
 
     const { versions } = await alice.client.listBotVersions({ id: bot.id });
     expect(versions).toHaveLength(1);
   });
 
-  it('is rejected with the name of the field and its limit', async () => {
+  it('rejects a large body with the name of the field and its limit', async () => {
     const code = 'x'.repeat(25_000_001);
 
     expect(await update({ json: { code } })).toMatchObject({
@@ -101,7 +101,7 @@ describe('A large body', () => {
     ['no JSON', `{"code":"${'x'.repeat(2_000_000)}"`, /The body is not valid JSON/],
     ['no object', `["${'x'.repeat(2_000_000)}"]`, /The body must be a JSON object/],
     ['wrong', JSON.stringify({ code: 'x'.repeat(2_000_000), url: 5 }), /url must be/],
-  ])('with %s gets the same error as a small one', async (_what, body, message) => {
+  ])('returns for a large body with %s the same error as for a small one', async (_what, body, message) => {
     expect(await update({ headers: json, body })).toMatchObject({
       status: 400,
       json: { type: 'InvalidPayload', message: expect.stringMatching(message) as string },
@@ -111,7 +111,7 @@ describe('A large body', () => {
   it.each<[string, Record<string, string>]>([
     ['an announced', {}],
     ['an unknown', { 'transfer-encoding': 'chunked' }],
-  ])('of %s length is not parsed on the event loop of the gateway', async (_length, headers) => {
+  ])('parses a large body of %s length outside the event loop of the gateway', async (_length, headers) => {
     const parse = jest.spyOn(JSON, 'parse');
 
     const { status } = await update({ headers, json: { code: 'x'.repeat(2_000_000), url: 5 } });
@@ -121,7 +121,7 @@ describe('A large body', () => {
     parse.mockRestore();
   });
 
-  it.each([900_000, 1_900_000])('of %d bytes of {} is rejected for its number of values', async (size) => {
+  it.each([900_000, 1_900_000])('rejects a body of %d bytes of {} for its number of values', async (size) => {
     const body = `{"tags":[${'{},'.repeat(size / 3)}{}]}`;
     const headers = { ...json, authorization: `Bearer ${alice.token}`, 'x-bot-id': botId };
 
@@ -151,7 +151,7 @@ describe('A large body', () => {
       'JSON lists, objects and fields, and it has at least 2',
     ],
     ['deep lists', () => `${'['.repeat(900_000)}${']'.repeat(900_000)}`, 400, 'version must be a string'],
-  ])('of %s ends neither the process nor the requests of others', async (_what, value, status, message) => {
+  ])('survives a large body of %s without failing requests of others', async (_what, value, status, message) => {
     const headers = { ...json, authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
     const hostile = api.send('POST /v1/admin/integrations', {
       headers,
@@ -163,7 +163,7 @@ describe('A large body', () => {
     expect(await update({ json: { description: 'still there' } })).toMatchObject({ status: 200 });
   });
 
-  it('is 503 with a time to retry when its child process is killed, and nothing is stored', async () => {
+  it('returns 503 with Retry-After and stores nothing if the child process of a body is killed', async () => {
     const before = (await alice.client.getBot({ id: botId })).bot.updatedAt;
     const sent = update({ json: { code: 'x'.repeat(24_000_000), description: 'killed' } });
     let isAnswered = false;
@@ -180,7 +180,7 @@ describe('A large body', () => {
     expect(await update({ json: { code: 'x'.repeat(2_000_000) } })).toMatchObject({ status: 200 });
   });
 
-  it('may have more values in fields that are dropped', async () => {
+  it('accepts more values in fields that are dropped', async () => {
     const body = `{"name":"Ann","implementation":{"type":"Buffer","data":[${'1,'.repeat(400_000)}1]}}`;
 
     expect(await update({ headers: json, body })).toMatchObject({ status: 200 });
@@ -192,7 +192,7 @@ describe('Clients without a credential', () => {
 
   afterEach(realClock);
 
-  it('may send 100 kB', async () => {
+  it('accepts up to 100 kB from clients without a credential', async () => {
     const body = `{"a":[${'{},'.repeat(34_000)}{}]}`;
 
     expect(await api.send(users(), { headers: json, body })).toMatchObject({
@@ -201,7 +201,7 @@ describe('Clients without a credential', () => {
     });
   });
 
-  it('cannot block others by a thousand idle uploads', async () => {
+  it('serves others during a thousand idle uploads of clients without a credential', async () => {
     const silent = Array.from({ length: 1_000 }, () => openSilent(users()));
 
     const ofVisitor = await api.send(users(), { json: {} });
@@ -214,7 +214,7 @@ describe('Clients without a credential', () => {
     silent.forEach(({ leave }) => leave());
   });
 
-  it('have five seconds to send a body', async () => {
+  it('gives clients without a credential five seconds to send a body', async () => {
     // Requests of the test before would set timers too.
     await waitFor(
       async () => metricValue((await api.send('GET /metrics')).text, 'parley_under_way{place="gateway"}'),
@@ -230,7 +230,7 @@ describe('Clients without a credential', () => {
     expect(await silent.status).toBeUndefined();
   });
 
-  it('are rejected for an unknown user key before the body is read', async () => {
+  it('rejects an unknown user key before the body is read', async () => {
     const { hostname, port } = new URL(api.url);
     const socket = connect(Number(port), hostname);
     const answer = new Promise<string>((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())));
@@ -254,14 +254,14 @@ describe('The path of an unknown chat endpoint', () => {
     ['a bad idempotency key', { headers: { ...json, 'idempotency-key': '' }, body: '{}' }],
   ];
 
-  it.each(['users', 'messages'])('returns 404 before the body of %s is sent', async (path) => {
+  it.each(['users', 'messages'])('returns 404 for an unknown chat API before the body of %s is sent', async (path) => {
     const silent = openSilent(`POST /chat/webhook_none/${path}`, 'x-user-key: any\r\n');
 
     expect(await silent.status).toBe('404');
     silent.leave();
   });
 
-  it.each(bodies)('returns 404 with a user key and %s', async (_what, options) => {
+  it.each(bodies)('returns 404 for an unknown chat API with a user key and %s', async (_what, options) => {
     for (const id of ['webhook_none', 'a%00b', 'x'.repeat(2_000)]) {
       const headers = { 'x-user-key': 'any', ...options.headers };
 
@@ -273,7 +273,7 @@ describe('The path of an unknown chat endpoint', () => {
     }
   });
 
-  it('returns other errors for a wrong key or body when the endpoint exists', async () => {
+  it('returns other errors for a wrong key or body when the chat API exists', async () => {
     const { user, key } = (await api.send(`POST /chat/${webhookId}/users`, { json: {} })).json as {
       user: { id: string };
       key: string;

@@ -86,7 +86,7 @@ async function send(stream: PassThrough, bytes: Buffer): Promise<void> {
   stream.end();
 }
 
-it('has the largest body of each operation with bodies over the default limit', () => {
+it('tries the largest body of each operation with bodies over the default limit', () => {
   const { bodyLimitBytes } = operation({
     subject: '',
     summary: '',

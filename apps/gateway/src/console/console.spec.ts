@@ -47,34 +47,37 @@ describe('the built console', () => {
     await writeFile(join(consoleDir, 'index.html'), '<meta property="csp-nonce" nonce="PARLEY_NONCE">');
   });
 
-  it.each(['/console', '/console/', '/console/w/1/bots', '/console?x=1'])('is the page at %s', async (path) => {
-    const { status, headers, text } = await get(path);
+  it.each(['/console', '/console/', '/console/w/1/bots', '/console?x=1'])(
+    'serves the page of the built console at %s',
+    async (path) => {
+      const { status, headers, text } = await get(path);
 
-    const nonce = /nonce="([^"]+)"/.exec(text)![1]!;
-    const policy = String(headers['content-security-policy']).split('; ');
-    expect(status).toBe(200);
-    expect(headers).toMatchObject({
-      'cache-control': 'no-cache',
-      'content-type': 'text/html; charset=utf-8',
-      'cross-origin-opener-policy': 'same-origin',
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    });
-    expect(policy).toEqual(
-      expect.arrayContaining([
-        "default-src 'self'",
-        "script-src 'self'",
-        `style-src 'self' 'nonce-${nonce}'`,
-        "connect-src 'self' https://files.example.com https://chat.example.com",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-      ]),
-    );
-  });
+      const nonce = /nonce="([^"]+)"/.exec(text)![1]!;
+      const policy = String(headers['content-security-policy']).split('; ');
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({
+        'cache-control': 'no-cache',
+        'content-type': 'text/html; charset=utf-8',
+        'cross-origin-opener-policy': 'same-origin',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(policy).toEqual(
+        expect.arrayContaining([
+          "default-src 'self'",
+          "script-src 'self'",
+          `style-src 'self' 'nonce-${nonce}'`,
+          "connect-src 'self' https://files.example.com https://chat.example.com",
+          "object-src 'none'",
+          "base-uri 'none'",
+          "form-action 'self'",
+          "frame-ancestors 'none'",
+        ]),
+      );
+    },
+  );
 
-  it('has another nonce in each response', async () => {
+  it('sends another nonce in each response of the console', async () => {
     expect((await get('/console')).text).not.toBe((await get('/console')).text);
   });
 
@@ -82,7 +85,7 @@ describe('the built console', () => {
     ['br, gzip', 'br'],
     ['gzip', 'gzip'],
     ['identity', undefined],
-  ])('sends its files for "%s" with the content coding %s', async (accepted, coding) => {
+  ])('sends files of the console for "%s" with the content coding %s', async (accepted, coding) => {
     const { status, headers } = await get('/console/assets/main-1.js', { 'accept-encoding': accepted });
 
     expect(status).toBe(200);
@@ -100,11 +103,11 @@ describe('the built console', () => {
     '/console/assets/%2e%2e/%2e%2e/secret.js',
     '/console/assets/..%2f..%2fsecret.js',
     '/console/assets/main-1.js.br',
-  ])('has no file at %s', async (path) => {
+  ])('returns 404 for a console file at %s', async (path) => {
     expect(await get(path)).toMatchObject({ status: 404, text: expect.not.stringContaining('secret"') });
   });
 
-  it('answers 304 to a browser that has the file', async () => {
+  it('returns 304 to a browser that has the file of the console', async () => {
     const { etag } = (await get('/console/assets/main-1.js')).headers;
 
     const answer = await get('/console/assets/main-1.js', { 'if-none-match': etag! });
@@ -112,7 +115,7 @@ describe('the built console', () => {
     expect(answer).toMatchObject({ status: 304, text: '', headers: { etag } });
   });
 
-  it('answers from memory until there is another build', async () => {
+  it('serves the console from memory until there is another build', async () => {
     const before = await get('/console/assets/main-1.js');
     await rm(join(consoleDir, 'assets/main-1.js'));
     const fromMemory = await get('/console/assets/main-1.js');

@@ -32,7 +32,7 @@ function validatorOf(name: string) {
 }
 
 describe('the OpenAPI document', () => {
-  it('has every public operation at its route, and no other', () => {
+  it('documents every public operation at its route, and no other', () => {
     const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -43,7 +43,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('excludes operations of operators and services', () => {
+  it('excludes operations of operators and services from the OpenAPI document', () => {
     const text = JSON.stringify(document);
 
     expect(text).not.toMatch(/\/operator\//i);
@@ -52,7 +52,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('has a body schema for every operation with a body, also when all its fields are inherited', () => {
+  it('documents a body schema for every operation with a body, also if all its fields are inherited', () => {
     const reading = publicOnes.filter(({ route, input }) => {
       const fields = getMetadataStorage().getTargetValidationMetadatas(input, '', false, false);
       return !/^(GET|DELETE) /.test(route!) && fields.length > 0;
@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
     expect(shown.sort()).toEqual(reading.map(({ subject }) => subject).sort());
   });
 
-  it('marks text responses, and operations without a token', () => {
+  it('marks text responses, and operations without a token, in the OpenAPI document', () => {
     const { responses, security } = document.paths['/v1/admin/bots/{id}/versions/{versionId}/code']!['get']!;
 
     expect(responses['200']).toMatchObject({
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     expect(paths['/visitor']!['get']!.security).toEqual([]);
   });
 
-  it('has a schema for every reference', () => {
+  it('contains a schema for every reference of the OpenAPI document', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
       ([, name]) => name!,
     );
@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(references)).toEqual(new Set(Object.keys(document.components.schemas)));
   });
 
-  it.each(Object.keys(document.components.schemas))('has a schema %s that compiles', (name) => {
+  it.each(Object.keys(document.components.schemas))('contains a schema %s that compiles', (name) => {
     expect(() => validatorOf(name)).not.toThrow();
   });
 
@@ -101,11 +101,11 @@ describe('the OpenAPI document', () => {
     described.flatMap(({ operationId, parameters }) =>
       parameters.map(({ name, schema }) => [operationId, name, schema] as const),
     ),
-  )('has for %s a parameter %s whose schema compiles', (_operation, _name, schema) => {
+  )('contains for %s a parameter %s whose schema compiles', (_operation, _name, schema) => {
     expect(() => ajv.compile(schema)).not.toThrow();
   });
 
-  it('has a parameter for each name in a path, and names none twice', () => {
+  it('documents a parameter for each name in a path, and none twice', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const { parameters } of Object.values(methods)) {
         const inPath = parameters.filter((parameter) => parameter.in === 'path');
@@ -116,7 +116,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has the headers that an operation requires', () => {
+  it('documents the headers that an operation requires', () => {
     const headersOf = (id: string) =>
       described
         .find(({ operationId }) => operationId === id)!
@@ -128,7 +128,7 @@ describe('the OpenAPI document', () => {
     expect(headersOf('admin.workspaces.list')).toEqual([]);
   });
 
-  it('has the optional header Idempotency-Key on idempotent operations only', () => {
+  it('documents the optional header Idempotency-Key on idempotent operations only', () => {
     const takers = described.filter(({ parameters }) => parameters.some(({ name }) => name === 'idempotency-key'));
 
     expect(takers.map(({ operationId }) => operationId).sort()).toEqual(
@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
     expect(takers.length).toBeGreaterThan(5);
   });
 
-  it('has schemas that accept valid input and reject invalid input', () => {
+  it('contains schemas that accept valid input and reject invalid input', () => {
     const createBot = validatorOf('CreateBot');
 
     expect(
@@ -165,7 +165,7 @@ describe('the OpenAPI document', () => {
     expect(validatorOf('Error')({ id: 'x', code: 404, type: 'ResourceNotFound', message: 'x' })).toBe(true);
   });
 
-  it('has a schema with a unique name for each class', () => {
+  it('gives each class a schema with a unique name', () => {
     const targets = getMetadataStorage() as unknown as {
       validationMetadatas: Map<unknown, { target: { name: string } }[]>;
     };

@@ -41,7 +41,7 @@ it('refuses with 503 the requests of a user of whom a quarter of all requests wa
   await expect(Promise.all(answers)).resolves.toHaveLength(atOnce + 3);
 });
 
-it('passes on what requests throw, and frees their turns', async () => {
+it('rethrows what requests of a user throw, and frees their turns', async () => {
   const { limiter } = open();
   const fail = () => limiter.run('one', () => Promise.reject(new Error('Refused')));
 

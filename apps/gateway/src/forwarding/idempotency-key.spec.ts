@@ -2,13 +2,13 @@ import { readIdempotencyKey } from './idempotency-key';
 
 describe('the header Idempotency-Key', () => {
   it.each(['a', '8e03978e-40d5-43dd-bc93-6894a57f9324', '"quoted"', 'order 7 / second try', '~'.repeat(255)])(
-    'may be %j',
+    'accepts the header Idempotency-Key %j',
     (key) => {
       expect(readIdempotencyKey({ 'idempotency-key': key })).toBe(key);
     },
   );
 
-  it('is optional', () => {
+  it('accepts requests without the header Idempotency-Key', () => {
     expect(readIdempotencyKey({ 'x-bot-id': 'bot' })).toBeUndefined();
   });
 
@@ -20,7 +20,7 @@ describe('the header Idempotency-Key', () => {
     ['has a line break at its end', 'a\n'],
     ['has a character for control', 'a\u007f'],
     ['came as a list', ['a']],
-  ])('returns InvalidPayload with the allowed form when it %s', (_name, key) => {
+  ])('returns InvalidPayload with the allowed form for an Idempotency-Key that %s', (_name, key) => {
     expect(() => readIdempotencyKey({ 'idempotency-key': key })).toThrow(
       expect.objectContaining({
         type: 'InvalidPayload',

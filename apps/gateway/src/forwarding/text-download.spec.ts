@@ -7,7 +7,7 @@ function newResponse() {
 }
 
 describe('text downloads', () => {
-  it('are limited to four at a time; further ones get 503 with Retry-After', () => {
+  it('limits text downloads to four at a time, and rejects further ones with 503 and Retry-After', () => {
     const texts = new TextDownloadLimiter();
     const responses = Array.from({ length: 4 }, newResponse);
     const [next, last] = [newResponse(), newResponse()];
@@ -23,7 +23,7 @@ describe('text downloads', () => {
     last.emit('close');
   });
 
-  it('take no slot for a client that has gone before they began', () => {
+  it('takes no slot for a text download whose client disconnected before it began', () => {
     const texts = new TextDownloadLimiter();
 
     for (let gone = 0; gone < 5; gone += 1) texts.admit(Object.assign(newResponse(), { destroyed: true }));

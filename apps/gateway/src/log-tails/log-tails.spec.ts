@@ -46,7 +46,7 @@ describe('a stream of log lines', () => {
       (texts) => texts.length >= count,
     ).then((texts) => texts.map((text) => JSON.parse(text) as LogLine));
 
-  it('has each line of this bot from then on', async () => {
+  it('streams each new log line of this bot only', async () => {
     const [bot, neighbour] = await Promise.all([newBot(), newBot()]);
     await bot.write({ message: 'before' });
     const stream = await follow(`/v1/admin/bots/${bot.id}/logs/stream`, {
@@ -62,7 +62,7 @@ describe('a stream of log lines', () => {
     expect(await received(stream, 3)).toEqual([...first, last]);
   });
 
-  it('is there for the operator too', async () => {
+  it('streams log lines to the operator', async () => {
     const bot = await newBot();
     const headers = { authorization: `Bearer ${api.operatorToken}` };
     const stream = await follow(`/operator/runtime/bots/${bot.id}/logs/stream`, headers);
@@ -75,7 +75,7 @@ describe('a stream of log lines', () => {
   it.each<[string, () => Record<string, string>, number]>([
     ['no token', () => ({}), 401],
     ['a token of another workspace', () => ({ authorization: `Bearer ${other.token}` }), 404],
-  ])('is refused with %s', async (_name, headers, code) => {
+  ])('refuses a stream of log lines with %s', async (_name, headers, code) => {
     const bot = await newBot();
 
     const { status, json } = await follow(`/v1/admin/bots/${bot.id}/logs/stream`, headers());
@@ -83,7 +83,7 @@ describe('a stream of log lines', () => {
     expect([status, json?.code]).toEqual([code, code]);
   });
 
-  it('is refused for an id that no bot has, and on the route of the operator without its key', async () => {
+  it("refuses a stream of log lines for an unknown bot, and the operator's route without its key", async () => {
     const operator = { authorization: `Bearer ${api.operatorToken}` };
     const pat = { authorization: `Bearer ${account.token}` };
 
@@ -91,7 +91,7 @@ describe('a stream of log lines', () => {
     expect((await follow('/operator/runtime/bots/none/logs/stream', pat)).status).toBe(403);
   });
 
-  it('is refused beyond those of a workspace, and not for the operator', async () => {
+  it('refuses streams of log lines beyond the limit of a workspace, but not to the operator', async () => {
     const bot = await newBot();
     const headers = { authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId };
     const opened = await Promise.all(
@@ -108,7 +108,7 @@ describe('a stream of log lines', () => {
     );
   });
 
-  it('ends when the gateway stops', async () => {
+  it('ends streams of log lines when the gateway stops', async () => {
     const bot = await newBot();
     const headers = { authorization: `Bearer ${api.operatorToken}` };
     const stream = await follow(`/operator/runtime/bots/${bot.id}/logs/stream`, headers);

@@ -57,7 +57,7 @@ describe('a rate limit', () => {
     ['without a key on many bots', [], (number) => ({ ...visitor, webhookId: `${number}` })],
     ['of one IPv6 network', [], (number) => ({ ...bot, address: `2001:db8::${number}` })],
     ['of a token on operator routes', [{ ...bot, token: one }], () => ({ ...operator, token: one })],
-  ])('is shared by all requests %s', async (_what, confirmed, sender) => {
+  ])('shares a rate limit among all requests %s', async (_what, confirmed, sender) => {
     const limits = limitsOf(1);
     for (const credential of confirmed) await confirmCredential(limits, credential);
 
@@ -69,7 +69,7 @@ describe('a rate limit', () => {
     ['another user key', [{ ...user, userKey: 'b' }], { ...user, userKey: 'b' }],
     ['another address', [], { ...bot, address: '10.0.0.2' }],
     ['an operator', [], { ...operator, token: key }],
-  ])('does not affect %s', async (_what, confirmed, sender) => {
+  ])('does not apply a rate limit to %s', async (_what, confirmed, sender) => {
     const limits = limitsOf(1);
     for (const credential of [{ ...bot, token: one }, ...confirmed]) await confirmCredential(limits, credential);
 
@@ -79,7 +79,7 @@ describe('a rate limit', () => {
     await expect(limits.count(sender, ignored)).resolves.toEqual(expect.any(Function));
   });
 
-  it('of unknown webhooks is that of the address, and a webhook that has answered has its own', async () => {
+  it('counts unknown webhooks per address, and a webhook that has answered separately', async () => {
     const limits = limitsOf(1);
     (await limits.countWebhook('known', '10.0.0.1', ignored))();
 
@@ -92,14 +92,14 @@ describe('a rate limit', () => {
     await expect(limits.countWebhook('known', '10.0.0.1', ignored)).resolves.toEqual(expect.any(Function));
   });
 
-  it('does not apply to the operator', async () => {
+  it('does not apply the rate limit to the operator', async () => {
     const limits = limitsOf(1);
     await confirmCredential(limits, { ...operator, token: key });
 
     expect(await passing(limits, () => ({ ...operator, token: key }))).toBe(2 * burst);
   });
 
-  it('is off at 0 requests per second', async () => {
+  it('applies no rate limit at 0 requests per second', async () => {
     const headers: string[] = [];
 
     await limitsOf(0, 1).count(bot, { header: (name) => headers.push(name) });
@@ -108,7 +108,7 @@ describe('a rate limit', () => {
     expect(headers).toEqual([]);
   });
 
-  it('of an address is not used up by credentials that are accepted', async () => {
+  it('does not count accepted credentials towards the rate limit of their address', async () => {
     const limits = limitsOf(1);
     for (let number = 0; number < 2 * burst; number += 1)
       await confirmCredential(limits, { ...bot, token: `${one}${number}` });
@@ -117,7 +117,7 @@ describe('a rate limit', () => {
   });
 });
 
-it('returns limit headers and Retry-After, and accepts requests after that', async () => {
+it('returns rate limit headers and Retry-After, and accepts requests after that', async () => {
   const limits = limitsOf(10);
   const sent: Record<string, string>[] = [];
   const ask = async () => {
@@ -147,7 +147,7 @@ it('returns limit headers and Retry-After, and accepts requests after that', asy
 });
 
 describe('memory', () => {
-  it('is not used by unknown tokens', async () => {
+  it('uses no memory for unknown tokens', async () => {
     const many = 100_000;
     const limits = limitsOf(1, 2 * many);
 
@@ -156,7 +156,7 @@ describe('memory', () => {
     expect(await namesCounted()).toBe(1);
   });
 
-  it('holds a hash of 64 characters in place of a long key', () => {
+  it('stores a hash of 64 characters in place of a long key', () => {
     const [long, longer] = ['a'.repeat(50_000), 'a'.repeat(50_001)];
 
     expect(boundedKey(long)).toMatch(/^[0-9a-f]{64}$/);
@@ -164,7 +164,7 @@ describe('memory', () => {
     expect(boundedKey(one)).toBe(one);
   });
 
-  it('is limited by evicting the least recently used address', async () => {
+  it('limits memory by evicting the least recently used address', async () => {
     const limits = limitsOf(0.01, 1);
     const sender = (number: number) => ({
       ...bot,

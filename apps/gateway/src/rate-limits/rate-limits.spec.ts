@@ -65,7 +65,7 @@ const limited = {
   },
 };
 
-it('has rate limit headers in each answer, also in errors', async () => {
+it('sends rate limit headers in each answer, also in errors', async () => {
   const askTwice = async () => [
     await ask(alice),
     await api.send('GET /v1/admin/bots/none', { headers: credentials(alice) }),
@@ -90,7 +90,7 @@ it('rejects one tenant over its limit, without effect on others', async () => {
   expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
 });
 
-it('limits guessing, without effect on callers with a token and on the operator', async () => {
+it('limits guessing of tokens, without effect on callers with a token and on the operator', async () => {
   const guesses = await times(5 * burst, guess);
   const others = await ask(alice);
   const operators = await api.newAccount();
@@ -113,7 +113,7 @@ describe('the public client', () => {
     new Client({ apiUrl: api.url, token: alice.token, ...options }).listPersonalAccessTokens({});
   const useUp = () => times(burst, () => ask(alice));
 
-  it('maps the error to RateLimited', async () => {
+  it('maps the error of the rate limit to RateLimited in the public client', async () => {
     await useUp();
 
     await expect(pats()).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describe('the public client', () => {
     });
   });
 
-  it('retries after the given time and succeeds', async () => {
+  it('retries in the public client after the given time and succeeds', async () => {
     await useUp();
     const before = await refusals();
 

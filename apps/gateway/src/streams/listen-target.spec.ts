@@ -13,7 +13,7 @@ it.each([
   expect(listenTarget(url)).toEqual({ webhookId: 'hook', conversationId });
 });
 
-it('parses the query parameters', () => {
+it('parses the query parameters of a stream', () => {
   expect(listenTarget('/chat/h%20k/conversations/a/listen?lastEventId=7&x-user-key=ey.J%2B.x')).toEqual({
     webhookId: 'h k',
     conversationId: 'a',
@@ -34,6 +34,6 @@ it.each([
   '/chat/hook/conversations/%00/listen',
   `/chat/hook/conversations/${'x'.repeat(1001)}/listen`,
   '/?/chat/hook/conversations/a/listen',
-])('returns undefined for %s', (url) => {
+])('returns no stream for %s', (url) => {
   expect(listenTarget(url)).toBeUndefined();
 });

@@ -11,14 +11,14 @@ function orderAfter(last: number, room?: BufferLimits): ReorderBuffer {
 }
 
 describe('signals', () => {
-  it('are delivered at once when they arrive in order', () => {
+  it('delivers signals at once when they arrive in order', () => {
     const order = orderAfter(7);
 
     expect([8, 9, 10].map((number) => numbersOf(order.add(signal(number))))).toEqual([[8], [9], [10]]);
     expect(order.hasGap).toBe(false);
   });
 
-  it('are delivered once and in order, however they arrive', () => {
+  it('delivers signals once and in order, however they arrive', () => {
     const numbers = Array.from({ length: 200 }, (_, index) => index + 8);
     const shuffled = [...numbers, ...numbers].sort(() => Math.random() - 0.5);
     const order = orderAfter(7);
@@ -28,14 +28,14 @@ describe('signals', () => {
     expect(numbersOf(delivered)).toEqual(numbers);
   });
 
-  it('that are older than the last delivered one are dropped', () => {
+  it('drops signals older than the last delivered one', () => {
     const order = orderAfter(7);
 
     expect([1, 6, 7].flatMap((number) => order.add(signal(number)))).toEqual([]);
     expect(order.hasGap).toBe(false);
   });
 
-  it('wait until the first number is known, and older ones are dropped', () => {
+  it('holds signals until the first number is known, and drops older ones', () => {
     const order = new ReorderBuffer();
     const early = [9, 7, 8, 6].flatMap((number) => order.add(signal(number)));
 
@@ -47,7 +47,7 @@ describe('signals', () => {
 });
 
 describe('a gap', () => {
-  it('exists while an older signal is missing', () => {
+  it('reports a gap while an older signal is missing', () => {
     const order = orderAfter(7);
 
     order.add(signal(9));
@@ -58,7 +58,7 @@ describe('a gap', () => {
     expect(order.hasGap).toBe(false);
   });
 
-  it('is filled with the requested signals, followed by the buffered ones', () => {
+  it('fills a gap with the requested signals, followed by the buffered ones', () => {
     const order = orderAfter(7);
     [10, 12].forEach((number) => order.add(signal(number)));
 
@@ -68,7 +68,7 @@ describe('a gap', () => {
     expect(order.last).toBe(12);
   });
 
-  it('is skipped when the missing signals are no longer stored', () => {
+  it('skips a gap when the missing signals are no longer stored', () => {
     const order = orderAfter(7);
     order.add(signal(10));
 
@@ -78,7 +78,7 @@ describe('a gap', () => {
     expect(order.hasGap).toBe(false);
   });
 
-  it('remains when the answer is older than a signal that arrived', () => {
+  it('reports a gap when the answer is older than a signal that arrived', () => {
     const order = orderAfter(7);
     order.add(signal(10));
 
@@ -95,7 +95,7 @@ describe('a gap', () => {
     expect(order.fill([signal(8), signal(9)], 9)).toMatchObject([{ number: 8 }, { number: 9, closes: 'user-1' }]);
   });
 
-  it('buffers a limited number of signals, and remains until those beyond it are delivered', () => {
+  it('buffers a limited number of signals, and reports a gap until those beyond it are delivered', () => {
     const order = orderAfter(0, { signals: 3, size: 1_000 });
     [2, 3, 4, 5, 6].forEach((number) => order.add(signal(number)));
 
@@ -120,7 +120,7 @@ describe('a gap', () => {
     expect(order.hasGap).toBe(false);
   });
 
-  it('exists for an expected signal until it is delivered', () => {
+  it('reports a gap for an expected signal until it is delivered', () => {
     const order = orderAfter(7);
 
     order.expect(8);

@@ -66,7 +66,7 @@ async function reconnected(): Promise<void> {
 const isDone = ({ status }: PromiseSettledResult<void>) => status === 'fulfilled';
 
 suite('Streams on several gateways', () => {
-  it('get the same signals in the same order', async () => {
+  it('sends the same signals in the same order from several gateways', async () => {
     const streams = await listenEverywhere();
     const said = Array.from({ length: 500 }, (_, index) => String(index));
 
@@ -76,7 +76,7 @@ suite('Streams on several gateways', () => {
     expect(streams.map(texts)).toEqual(streams.map(() => said));
   });
 
-  it('resume without a gap after NATS was down, and close for users removed meanwhile', async () => {
+  it('resumes streams without a gap after NATS was down, and closes those of users removed meanwhile', async () => {
     const [streams, removed] = await Promise.all([listenEverywhere(), listenEverywhere({ key: 'bob' })]);
     chat.say('conv_1', 'before');
     await waitFor(() => [...streams, ...removed].every(({ received }) => received.length === 1));
@@ -97,7 +97,7 @@ suite('Streams on several gateways', () => {
     expect(removed.map(texts)).toEqual(removed.map(() => ['before', 'meanwhile']));
   });
 
-  it('are rejected with 429 while NATS is down', async () => {
+  it('rejects streams with 429 while NATS is down', async () => {
     await server.kill();
     await waitFor(async () => (await Promise.allSettled([platforms[1]!.driver.ready()])).every((one) => !isDone(one)));
 
@@ -108,7 +108,7 @@ suite('Streams on several gateways', () => {
     await reconnected();
   });
 
-  it('survive invalid signals', async () => {
+  it('keeps streams open after invalid signals', async () => {
     const streams = await listenEverywhere();
     const { questions } = chat;
 

@@ -69,7 +69,7 @@ const texts = ({ received }: Client) =>
 const receivedAll = (client: Client, count: number) => waitFor(() => client.received.length >= count);
 
 describe.each(kinds)('a stream of %s', (kind) => {
-  it('delivers the signals of its conversation only', async () => {
+  it("delivers only signals of the stream's conversation", async () => {
     const [conversation, other] = [newConversation(), newConversation()];
     const client = await listen(kind, { conversation });
 
@@ -126,27 +126,30 @@ describe.each(kinds)('a stream of %s', (kind) => {
   it.each([
     ['nobody else listens', 0],
     ['others listen', 1],
-  ])('starts with the last second and with signals that arrive while it opens, when %s', async (_who, others) => {
-    const conversation = newConversation();
-    chat.say(conversation, 'long ago');
-    chat.age(conversation);
-    for (let count = 0; count < others; count += 1) await listen(kind, { conversation });
-    chat.say(conversation, 'just now');
-    chat.beforeAnswer = async () => {
-      chat.beforeAnswer = undefined;
-      chat.say(conversation, 'before the answer');
-      // The in-process bus delivers in this turn of the event loop.
-      await new Promise(setImmediate);
-    };
+  ])(
+    'starts a stream with the last second and with signals that arrive while it opens, when %s',
+    async (_who, others) => {
+      const conversation = newConversation();
+      chat.say(conversation, 'long ago');
+      chat.age(conversation);
+      for (let count = 0; count < others; count += 1) await listen(kind, { conversation });
+      chat.say(conversation, 'just now');
+      chat.beforeAnswer = async () => {
+        chat.beforeAnswer = undefined;
+        chat.say(conversation, 'before the answer');
+        // The in-process bus delivers in this turn of the event loop.
+        await new Promise(setImmediate);
+      };
 
-    const client = await listen(kind, { conversation });
-    chat.say(conversation, 'after');
+      const client = await listen(kind, { conversation });
+      chat.say(conversation, 'after');
 
-    await receivedAll(client, 3);
-    expect(texts(client)).toEqual(['just now', 'before the answer', 'after']);
-  });
+      await receivedAll(client, 3);
+      expect(texts(client)).toEqual(['just now', 'before the answer', 'after']);
+    },
+  );
 
-  it('neither misses nor repeats signals when it joins other streams under load', async () => {
+  it('does not miss or repeat signals in a stream that joins others under load', async () => {
     const conversation = newConversation();
     const first = await listen(kind, { conversation });
     const said = Array.from({ length: 300 }, (_, index) => String(index));
@@ -170,7 +173,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
   it.each([
     ['the query', { query: 2 }],
     ['a header', { header: 2 }],
-  ])('resumes after the number in %s', async (_where, after) => {
+  ])('resumes a stream after the number in %s', async (_where, after) => {
     const conversation = newConversation();
     chat.say(conversation, '1', '2', '3', '4');
     chat.age(conversation);
@@ -182,7 +185,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['3', '4', '5']);
   });
 
-  it('delays its first signals, so that the client can attach its listeners', async () => {
+  it('delays the first signals of a stream, so that the client can attach its listeners', async () => {
     const conversation = newConversation();
     chat.say(conversation, 'just now');
     const written = () => metric('parley_stream_signals_total');
@@ -199,7 +202,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(early).toBe(before);
   });
 
-  it('closes when the user is removed, after all earlier signals, and stays open for others', async () => {
+  it('closes a stream when the user is removed, after all earlier signals, and keeps others open', async () => {
     const conversation = newConversation();
     const [alice, again, bob] = await Promise.all([
       listen(kind, { conversation }),
@@ -218,7 +221,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     if (kind === 'WebSocket') expect(alice.closeCode).toBe(1000);
   });
 
-  it('delivers buffered signals before it closes', async () => {
+  it('delivers buffered signals before a stream closes', async () => {
     const conversation = newConversation();
     chat.say(conversation, 'just now');
     const client = await listen(kind, { conversation });
@@ -230,7 +233,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['just now', 'before']);
   });
 
-  it('closes for a removed user when the removal is only found by a request', async () => {
+  it('closes a stream for a removed user when the removal is only found by a request', async () => {
     const conversation = newConversation();
     const [alice, bob] = await Promise.all([
       listen(kind, { conversation }),
@@ -247,7 +250,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(alice)).toEqual(['before']);
   });
 
-  it('closes for a user who was removed and re-added, when that is only found by a request', async () => {
+  it('closes a stream for a user who was removed and re-added, when only a request finds that', async () => {
     const conversation = newConversation();
     const alice = await listen(kind, { conversation });
     chat.remove(conversation, 'alice');
@@ -271,7 +274,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(said);
   });
 
-  it('resumes with all missed signals when one answer cannot hold them', async () => {
+  it('resumes a stream with all missed signals when one answer cannot hold them', async () => {
     const conversation = newConversation();
     const said = Array.from({ length: 700 }, (_, index) => String(index));
     chat.say(conversation, ...said);
@@ -283,7 +286,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(said);
   });
 
-  it('starts with the newest signals when it has missed too many', async () => {
+  it('starts a stream with the newest signals when it has missed too many', async () => {
     const conversation = newConversation();
     chat.say(conversation, ...Array.from({ length: 2_300 }, (_, index) => String(index)));
     chat.age(conversation);
@@ -336,7 +339,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['lost']);
   });
 
-  it('closes when its conversation is deleted, after one request', async () => {
+  it('closes a stream when its conversation is deleted, after one request', async () => {
     const conversation = newConversation();
     const [alice, bob] = await Promise.all([
       listen(kind, { conversation }),
@@ -370,7 +373,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(texts(client)).toEqual(['lost', 'lost again']);
   });
 
-  it('is closed when its client does not read, without effect on others', async () => {
+  it('closes a stream whose client does not read, without effect on others', async () => {
     const conversation = newConversation();
     const [slow, quick] = await Promise.all([listen(kind, { conversation }), listen(kind, { conversation })]);
     const large = 'x'.repeat(100_000);
@@ -387,7 +390,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(quick.isClosed).toBe(false);
   });
 
-  it('is removed when the client disconnects, with its conversation when it was the last', async () => {
+  it('removes a stream when its client disconnects, with its conversation after the last one', async () => {
     const conversation = newConversation();
     const client = await listen(kind, { conversation });
     expect(await openStreams()).toBe(1);
@@ -420,7 +423,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     ['with a backslash', 'a%5Cb-4', 'a\\b-4'],
     ['that looks like another path', 'b-5/messages', 'b-5/messages'],
     ['that looks like the path of a participant', 'b-6/participants', 'b-6/participants'],
-  ])('finds a foreign id %s', async (_how, written, foreignId) => {
+  ])('finds the conversation of a stream by a foreign id %s', async (_how, written, foreignId) => {
     const conversation = newConversation();
     chat.foreignIds.set(conversation, foreignId);
     const client = await listen(kind, { conversation: written });
@@ -437,7 +440,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     [403, new ApiError('Forbidden', 'No.')],
     [404, new ApiError('ResourceNotFound', 'No.')],
     [429, new ApiError('RateLimited', 'No.', { retryAfterSeconds: 7 })],
-  ])('is rejected with %d like in the chat service', async (status, error) => {
+  ])('rejects a stream with %d like in the chat service', async (status, error) => {
     chat.before.open = () => Promise.reject(error);
 
     const client = await listen(kind);
@@ -453,7 +456,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
     ['takes too long', 'open', new ApiError('OperationTimeout', 'Too late.')],
     ['fails', 'open', new Error('password=hunter2')],
     ['fails to return missed signals', 'catchUp', new Error('password=hunter2')],
-  ])('is rejected with 429, never with 5xx, when the chat service %s', async (_how, when, error) => {
+  ])('rejects a stream with 429, never with 5xx, when the chat service %s', async (_how, when, error) => {
     chat.before[when] = () => Promise.reject(error);
 
     const client = await listen(kind);
@@ -463,18 +466,18 @@ describe.each(kinds)('a stream of %s', (kind) => {
     expect(await openStreams()).toBe(0);
   });
 
-  it('is rejected with 403 when the user has been removed meanwhile', async () => {
+  it('rejects a stream with 403 when the user has been removed meanwhile', async () => {
     const conversation = newConversation();
     chat.before.open = () => Promise.resolve(void chat.remove(conversation, 'alice'));
 
     expect(await listen(kind, { conversation })).toMatchObject({ status: 403, json: { type: 'Forbidden' } });
   });
 
-  it('requires a user key', async () => {
+  it('requires a user key for a stream', async () => {
     expect(await listen(kind, { key: '' })).toMatchObject({ status: 401, json: { type: 'Unauthorized' } });
   });
 
-  it('accepts the key from a header or from the query', async () => {
+  it('accepts the key of a stream from a header or from the query', async () => {
     const path = `/chat/hook/conversations/${newConversation()}/listen`;
 
     const [header, query] = await Promise.all([
@@ -491,11 +494,11 @@ describe.each(kinds)('a stream of %s', (kind) => {
     '/v1/chat/hook/listen',
     '/',
     '/metrics/x',
-  ])('does not exist at %s', async (path) => {
+  ])('returns 404 for a stream at %s', async (path) => {
     expect(await listen(kind, { path })).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
   });
 
-  it('does not exist for an unknown webhook id', async () => {
+  it('returns 404 for a stream of an unknown webhook id', async () => {
     const path = '/chat/other/conversations/a/listen';
 
     expect(await listen(kind, { path })).toMatchObject({ status: 404, json: { type: 'ResourceNotFound' } });
@@ -503,7 +506,7 @@ describe.each(kinds)('a stream of %s', (kind) => {
 });
 
 describe('server-sent events', () => {
-  it('have a number and one line of data, and any origin may read them', async () => {
+  it('sends server-sent events with a number and one line of data, readable from any origin', async () => {
     const conversation = newConversation();
     const client = await listen('server-sent events', { conversation, headers: { origin: 'https://app.example' } });
 
@@ -523,7 +526,7 @@ describe('server-sent events', () => {
     });
   });
 
-  it('work with the public client', async () => {
+  it('sends server-sent events that the public client reads', async () => {
     const conversationId = newConversation();
     chat.foreignIds.set(conversationId, 'my/chat');
     const received: unknown[] = [];
@@ -540,7 +543,7 @@ describe('server-sent events', () => {
     await listener.disconnect();
   });
 
-  it('end in the public client when they are rejected', async () => {
+  it('ends server-sent events in the public client when they are rejected', async () => {
     const url = `${service.url}/chat/other`;
 
     await expect(
@@ -548,13 +551,13 @@ describe('server-sent events', () => {
     ).rejects.toBeDefined();
   });
 
-  it('are not available for HEAD', async () => {
+  it('returns 404 for HEAD of server-sent events', async () => {
     expect((await sendTo(service.url, 'HEAD /chat/hook/conversations/a/listen')).status).toBe(404);
   });
 });
 
 describe('a WebSocket', () => {
-  it('is rejected with 400 for an invalid handshake', async () => {
+  it('rejects a WebSocket with 400 for an invalid handshake', async () => {
     const headers = { connection: 'upgrade', upgrade: 'websocket', 'x-user-key': 'alice' };
 
     const answer = await sendTo(service.url, 'GET /chat/hook/conversations/conv_1/listen', { headers });
@@ -573,17 +576,20 @@ describe('the missed signals of a stream', () => {
   });
   afterAll(() => own?.stop());
 
-  it.each(kinds)('are sent over %s as fast as the client reads, even above the buffer limit', async (kind) => {
-    const conversation = newConversation();
-    const said = Array.from({ length: 60 }, (_, index) => `${index}`.padStart(30_000, 'x'));
-    stand.say(conversation, ...said);
+  it.each(kinds)(
+    'sends missed signals over %s as fast as the client reads, even above the buffer limit',
+    async (kind) => {
+      const conversation = newConversation();
+      const said = Array.from({ length: 60 }, (_, index) => `${index}`.padStart(30_000, 'x'));
+      stand.say(conversation, ...said);
 
-    const client = await listen(kind, { conversation, after: { query: 0 } }, own.url);
-    stand.say(conversation, 'after');
+      const client = await listen(kind, { conversation, after: { query: 0 } }, own.url);
+      stand.say(conversation, 'after');
 
-    await receivedAll(client, 61);
-    expect(texts(client)).toEqual([...said, 'after']);
-  });
+      await receivedAll(client, 61);
+      expect(texts(client)).toEqual([...said, 'after']);
+    },
+  );
 });
 
 describe('a gateway with a short ping interval', () => {

@@ -55,7 +55,7 @@ function request(index: number, body: string) {
 }
 
 suite('Tunnels of several gateways', () => {
-  it('have one client for each id, which requests reach from every process, with small and large bodies', async () => {
+  it('keeps one client for each tunnel id, reached from every process with small and large bodies', async () => {
     await dial(0);
     const second = await dial(1);
     const code = await new Promise((resolve) => second.events.once('close', (event) => resolve(event.code)));
@@ -65,7 +65,7 @@ suite('Tunnels of several gateways', () => {
     expect((await request(1, 'x'.repeat(4_900_000))).body).toHaveLength(4_900_000);
   });
 
-  it('move to another process when theirs stops', async () => {
+  it('moves tunnels to another process when theirs stops', async () => {
     const first = await dial(0);
     const closed = new Promise((resolve) => first.events.once('close', (event) => resolve(event.code)));
 

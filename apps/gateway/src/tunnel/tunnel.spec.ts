@@ -99,7 +99,7 @@ async function dialFrom(address: string, path: string, port = tunnelPort): Promi
 }
 
 describe('A tunnel', () => {
-  it('passes a request to its client, and the answer back', async () => {
+  it('passes a request to the client of a tunnel, and the answer back', async () => {
     const id = newId();
     const seen: unknown[] = [];
     await dial(id, (tail, incoming) => {
@@ -134,7 +134,7 @@ describe('A tunnel', () => {
     ]);
   });
 
-  it('matches answers that come in another order, and counts them', async () => {
+  it('matches answers of a tunnel that come in another order, and counts them', async () => {
     const id = newId();
     const waiting: { id: string; path: string }[] = [];
     await dial(id, (tail, incoming) => {
@@ -150,7 +150,7 @@ describe('A tunnel', () => {
     expect(await metric(answered)).toBe(before + 3);
   });
 
-  it('accepts answers without a type and with a numeric header, as old clients send them', async () => {
+  it('accepts answers of a tunnel without a type and with a numeric header, as old clients send them', async () => {
     const id = newId();
     const socket = (await dialFrom('192.0.2.1', `/${id}`)) as WebSocket;
     socket.on('message', (data: Buffer) => {
@@ -162,7 +162,7 @@ describe('A tunnel', () => {
     socket.close();
   });
 
-  it('has one client: a second one with the same id is closed with 4001', async () => {
+  it('closes a second client with the id of an open tunnel with 4001', async () => {
     const id = newId();
     await dial(id);
 
@@ -172,7 +172,7 @@ describe('A tunnel', () => {
     expect(await request(id)).toMatchObject({ status: 201 });
   });
 
-  it('accepts one of many clients that dial at once', async () => {
+  it('accepts one of many clients that dial a tunnel at once', async () => {
     const id = newId();
 
     const codes: number[] = [];
@@ -184,7 +184,7 @@ describe('A tunnel', () => {
     expect(await request(id)).toMatchObject({ status: 201 });
   });
 
-  it('can be opened again after its client has left', async () => {
+  it('opens a tunnel again after its client has left', async () => {
     const id = newId();
     const first = await dial(id);
     first.close();
@@ -195,7 +195,7 @@ describe('A tunnel', () => {
     expect(await request(id)).toMatchObject({ status: 202 });
   });
 
-  it('tells whether it waits for the answer to a request', async () => {
+  it('reports whether a tunnel waits for the answer to a request', async () => {
     const id = newId();
     let answer = () => {};
     const tail = await dial(id, (dialed, incoming) => (answer = () => echo(dialed, incoming)));
@@ -215,14 +215,14 @@ describe('A tunnel', () => {
     expect([asked, other, await isPending('asked')]).toEqual([true, false, false]);
   });
 
-  it('fails requests at once when its client leaves', async () => {
+  it('fails requests at once when the client of a tunnel leaves', async () => {
     const id = newId();
     await dial(id, (tail) => tail.close());
 
     expect(await failureOf(request(id))).toBe('disconnected');
   });
 
-  it('fails a request after its time limit, and ignores a late answer however large it is', async () => {
+  it('fails a request of a tunnel after its time limit, and ignores a late answer however large it is', async () => {
     const id = newId();
     let late = () => undefined as void;
     await dial(id, (tail, incoming) => {
@@ -236,7 +236,7 @@ describe('A tunnel', () => {
     expect(await request(id)).toMatchObject({ status: 201 });
   });
 
-  it('passes bodies of some megabytes, but no frame above 5 MB', async () => {
+  it('passes bodies of some megabytes through a tunnel, but no frame above 5 MB', async () => {
     const id = newId();
     const body = 'x'.repeat(4_900_000);
     const tail = await dial(id, (to, { id: requestId, body: text, path }) =>
@@ -252,7 +252,7 @@ describe('A tunnel', () => {
     expect(await closed).toBe(1009);
   });
 
-  it('takes at most 100 requests at once', async () => {
+  it('accepts at most 100 requests at once through a tunnel', async () => {
     const id = newId();
     let reached = 0;
     const tail = await dial(id, () => (reached += 1));
@@ -273,7 +273,7 @@ describe('A tunnel', () => {
     ['an invalid header', '{"requestId":"1","status":200,"headers":{"a":{}}}'],
     ['an invalid body', '{"requestId":"1","status":200,"body":{}}'],
     ['binary data', Buffer.from('{"type":"hello"}')],
-  ])('closes with 4002 after a frame with %s', async (_what, frame) => {
+  ])('closes a tunnel with 4002 after a frame with %s', async (_what, frame) => {
     const id = newId();
     const socket = (await dialFrom('192.0.2.2', `/${id}`)) as WebSocket;
     const closed = once(socket, 'close');
@@ -284,13 +284,16 @@ describe('A tunnel', () => {
     expect(await failureOf(request(id))).toBe('not connected');
   });
 
-  it.each(['/', `/${'a'.repeat(129)}`, '/a/b', '/a?b=c', '/a%20b'])('closes with 4000 at the path %s', async (path) => {
-    const socket = (await dialFrom('192.0.2.3', path)) as WebSocket;
+  it.each(['/', `/${'a'.repeat(129)}`, '/a/b', '/a?b=c', '/a%20b'])(
+    'closes a tunnel with 4000 at the path %s',
+    async (path) => {
+      const socket = (await dialFrom('192.0.2.3', path)) as WebSocket;
 
-    expect((await once(socket, 'close'))[0]).toBe(closeCodes.invalidId);
-  });
+      expect((await once(socket, 'close'))[0]).toBe(closeCodes.invalidId);
+    },
+  );
 
-  it('closes without a hello within 10 s, or later within 30 s', async () => {
+  it('closes a tunnel without a hello within 10 s, or later within 30 s', async () => {
     fakeClock('setTimeout', 'clearTimeout');
     const [quiet, alive] = [await dial(newId(), silent), await dial(newId(), silent)];
     const closed = [closeCodeOf(quiet), closeCodeOf(alive)];
@@ -308,13 +311,13 @@ describe('A tunnel', () => {
     expect(await closed[1]).toBe(closeCodes.silent);
   });
 
-  it('fails at once without a client', async () => {
+  it('fails a request at once without a client of the tunnel', async () => {
     expect(await failureOf(request(newId()))).toBe('not connected');
   });
 });
 
 describe('The tunnel port', () => {
-  it('answers 404 over HTTP without reading the body, and 200 to a health check', async () => {
+  it('returns 404 on the tunnel port without reading the body, and 200 to a health check', async () => {
     const url = `http://127.0.0.1:${tunnelPort}`;
 
     const call = await fetch(`${url}/some-id/path`, { method: 'POST', body: 'x'.repeat(1_000) });
@@ -337,7 +340,7 @@ describe('The tunnel port', () => {
     },
   );
 
-  it(`accepts ${maxOpensPerMinute} new sockets a minute of one address`, async () => {
+  it(`accepts ${maxOpensPerMinute} new tunnels a minute of one address`, async () => {
     const opened: (WebSocket | number)[] = [];
     while (opened.length <= maxOpensPerMinute) {
       const socket = await dialFrom('192.0.2.4', `/${newId()}`);
@@ -349,7 +352,7 @@ describe('The tunnel port', () => {
     expect(typeof (await dialFrom('192.0.2.5', `/${newId()}`).then(closing))).toBe('object');
   });
 
-  it(`holds ${maxSocketsEach} sockets of one address, and those of others beside them`, async () => {
+  it(`holds ${maxSocketsEach} tunnels of one address, and those of others beside them`, async () => {
     const dialAgain = () => dialFrom('2001:db8::1', `/${newId()}`);
     const opened = await Promise.all(Array.from({ length: maxSocketsEach + 1 }, dialAgain));
 
@@ -363,7 +366,7 @@ describe('The tunnel port', () => {
     opened.forEach(closing);
   });
 
-  it(`accepts ${maxConnectionsEach} connections of one address that is no proxy`, async () => {
+  it(`accepts ${maxConnectionsEach} connections to the tunnel port of one address that is no proxy`, async () => {
     const port = await freePort();
     const direct = await startServiceOn(service.databaseUrl, gateway({ tunnelPort: port }));
     const sockets = Array.from({ length: maxConnectionsEach + 1 }, () =>
@@ -383,7 +386,7 @@ describe('The tunnel port', () => {
     await direct.stop();
   });
 
-  it(`holds ${maxSockets} sockets`, async () => {
+  it(`holds ${maxSockets} tunnels`, async () => {
     const opened = await Promise.all(
       Array.from({ length: maxSockets }, (_, index) => dialFrom(`198.51.100.${index}`, `/${newId()}`)),
     );
@@ -399,7 +402,7 @@ describe('The tunnel port', () => {
     expect(typeof (await dialFrom('192.0.2.6', `/${newId()}`).then(closing))).toBe('object');
   });
 
-  it('that is in use ends the start with what to do', async () => {
+  it('fails the start with advice if the tunnel port is in use', async () => {
     const start = startServiceOn(service.databaseUrl, gateway({ tunnelPort }));
 
     await expect(start).rejects.toThrow(
@@ -407,14 +410,14 @@ describe('The tunnel port', () => {
     );
   });
 
-  it('without TUNNEL_URL ends the start with what to do', async () => {
+  it('fails the start with advice if TUNNEL_PORT is set without TUNNEL_URL', async () => {
     const port = await freePort();
     const start = startServiceOn(service.databaseUrl, gateway({ tunnelPort: port, tunnelUrl: undefined }));
 
     await expect(start).rejects.toThrow('TUNNEL_URL is missing: TUNNEL_PORT needs it');
   });
 
-  it('closes its sockets with 1001 when the process stops, so that clients reconnect elsewhere', async () => {
+  it('closes tunnels with 1001 when the process stops, so that clients reconnect elsewhere', async () => {
     const port = await freePort();
     const stopping = await startServiceOn(service.databaseUrl, gateway({ tunnelPort: port }));
     const id = newId();

@@ -42,7 +42,7 @@ async function newWebchat(settings: object): Promise<string> {
 
 const get = (path: string, headers: Record<string, string> = {}) => api.send(`GET ${path}`, { headers });
 
-it('answers 503 until the widget is built', async () => {
+it('returns 503 until the widget is built', async () => {
   const webhookId = await newWebchat({});
 
   for (const path of ['/webchat/embed.js', '/webchat/assets/chat-abc.js', `/webchat/${webhookId}`]) {
@@ -66,7 +66,7 @@ describe('the built widget', () => {
     await writeFile(join(webchatDir, 'index.html'), '<parley-webchat webhook-id="PARLEY_WEBHOOK_ID"></parley-webchat>');
   });
 
-  it('is a module that pages of every origin may load, compressed, and fetch again after a while', async () => {
+  it('serves the built widget to pages of every origin, compressed, to be fetched again after a while', async () => {
     const { status, headers } = await get('/webchat/embed.js?v=1', {
       origin: 'https://www.example.com',
       'accept-encoding': 'gzip',
@@ -85,7 +85,7 @@ describe('the built widget', () => {
   it.each([
     ['chat-abc.js', 'public, max-age=31536000, immutable'],
     ['chat-of-an-earlier-build.js?attempt=1', 'no-cache'],
-  ])('has the public client at assets/%s, for pages of every origin', async (name, cacheControl) => {
+  ])('serves the public client at assets/%s to pages of every origin', async (name, cacheControl) => {
     expect(await get(`/webchat/assets/${name}`, { origin: 'https://www.example.com' })).toMatchObject({
       status: 200,
       text: 'export const client = 1;',
@@ -98,7 +98,7 @@ describe('the built widget', () => {
     });
   });
 
-  it('has the notices of its packages beside it', async () => {
+  it('serves the notices of packages beside the widget', async () => {
     expect(await get('/webchat/licences.md')).toMatchObject({
       status: 200,
       headers: { 'content-type': 'text/plain; charset=utf-8' },
@@ -106,7 +106,7 @@ describe('the built widget', () => {
     });
   });
 
-  it('has a page of its own without inline scripts and styles, which other pages may frame', async () => {
+  it('serves a page of the web chat without inline scripts and styles, which other pages may frame', async () => {
     const webhookId = await newWebchat({});
 
     const { status, headers, text } = await get(`/webchat/${webhookId}`);
@@ -122,11 +122,14 @@ describe('the built widget', () => {
     );
   });
 
-  it.each(['none', '"><script>', '%00', '..%2f..%2fsecret.js', 'x'.repeat(200)])('has no page at %s', async (id) => {
-    expect((await get(`/webchat/${encodeURI(id)}`)).status).toBe(404);
-  });
+  it.each(['none', '"><script>', '%00', '..%2f..%2fsecret.js', 'x'.repeat(200)])(
+    'returns 404 for the web chat page of %s',
+    async (id) => {
+      expect((await get(`/webchat/${encodeURI(id)}`)).status).toBe(404);
+    },
+  );
 
-  it('can be limited to pages of some origins', async () => {
+  it('limits a web chat to pages of some origins', async () => {
     const allowed = 'https://www.example.com';
     const webhookId = await newWebchat({ allowedOrigins: [allowed] });
     const mayRead = async (path: string, origin: string) =>
@@ -145,7 +148,7 @@ describe('the built widget', () => {
     expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('lets pages of every origin read without a list, and the error of an unknown web chat', async () => {
+  it('allows pages of every origin to read without a list, and the error of an unknown web chat', async () => {
     const webhookId = await newWebchat({});
 
     for (const path of [`/webchat/${webhookId}/settings`, '/webchat/none/settings', '/chat/none/hello']) {

@@ -42,7 +42,7 @@ describe('removing', () => {
     [{ channels: { counter } }, ['channel "counter": message "text" is removed']],
     [{ actions: {}, events: {} }, ['action "brew" is removed', 'event "boiled" is removed']],
     [{ user: { tags: { more: {} }, creation: { enabled: true, requiredTags: [] } } }, []],
-  ])('down to %j reports %j', (change, problems) => {
+  ])('reports for removal down to %j the breaking changes %j', (change, problems) => {
     expect(breakingChanges(definition(), { ...definition(), ...change })).toEqual(problems);
   });
 });
@@ -63,13 +63,13 @@ describe('schemas of values that bots send', () => {
     ['a property less', object({}), undefined],
     ['a type more', object({ a: { type: ['string', 'null'] } }), undefined],
     ['any type', object({ a: {} }), undefined],
-  ])('are checked for %s', (_name, input, problem) => {
+  ])('checks schemas of values that bots send for %s', (_name, input, problem) => {
     const problems = breakingChanges(definition(), definition(input));
 
     expect(problems.sort()).toEqual(problem ? places.map((place) => `${place}: ${problem}`).sort() : []);
   });
 
-  it('are checked inside of objects and lists', () => {
+  it('checks schemas of values that bots send inside of objects and lists', () => {
     const nested = (inner: Schema) => object({ list: { type: 'array', items: object({ o: inner }) } });
 
     const problems = breakingChanges(definition(nested(object({}))), definition(nested(object({ b: text }, ['b']))));
@@ -88,13 +88,13 @@ describe('schemas of values that bots receive', () => {
     ['any type', object({ a: {} }), 'property "a" has another type'],
     ['a property more', object({ a: text, b: text }), undefined],
     ['a required property more', object({ a: text, b: text }, ['b']), undefined],
-  ])('are checked for %s', (_name, output, problem) => {
+  ])('checks schemas of values that bots receive for %s', (_name, output, problem) => {
     const problems = breakingChanges(definition(), definition(undefined, output));
 
     expect(problems.sort()).toEqual(problem ? places.map((place) => `${place}: ${problem}`).sort() : []);
   });
 
-  it('may change from number to integer, but not from integer to number', () => {
+  it('accepts a change of a received value from number to integer, but not from integer to number', () => {
     const [integer, decimal] = [object({ a: { type: 'integer' } }), object({ a: number })];
 
     expect(breakingChanges(definition(undefined, decimal), definition(undefined, integer))).toEqual([]);

@@ -49,7 +49,7 @@ const schema = { type: 'object', properties: { a: { type: 'string' } } };
 const other = { type: 'object', properties: { b: { type: 'string' } } };
 
 describe('updating an integration', () => {
-  it('keeps the fields that are left out', async () => {
+  it('keeps the fields of an integration that are left out', async () => {
     const before = await create({
       title: 'Tea',
       url: 'http://localhost/tea',
@@ -69,7 +69,7 @@ describe('updating an integration', () => {
     });
   });
 
-  it('merges maps by entry, channels by message and tag, and removes entries by null', async () => {
+  it('merges maps of an integration by entry, channels by message and tag, and removes entries by null', async () => {
     const { id } = await create({
       url: 'http://localhost/tea',
       identifier: { extractScript: 'extract', fallbackHandlerScript: 'fallback' },
@@ -129,7 +129,7 @@ describe('updating an integration', () => {
     expect(Object.keys(integration.channels['counter']!.conversation.tags).sort()).toEqual(['row', 'table']);
   });
 
-  it('accepts any name for an entry, also one that every JavaScript object has', async () => {
+  it('accepts any name for an entry of an integration, also one that every JavaScript object has', async () => {
     const { id } = await create();
     const headers = { authorization: `Bearer ${alice.token}`, 'x-workspace-id': alice.workspaceId };
     const body =
@@ -144,7 +144,7 @@ describe('updating an integration', () => {
     expect(Object.keys(json.integration.entities)).toEqual(['toString']);
   });
 
-  it('loses neither of two concurrent updates', async () => {
+  it('loses neither of two concurrent updates of an integration', async () => {
     const { id } = await create();
     const changes = Array.from({ length: 10 }, (_, index) => `state${index}`);
 
@@ -156,7 +156,7 @@ describe('updating an integration', () => {
     expect(Object.keys(integration.states).sort()).toEqual(changes);
   });
 
-  it('applies limits to stored and added entries together', async () => {
+  it('applies limits to stored and added entries of an integration together', async () => {
     const states = Object.fromEntries(
       Array.from({ length: 20 }, (_, i) => [`s${i}`, { type: 'user' as const, schema }]),
     );
@@ -170,7 +170,7 @@ describe('updating an integration', () => {
     await expect(alice.client.updateIntegration({ id, states: { more, s0: null } })).resolves.toBeDefined();
   });
 
-  it('applies the limits of attributes and their names to stored and added ones together', async () => {
+  it('applies limits of attributes and their names to stored and added ones together', async () => {
     const attributes = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`a${index}`, 'x']));
     const { id } = await create({ attributes });
 
@@ -183,7 +183,7 @@ describe('updating an integration', () => {
     await expect(alice.client.updateIntegration({ id, attributes: { more: 'x', a0: null } })).resolves.toBeDefined();
   });
 
-  it('returns a 404 when its workspace is deleted meanwhile', async () => {
+  it('returns 404 for the update of an integration whose workspace is deleted meanwhile', async () => {
     const { id } = await create();
     await api.sql('BEGIN');
     await api.sql('DELETE FROM hub.integration WHERE id = $1', [id]);
@@ -214,7 +214,7 @@ describe('updating an integration', () => {
     [{ interfaces: { i: { id: 'ifver_01ARZ3NDEKTSV4RRFFQ69G5FAV' } } }, 'ReferenceNotFound'],
     [{ title: '' }, 'InvalidPayload'],
     [{ secrets: { a: 'x' } }, 'InvalidPayload'],
-  ])('with %j is rejected as a whole', async (change, type) => {
+  ])('rejects an update of an integration with %j as a whole', async (change, type) => {
     const { id, updatedAt } = await create();
 
     await expect(alice.client.updateIntegration({ id, description: 'new', ...change } as never)).rejects.toMatchObject({
@@ -223,7 +223,7 @@ describe('updating an integration', () => {
     expect((await alice.client.getIntegration({ id })).integration).toMatchObject({ description: '', updatedAt });
   });
 
-  it('publishes an event for its installations, and an audit record', async () => {
+  it('publishes an event for installations of an updated integration, and writes an audit record', async () => {
     const { id } = await create();
 
     await alice.client.updateIntegration({ id, title: 'New', visibility: 'public' });
@@ -237,7 +237,7 @@ describe('updating an integration', () => {
     ]);
   });
 
-  it('by another workspace returns a 404', async () => {
+  it('returns 404 for an update of an integration by another workspace', async () => {
     const { id } = await create({ visibility: 'public' });
 
     await expect(bob.client.updateIntegration({ id, title: 'Mine' })).rejects.toMatchObject({
@@ -245,7 +245,7 @@ describe('updating an integration', () => {
     });
   });
 
-  it('rejects the publication under a name that another workspace has published', async () => {
+  it('rejects the publication of an integration under a name that another workspace has published', async () => {
     const { id, name } = await create();
     await bob.client.createIntegration({ name, version: '2.0.0', visibility: 'unlisted' });
 
@@ -260,7 +260,7 @@ describe('a breaking change', () => {
   const bypass = { 'x-bypass-breaking-changes-detection': 'true' };
 
   it.each(['public', 'unlisted'] as const)(
-    'of a %s version is rejected with a list of the problems',
+    'rejects a breaking change of a %s version with a list of the problems',
     async (visibility) => {
       const { id } = await create({ actions, visibility });
 
@@ -272,7 +272,7 @@ describe('a breaking change', () => {
     },
   );
 
-  it('of a version that was never public is allowed, also when a bot of the workspace has it installed', async () => {
+  it('accepts a breaking change of a version that was never public, even if its workspace has it installed', async () => {
     const { id } = await create({ actions });
     const { bot } = await alice.client.createBot({});
     await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
@@ -283,7 +283,7 @@ describe('a breaking change', () => {
     expect(integration.actions).toEqual({});
   });
 
-  it('of a version that became private again is rejected while a bot has it installed', async () => {
+  it('rejects a breaking change of a version that became private again while a bot has it installed', async () => {
     const { id } = await create({ actions, visibility: 'public' });
     const { bot } = await bob.client.createBot({});
     await bob.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
@@ -295,7 +295,7 @@ describe('a breaking change', () => {
     });
   });
 
-  it('is allowed by the header', async () => {
+  it('accepts a breaking change with the header for it', async () => {
     const { id } = await create({ actions, visibility: 'public' });
 
     const answer = await api.send(`PUT /v1/admin/integrations/${id}`, {
@@ -309,7 +309,7 @@ describe('a breaking change', () => {
   it.each([
     ['a draft', {}],
     ['one under development', { dev: true, visibility: 'public' as const }],
-  ])('of %s is allowed', async (_name, given) => {
+  ])('accepts a breaking change of %s', async (_name, given) => {
     const { id } = await create({ actions, ...given });
 
     await expect(alice.client.updateIntegration({ id, actions: { brew: null } })).resolves.toBeDefined();
@@ -317,7 +317,7 @@ describe('a breaking change', () => {
 });
 
 describe('validating', () => {
-  it('a creation writes nothing and returns the errors of the creation', async () => {
+  it('validates the creation of an integration with the errors of the creation, and writes nothing', async () => {
     const { name } = await create();
 
     expect(await alice.client.validateIntegrationCreation({ name, version: '2.0.0' })).toEqual({});
@@ -333,7 +333,7 @@ describe('validating', () => {
     ).rejects.toMatchObject({ type: 'InvalidJsonSchema' });
   });
 
-  it('an update writes nothing and returns the errors of the update', async () => {
+  it('validates the update of an integration with the errors of the update, and writes nothing', async () => {
     const { id } = await create({ visibility: 'public', events: { boiled: { schema } } });
 
     expect(await alice.client.validateIntegrationUpdate({ id, title: 'New' })).toEqual({});
@@ -349,7 +349,7 @@ describe('validating', () => {
 });
 
 describe('deleting an integration', () => {
-  it('deletes it completely and publishes an event', async () => {
+  it('deletes an integration completely and publishes an event', async () => {
     const { id, name } = await create({ code: 'x', icon: '', visibility: 'public' });
     await alice.client.createIntegration({ name, version: '0.9.0', visibility: 'public' });
 
@@ -363,7 +363,7 @@ describe('deleting an integration', () => {
     expect(await announced(hubEntryChanged.subject, 'id', id)).toMatchObject([{ isDeleted: true }]);
   });
 
-  it('is rejected while a bot has it installed', async () => {
+  it('refuses to delete an integration while a bot has it installed', async () => {
     const { id } = await create();
     const { bot } = await alice.client.createBot({});
     await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
@@ -374,7 +374,7 @@ describe('deleting an integration', () => {
     expect(await alice.client.deleteIntegration({ id })).toEqual({});
   });
 
-  it('by another workspace returns a 404', async () => {
+  it('returns 404 for the deletion of an integration by another workspace', async () => {
     const { id } = await create({ visibility: 'public' });
 
     await expect(bob.client.deleteIntegration({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
@@ -382,7 +382,7 @@ describe('deleting an integration', () => {
 });
 
 describe('verification', () => {
-  it('can be requested once, and again after a rejection', async () => {
+  it('accepts one request for verification, and another after a rejection', async () => {
     const { id } = await create();
     const status = async () => (await alice.client.getIntegration({ id })).integration.verificationStatus;
     const ask = () => alice.client.requestIntegrationVerification({ integrationId: id });
@@ -404,7 +404,7 @@ describe('verification', () => {
 });
 
 describe('rotating the signing secret', () => {
-  it('returns the new secret once and keeps both encrypted, the old one for 24 hours', async () => {
+  it('rotates a signing secret: returns the new one once and keeps the encrypted old one for 24 hours', async () => {
     const { id, signingSecret } = await create();
 
     const { newSigningSecret } = await alice.client.rotateIntegrationSigningSecrets({ id });
@@ -433,7 +433,7 @@ describe('permission to change integrations', () => {
     ['viewer', 'Forbidden Forbidden Forbidden Forbidden Forbidden Forbidden'],
     ['billing', 'Forbidden Forbidden Forbidden Forbidden Forbidden Forbidden'],
   ] as const)(
-    'as %s: draft, published, rotation, verification, deletion of a published one and of a draft: %s',
+    'decides what a member may change as %s: draft, published, rotation, verification, deletions: %s',
     async (role, expected) => {
       const [member, draft, published] = [
         await memberWith(role),
@@ -461,7 +461,7 @@ describe('permission to change integrations', () => {
 });
 
 describe('the integrations of a workspace', () => {
-  it('count as usage by name, without versions and integrations under development', async () => {
+  it('counts integrations of a workspace by name, without versions and those under development', async () => {
     const owner = await api.newAccount();
     const usage = async () =>
       (await owner.client.getUsage({ id: owner.workspaceId, type: 'integrations_owned_count' })).usage.value;
@@ -480,7 +480,7 @@ describe('the integrations of a workspace', () => {
     await waitFor(usage, (value) => value === 1);
   });
 
-  it('are limited to 200 versions per name', async () => {
+  it('limits integrations to 200 versions per name', async () => {
     const { id, name } = await create();
     await api.sql(
       `INSERT INTO hub.integration SELECT (jsonb_populate_record(integration,

@@ -58,7 +58,7 @@ const everything = {
 };
 
 describe('creating an integration', () => {
-  it('with only a name returns every part', async () => {
+  it('creates an integration from only a name, and returns every part', async () => {
     const name = newName();
 
     const { integration } = await alice.client.createIntegration({ name, version: '1.0.0' });
@@ -113,7 +113,7 @@ describe('creating an integration', () => {
     }
   });
 
-  it('under development ignores an icon and a readme that are not base64', async () => {
+  it('ignores an icon and a readme that are not base64 of an integration under development', async () => {
     const fileNames = { icon: 'icon.svg', readme: 'hub.md' };
     const [icon, readme] = [base64('<svg/>'), base64('# Tea')];
     const given = { name: newName(), version: '1.0.0', dev: true, ...fileNames };
@@ -143,7 +143,7 @@ describe('creating an integration', () => {
     }
   });
 
-  it('stores every given field, and keeps the order of properties in schemas', async () => {
+  it('stores every given field of an integration, and keeps the order of properties in schemas', async () => {
     const given = { ...everything, name: newName(), version: '1.2.3', url: 'http://localhost:8080/tea' };
 
     const { id } = (await alice.client.createIntegration(given)).integration;
@@ -157,7 +157,7 @@ describe('creating an integration', () => {
     expect(JSON.stringify(integration.entities['cup']!.schema)).toBe(JSON.stringify(schema));
   });
 
-  it('encrypts secrets at rest, returns their names, and returns the signing secret only once', async () => {
+  it('encrypts secrets of an integration, returns their names, and the signing secret only once', async () => {
     const secrets = { API_KEY: 'hush-1', OTHER_2: 'hush-2' };
 
     const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0', secrets });
@@ -170,7 +170,7 @@ describe('creating an integration', () => {
     expect(later.signingSecret).toBe('');
   });
 
-  it('returns icon and readme as URLs in every reply', async () => {
+  it('returns icon and readme of an integration as URLs in every reply', async () => {
     const [icon, readme] = [base64('<svg xmlns="http://www.w3.org/2000/svg"/>'), base64('# Tea')];
     const given = { name: newName(), version: '1.0.0', visibility: 'public' as const, icon, readme };
 
@@ -184,7 +184,7 @@ describe('creating an integration', () => {
     expect(changed.integration).toMatchObject({ iconUrl: '', readmeUrl: integration.readmeUrl });
   });
 
-  it('stores code in a table that reads do not touch', async () => {
+  it('stores code of an integration in a table that reads do not touch', async () => {
     const { id } = (await alice.client.createIntegration({ name: newName(), version: '1.0.0', code: 'code of tea' }))
       .integration;
 
@@ -228,13 +228,13 @@ describe('creating an integration', () => {
       'ReferenceNotFound',
       /^interfaces.i.id: interface .* not found/,
     ],
-  ])('of %j is rejected', async (json, type, message) => {
+  ])('rejects an integration of %j', async (json, type, message) => {
     const answer = await send('POST /v1/admin/integrations', { name: newName(), version: '1.0.0', ...json });
 
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
-  it('accepts the handle of the workspace in its name, and rejects an existing version', async () => {
+  it("accepts the handle of the workspace in an integration's name, and rejects an existing version", async () => {
     await bob.client.updateWorkspace({ id: bob.workspaceId, handle: 'bobs' });
     const given = { name: 'bobs/tea', version: '1.0.0' };
 
@@ -247,7 +247,7 @@ describe('creating an integration', () => {
     });
   });
 
-  it('lets only one workspace publish a name', async () => {
+  it('lets only one workspace publish a name of an integration', async () => {
     const name = newName();
     await alice.client.createIntegration({ name, version: '1.0.0', visibility: 'unlisted' });
 
@@ -268,7 +268,7 @@ describe('creating an integration', () => {
       { public: true, visibility: 'unlisted' as const },
       { visibility: 'unlisted', public: false },
     ],
-  ])('with %j is %j', async (given, shown) => {
+  ])('creates an integration with %j as %j', async (given, shown) => {
     const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0', ...given });
 
     expect(integration).toMatchObject(shown);
@@ -280,18 +280,21 @@ describe('creating an integration', () => {
     ['developer', 'created', 'Forbidden'],
     ['viewer', 'Forbidden', 'Forbidden'],
     ['billing', 'Forbidden', 'Forbidden'],
-  ] as const)('as %s: a draft %s, a public one %s', async (role, draft, published) => {
-    const member = await memberWith(role);
-    const outcome = (visibility: 'private' | 'public') =>
-      member.createIntegration({ name: newName(), version: '1.0.0', visibility }).then(
-        () => 'created',
-        (error: { type: string }) => error.type,
-      );
+  ] as const)(
+    'decides what a member may create as %s: a draft %s, a public integration %s',
+    async (role, draft, published) => {
+      const member = await memberWith(role);
+      const outcome = (visibility: 'private' | 'public') =>
+        member.createIntegration({ name: newName(), version: '1.0.0', visibility }).then(
+          () => 'created',
+          (error: { type: string }) => error.type,
+        );
 
-    expect([await outcome('private'), await outcome('public')]).toEqual([draft, published]);
-  });
+      expect([await outcome('private'), await outcome('public')]).toEqual([draft, published]);
+    },
+  );
 
-  it('leaves an audit record', async () => {
+  it('writes an audit record of a new integration', async () => {
     const { integration } = await alice.client.createIntegration({ name: newName(), version: '1.0.0' });
 
     const told = await api.sql<{ data: object }>(
@@ -311,7 +314,7 @@ describe('creating an integration', () => {
 });
 
 describe('getting an integration', () => {
-  it('hides it from another workspace, by id and by name, published or not', async () => {
+  it('hides an integration from another workspace, by id and by name, published or not', async () => {
     const given = { name: newName(), version: '1.0.0', visibility: 'public' as const };
     const { id } = (await alice.client.createIntegration(given)).integration;
 
@@ -319,7 +322,7 @@ describe('getting an integration', () => {
     await expect(bob.client.getIntegrationByName(given)).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('by name finds exact versions, ranges and latest, but none under development', async () => {
+  it('finds exact versions, ranges and latest of an integration by name, but none under development', async () => {
     const name = newName();
     for (const version of ['0.2.0', '1.0.0', '1.10.0', '1.9.0', '2.0.0-beta.1'])
       await alice.client.createIntegration({ name, version });
@@ -345,7 +348,7 @@ describe('resolving integrations for an installation', () => {
   const resolve = (ids: string[], workspaceId = alice.workspaceId, installedIds: string[] = []) =>
     api.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids, installedIds });
 
-  it('returns the built-in chat to every workspace', async () => {
+  it('resolves the built-in chat for every workspace', async () => {
     const { integrations } = await resolve([chatIntegration.id]);
 
     expect(integrations).toEqual([
@@ -364,7 +367,7 @@ describe('resolving integrations for an installation', () => {
     ]);
   });
 
-  it('leaves out missing integrations and private ones of other workspaces', async () => {
+  it('omits missing integrations and private ones of other workspaces from an installation', async () => {
     const given = { ...everything, version: '1.0.0', code: 'x' };
     const own = (await alice.client.createIntegration({ ...given, name: newName() })).integration;
     const unlisted = (await bob.client.createIntegration({ ...given, name: newName(), visibility: 'unlisted' }))
@@ -384,7 +387,7 @@ describe('resolving integrations for an installation', () => {
     });
   });
 
-  it('returns an integration that a bot has installed, also when it is private to another workspace, until it is deleted', async () => {
+  it('resolves an installed integration, also a private one of another workspace, until it is deleted', async () => {
     const create = async () =>
       (await bob.client.createIntegration({ name: newName(), version: '1.0.0' })).integration.id;
     const [installed, other, gone] = [await create(), await create(), await create()];

@@ -73,7 +73,7 @@ const schema = { type: 'object', properties: {} };
 const action = { input: { schema }, output: { schema } };
 
 describe('getting a public integration', () => {
-  it('returns the built-in chat', async () => {
+  it('returns the built-in chat as a public integration', async () => {
     const { integration } = await bob.client.getPublicIntegration({ name: 'chat', version: '1.0.0' });
 
     const channel = integration.channels['channel']!;
@@ -100,7 +100,7 @@ describe('getting a public integration', () => {
     );
   });
 
-  it('returns its owner and counters, but neither its url nor its secrets', async () => {
+  it('returns owner and counters of a public integration, but neither its url nor its secrets', async () => {
     const { id } = await publish(newWord(), { url: 'http://localhost/tea', secrets: { A: 'x' }, title: 'Tea' });
 
     const { integration } = await api.client(bob.token).getPublicIntegrationById({ id });
@@ -116,7 +116,7 @@ describe('getting a public integration', () => {
     });
   });
 
-  it('finds unlisted ones by id and name, but neither private ones nor those under development', async () => {
+  it('finds unlisted integrations by id and name, but neither private ones nor those under development', async () => {
     const name = newWord();
     const unlisted = await publish(name, { visibility: 'unlisted' });
     const hidden = [
@@ -135,7 +135,7 @@ describe('getting a public integration', () => {
     }
   });
 
-  it('counts each view once, in the background', async () => {
+  it('counts each view of a public integration once, in the background', async () => {
     const { id } = await publish(newWord());
 
     await Promise.all(Array.from({ length: 5 }, () => bob.client.getPublicIntegrationById({ id })));
@@ -158,7 +158,7 @@ describe('getting a public integration', () => {
 });
 
 describe('the list of public integrations', () => {
-  it('shows the highest release of each name, unless the query has a version or a name', async () => {
+  it('lists the highest release of each public integration, unless the query has a version or a name', async () => {
     const word = newWord();
     for (const version of ['1.0.0', '1.9.0', '1.10.0', '2.0.0-beta.1']) await publish(word, { version });
     await publish(word, { version: '3.0.0', visibility: 'private' });
@@ -176,7 +176,7 @@ describe('the list of public integrations', () => {
     await expect(find({ version: 'nonsense' })).rejects.toMatchObject({ type: 'InvalidQuery' });
   });
 
-  it('reads ranges as semver does', async () => {
+  it('reads ranges of versions as semver does', async () => {
     const name = newWord();
     const versions = [
       '0.1.0',
@@ -210,7 +210,7 @@ describe('the list of public integrations', () => {
     }
   });
 
-  it('returns all versions of a name on one page, whatever the page size', async () => {
+  it('lists all versions of a name on one page, whatever the page size', async () => {
     const name = newWord();
     for (let patch = 0; patch < 25; patch += 1) await publish(name, { version: `1.0.${patch}` });
 
@@ -220,7 +220,7 @@ describe('the list of public integrations', () => {
     expect(meta.nextToken).toBeUndefined();
   });
 
-  it('reflects publications, withdrawals and deletions', async () => {
+  it('lists public integrations after publications, withdrawals and deletions', async () => {
     const word = newWord();
     const old = await publish(word, { version: '1.0.0' });
     const young = await publish(word, { version: '2.0.0', visibility: 'private' });
@@ -235,7 +235,7 @@ describe('the list of public integrations', () => {
     expect(await shown()).toEqual([]);
   });
 
-  it('filters by verification and interface', async () => {
+  it('filters public integrations by verification and interface', async () => {
     const word = newWord();
     const { interface: spoken } = await alice.client.createInterface({
       name: `speaking-${word}`,
@@ -262,7 +262,7 @@ describe('the list of public integrations', () => {
     [{ nextToken: 'x' }, /^nextToken is not valid for this list/],
     [{ nextToken: '1.99999999999999.x' }, /^nextToken is not valid for this list/],
     [{ nextToken: '1.1.x' }, /^nextToken is older than 24 hours/],
-  ])('refuses %j', async (query, message) => {
+  ])('refuses the query %j of public integrations', async (query, message) => {
     await expect(find(query as Query)).rejects.toMatchObject({
       type: 'InvalidQuery',
       message: expect.stringMatching(message),
@@ -271,7 +271,7 @@ describe('the list of public integrations', () => {
 });
 
 describe('a search', () => {
-  it('finds words in every field, returns the matches, and sorts names first', async () => {
+  it('searches words in every field, returns the matches, and sorts names first', async () => {
     const word = newWord();
     const capital = word[0]!.toUpperCase() + word.slice(1);
     await publish(`${word}-b`, { description: `Of ${word} and others`, title: 'B' });
@@ -293,7 +293,7 @@ describe('a search', () => {
     ]);
   });
 
-  it('finds parts of a name and all of several words, and takes special characters literally', async () => {
+  it('searches parts of a name and all of several words, and takes special characters literally', async () => {
     const word = newWord();
     const { id } = await publish(`the_${word}sheets`, { description: 'For spreadsheets' });
     const ids = async (search: string) => (await find({ search })).map((entry) => entry.id);
@@ -328,7 +328,7 @@ describe('an order', () => {
     ['installCount', 'desc', 'cba'],
     ['popularity', 'asc', 'bca'],
     ['popularity', undefined, 'acb'],
-  ] as const)('by %s, %s, is %s', async (sortBy, direction, expected) => {
+  ] as const)('orders public integrations by %s, %s, as %s', async (sortBy, direction, expected) => {
     const word = newWord();
     const ids: Record<string, string> = {};
     for (const letter of 'cab') ids[letter] = (await publish(`${letter}-${word}`, { description: 'x' })).id;
@@ -348,7 +348,7 @@ describe('an order', () => {
 
 describe('paging', () => {
   it.each(['createdAt', 'updatedAt', 'name', 'installCount', 'popularity', undefined] as const)(
-    'by %s returns each integration once, while counters change in between',
+    'pages public integrations by %s, each once, while counters change in between',
     async (sortBy) => {
       const word = newWord();
       const ids: string[] = [];
@@ -368,7 +368,7 @@ describe('paging', () => {
     },
   );
 
-  it('of one list is rejected by another list', async () => {
+  it('rejects the token of one list of public integrations in another list', async () => {
     await publish(newWord());
     const { meta } = await bob.client.listPublicIntegrations({ limit: 1 });
 
@@ -389,7 +389,7 @@ describe('installations', () => {
     });
   const installs = async (id: string) => (await bob.client.getPublicIntegrationById({ id })).integration.meta.installs;
 
-  it('are counted per bot, however often and in whatever order events arrive', async () => {
+  it('counts installations per bot, however often and in whatever order events arrive', async () => {
     const [tea, milk] = [(await publish(newWord())).id, (await publish(newWord())).id];
 
     await report('bot-1', 1, [tea, tea]);
@@ -404,7 +404,7 @@ describe('installations', () => {
     expect([await installs(tea), await installs(milk)]).toEqual([0, 1]);
   });
 
-  it('of bots arrive by events of admin, and equal the list of the bot', async () => {
+  it('counts installations by events of admin as the list of the bot shows them', async () => {
     const name = newWord();
     const { id } = await publish(name);
     await publish(name, { version: '2.0.0' });
@@ -433,7 +433,7 @@ describe('installations', () => {
 });
 
 describe('the list of a workspace', () => {
-  it('returns all its own versions, whatever their visibility, and none of other workspaces', async () => {
+  it('lists all versions of a workspace, whatever their visibility, and none of other workspaces', async () => {
     const name = newWord();
     await publish(name, { version: '1.0.0', attributes: { color: 'green' } });
     await publish(name, { version: '1.1.0', visibility: 'private' });
@@ -468,7 +468,7 @@ describe('the list of a workspace', () => {
     });
   });
 
-  it('is paged and searched', async () => {
+  it('pages and searches the integrations of a workspace', async () => {
     const word = newWord();
     for (const letter of 'abcde') await publish(`${letter}-${word}`, { visibility: 'private' });
 
@@ -484,7 +484,7 @@ describe('the list of a workspace', () => {
   it.each([
     ['viewer', true],
     ['billing', false],
-  ] as const)('as %s: %s', async (role, allowed) => {
+  ] as const)('decides whether a member may list the integrations of a workspace as %s: %s', async (role, allowed) => {
     const account = await api.newAccount();
     await api.addMember(alice.workspaceId, account.accountId, role);
     const list = api.client(account.token, alice.workspaceId).listIntegrations({});

@@ -49,7 +49,7 @@ const png = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1').toString('base6
 const readme = Buffer.from('# Tea ☕').toString('base64');
 
 describe('creating an interface', () => {
-  it('with only a name and version returns every map', async () => {
+  it('creates an interface from only a name and version, and returns every map', async () => {
     const name = newName();
 
     const created = await alice.client.createInterface({ name, version: '1.0.0' });
@@ -72,7 +72,7 @@ describe('creating an interface', () => {
     });
   });
 
-  it('stores every given field, also under names like __proto__', async () => {
+  it('stores every given field of an interface, also under names like __proto__', async () => {
     const name = newName();
     const entities = JSON.parse('{"__proto__":{"schema":{}},"constructor":{"schema":{}}}') as object;
     const given = { ...definition, title: 'Tea', description: 'Of tea', public: true };
@@ -88,7 +88,7 @@ describe('creating an interface', () => {
     expect(JSON.stringify(odd.json.interface.entities)).toBe(JSON.stringify(entities));
   });
 
-  it('leaves an audit record in admin', async () => {
+  it('writes an audit record of a new interface in admin', async () => {
     const { interface: made } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
 
     const [row] = await api.sql<{ data: object }>(
@@ -134,13 +134,13 @@ describe('creating an interface', () => {
       'InvalidJsonSchema',
       /^actions\.a\.output\.schema is not a valid JSON schema/,
     ],
-  ])('with %j is rejected', async (json, type, message) => {
+  ])('rejects an interface with %j', async (json, type, message) => {
     const answer = await send('POST /v1/admin/interfaces', { name: newName(), version: '1.0.0', ...json });
 
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
-  it('of an existing name and version is AlreadyExists, also for concurrent requests', async () => {
+  it('returns AlreadyExists for an existing name and version of an interface, also for concurrent requests', async () => {
     const name = newName();
 
     const results = await Promise.allSettled(
@@ -153,7 +153,7 @@ describe('creating an interface', () => {
     await expect(bob.client.createInterface({ name, version: '1.0.0' })).resolves.toBeDefined();
   });
 
-  it('of a name that another workspace has published is possible only as private, also for concurrent publications', async () => {
+  it('creates an interface with a name published by another workspace only as private, also concurrently', async () => {
     const name = newName();
     const draft = (await bob.client.createInterface({ name, version: '1.0.0' })).interface;
 
@@ -168,7 +168,7 @@ describe('creating an interface', () => {
     });
   });
 
-  it('is rejected above 200 versions of a name', async () => {
+  it('rejects more than 200 versions of an interface', async () => {
     const name = newName();
     await alice.client.createInterface({ name, version: '1.0.0' });
     await api.sql(
@@ -188,7 +188,7 @@ describe('creating an interface', () => {
     expect([whole.interfaces.length, whole.meta]).toEqual([200, {}]);
   });
 
-  it('takes the role developer, and manager when it is not private', async () => {
+  it('requires the role developer to create an interface, and manager when it is not private', async () => {
     const [manager, developer, viewer] = await Promise.all([
       memberWith('manager'),
       memberWith('developer'),
@@ -214,7 +214,7 @@ describe('creating an interface', () => {
 });
 
 describe('reading an interface', () => {
-  it('of another workspace returns a 404, unless it is public and read from the hub', async () => {
+  it("returns 404 for another workspace's interface, unless it is public and read from the hub", async () => {
     const [hidden, shown] = await Promise.all([
       bob.client.createInterface({ name: newName(), version: '1.0.0' }),
       bob.client.createInterface({ name: newName(), version: '1.0.0', public: true }),
@@ -241,7 +241,7 @@ describe('reading an interface', () => {
     expect(await alice.client.getPublicInterface({ name: shown.interface.name, version: 'latest' })).toEqual(shown);
   });
 
-  it("by its name returns the workspace's own, or else a public one, for older clients", async () => {
+  it("returns the workspace's own interface by name, or else a public one, for older clients", async () => {
     const name = newName();
     const { interface: own } = await alice.client.createInterface({ name, version: '1.0.0' });
     const { interface: shared } = await bob.client.createInterface({ name, version: '2.0.0', public: true });
@@ -261,7 +261,7 @@ describe('reading an interface', () => {
     ['<1.0.0', undefined],
     ['2.0.0-beta.1', '2.0.0-beta.1'],
     ['nonsense', undefined],
-  ])('by its name in version %s finds %s', async (version, found) => {
+  ])('finds by name in version %s the interface version %s', async (version, found) => {
     const { client, workspaceId } = await api.newAccount();
     const handle = newName();
     await client.updateWorkspace({ id: workspaceId, handle });
@@ -281,13 +281,13 @@ describe('reading an interface', () => {
     }
   });
 
-  it('takes a higher role than billing', async () => {
+  it('requires a higher role than billing to read an interface', async () => {
     await expect((await memberWith('billing')).listInterfaces({})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 });
 
 describe('listing interfaces', () => {
-  it('returns those of the workspace, newest first and page by page, without their definitions', async () => {
+  it('lists interfaces of the workspace, newest first and page by page, without their definitions', async () => {
     const { client, workspaceId } = await api.newAccount();
     for (let index = 0; index < 5; index += 1) {
       await client.createInterface({ name: newName(), version: '1.0.0', ...definition });
@@ -337,7 +337,7 @@ describe('listing interfaces', () => {
 });
 
 describe('updating an interface', () => {
-  it('replaces named entries, removes those that are null and keeps the others', async () => {
+  it('replaces named entries of an interface, removes those that are null and keeps the others', async () => {
     const { id } = (await alice.client.createInterface({ name: newName(), version: '1.0.0', ...definition })).interface;
 
     const changed = await alice.client.updateInterface({
@@ -364,7 +364,7 @@ describe('updating an interface', () => {
     expect(await alice.client.getInterface({ id })).toEqual(cleared);
   });
 
-  it('loses neither of two concurrent changes', async () => {
+  it('loses neither of two concurrent changes of an interface', async () => {
     const { id } = (await alice.client.createInterface({ name: newName(), version: '1.0.0' })).interface;
     const keys = Array.from({ length: 8 }, (_, index) => `e${index}`);
 
@@ -373,7 +373,7 @@ describe('updating an interface', () => {
     expect(Object.keys((await alice.client.getInterface({ id })).interface.entities).sort()).toEqual(keys);
   });
 
-  it('applies the limits to the merged definition, and changes nothing when it is rejected', async () => {
+  it('applies limits to the merged definition of an interface, and changes nothing when it is rejected', async () => {
     const events = entries(20, { schema });
     const { interface: made } = await alice.client.createInterface({ name: newName(), version: '1.0.0', events });
 
@@ -392,7 +392,7 @@ describe('updating an interface', () => {
 });
 
 describe('deleting an interface', () => {
-  it('removes it, and the same version can be created again', async () => {
+  it('deletes an interface, and lets the same version be created again', async () => {
     const { id, name } = (await alice.client.createInterface({ name: newName(), version: '1.0.0' })).interface;
 
     await alice.client.deleteInterface({ id });
@@ -404,7 +404,7 @@ describe('deleting an interface', () => {
 });
 
 describe('an interface that an integration implements', () => {
-  it('cannot be deleted before the integration, whichever workspace owns that', async () => {
+  it('refuses to delete an implemented interface, whichever workspace owns the integration', async () => {
     const { id, name } = (await bob.client.createInterface({ name: newName(), version: '1.0.0', public: true }))
       .interface;
     const implemented = { id, entities: {}, actions: {}, events: {}, channels: {} };
@@ -423,7 +423,7 @@ describe('an interface that an integration implements', () => {
     await expect(bob.client.getInterface({ id })).resolves.toBeDefined();
   });
 
-  it('must be visible to the workspace', async () => {
+  it('rejects an integration that implements an interface hidden from its workspace', async () => {
     const { id } = (await bob.client.createInterface({ name: newName(), version: '1.0.0' })).interface;
 
     await expect(
@@ -437,7 +437,7 @@ describe('an interface that an integration implements', () => {
 });
 
 describe('the built-in interfaces', () => {
-  it('are public, found by name, and their names are reserved', async () => {
+  it('publishes built-in interfaces, finds them by name, and reserves their names', async () => {
     const expected = [
       ...['creatable', 'deletable', 'hitl', 'listable', 'llm', 'readable', 'speech-to-text', 'text-to-image'],
       ...['typing-indicator', 'updatable'],
@@ -459,7 +459,7 @@ describe('the built-in interfaces', () => {
   });
 
   it.each(builtInInterfaces)(
-    'satisfy the rules for publication: $name',
+    'checks the built-in interface $name by the rules for publication',
     ({ version, title, description, definition }) => {
       const references = [...JSON.stringify(definition).matchAll(/"\$ref":"([^"]+)"/g)].map(([, name]) => name!);
 
@@ -469,7 +469,7 @@ describe('the built-in interfaces', () => {
     },
   );
 
-  it('can be implemented by integrations of any workspace', async () => {
+  it('lets integrations of any workspace implement built-in interfaces', async () => {
     const { interface: llm } = await alice.client.getPublicInterface({ name: 'llm', version: '^1.0.0' });
     const implemented = {
       id: llm.id,

@@ -49,7 +49,7 @@ describe("the operator's workspace", () => {
 
   afterAll(() => api?.stop());
 
-  it('publishes interfaces under built-in names, which integrations of other workspaces implement', async () => {
+  it('publishes interfaces of the operator under built-in names, which other workspaces implement', async () => {
     const { interface: hitl } = await operator.createInterface({
       ...hitlDefinition,
       name: 'hitl',
@@ -90,7 +90,7 @@ describe("the operator's workspace", () => {
     expect(await listed(bob, { name: 'hitl' })).toEqual(['hitl@2.1.0']);
   });
 
-  it('takes precedence over a built-in interface with a lower and with an equal version, until it deletes its own', async () => {
+  it('prefers an interface of the operator to a built-in one of a lower or equal version', async () => {
     const lower = await publish(operator, 'listable', '0.0.3');
     const equal = await publish(operator, 'llm', '1.0.0');
 
@@ -111,7 +111,7 @@ describe("the operator's workspace", () => {
     expect(await listed(alice, { name: 'llm' })).toEqual(['llm@1.0.0']);
   });
 
-  it('leaves the built-in one the latest while its own are private or pre-releases', async () => {
+  it('keeps the built-in interface the latest while those of the operator are private or pre-releases', async () => {
     await operator.createInterface({ name: 'readable', version: '2.0.0' });
     const beta = await publish(operator, 'readable', '2.0.0-beta.1');
 
@@ -121,7 +121,7 @@ describe("the operator's workspace", () => {
     expect(await listed(alice, { name: 'readable', version: 'latest' })).toEqual(['readable@1.0.0']);
   });
 
-  it('is the only one that may publish under built-in names, also by a later change of visibility', async () => {
+  it("reserves built-in names to the operator's workspace, also for a later change of visibility", async () => {
     const refused = {
       type: 'AlreadyExists',
       message:
@@ -138,7 +138,7 @@ describe("the operator's workspace", () => {
     await expect(publish(alice.client, 'updatable', '3.0.0')).rejects.toMatchObject({ type: 'AlreadyExists' });
   });
 
-  it('may publish neither the chat, which is built in, nor a name that another workspace has published', async () => {
+  it("refuses the operator's workspace the name of the chat, and names published by others", async () => {
     await publish(bob.client, 'tea', '1.0.0');
 
     await expect(publish(operator, 'tea', '2.0.0')).rejects.toMatchObject({
@@ -151,7 +151,7 @@ describe("the operator's workspace", () => {
   });
 });
 
-it('is the workspace of the configuration instead of the first one', async () => {
+it("uses the configured operator's workspace instead of the first one", async () => {
   const operatorWorkspaceId = 'wkspace_00000000000000000000000002';
   const { opened, first } = await open({ operatorWorkspaceId });
   const { accountId, token } = await opened.newAccount();

@@ -44,7 +44,7 @@ function inputOf(schema: Record<string, unknown>, bindings: Parameters<typeof de
 }
 
 describe('a reference to an entity', () => {
-  it('is replaced in configuration, states, events and actions by the schema of the bound integration, and nothing else is', () => {
+  it('replaces references to entities in configuration, states, events and actions, and nothing else', () => {
     const rest = { attributes: { a: 'b' } };
     const plugin = {
       ...rest,
@@ -85,7 +85,7 @@ describe('a reference to an entity', () => {
       { properties: { $ref: { type: 'string' } } },
     ],
     ['none at all', { const: null, default: [1, 'x'] }, { const: null, default: [1, 'x'] }],
-  ])('in %s', (_where, schema, replaced) => {
+  ])('replaces a reference to an entity in %s', (_where, schema, replaced) => {
     expect(inputOf(schema, { llm: { integrationId: 'openai' } })).toEqual(replaced);
   });
 
@@ -95,7 +95,7 @@ describe('a reference to an entity', () => {
       'that implements it twice, where the binding says as what',
       { integrationId: 'twice', integrationInterfaceAlias: 'good' },
     ],
-  ])('is replaced by an integration %s', (_which, binding) => {
+  ])('replaces a reference to an entity by an integration %s', (_which, binding) => {
     expect(inputOf(model, { llm: binding })).toEqual(modelSchema);
   });
 
@@ -156,16 +156,16 @@ describe('a reference to an entity', () => {
       'ReferenceNotFound',
       '"interface:constructor/entities/x": the plugin has no dependency on an interface "constructor".',
     ],
-  ])('cannot be replaced with %s', (_what, bindings, schema, type, message) => {
+  ])('refuses to replace a reference to an entity with %s', (_what, bindings, schema, type, message) => {
     expect(() => inputOf(schema, bindings)).toThrow(expect.objectContaining({ type, message }));
   });
 
-  it('is required even when nothing refers to the interface', () => {
+  it('requires a binding even when nothing refers to the interface', () => {
     expect(() => inputOf({}, {})).toThrow(expect.objectContaining({ type: 'InvalidPayload' }));
     expect(dereference(taking({}), {}, {}, new Map())).toEqual(taking({}));
   });
 
-  it('cannot exhaust the memory by repetition', () => {
+  it('limits the memory for repeated references', () => {
     const large = { ...openai, entities: { model: { schema: { description: 'x'.repeat(100_000) } } } };
     const schema = { anyOf: Array.from({ length: 50 }, () => model) };
 

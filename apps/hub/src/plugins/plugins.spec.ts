@@ -58,7 +58,7 @@ const definition = {
 };
 
 describe('creating a plugin', () => {
-  it('accepts code of several megabytes', async () => {
+  it('accepts a plugin with code of several megabytes', async () => {
     const node = 'x'.repeat(2_500_000);
 
     const { id } = await create(alice.client, { code: { node, browser: code.browser } });
@@ -67,7 +67,7 @@ describe('creating a plugin', () => {
     expect(stored === node).toBe(true);
   });
 
-  it('with only a name, version and code returns every map', async () => {
+  it('creates a plugin from only a name, version and code, and returns every map', async () => {
     const given = plain();
 
     const { plugin } = await alice.client.createPlugin(given);
@@ -96,7 +96,7 @@ describe('creating a plugin', () => {
     });
   });
 
-  it('stores every given field, and its code in a separate table', async () => {
+  it('stores every given field of a plugin, and its code in a separate table', async () => {
     const given = { ...definition, title: 'Tea', description: 'Of tea', visibility: 'unlisted' as const };
 
     const created = await create(alice.client, { ...given, readme: Buffer.from('# Tea').toString('base64') });
@@ -154,13 +154,13 @@ describe('creating a plugin', () => {
       'ReferenceNotFound',
       /^dependencies\.integrations\.a: intver_none not found\.$/,
     ],
-  ])('with %j is rejected', async (json, type, message) => {
+  ])('rejects a plugin with %j', async (json, type, message) => {
     const answer = await send('POST /v1/admin/plugins', { ...plain(), ...json });
 
     expect(answer.json).toMatchObject({ type, message: expect.stringMatching(message) });
   });
 
-  it("finds dependencies by id, or by name and version among the workspace's own first and then among public ones", async () => {
+  it("finds dependencies by id, or by name and version, the workspace's own before public ones", async () => {
     const [own, shared, hidden] = [newName(), newName(), newName()];
     const ids: Record<string, string> = {};
     for (const [account, name, version, isPublic] of [
@@ -203,7 +203,7 @@ describe('creating a plugin', () => {
     }
   });
 
-  it('of an existing name and version is AlreadyExists, and leaves no code behind', async () => {
+  it('returns AlreadyExists for an existing name and version of a plugin, and leaves no code behind', async () => {
     const { name } = await create(alice.client);
     const other = { node: `node of ${name}`, browser: `browser of ${name}` };
 
@@ -215,7 +215,7 @@ describe('creating a plugin', () => {
     expect(await codeRows(other.node)).toBe(0);
   });
 
-  it('of a name that another workspace has published is possible only as private', async () => {
+  it('creates a plugin with a name published by another workspace only as private', async () => {
     const { name } = await create(bob.client, { visibility: 'unlisted' });
 
     await expect(create(alice.client, { name, visibility: 'public' })).rejects.toMatchObject({ type: 'AlreadyExists' });
@@ -223,7 +223,7 @@ describe('creating a plugin', () => {
     await expect(alice.client.updatePlugin({ id, public: true })).rejects.toMatchObject({ type: 'AlreadyExists' });
   });
 
-  it('takes the role developer, and manager when it is not private', async () => {
+  it('requires the role developer to create a plugin, and manager when it is not private', async () => {
     const [manager, developer, viewer] = await Promise.all([
       memberWith('manager'),
       memberWith('developer'),
@@ -247,7 +247,7 @@ describe('creating a plugin', () => {
 });
 
 describe('the code of plugins', () => {
-  it('is stored once for all plugins that share it, and deleted with the last one', async () => {
+  it('stores code once for all plugins that share it, and deletes it with the last one', async () => {
     const shared = { node: `shared ${newName()}`, browser: `shared ${newName()}` };
     const same = `both ${newName()}`;
     const [first, second, third] = [
@@ -267,7 +267,7 @@ describe('the code of plugins', () => {
     expect(await alice.client.getPluginCode({ id: third.id, platform: 'node' })).toEqual({ code: same });
   });
 
-  it('is stored for a save that runs during its deletion', async () => {
+  it('stores the code again if a save runs during its deletion', async () => {
     const node = `dropped ${newName()}`;
     const { id } = await create(alice.client, { code: { node, browser: '' } });
     await api.sql('BEGIN');
@@ -283,7 +283,7 @@ describe('the code of plugins', () => {
     expect(await bob.client.getPluginCode({ id: saved.id, platform: 'node' })).toEqual({ code: node });
   });
 
-  it('is not deleted during another save', async () => {
+  it('does not delete the code of a plugin during another save', async () => {
     const node = `saved ${newName()}`;
     // One row for both: the save locks the rows of codes in the order of their hashes.
     const { id, name } = await create(alice.client, { code: { node, browser: node } });
@@ -303,7 +303,7 @@ describe('the code of plugins', () => {
     expect(await alice.client.getPluginCode({ id: plugin.id, platform: 'node' })).toEqual({ code: node });
   });
 
-  it('can be swapped between two plugins concurrently without a deadlock', async () => {
+  it('swaps the code of two plugins concurrently without a deadlock', async () => {
     const first = await create(alice.client);
     const second = await create(bob.client);
     const swap = (round: number) => {
@@ -317,7 +317,7 @@ describe('the code of plugins', () => {
     for (let round = 0; round < 30; round += 1) await expect(swap(round)).resolves.toBeDefined();
   });
 
-  it('may have 10 MB for each platform', async () => {
+  it('accepts plugin code of 10 MB for each platform', async () => {
     const node = 'x'.repeat(10_000_000);
 
     const { id } = await create(alice.client, { code: { node, browser: `${node}y` } });
@@ -331,7 +331,7 @@ async function codeRows(content: string): Promise<number> {
 }
 
 describe('reading a plugin', () => {
-  it('of another workspace returns a 404, unless it is published and read from the hub', async () => {
+  it("returns 404 for another workspace's plugin, unless it is published and read from the hub", async () => {
     const [hidden, unlisted, shown] = await Promise.all([
       create(bob.client),
       create(bob.client, { visibility: 'unlisted' }),
@@ -368,7 +368,7 @@ describe('reading a plugin', () => {
     }
   });
 
-  it('in a list has no definition, newest first and page by page, and unlisted ones only for their workspace', async () => {
+  it('lists plugins newest first without definitions, and unlisted ones only for their workspace', async () => {
     const { client } = await api.newAccount();
     const made: string[] = [];
     for (const visibility of ['private', 'unlisted', 'public', 'public'] as const) {
@@ -395,7 +395,7 @@ describe('reading a plugin', () => {
 });
 
 describe('updating a plugin', () => {
-  it('replaces named entries, removes those that are null and keeps the others', async () => {
+  it('replaces named entries of a plugin, removes those that are null and keeps the others', async () => {
     const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const { interface: hitl } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const { id } = await create(alice.client, { ...definition, dependencies: { interfaces: { llm: { id: llm.id } } } });
@@ -430,7 +430,7 @@ describe('updating a plugin', () => {
     await expect(alice.client.deleteInterface({ id: hitl.id })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
   });
 
-  it('loses neither of two concurrent changes', async () => {
+  it('loses neither of two concurrent changes of a plugin', async () => {
     const { id } = await create(alice.client);
     const keys = Array.from({ length: 8 }, (_, index) => `s${index}`);
 
@@ -441,7 +441,7 @@ describe('updating a plugin', () => {
     expect(Object.keys((await alice.client.getPlugin({ id })).plugin.states).sort()).toEqual(keys);
   });
 
-  it('changes nothing when it is rejected', async () => {
+  it('changes nothing of a plugin when an update is rejected', async () => {
     const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const made = await create(alice.client, { states: entries(20, { type: 'bot' as const, schema }) });
     const { id } = made;
@@ -462,7 +462,7 @@ describe('updating a plugin', () => {
     expect(await codeRows('lost')).toBe(0);
   });
 
-  it('and its deletion publish an event for its installations and leave audit records', async () => {
+  it('publishes an event and writes an audit record for update and deletion of a plugin', async () => {
     const { id } = await create(alice.client);
 
     await alice.client.updatePlugin({ id, title: 'New' });
@@ -542,7 +542,7 @@ describe('a plugin that depends on an interface', () => {
     };
   }
 
-  it('is returned with the entities of the implementing integrations that the caller may see', async () => {
+  it('returns a plugin with the entities of implementing integrations that the caller may see', async () => {
     const { plugin, open, bobs, alices } = await publish();
     const { id } = plugin;
 
@@ -568,7 +568,7 @@ describe('a plugin that depends on an interface', () => {
     expect((await bob.client.getPlugin({ id })).plugin).toEqual(plugin);
   });
 
-  it('accepts the bindings as one JSON object in the query too, and requires all interfaces', async () => {
+  it('accepts bindings of a plugin as one JSON object in the query, and requires all interfaces', async () => {
     const { plugin, open } = await publish();
     const path = `GET /v1/admin/hub/plugins/${plugin.id}/dereferenced`;
 
@@ -587,7 +587,7 @@ describe('a plugin that depends on an interface', () => {
   const resolve = (workspaceId: string, plugins: ResolvePlugins['plugins'], installedIds: string[] = []) =>
     api.call(resolution.plugins, systemCaller('test'), { workspaceId, plugins, installedIds });
 
-  it('is resolved for an installation with integrations visible to the workspace, or reported with the problem', async () => {
+  it('resolves a plugin for an installation with visible integrations, or reports the problem', async () => {
     const { llm, plugin, open, bobs, alices } = await publish();
     const own = await create(alice.client, { ...definition });
     const hidden = await create(bob.client);
@@ -640,7 +640,7 @@ describe('a plugin that depends on an interface', () => {
     expect(await resolve(alice.workspaceId, [])).toEqual({ plugins: [], problems: [] });
   });
 
-  it('is resolved for a bot that has it and its integrations installed, whoever may see them', async () => {
+  it('resolves a plugin for a bot that has it and its integrations installed, whoever may see them', async () => {
     const { plugin, bobs } = await publish();
     await bob.client.updatePlugin({ id: plugin.id, visibility: 'private' });
     const wanted = { alias: 'one', id: plugin.id, interfaces: { llm: { integrationId: bobs } } };
@@ -659,7 +659,7 @@ describe('a plugin that depends on an interface', () => {
 });
 
 describe('a plugin that a bot has installed', () => {
-  it("is merged into the bot, follows the plugin's changes, and cannot be deleted before it is uninstalled", async () => {
+  it('merges an installed plugin into the bot, follows its changes, and refuses to delete it', async () => {
     const { interface: llm } = await alice.client.createInterface({ name: newName(), version: '1.0.0' });
     const { integration } = await alice.client.createIntegration({
       name: newName(),

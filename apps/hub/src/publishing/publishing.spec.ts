@@ -8,7 +8,7 @@ describe('the name of a publication', () => {
     ['tea', 'acme'],
     ['acme/tea', 'acme'],
     ['acme/Tea_2.x-y', 'acme'],
-  ])('may be %s in a workspace with the handle %s', (name, handle) => {
+  ])('accepts %s as the name of a publication in a workspace with the handle %s', (name, handle) => {
     expect(() => checkName(name, handle)).not.toThrow();
   });
 
@@ -21,19 +21,22 @@ describe('the name of a publication', () => {
     ['', null, 'InvalidPayload'],
     ['te a', null, 'InvalidPayload'],
     ['../tea', '..', 'InvalidPayload'],
-  ])('may not be %j in a workspace with the handle %j', (name, handle, type) => {
+  ])('rejects %j as the name of a publication in a workspace with the handle %j', (name, handle, type) => {
     expect(() => checkName(name, handle)).toThrow(expect.objectContaining({ type }));
   });
 });
 
 describe('the version of a publication', () => {
-  it.each(['1.0.0', '0.0.1', '2.0.0-beta.1'])('may be %s', (version) => {
+  it.each(['1.0.0', '0.0.1', '2.0.0-beta.1'])('accepts %s as the version of a publication', (version) => {
     expect(() => checkVersion(version)).not.toThrow();
   });
 
-  it.each(['', '1', '1.0', 'v1.0.0', '1.0.0 ', 'latest', '01.0.0', '>=1.0.0'])('may not be %j', (version) => {
-    expect(() => checkVersion(version)).toThrow(expect.objectContaining({ type: 'InvalidPayload' }));
-  });
+  it.each(['', '1', '1.0', 'v1.0.0', '1.0.0 ', 'latest', '01.0.0', '>=1.0.0'])(
+    'rejects %j as the version of a publication',
+    (version) => {
+      expect(() => checkVersion(version)).toThrow(expect.objectContaining({ type: 'InvalidPayload' }));
+    },
+  );
 });
 
 describe('a requested version', () => {
@@ -51,11 +54,11 @@ describe('a requested version', () => {
     ['<0.2.0', undefined],
     ['nonsense', undefined],
     ['', '1.10.0'],
-  ])('%j means %s', (wanted, picked) => {
+  ])('resolves the requested version %j to %s', (wanted, picked) => {
     expect(pickVersion(versions, wanted)).toBe(picked);
   });
 
-  it('latest matches no version when all are pre-releases', () => {
+  it('resolves latest to no version when all are pre-releases', () => {
     expect(pickVersion(['1.0.0-beta.1'], 'latest')).toBeUndefined();
   });
 });
@@ -70,7 +73,7 @@ describe('the visibility after a change', () => {
     ['public', {}, 'public'],
     ['public', { public: false }, 'private'],
     ['public', { visibility: 'unlisted', public: false }, 'unlisted'],
-  ] as const)('of %s by %j is %s', (before, change, after) => {
+  ] as const)('changes the visibility %s by %j to %s', (before, change, after) => {
     expect(visibilityAfter(before, change)).toBe(after);
   });
 });

@@ -11,17 +11,17 @@ describe('the words of a text', () => {
     ['parseURLNow', ['parseurlnow', 'parse', 'url', 'now']],
     ['Überweisung', ['überweisung']],
     ['!? …', []],
-  ])('of %j are %j', (text, words) => {
+  ])('splits %j into the words %j', (text, words) => {
     expect([...wordsOf(text)].sort()).toEqual([...words].sort());
   });
 
-  it('match by prefix', () => {
+  it('matches words by prefix', () => {
     expect(hasWord('Google Sheets', searchedWords('she'))).toBe(true);
     expect(hasWord('Google Sheets', searchedWords('heets'))).toBe(false);
     expect(hasWord('sendEvent', searchedWords('EVE'))).toBe(true);
   });
 
-  it('are dropped at the end above the limit of Postgres', () => {
+  it('drops words at the end above the limit of Postgres', () => {
     const actions = Array.from({ length: 1000 }, (_, index) => `${'é'.repeat(400)}${index}`);
 
     const vector = searchVector({ name: 'tea', title: '', description: 'kettle', actions, interfaces: [] });
@@ -31,7 +31,7 @@ describe('the words of a text', () => {
     expect(vector).toMatch(/^'tea':1A 'kettle':2D 'é+0':3C .*C$/u);
   });
 
-  it('contain no syntax of tsvector', () => {
+  it('writes words without syntax of tsvector', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const vector = searchVector({
@@ -55,7 +55,7 @@ const version = fc
   .map(([major, minor, patch, rest]) => `${major}.${minor}.${patch}${rest.length > 0 ? `-${rest.join('.')}` : ''}`);
 
 describe('the key of a version', () => {
-  it('orders as semver does', () => {
+  it('orders keys of versions as semver does', () => {
     fc.assert(
       fc.property(version, version, (a, b) => {
         const [left, right] = [versionKey(a), versionKey(b)];

@@ -26,7 +26,7 @@ describe('a definition', () => {
     ['integration', (client: Account['client']) => growIntegration(client)],
     ['plugin', (client: Account['client']) => growPlugin(client)],
     ['interface', (client: Account['client']) => growInterface(client)],
-  ])('of an %s is limited to 4 MB, however many changes it takes', async (_kind, grower) => {
+  ])('limits the definition of an %s to 4 MB, however many changes it takes', async (_kind, grower) => {
     const grow = await grower(alice.client);
     for (const prefix of ['a', 'b']) await grow(actions(10, prefix));
 

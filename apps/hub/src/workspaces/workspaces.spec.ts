@@ -41,7 +41,7 @@ async function countsOf(workspaceId: string) {
 }
 
 describe('a deleted workspace', () => {
-  it('loses its private entries and their code', async () => {
+  it('deletes the private entries of a deleted workspace and their code', async () => {
     const id = await workspaceWith('private', 'hidden');
     expect(await countsOf(id)).toEqual({ integrations: 1, interfaces: 1, plugins: 1, labels: 1 });
 
@@ -55,7 +55,7 @@ describe('a deleted workspace', () => {
     expect(await api.sql(`SELECT 1 FROM hub.plugin_code WHERE content LIKE '%hidden%'`)).toEqual([]);
   });
 
-  it('keeps its published entries and its name', async () => {
+  it('keeps the published entries of a deleted workspace and its name', async () => {
     const id = await workspaceWith('public', 'shared');
     const hidden = await workspaceWith('private', 'hidden-later');
 
@@ -73,7 +73,7 @@ describe('a deleted workspace', () => {
 });
 
 describe('a handle that the workspace no longer has', () => {
-  it('cannot be used to publish, also for entries that were created under it', async () => {
+  it('refuses to publish under a former handle, also entries that were created under it', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'moving' });
     const client = api.client(alice.token, id);
     await client.updateWorkspace({ id, handle: 'before-moving' });

@@ -40,7 +40,7 @@ it.each([
   ['a header that is no JSON', Buffer.from('\0\0\0\x03\0\0\0\0{{{'), /no JSON object/],
   ['a header that is no object', Buffer.from('\0\0\0\x02\0\0\0\0[]'), /no JSON object/],
   ['a line of text', Buffer.from('{"type":"output"}\n'), /where 64000 are allowed/],
-])('refuses %s', (_case, bytes, problem) => {
+])('refuses as a frame %s', (_case, bytes, problem) => {
   const own = reader();
   own.push(bytes);
 

@@ -295,7 +295,7 @@ it('lists the attacks in docs/hostile-code.md, with what each gets', () => {
   expectGenerated('docs/hostile-code.md', attacksPage());
 });
 
-it('are tried in all combinations where they are required', () => {
+it('tries the attacks in all combinations where they are required', () => {
   if (isRequired) expect(missing).toEqual([]);
   expect(available.length).toBeGreaterThan(0);
 });
@@ -326,11 +326,11 @@ describe.each(available)('hostile code, for a runner of $user, isolated by $mode
 
   afterAll(() => other.close());
 
-  it.each(together)('does not get $kind: $name', ({ kind, name, expected }) => {
+  it.each(together)('does not give hostile code $kind: $name', ({ kind, name, expected }) => {
     expect(report.outcomes[`${kind}: ${name}`]!.result).toMatch(expectedIn(expected));
   });
 
-  it.each(harmful)('harms nothing but itself by $name', ({ name, expected, next, then }) => {
+  it.each(harmful)('lets hostile code harm nothing but itself by $name', ({ name, expected, next, then }) => {
     const outcome = report.outcomes[name]!;
 
     expect(outcome.result).toMatch(expectedIn(expected));
@@ -338,12 +338,12 @@ describe.each(available)('hostile code, for a runner of $user, isolated by $mode
     then?.(outcome);
   });
 
-  it('leaves a process beside it alone, and no files', () => {
+  it('leaves a process beside hostile code alone, and no files', () => {
     expect(report).toMatchObject({ siblingAnswer: 'of the sibling', leftFolders: [] });
     expect(existsSync(escaped)).toBe(false);
   });
 
-  it('does not reach a server at a private address by what Node offers', () => {
+  it('does not let hostile code reach a server at a private address by what Node offers', () => {
     expect(other.requests).toEqual([]);
   });
 });

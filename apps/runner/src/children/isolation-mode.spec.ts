@@ -46,14 +46,14 @@ describe('where bubblewrap does not work', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('does without it by default, and says why and what that means', async () => {
+  it('isolates without bubblewrap by default where it does not work, with the reason and its meaning', async () => {
     expect((await started('auto')).description).toMatch(
       /^process: (each process of code has a user id of its own|code of bots can read this user's files) \(bubblewrap: exit code 1: bwrap: No permissions to create new namespace\)$/,
     );
     expect((await started('process')).description).toMatch(/^process: .* \(RUNNER_ISOLATION=process\)$/);
   });
 
-  it('names what to install when it is missing', async () => {
+  it('names what to install when bubblewrap is missing', async () => {
     await rm(join(folder, 'bwrap'));
     await symlink(findProgram('setpriv')!, join(folder, 'setpriv'));
     process.env['PATH'] = folder;
@@ -85,7 +85,7 @@ describe('where bubblewrap does not work', () => {
     expect(refusal).toMatch(/^This runner runs no code: bubblewrap could not be tried/);
   });
 
-  it('does not start when it is required, and says why and what to do', async () => {
+  it('does not start when bubblewrap is required and does not work, with reason and remedy', async () => {
     const starting = modeOf('bwrap');
 
     await expect(starting).rejects.toThrow(ConfigError);

@@ -73,7 +73,7 @@ afterEach(async () => {
   );
 });
 
-it('can write files in its temporary folder, up to a size', async () => {
+it('writes files in the temporary folder of the process, up to a size', async () => {
   const write = (bytes: number) =>
     `const fs = require('fs'), path = process.env.TMPDIR + '/own'; fs.writeFileSync(path, 'x'.repeat(${bytes}));
      return fs.statSync(path).size`;
@@ -82,7 +82,7 @@ it('can write files in its temporary folder, up to a size', async () => {
   expect(await attempt(write(8_000_000)).catch((error: Error) => error.message)).not.toBe('got 8000000');
 });
 
-it('is not searched for files while it does nothing', async () => {
+it('does not search the files of an idle process', async () => {
   const { child } = await start(`exports.handler = async () => {
     for (const end = Date.now() + 100; Date.now() < end; );
     return { status: 200 };
@@ -100,7 +100,7 @@ it('is not searched for files while it does nothing', async () => {
   await waitFor(() => searchedAt > before);
 });
 
-it('has stack traces without files of the platform', async () => {
+it('shows stack traces without files of the platform', async () => {
   const expression = `const trace = (error) => error.stack + '\\n'; const outer = () => { throw new TypeError('wrong') };
     const thrown = (call) => { try { return call() } catch (error) { return trace(error) } };
     return trace(new Error('made')) + thrown(outer) + thrown(() => require('net').connect({ host: 1, port: {} })) + (await fetch('x:').catch(trace))`;
@@ -112,7 +112,7 @@ it('has stack traces without files of the platform', async () => {
   expect(stack).not.toContain(join(__dirname, '../../../..'));
 });
 
-it('has a user id of its own when the runner is root', async () => {
+it('gives each process a user id of its own when the runner is root', async () => {
   const code = `exports.handler = () => ({ status: 200, body: String(process.getuid()) })`;
   const [{ child }, { child: sibling }] = [await start(code), await start(code)];
 
@@ -122,7 +122,7 @@ it('has a user id of its own when the runner is root', async () => {
   else expect(ids).toEqual([String(process.getuid!()), String(process.getuid!())]);
 });
 
-it('reaches the address of the API, although it is private', async () => {
+it('allows code to reach the address of the API, although it is private', async () => {
   const server = await LoopbackServer.start(json({ from: 'the server' }));
   const allowedOrigins = [{ hostname: '127.0.0.1', port: Number(new URL(server.url).port) }];
 
@@ -139,7 +139,7 @@ it('answers without a body where the handler has none, and with header names in 
 });
 
 describe('resources', () => {
-  it('end a process that exceeds its memory', async () => {
+  it('ends a process that exceeds its memory', async () => {
     const { child } = await start(
       `exports.handler = () => { const all = []; for (;;) all.push('x'.repeat(1e6) + all.length) }`,
     );
@@ -147,14 +147,14 @@ describe('resources', () => {
     await expect(call(child)).rejects.toMatchObject({ failure: 'out of memory' });
   });
 
-  it('end a process that blocks its event loop at the time limit', async () => {
+  it('ends a process that blocks its event loop at the time limit', async () => {
     const { child } = await start(`exports.handler = () => { for (;;); }`);
 
     await expect(call(child, '{}', 500)).rejects.toMatchObject({ failure: 'timed out' });
     await child.ended;
   });
 
-  it('end a process whose handler waits for ever at the time limit, and let its other calls end', async () => {
+  it('ends a process whose handler waits for ever at the time limit, after its other calls', async () => {
     const { child } = await start(
       `exports.handler = ({ body }) => body === 'slow' ? new Promise(() => {}) : new Promise((resolve) => setTimeout(resolve, 600))`,
     );
@@ -167,7 +167,7 @@ describe('resources', () => {
   });
 
   (process.platform === 'linux' ? it : it.skip)(
-    'leave the processor to other code first while it computes',
+    'leaves the processor to other code first while code computes',
     async () => {
       const code = `exports.handler = ({ body }) => { if (body === 'compute') for (;;); return { status: 200 } }`;
       const [{ child }, { child: other }] = [await start(code), await start(code)];
@@ -191,7 +191,7 @@ describe('resources', () => {
     },
   );
 
-  it('let the other calls end although two hit the time limit together', async () => {
+  it('lets the other calls end although two hit the time limit together', async () => {
     const { child } = await start(
       `exports.handler = ({ body }) => body === 'slow' ? new Promise(() => {}) : new Promise((resolve) => setTimeout(resolve, 1_800))`,
     );
@@ -205,7 +205,7 @@ describe('resources', () => {
     ]);
   });
 
-  it('tell calls that a blocked process has not begun from those that it has', async () => {
+  it('distinguishes calls that a blocked process has not begun from those that it has', async () => {
     const { child } = await start(
       `exports.handler = ({ body }) => { if (body === 'block') for (;;); return new Promise(() => {}) }`,
     );
@@ -224,20 +224,20 @@ describe('resources', () => {
     expect([isNotBegun(begun!), isNotBegun(waiting!)]).toEqual([false, true]);
   });
 
-  it('limit open sockets and files', async () => {
+  it('limits open sockets and files of a process', async () => {
     const body = await attempt(`const fs = require('fs'); const open = [];
       for (let n = 0; n < 10000; n += 1) open.push(fs.openSync(process.env.TMPDIR + '/' + n, 'w')); return open.length`);
 
     expect(body).toBe('refused: EMFILE');
   });
 
-  it('refuse an answer that is too large', async () => {
+  it('refuses an answer of a process that is too large', async () => {
     const { child } = await start(`exports.handler = () => ({ status: 200, body: 'x'.repeat(6e6) })`);
 
     await expect(call(child)).rejects.toMatchObject({ failure: 'too large' });
   });
 
-  it('end a process that floods the runner', async () => {
+  it('ends a process that floods the runner', async () => {
     const { child } = await start(`exports.handler = () => { const fs = require('fs'); const part = 'x'.repeat(1e6);
       const write = () => { for (;;) { try { fs.writeSync(4, part) } catch (error) { if (error.code === 'EAGAIN') return setImmediate(write); throw error } } };
       return new Promise(write) }`);
@@ -247,7 +247,7 @@ describe('resources', () => {
 });
 
 describe('messages', () => {
-  it('of a process answer only for its own calls', async () => {
+  it('accepts answers of a process only for its own calls', async () => {
     const { child: victim } = await start(
       `exports.handler = () => new Promise((resolve) => setTimeout(() => resolve({ status: 200, body: 'own' }), 300))`,
     );
@@ -263,7 +263,7 @@ describe('messages', () => {
     expect((await answer).body).toBe('own');
   });
 
-  it('that are none end the process', async () => {
+  it('ends a process that sends invalid messages', async () => {
     const { child } = await start(
       `exports.handler = () => { require('fs').writeSync(4, 'nonsense\\n'); return new Promise(() => {}) }`,
     );
@@ -271,7 +271,7 @@ describe('messages', () => {
     await expect(call(child)).rejects.toMatchObject({ failure: 'crashed' });
   });
 
-  it('survive a polluted Object.prototype and replaced globals', async () => {
+  it('exchanges messages despite a polluted Object.prototype and replaced globals', async () => {
     const { child } = await start(`
       Object.prototype.status = 500; Object.prototype.toJSON = undefined; Object.prototype.id = 'x';
       JSON.parse = JSON.stringify = () => { throw new Error('replaced') }; globalThis.Promise = undefined;
@@ -291,14 +291,14 @@ describe('the code', () => {
       `setTimeout(() => { throw new Error('later') }); const until = Date.now() + 5; while (Date.now() < until);`,
       /exports no handler/,
     ],
-  ])('is refused with a reason when it %s', async (_name, code, reason) => {
+  ])('refuses code with a reason when it %s', async (_name, code, reason) => {
     await expect(start(code)).rejects.toMatchObject({
       failure: 'not loadable',
       message: expect.stringMatching(reason),
     });
   });
 
-  it('may export the default export of the SDK', async () => {
+  it('accepts the default export of the SDK', async () => {
     const { child } = await start(
       `exports.default = { name: 'bot', handler() { return { status: 200, body: this.name } } }`,
     );
@@ -306,7 +306,7 @@ describe('the code', () => {
     expect((await call(child)).body).toBe('bot');
   });
 
-  it('that crashes fails its calls with the reason', async () => {
+  it('fails the calls of code that crashes with the reason', async () => {
     const { child } = await start(
       `exports.handler = () => new Promise(() => setTimeout(() => { throw new Error('boom') }))`,
     );
@@ -314,7 +314,7 @@ describe('the code', () => {
     await expect(call(child)).rejects.toMatchObject({ failure: 'crashed', message: expect.stringContaining('boom') });
   });
 
-  it('prints with the call that printed it', async () => {
+  it('prints output of code with the call that printed it', async () => {
     const outputs: CodeOutput[] = [];
     const { child } = await start(
       `exports.handler = async ({ body }) => { await null; console.log('log of ' + body); console.error('error of ' + body); return { status: 200 } }`,
@@ -337,7 +337,7 @@ describe('the code', () => {
 });
 
 it.each(isolationModes)(
-  'has a process group of its own, in the session of the runner since priorities count within that, isolated by %s',
+  "starts code in its own process group, in the runner's session for priorities, isolated by %s",
   async (mode) => {
     const problem = mode === 'bwrap' && (await bubblewrapProblem());
     if (problem) return void process.stderr.write(`The group under bubblewrap is not tested: ${problem.text}\n`);
@@ -392,7 +392,7 @@ async function membersOf(group: number): Promise<number[]> {
   },
 );
 
-it.each(isolationModes)('ends with the runner, also when it is blocked, isolated by %s', async (mode) => {
+it.each(isolationModes)('ends code with the runner, also when it is blocked, isolated by %s', async (mode) => {
   const problem = mode === 'bwrap' && (await bubblewrapProblem());
   if (problem) return void process.stderr.write(`The end of code under bubblewrap is not tested: ${problem.text}\n`);
   const script = `

@@ -64,7 +64,7 @@ it('counts no idle time where the system does not tell it', async () => {
   expect(exceeded).toEqual([]);
 });
 
-it('leaves no timer behind', async () => {
+it('leaves no timer behind after a load', async () => {
   await pass(1, { computing: 1 });
   limits.end();
   await pass(1);

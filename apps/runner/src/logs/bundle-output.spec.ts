@@ -25,7 +25,7 @@ function printAll(waiting: BundleOutput): void {
 const take = (text: string, invocationId?: string, stream: 'stdout' | 'stderr' = 'stdout') =>
   output.take({ invocationId, stream, text });
 
-it('splits text into lines, wherever it was cut', () => {
+it('splits output into lines, wherever it was cut', () => {
   for (const text of ['on', 'e\ntw', 'o\n', '\n\nthree\n']) take(text);
 
   expect(lines.map(({ message }) => message)).toEqual(['one', 'two', 'three']);
@@ -57,7 +57,7 @@ it('names the objects of a structured line instead of those of the invocation', 
   expect(lines).toEqual([{ level: 'warn', message: 'hi', conversationId: 'conv-b', userId: 'user-a' }]);
 });
 
-it('joins the lines of a stack trace', () => {
+it('joins the lines of a stack trace in output', () => {
   take('Error: boom\n    at one\n    at two\nnext\n', undefined, 'stderr');
 
   expect(lines.map(({ message }) => message)).toEqual(['Error: boom\n    at one\n    at two', 'next']);
@@ -75,7 +75,7 @@ it('prints an unfinished line at the end of its invocation, and later text as ou
   ]);
 });
 
-it('cuts long lines, also those without an end', () => {
+it('cuts long lines of output, also those without an end', () => {
   take(`${'a'.repeat(20_000)}\n`);
   for (let times = 0; times < 100; times += 1) take('b'.repeat(20_000));
   take('\n');
@@ -87,7 +87,7 @@ it('cuts long lines, also those without an end', () => {
   expect(lines[0]!.message).toMatch(/a … \(cut\)$/);
 });
 
-it('drops and counts what exceeds 1 MB in a minute, and says so once', () => {
+it('drops and counts output that exceeds 1 MB in a minute, and says so once', () => {
   const line = `${'a'.repeat(9_999)}\n`;
   for (let times = 0; times < 150; times += 1) take(line);
   expect(lines.filter(({ level }) => level === 'info')).toHaveLength(100);
@@ -102,7 +102,7 @@ it('drops and counts what exceeds 1 MB in a minute, and says so once', () => {
   expect(lines.at(-1)).toEqual({ level: 'info', message: 'again' });
 });
 
-it('drops and counts what exceeds 50,000 lines in a minute, blank ones too', () => {
+it('drops and counts output that exceeds 50,000 lines in a minute, blank ones too', () => {
   take('\n'.repeat(40_000));
   take('x\n'.repeat(20_000));
 

@@ -25,7 +25,7 @@ it.each<['stdout' | 'stderr', string, object]>([
   ['stdout', json({ msg: 1, level: 'info' }), { level: 'info', message: '{"msg":1,"level":"info"}' }],
   ['stdout', json({ msg: 'a', level: 'fatal' }), { level: 'info', message: '{"msg":"a","level":"fatal"}' }],
   ['stderr', '[1]', { level: 'error', message: '[1]' }],
-])('from %s: %s', (stream, text, line) => {
+])('parses a line of %s: %s', (stream, text, line) => {
   expect(parseLine(stream, text)).toMatchObject(line);
 });
 

@@ -74,7 +74,7 @@ const runsOf = ({ id }: Bot, query: Partial<Parameters<Client['listActionRuns']>
   account.client.listActionRuns({ id, ...query } as Parameters<Client['listActionRuns']>[0]);
 
 describe('an action of the bot', () => {
-  it('is called with its name and its input, and returns its output', async () => {
+  it('calls an action of the bot with its name and input, and returns its output', async () => {
     const bot = await newBot(output({ sum: 3 }), { configuration: { data: { color: 'blue' } } });
 
     const answer = await bot.client.callAction({ type: 'add', input: { a: 1, b: 2 } });
@@ -87,7 +87,7 @@ describe('an action of the bot', () => {
     expect(body).toEqual({ type: 'add', input: { a: 1, b: 2 } });
   });
 
-  it('may belong to a plugin, whose alias stays in the name', async () => {
+  it('calls an action of a plugin, whose alias stays in the name', async () => {
     const { plugin } = await account.client.createPlugin({
       name: `greeter-${Date.now()}`,
       version: '1.0.0',
@@ -108,7 +108,7 @@ describe('an action of the bot', () => {
     ['add', { a: 1 }, 'input must have required property \'b\' (input of the action "add").'],
     ['add', { a: 1, b: 'two' }, 'input.b must be number (input of the action "add").'],
     ['add me', {}, 'type must be the name of an action: ASCII characters without spaces, such as chat:sendEvent'],
-  ])('%j is refused with the input %j', async (type, input, message) => {
+  ])('refuses the action %j with the input %j', async (type, input, message) => {
     const bot = await newBot(output({ sum: 3 }));
 
     await expect(bot.client.callAction({ type, input })).rejects.toMatchObject({
@@ -126,7 +126,7 @@ describe('an action of the bot', () => {
     ['slack:post', 'The bot has no integration with the alias "slack" (action "post").'],
     ['chat:post', 'The action "chat:post" was not found.'],
     ['chat:toString', 'The action "chat:toString" was not found.'],
-  ])('%s is not found', async (type, message) => {
+  ])('returns 404 for the action %s', async (type, message) => {
     const bot = await newBot(output({}));
 
     await expect(bot.client.callAction({ type, input: {} })).rejects.toMatchObject({
@@ -151,7 +151,7 @@ describe('an action of the bot', () => {
     expect(bot.requests()[0]!.body).toEqual({ type: 'handOver', input: sent });
   });
 
-  it('whose schemas hold references is called without a check', async () => {
+  it('calls an action whose schemas hold references without a check', async () => {
     const schema = { $ref: '#/definitions/none' };
     const bot = await newBot(output({ free: true }), {
       actions: { free: { input: { schema }, output: { schema } } },
@@ -170,7 +170,7 @@ describe('an action of the bot', () => {
     ['answers with a list', output([3]), 'answered 200 without an output'],
     ['answers another shape', output({ sum: 'three' }), 'output.sum must be number'],
     ['breaks off', (_request, response) => void response.destroy(), 'The action "add" failed'],
-  ])('that %s is an error of type Runtime', async (_name, answer, message) => {
+  ])('returns an error of type Runtime for an action that %s', async (_name, answer, message) => {
     const bot = await newBot(answer);
 
     await expect(bot.client.callAction({ type: 'add', input: { a: 1, b: 2 } })).rejects.toMatchObject({
@@ -183,7 +183,7 @@ describe('an action of the bot', () => {
     ]);
   });
 
-  it('that does not answer within the time limit of the bot is a time-out', async () => {
+  it('returns OperationTimeout if the bot does not answer in time', async () => {
     const bot = await newBot(() => undefined, { maxExecutionTime: 1 });
 
     await expect(bot.client.callAction({ type: 'do', input: {} })).rejects.toMatchObject({
@@ -212,7 +212,7 @@ describe('an action of the bot', () => {
     expect(invalid.json['message']).toContain('The header x-parley-action-depth must be');
   });
 
-  it('that calls itself ends when its slots are used up', async () => {
+  it('ends an action that calls itself when its slots are used up', async () => {
     const depths: number[] = [];
     let errors: unknown[] = [];
     const bot = await newBot((request, response) => {
@@ -235,7 +235,7 @@ describe('an action of the bot', () => {
     expect(depths).toHaveLength(actionsPerBot);
   });
 
-  it('of a bot without a url and code says so', async () => {
+  it('explains why an action of a bot without url and code is not called', async () => {
     const { bot } = await account.client.createBot({ actions: { do: anything } });
     const client = api.client(account.token, account.workspaceId, bot.id);
 
@@ -261,7 +261,7 @@ describe('actions of the chat', () => {
     return { bot, conversation, events, user, apiUrl };
   }
 
-  it('send an event to those who listen', async () => {
+  it('sends an event of a chat action to those who listen', async () => {
     const { bot, conversation, events } = await listened();
     const input = { conversationId: conversation.id, payload: { typing: true } };
 
@@ -277,7 +277,7 @@ describe('actions of the chat', () => {
     ]);
   });
 
-  it('show a message while it is written', async () => {
+  it('shows a message of a chat action while it is written', async () => {
     const { bot, conversation, user, apiUrl } = await listened();
     const frames: { type: string; data: object }[] = [];
     const response = await fetch(`${apiUrl}/conversations/${conversation.id}/listen`, {
@@ -316,7 +316,7 @@ describe('actions of the chat', () => {
     ['sendEvent', { payload: {} }, "input must have required property 'conversationId'"],
     ['sendEvent', { conversationId: 'x', payload: 'no object' }, 'input.payload must be object'],
     ['publishMessageStream', { conversationId: 'x', signal: { type: 'delta' } }, 'input.signal must have required'],
-  ])('refuse %s with the input %j', async (name, input, message) => {
+  ])('refuses the chat action %s with the input %j', async (name, input, message) => {
     const bot = await newBot(output({}));
 
     await expect(bot.client.callAction({ type: `chat:${name}`, input })).rejects.toMatchObject({
@@ -325,7 +325,7 @@ describe('actions of the chat', () => {
     });
   });
 
-  it('do not reach conversations of other bots', async () => {
+  it('returns an error for a chat action on a conversation of another bot', async () => {
     const [{ conversation, events }, other] = await Promise.all([listened(), newBot(output({}))]);
     const input = { conversationId: conversation.id, payload: {} };
 
@@ -337,7 +337,7 @@ describe('actions of the chat', () => {
 });
 
 describe('runs of actions', () => {
-  it('are listed newest first, by page, by time and by integration', async () => {
+  it('lists runs of actions newest first, by page, by time and by integration', async () => {
     const bot = await newBot((request, response) => output({ sum: 1 })(request, response));
     for (const a of [1, 2, 3]) await bot.client.callAction({ type: 'add', input: { a, b: 0 } });
 
@@ -369,7 +369,7 @@ describe('runs of actions', () => {
     expect((await runsOf(bot, { integrationName: 'chat' })).data).toEqual([]);
   });
 
-  it('keep the beginning of large inputs and outputs', async () => {
+  it('keeps the beginning of large inputs and outputs of a run', async () => {
     const bot = await newBot(output({ text: 'b'.repeat(9_000) }));
 
     await bot.client.callAction({ type: 'do', input: { text: 'a'.repeat(9_000) } });
@@ -384,7 +384,7 @@ describe('runs of actions', () => {
     ]);
   });
 
-  it('are erased with the bot', async () => {
+  it('erases runs of actions with the bot', async () => {
     const bot = await newBot(output({}));
     await bot.client.callAction({ type: 'do', input: {} });
     const headers = { authorization: `Bearer ${api.operatorToken}` };
@@ -396,7 +396,7 @@ describe('runs of actions', () => {
     await waitFor(left, (found) => (found as { actionRuns: number }).actionRuns === 0);
   });
 
-  it('of another workspace are not found', async () => {
+  it('returns 404 for runs of actions of another workspace', async () => {
     const [bot, other] = await Promise.all([newBot(output({})), api.newAccount()]);
     await bot.client.callAction({ type: 'do', input: {} });
 

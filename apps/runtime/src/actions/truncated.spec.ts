@@ -14,13 +14,13 @@ it('cuts long texts, and keeps the fields around them', () => {
   expect(truncated(value)).toEqual({ value: { first: 1, text: 'a'.repeat(500), last: true }, isTruncated: true });
 });
 
-it('leaves out what follows when 8,000 bytes are used up', () => {
+it('omits what follows when 8,000 bytes are used up', () => {
   const value = { first: 1, list: Array(5_000).fill(1), last: true };
 
   expect(truncated(value)).toEqual({ value: { first: 1 }, isTruncated: true });
 });
 
-it('stays within 8,000 bytes, whatever the characters', () => {
+it('stays within 8,000 bytes, whatever the characters of an object', () => {
   const value = Object.fromEntries(Array.from({ length: 1_000 }, (_one, at) => [`field ${at}`, '\u0001€'.repeat(50)]));
 
   const { value: kept } = truncated(value);

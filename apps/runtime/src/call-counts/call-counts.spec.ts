@@ -108,7 +108,7 @@ it('counts attempts and registrations as usage of the bot and its workspace, but
   expect(usages.map(({ value }) => value)).toEqual([4]);
 });
 
-it('reports a total at most once a minute, and none without a call', async () => {
+it('reports a total of calls at most once a minute, and none without a call', async () => {
   const bot = await newBot();
   await waitFor(async () => (await usageOf(bot.account, bot.id)) === 1);
 
@@ -133,7 +133,7 @@ it('limits a call by the quota invocation_timeout', async () => {
 });
 
 describe('a workspace that has used up invocation_calls', () => {
-  it('gets its events once the quota is raised; meanwhile an issue tells the reason', async () => {
+  it('delivers events of a workspace once its used-up quota is raised, with an issue meanwhile', async () => {
     api.settings.quotaInvocationCalls = 1;
     const bot = await newBot();
     await untilUsage(bot, 1);
@@ -155,7 +155,7 @@ describe('a workspace that has used up invocation_calls', () => {
     });
   });
 
-  it('gets its events in the next month', async () => {
+  it('delivers events of a workspace with a used-up quota in the next month', async () => {
     api.settings.quotaInvocationCalls = 1;
     const bot = await newBot();
     await untilUsage(bot, 1);

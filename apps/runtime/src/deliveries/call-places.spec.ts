@@ -12,7 +12,7 @@ function fill(places: CallPlacesLimiter, workspaceId: string): (() => void)[] {
   return leaves;
 }
 
-it('gives a workspace half of all places, and others as many as are free', () => {
+it('gives a workspace half of all slots, and others as many as are free', () => {
   const places = limiter(12);
 
   expect(fill(places, 'a')).toHaveLength(6);
@@ -36,7 +36,7 @@ it('holds all known bots of a workspace that has its share, until a call ends', 
   expect(places.enter(bot('a', 'new'))).toBeDefined();
 });
 
-it('gives a bot that did not answer three times in a row one place, until it answers', () => {
+it('gives a bot that did not answer three times in a row one slot, until it answers', () => {
   const places = limiter(100);
   const hanging = bot('a');
   for (const isInTime of [false, true, false, false]) places.noteAnswer(hanging.botId, isInTime);
@@ -64,7 +64,7 @@ it('holds a bot whose code pauses, until it changes', () => {
   expect(places.heldBots()).toEqual([]);
 });
 
-it('gives the last place to whoever asks first', () => {
+it('gives the last slot to whoever asks first', () => {
   const places = limiter(1);
 
   const [leave, ...others] = fill(places, 'a');

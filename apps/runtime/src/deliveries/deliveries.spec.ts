@@ -80,7 +80,7 @@ async function deliveriesOf(botId: string, query = '') {
 }
 
 describe('an event', () => {
-  it('is sent to the url of the bot with all headers, and becomes processed', async () => {
+  it('sends an event to the url of the bot with all headers, and marks it as processed', async () => {
     const bot = await newBot(json({}), { configuration: { data: { color: 'blue' } }, tags: { team: 'a' } });
     const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
     const { user } = await bot.client.createUser({ tags: {} });
@@ -116,7 +116,7 @@ describe('an event', () => {
     new Webhook(bot.signingSecret, { format: 'raw' }).verify(bytes.toString(), signature);
   });
 
-  it('fails with the reason of the bot, and is not repeated, after a 4xx answer', async () => {
+  it('fails an event with the reason of the bot after a 4xx answer, without repeating it', async () => {
     const bot = await newBot(json(runtimeError('no stock left'), 400));
 
     const event = await bot.settled(await bot.create());
@@ -129,7 +129,7 @@ describe('an event', () => {
     ['500', json({ error: 'boom' }, 500)],
     ['429', json({}, 429)],
     ['400 with the text of old SDKs', json(runtimeError('An unexpected error occurred in the bot.'), 400)],
-  ])('is repeated after an answer %s, with the same id', async (_case, failing) => {
+  ])('repeats an event after an answer %s, with the same id', async (_case, failing) => {
     const answers = [failing, json({})];
     const bot = await newBot((request, response) => answers.shift()!(request, response));
 
@@ -147,7 +147,7 @@ describe('an event', () => {
     expect(delivery).toMatchObject({ eventId: event.id, status: 'processed', attempts: [{}, { status: 200 }] });
   });
 
-  it('of a type that the bot does not subscribe to is ignored', async () => {
+  it('ignores an event of a type that the bot does not subscribe to', async () => {
     const bot = await newBot(json({}), { subscriptions: { events: { other: {} } } });
 
     const event = await bot.settled(await bot.create());
@@ -156,7 +156,7 @@ describe('an event', () => {
     expect(bot.events()).toEqual([]);
   });
 
-  it('whose conversation was deleted before its delivery is not sent', async () => {
+  it('does not send an event whose conversation was deleted before its delivery', async () => {
     const gate = newGate();
     const bot = await newBot(gate.answer);
     const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
@@ -176,7 +176,7 @@ describe('an event', () => {
 });
 
 describe('a bot without a url', () => {
-  it('gets its events as soon as it has one', async () => {
+  it('delivers events to a bot without a url as soon as it has one', async () => {
     const server = await LoopbackServer.start(json({}));
     servers.push(server);
     const { id } = (await account.client.createBot({})).bot;
@@ -193,7 +193,7 @@ describe('a bot without a url', () => {
 });
 
 describe('a bot that cannot be called', () => {
-  it('keeps its events while it is blocked, and gets them afterwards', async () => {
+  it('keeps events of a blocked bot, and delivers them afterwards', async () => {
     const bot = await newBot();
     await bot.settled(await bot.create());
     const gate = newGate();
@@ -209,7 +209,7 @@ describe('a bot that cannot be called', () => {
     expect((await held.settled(await held.create())).status).toBe('processed');
   });
 
-  it('at a metadata address is not called; the reason is shown, and its events wait', async () => {
+  it('does not call a bot at a metadata address, shows the reason, and keeps its events', async () => {
     const bot = await newBot(json({}), { url: 'http://169.254.169.254/latest' });
     const id = await bot.create();
 
@@ -225,7 +225,7 @@ describe('a bot that cannot be called', () => {
     expect((await bot.settled(id)).status).toBe('processed');
   });
 
-  it('whose name gets another address is not called at a forbidden one: DNS rebinding', async () => {
+  it('does not call a bot whose name changes to a forbidden address: DNS rebinding', async () => {
     let host = '';
     const bot = await newBot((request, response) => {
       host = request.headers.host!;
@@ -261,7 +261,7 @@ describe('a bot that cannot be called', () => {
     }
   });
 
-  it('that cannot be called keeps its latest events; beyond the limit, the oldest are ignored', async () => {
+  it('keeps the latest events of a bot that cannot be called, and ignores the oldest beyond the limit', async () => {
     const bot = await newBot(json({}), { url: 'http://169.254.169.254/latest' });
     const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
     const ids: string[] = [];
@@ -295,7 +295,7 @@ describe('a bot that cannot be called', () => {
 });
 
 describe('the limit of events that wait for a bot', () => {
-  it('counts a delivery that is tried, and looks again once it has ended', async () => {
+  it('counts an event that is delivered towards the limit, until its delivery has ended', async () => {
     const gate = newGate();
     const bot = await newBot(gate.answer);
     const tried = await bot.create();
@@ -318,7 +318,7 @@ describe('the limit of events that wait for a bot', () => {
 });
 
 describe('the order', () => {
-  it('of the events of a conversation is kept, one at a time, and other conversations do not wait', async () => {
+  it('sends events of a conversation in order, one at a time, without delaying other conversations', async () => {
     const running = new Map<string, number>();
     const seen: string[] = [];
     const gate = newGate();
@@ -452,7 +452,7 @@ it('makes no attempt while chat is away', async () => {
 describe('a member of the workspace', () => {
   const headersOf = ({ token }: Account, botId: string) => ({ authorization: `Bearer ${token}`, 'x-bot-id': botId });
 
-  it('sees the attempts of an event and replays it', async () => {
+  it('shows the attempts of an event to a member of the workspace, who may replay it', async () => {
     const answers = [json(runtimeError('out of order'), 400), json({})];
     const bot = await newBot((request, response) => answers.shift()!(request, response));
     const id = await bot.create();
@@ -469,7 +469,7 @@ describe('a member of the workspace', () => {
     await waitFor(deliveries, ([delivery]) => delivery?.attempts.length === 2);
   });
 
-  it('neither sees nor replays the events of a bot of others', async () => {
+  it('hides events of a bot from members of other workspaces, also for replays', async () => {
     const bot = await newBot();
     const id = await bot.create();
     await bot.settled(id);
@@ -489,7 +489,7 @@ describe('a member of the workspace', () => {
 });
 
 describe('the operator', () => {
-  it('replays an event that failed', async () => {
+  it('lets the operator replay an event that failed', async () => {
     const answers = [json(runtimeError('out of order'), 400), json({})];
     const bot = await newBot((request, response) => answers.shift()!(request, response));
     const id = await bot.create();
@@ -503,7 +503,7 @@ describe('the operator', () => {
     expect(delivery!.attempts.map((attempt) => attempt.status)).toEqual([400, 200]);
   });
 
-  it('pings a bot', async () => {
+  it('lets the operator ping a bot', async () => {
     const bot = await newBot();
     const headers = { authorization: `Bearer ${api.operatorToken}` };
     const ping = async () => (await api.send(`POST /operator/runtime/bots/${bot.id}/ping`, { headers, json: {} })).json;

@@ -40,7 +40,7 @@ async function newBot({ client, token, workspaceId }: Account, answer: RequestHa
   return { client: api.client(token, workspaceId, bot.id), events };
 }
 
-it('bots of one workspace that hang leave places to another one, and get the rest of their events afterwards', async () => {
+it('leaves slots to other workspaces while bots of one hang, which get the rest of their events later', async () => {
   const [hostile, healthy] = await Promise.all([api.newAccount(), api.newAccount()]);
   const pending: (() => void)[] = [];
   const hang: RequestHandler = (request, response) => {

@@ -174,7 +174,7 @@ function soon<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promi
 }
 
 describe('an event', () => {
-  it('is parked while the process of its code does not get ready, which is no attempt', async () => {
+  it('parks an event while the process of its code does not get ready, without counting an attempt', async () => {
     const bot = await newBot();
     let isReady = false;
     runner.answers['event_received'] = Array<Answer>(20).fill((call) => (isReady ? fine : notStarted)(call));
@@ -196,7 +196,7 @@ describe('an event', () => {
     expect(new Set(bot.calls().map(({ headers }) => headers['x-bp-attempt']))).toEqual(new Set(['1']));
   });
 
-  it('is delivered although ten runners end under it, which are no attempts', async () => {
+  it('delivers an event although ten runners end under it, without counting attempts', async () => {
     const bot = await newBot();
     const answers = [...Array<Answer>(5).fill(ended), fails('failed', 'no'), ...Array<Answer>(5).fill(ended)];
     runner.answers['event_received'] = [...answers, fails('failed', 'no'), fails('failed', 'no')];
@@ -214,7 +214,7 @@ describe('an event', () => {
     expect(await bot.issues()).toEqual([]);
   });
 
-  it('is delivered although nine processes of the platform ended while they delivered it, which are no attempts', async () => {
+  it('delivers an event although nine platform processes ended under it, without counting attempts', async () => {
     const bot = await newBot();
     runner.answers['event_received'] = [notStarted];
     const id = await bot.create();
@@ -232,7 +232,7 @@ describe('an event', () => {
     expect(bot.calls().map(({ headers }) => headers['x-bp-attempt'])).toEqual(['1', '1']);
   });
 
-  it('fails that ends each runner, and the next one of the conversation is delivered', async () => {
+  it('fails an event that ends each runner, and delivers the next one of the conversation', async () => {
     const bot = await newBot();
     const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
     const isPoison = ({ body }: InvokeCode) => body.includes(poison);
@@ -249,7 +249,7 @@ describe('an event', () => {
     expect(bot.calls().map(isPoison)).toEqual([...Array<boolean>(14).fill(true), false]);
   });
 
-  it('fails after three attempts to load its code', async () => {
+  it('fails an event after three attempts to load its code', async () => {
     const bot = await newBot();
     runner.answers['event_received'] = Array<Answer>(4).fill(fails('not loadable', 'The code waits for ever.'));
 
@@ -259,7 +259,7 @@ describe('an event', () => {
     expect(bot.calls()).toHaveLength(3);
   });
 
-  it('whose code hangs while it loads leaves places, however many such bots a workspace has', async () => {
+  it('leaves slots when code hangs while it loads, however many such bots a workspace has', async () => {
     const hostile = [await newBot(), await newBot(), await newBot(), await newBot()];
     const healthy = await newBot();
     const ends: (() => void)[] = [];
@@ -298,7 +298,7 @@ describe('an event', () => {
     expect(await settled).toHaveLength(hostile.length);
   });
 
-  it('is answered by its runner although that takes no other call meanwhile', async () => {
+  it('accepts the answer of a runner that takes no other call meanwhile', async () => {
     const [slow, other] = [await newBot(), await newBot()];
     let answer: (value: CodeAnswer) => void = () => undefined;
     runner.answers['event_received'] = [() => new Promise((resolve) => (answer = resolve)), fails('away', 'It stops.')];
@@ -315,7 +315,7 @@ describe('an event', () => {
 });
 
 describe('a deployment', () => {
-  it('is not refused while its code does not get ready, and registers once it does', async () => {
+  it('accepts a deployment while its code does not get ready, and registers once it does', async () => {
     runner.onLoad = () => Promise.reject(runnerError('not started', 'The machine is too busy.'));
     runner.answers['register'] = [...Array<Answer>(6).fill(notStarted), ...Array<Answer>(6).fill(ended)];
 
@@ -330,13 +330,13 @@ describe('a deployment', () => {
     expect(await bot.issues()).toEqual([]);
   });
 
-  it('is refused for code that cannot be loaded', async () => {
+  it('refuses a deployment of code that cannot be loaded', async () => {
     runner.onLoad = () => Promise.reject(runnerError('not loadable', 'The code waits for ever.'));
 
     await expect(newBot()).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining('for ever') });
   });
 
-  it('leaves places to those of other workspaces, however many of one load', async () => {
+  it('leaves slots to deployments of other workspaces, however many of one load', async () => {
     const ends: (() => void)[] = [];
     runner.onLoad = () => new Promise((resolve) => ends.push(resolve));
     const other = await api.newAccount();
@@ -365,7 +365,7 @@ describe('an integration', () => {
     return (await account.client.createIntegration(definition)).integration;
   }
 
-  it('is pending in the bot while its code does not get ready, and registered then', async () => {
+  it('shows an integration as pending while its code does not get ready, and registered then', async () => {
     const { id: integrationId } = await newIntegration();
     const bot = await newBot();
     let isReady = false;
@@ -386,7 +386,7 @@ describe('an integration', () => {
     expect(await bot.issues()).toEqual([]);
   });
 
-  it('gets a message although runners end under it, and fails to register with code that ends each runner', async () => {
+  it('delivers a message to an integration although runners end under it', async () => {
     const { id: integrationId, name } = await newIntegration();
     const bot = await newBot();
     await account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });
@@ -420,7 +420,7 @@ describe('an integration', () => {
     await waitFor(bot.issues, (codes) => codes.includes('integration_registration_failed'));
   });
 
-  it('gets a message first that was written before and is announced half a minute later', async () => {
+  it('delivers a message to an integration first that was written before and announced later', async () => {
     const { id: integrationId, name } = await newIntegration();
     const bot = await newBot();
     await account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });
@@ -465,7 +465,7 @@ describe('an integration', () => {
     expect(delivered()).toEqual([first, early, late]);
   });
 
-  it('tells the sender of a webhook to repeat it, without an issue, when the platform could not call it', async () => {
+  it('asks the sender of a webhook to repeat it, without an issue, when the platform could not call it', async () => {
     const { id: integrationId } = await newIntegration();
     const bot = await newBot();
     const { bot: installed } = await account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });

@@ -8,6 +8,6 @@ it.each([
   ['a proxy publishes it', proxied, false],
   ['a proxy publishes it, and EGRESS_ALLOW_PRIVATE is true', { ...proxied, egressAllowPrivate: 'true' as const }, true],
   ['EGRESS_ALLOW_PRIVATE is false', { host: '127.0.0.1', egressAllowPrivate: 'false' as const }, false],
-])('bots at private addresses, when %s: %j allows calls: %s', (_case, config, expected) => {
+])('decides whether bots at private addresses are called when %s: %j, %s', (_case, config, expected) => {
   expect(allowsPrivate(config)).toBe(expected);
 });

@@ -42,7 +42,7 @@ it('tells the calls of a runner that it has ended when it fell silent, and not t
   expect(runners.goneSignal('alive')!.aborted).toBe(false);
 });
 
-it('gives no calls to a runner that took one no more, until it announces itself, and lets it answer the others', async () => {
+it('calls a runner that took no more only after it announces itself, and lets it answer the others', async () => {
   await announce('stopping');
   const gone = runners.goneSignal('stopping')!;
 

@@ -86,7 +86,7 @@ const failureOf = (bot: TestBot, changes: Partial<Failure> = {}): Failure => ({
 });
 
 describe('a delivery that failed for good', () => {
-  it('is an event of an issue with its event, type and reason', async () => {
+  it('records a delivery that failed for good in an issue, with its event, type and reason', async () => {
     const bot = await newBot();
 
     const eventId = await fail(bot, 'Order 17 not found');
@@ -115,7 +115,7 @@ describe('a delivery that failed for good', () => {
     ]);
   });
 
-  it('adds to the issue of its kind, whenever that was written', async () => {
+  it('adds a failure to the issue of its kind, whenever that was written', async () => {
     const bot = await newBot();
 
     await fail(bot, 'Order 17 not found');
@@ -132,7 +132,7 @@ describe('a delivery that failed for good', () => {
     expect(issueEvents.map(({ data }) => data['reason']!.raw)).toEqual(['Order 18 not found', 'Order 17 not found']);
   });
 
-  it('counts once after its last attempt, as for a bot that does not answer in time', async () => {
+  it('counts a failed delivery once after its last attempt, as for a bot that does not answer in time', async () => {
     const bot = await newBot({ maxExecutionTime: 1 });
 
     await sendEvent(bot, {});
@@ -141,7 +141,7 @@ describe('a delivery that failed for good', () => {
     expect(issues).toMatchObject([{ code: 'event_failed', eventsCount: 1 }]);
   });
 
-  it('is no issue while the event is processed', async () => {
+  it('records no issue for an event that is processed', async () => {
     const bot = await newBot();
 
     await sendEvent(bot, { status: 200 });
@@ -166,7 +166,7 @@ it('records once a minute that the rate limit delays the events of a bot', async
 });
 
 describe('issues', () => {
-  it('keep their latest 20 events and count all', async () => {
+  it('keeps the latest 20 events of an issue and counts all', async () => {
     const bot = await newBot();
     const records = inRuntime(IssueRecordsService);
     const recordThem = (from: number, to: number) => {
@@ -185,7 +185,7 @@ describe('issues', () => {
     );
   });
 
-  it('are grouped by the named data', async () => {
+  it('groups issues by the named data', async () => {
     const bot = await newBot();
     const page = (raw: string) =>
       failureOf(bot, { groupBy: ['page'], description: raw, data: { page: { raw: 'a', pretty: 'A' }, at: { raw } } });
@@ -198,7 +198,7 @@ describe('issues', () => {
     expect(issue!.groupedData).not.toHaveProperty('at');
   });
 
-  it('are listed by pages, the latest seen first', async () => {
+  it('lists issues by pages, the latest seen first', async () => {
     const bot = await newBot();
     const codes = ['one', 'two', 'three'];
     for (const [index, code] of codes.entries()) {
@@ -213,7 +213,7 @@ describe('issues', () => {
     expect(second.meta.nextToken).toBeUndefined();
   });
 
-  it('are deleted once, and created anew by the next failure', async () => {
+  it('deletes an issue once, and creates it anew for the next failure', async () => {
     const bot = await newBot();
     await fail(bot, 'Gone');
     const [{ id: issueId } = { id: '' }] = await untilCounted(bot, 1);
@@ -227,7 +227,7 @@ describe('issues', () => {
     expect(await untilCounted(bot, 1)).toMatchObject([{ eventsCount: 1 }]);
   });
 
-  it('expire 14 days after their latest event', async () => {
+  it('deletes issues 14 days after their latest event', async () => {
     const bot = await newBot();
     for (const code of ['old', 'recent']) inRuntime(IssueRecordsService).record(failureOf(bot, { code }));
     await untilCounted(bot, 2);
@@ -244,7 +244,7 @@ describe('issues', () => {
     expect(await issuesOf(bot)).toMatchObject([{ code: 'recent' }]);
   });
 
-  it('are hidden from other workspaces, and not found by another id', async () => {
+  it('hides issues from other workspaces, and returns 404 for another id', async () => {
     const bot = await newBot();
     const other = await newBot();
     await fail(bot, 'Secret');
@@ -266,7 +266,7 @@ describe('issues', () => {
     expect(await issuesOf(bot)).toHaveLength(1);
   });
 
-  it('are not deleted by viewers', async () => {
+  it('refuses to delete issues for viewers', async () => {
     const bot = await newBot();
     await fail(bot, 'Seen');
     const [{ id: issueId } = { id: '' }] = await untilCounted(bot, 1);
@@ -280,7 +280,7 @@ describe('issues', () => {
     expect((await viewer.listBotIssues({ id: bot.id })).issues).toHaveLength(1);
   });
 
-  it('are erased with their bot', async () => {
+  it('erases issues with their bot', async () => {
     const bot = await newBot();
     await fail(bot, 'Left');
     await untilCounted(bot, 1);
@@ -310,7 +310,7 @@ describe('recording', () => {
     expect((await metrics.text()).toString()).toMatch(/^parley_issue_events_dropped_total 10$/m);
   });
 
-  it('shortens long texts', async () => {
+  it('shortens long texts of issues', async () => {
     const bot = await newBot();
     const raw = 'x'.repeat(100_000);
 
@@ -320,7 +320,7 @@ describe('recording', () => {
     expect(issue!.description).toHaveLength(1_000);
   });
 
-  it('keeps the 500 kinds of a bot that were seen last', async () => {
+  it('keeps the 500 kinds of issues of a bot that were seen last', async () => {
     const bot = await newBot();
     await api.sql(
       `INSERT INTO runtime.issue SELECT $1, 'issue_' || n, n::text, 'old', 'other', '', '', '{}', 1, '[]', now(), now() - n * interval '1 s'

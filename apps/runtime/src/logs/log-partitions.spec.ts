@@ -30,7 +30,7 @@ async function counts(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ day, count }) => [day, count]));
 }
 
-it('has a partition for today and the next two days', async () => {
+it('creates a partition of logs for today and the next two days', async () => {
   await rotate();
   await rotate();
   await addLine(0);
@@ -38,7 +38,7 @@ it('has a partition for today and the next two days', async () => {
   expect(await counts()).toEqual({ default: 0, 0: 1, 1: 0, 2: 0 });
 });
 
-it('drops days older than the retention, in partitions and in the default partition', async () => {
+it('drops days of logs older than the retention, in partitions and in the default partition', async () => {
   for (const daysAgo of [9, 8, 7, 6])
     await test.database.query(`DO $$ BEGIN EXECUTE (
       SELECT format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%L) TO (%L)',

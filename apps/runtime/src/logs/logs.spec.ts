@@ -42,7 +42,7 @@ async function newBot() {
   return { id: bot.id, client: api.client(account.token, account.workspaceId, bot.id), write, list, messages };
 }
 
-it('are listed newest first, with what they are about', async () => {
+it('lists logs newest first, with the ids of their event, user, conversation, workflow and trace', async () => {
   const bot = await newBot();
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const context = { eventId: 'evt_1', userId: 'user_1', conversationId: 'conv_1', workflowId: 'workflow_1', traceId };
@@ -54,7 +54,7 @@ it('are listed newest first, with what they are about', async () => {
   ]);
 });
 
-it('are found by each filter', async () => {
+it('finds logs by each filter', async () => {
   const bot = await newBot();
   const [, second] = await bot.write(
     { message: 'the RED 100% fox_a', level: 'debug', userId: 'u1', conversationId: 'c1' },
@@ -79,7 +79,7 @@ it('are found by each filter', async () => {
   expect(await bot.messages({ timeStart: second!.timestamp })).toEqual(['the green hen', 'the blue fox']);
 });
 
-it('are listed by page, without gaps among lines of one time', async () => {
+it('lists logs by page, without gaps among lines of one time', async () => {
   const bot = await newBot();
   const timestamp = new Date().toISOString();
   const texts = Array.from({ length: 450 }, (_one, index) => `line ${index}`);
@@ -103,13 +103,13 @@ it.each([
   [{ timeStart: 'yesterday' }, 'timeStart must be a time such as'],
   [{ timeEnd: 'now' }, 'timeEnd must be a time such as'],
   [{ nextToken: 'x' }, 'nextToken'],
-])('are refused with %j', async (query, message) => {
+])('refuses a list of logs with %j', async (query, message) => {
   const bot = await newBot();
 
   await expect(bot.list(query)).rejects.toMatchObject({ code: 400, message: expect.stringContaining(message) });
 });
 
-it('are stored once, however often a runner sends them', async () => {
+it('stores a log line once, however often a runner sends it', async () => {
   const bot = await newBot();
   const [line] = await bot.write({ message: 'once \u0000 \ud800' });
 
@@ -118,7 +118,7 @@ it('are stored once, however often a runner sends them', async () => {
   expect(await bot.messages()).toEqual(['once \ufffd \ufffd']);
 });
 
-it('of another workspace are not found', async () => {
+it('returns 404 for logs of another workspace', async () => {
   const bot = await newBot();
   await bot.write({});
 
@@ -127,7 +127,7 @@ it('of another workspace are not found', async () => {
   });
 });
 
-it('are erased with their conversation and their user', async () => {
+it('erases logs with their conversation and their user', async () => {
   const bot = await newBot();
   const { conversation } = await bot.client.createConversation({ channel: 'channel', tags: {} });
   const { user } = await bot.client.createUser({ tags: {} });
@@ -147,7 +147,7 @@ it('are erased with their conversation and their user', async () => {
   expect(await bot.messages()).toEqual(['of nobody']);
 });
 
-it('are erased with the bot, and no later lines are stored', async () => {
+it('erases logs with the bot, and stores no later lines', async () => {
   const bot = await newBot();
   await bot.write({}, {});
   const headers = { authorization: `Bearer ${api.operatorToken}` };

@@ -60,7 +60,7 @@ async function settledRow(table: string, row: object) {
 const done = { status: 'computed', updatedAt: expect.any(String) as string };
 
 describe('code', () => {
-  it('is computed after the insert, which does not wait, in dependency order', async () => {
+  it('computes code columns after the insert, which does not wait, in dependency order', async () => {
     const table = await newTable({ label, price, count: price, total });
 
     const { rows } = await client.createTableRows({ table, rows: [{ price: 2.5, count: 4 }, { price: 1 }] });
@@ -76,7 +76,7 @@ describe('code', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 2, stale: 0 });
   });
 
-  it('is computed again only when a column that it depends on changes', async () => {
+  it('computes a code column again only when a column that it depends on changes', async () => {
     const table = await newTable({ price, count: price, note: { type: 'string' }, total, label });
     const before = await settledRow(table, { price: 2, count: 3 });
 
@@ -89,7 +89,7 @@ describe('code', () => {
     expect(await settled(table, before.id)).toMatchObject({ total: 15, label: '15 EUR', note: 'x' });
   });
 
-  it('is computed again in every row when its definition changes', async () => {
+  it('computes a code column again in every row when its definition changes', async () => {
     const table = await newTable({ price, count: price, total });
     await client.createTableRows({ table, rows: Array.from({ length: 150 }, (_, i) => ({ price: i, count: 2 })) });
     await settled(table, 150);
@@ -105,7 +105,7 @@ describe('code', () => {
     expect(rows.map((row) => row.total)).toEqual(Array.from({ length: 150 }, (_, i) => i + 2));
   });
 
-  it('with a syntax error is rejected when it is declared', async () => {
+  it('rejects code with a syntax error when it is declared', async () => {
     const broken = { properties: { price, total: { type: 'number', ...code('const a = 1;\nreturn a +* row.price') } } };
     const unended = { properties: { price, total: { type: 'number', ...code('row.price *') } } };
     const refusal = (problem: string) => ({
@@ -132,7 +132,7 @@ describe('code', () => {
     ['"text"', 'The result does not fit the column: total must be number.'],
     ['"x".repeat(5000)', 'The result does not fit'],
     ['for (;;);', 'The code took longer than 250 ms.'],
-  ])('with the code %j fails with the reason and leaves no value', async (text, error) => {
+  ])('fails the code %j with the reason and leaves no value', async (text, error) => {
     const table = await newTable({ price, total: { type: 'number', ...code(text) } });
 
     const row = await settledRow(table, { price: 1 });
@@ -145,7 +145,7 @@ describe('code', () => {
     });
   });
 
-  it('that fails for one row does not block other rows', async () => {
+  it('computes other rows when the code fails for one', async () => {
     const table = await newTable({
       price,
       total: { type: 'number', ...code('if (row.price === 1) for (;;);\nreturn 7') },
@@ -157,7 +157,7 @@ describe('code', () => {
     expect(await settled(table, 2)).toMatchObject({ total: 7, computed: { total: done } });
   });
 
-  it('is not computed while its column or table is disabled, and is computed once it is enabled again', async () => {
+  it('does not compute code while its column or table is disabled, and does once it is enabled again', async () => {
     const table = await newTable(
       { price, total: { type: 'number', ...code('row.price') } },
       { isComputeEnabled: false },
@@ -186,7 +186,7 @@ describe('code', () => {
 });
 
 describe('waitComputed', () => {
-  it('returns a single row with its columns computed', async () => {
+  it('returns a single row with its columns computed for waitComputed', async () => {
     const table = await newTable({ price, count: price, total, label });
 
     const created = await client.createTableRows({ table, rows: [{ price: 2, count: 2 }], waitComputed: true });
@@ -200,7 +200,7 @@ describe('waitComputed', () => {
     expect(created.warnings).toBeUndefined();
   });
 
-  it('is ignored with a warning for several rows', async () => {
+  it('ignores waitComputed with a warning for several rows', async () => {
     const table = await newTable({ price, count: price, total });
 
     const { rows, warnings } = await client.createTableRows({
@@ -213,7 +213,7 @@ describe('waitComputed', () => {
     expect(rows).toMatchObject([{ stale: ['total'] }, { stale: ['total'] }]);
   });
 
-  it('returns after a timeout while the completion server is busy', async () => {
+  it('returns from waitComputed after a timeout while the completion server is busy', async () => {
     const table = await newTable({ price, text: ai('what is this?') });
     // Enough for the request and for the worker, in either order.
     const busy = { status: 503, message: 'busy', headers: { 'retry-after': '1' } };
@@ -262,7 +262,7 @@ describe('ai', () => {
     ['object', '```json\n{"a":1}\n```', { a: 1 }],
     ['array', '[1,2]', [1, 2]],
     ['array', '```\n[1,2]\n```', [1, 2]],
-  ])('parses an answer of the type %s', async (type, text, value) => {
+  ])('parses an answer of the model of the type %s', async (type, text, value) => {
     const table = await newTable({ price, answer: ai('?', ['price'], type) });
     models.order({ text });
 
@@ -275,7 +275,7 @@ describe('ai', () => {
     [{ text: '```' + ' \n'.repeat(200_000) + 'x' }, 'not JSON: ```'],
     [{ text: '"dear"' }, 'The result does not fit the column: answer must be number.'],
     [{ status: 400, message: 'too long' }, 'The completion server answered 400: too long'],
-  ])('fails with the reason after %j', async (order, error) => {
+  ])('fails an AI column with the reason after %j', async (order, error) => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     models.order(order);
 
@@ -284,7 +284,7 @@ describe('ai', () => {
     expect(row.computed['answer']).toMatchObject({ status: 'failed', error: expect.stringContaining(error) as string });
   });
 
-  it('reads an answer of 100,000 blanks in linear time', async () => {
+  it('reads an answer of the model of 100,000 blanks in linear time', async () => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     models.order({ text: `\`\`\`${' '.repeat(100_000)}x` });
 
@@ -293,7 +293,7 @@ describe('ai', () => {
     expect(row.computed['answer']).toMatchObject({ error: expect.stringContaining('not JSON') as string });
   });
 
-  it('is requested again when the row changes before the answer arrives', async () => {
+  it('requests an AI column again when the row changes before the answer arrives', async () => {
     const table = await newTable({ price, answer: ai('?', ['price']) });
     let release = () => undefined as void;
     const after = new Promise<void>((resolve) => (release = resolve));
@@ -308,7 +308,7 @@ describe('ai', () => {
     expect(await settled(table, 1)).toMatchObject({ price: 2, answer: 'of the present price' });
   });
 
-  it('is retried when the server is busy, does not answer or rejects the key, without blocking other tables', async () => {
+  it('retries an AI column when the server is busy, silent or rejects the key, without blocking tables', async () => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     const other = await newTable({ price, count: price, total });
     const busy = { status: 429, message: 'slow down', headers: { 'retry-after': '1' } };
@@ -340,7 +340,7 @@ describe('a completion server that does not answer', () => {
     for (const table of slow) expect(await settled(table, 1)).toMatchObject({ answer: 5 });
   });
 
-  it('is an error of the cell after five pauses in a row', async () => {
+  it('fails the cell after five pauses in a row of the completion server', async () => {
     const table = await newTable(answers);
     const failure = { status: 503, message: 'out of order' };
     models.order(...Array.from({ length: 6 }, () => failure));
@@ -365,7 +365,7 @@ describe('a completion server that does not answer', () => {
 });
 
 describe('workflow', () => {
-  it('fails because workflows are not available', async () => {
+  it('fails a workflow column because workflows are not available', async () => {
     const computed = { action: 'workflow', workflowId: 'wf_1' };
     const table = await newTable({ price, answer: { type: 'string', 'x-zui': { computed } } });
 

@@ -61,7 +61,7 @@ const none = { tables: 0, rows: 0, tableAnswers: 0 };
 const isNothing = (left: object) => Object.values(left).every((count) => count === 0);
 
 describe('deleting a table', () => {
-  it('makes its rows inaccessible at once and erases them in batches', async () => {
+  it('makes rows of a deleted table inaccessible at once and erases them in batches', async () => {
     const { botId, client } = await newBot();
     const table = await filledTable(client, 'large', 12_000);
     await filledTable(client, 'other', 10);
@@ -77,7 +77,7 @@ describe('deleting a table', () => {
     ).toEqual({ ...none, tables: 1, rows: 10 });
   });
 
-  it('erases all rows although another process deletes some of them at the same moment', async () => {
+  it('erases all rows of a deleted table although another process deletes some at the same moment', async () => {
     const { client } = await newBot();
     const table = await filledTable(client, 'shared', 12_000);
     const [row] = await api.sql<{ number: string }>('SELECT number FROM tables."table" WHERE id = $1', [table]);
@@ -96,7 +96,7 @@ describe('deleting a table', () => {
     );
   });
 
-  it('is as fast when the database has no statistics of its rows yet', async () => {
+  it('deletes a table as fast when the database has no statistics of its rows yet', async () => {
     const { client } = await newBot();
     const table = await filledTable(client, 'unknown', 0);
     const [row] = await api.sql<{ number: string; partition: string }>(
@@ -129,7 +129,7 @@ describe('deleting a table', () => {
     );
   });
 
-  it('frees its name for a new table, which starts without rows', async () => {
+  it('frees the name of a deleted table for a new one, which starts without rows', async () => {
     const { client } = await newBot();
     await filledTable(client, 'goods', 5);
     await client.deleteTable({ table: 'goods' });
@@ -143,7 +143,7 @@ describe('deleting a table', () => {
 });
 
 describe('deleting a bot', () => {
-  it('erases its tables, rows and idempotency keys, and those of no other bot', async () => {
+  it('erases tables, rows and idempotency keys of a deleted bot, and those of no other bot', async () => {
     const [gone, other] = await Promise.all([newBot(), newBot()]);
     await filledTable(gone.client, 'goods', 6_000);
     await filledTable(gone.client, 'more', 1);
@@ -161,7 +161,7 @@ describe('deleting a bot', () => {
     expect(await leftovers(other.botId)).toEqual({ tables: 1, rows: 4, tableAnswers: 1 });
   });
 
-  it('erases a table whose creation was under way', async () => {
+  it('erases a table of a deleted bot whose creation was under way', async () => {
     const { botId, client } = await newBot();
     await api.sql(`
       CREATE FUNCTION tables.hold() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -184,7 +184,7 @@ describe('deleting a bot', () => {
     await api.sql('DROP FUNCTION tables.hold CASCADE');
   });
 
-  it('refuses every later write for it', async () => {
+  it('refuses every later write for a deleted bot', async () => {
     const { botId } = await newBot();
     await alice.client.deleteBot({ id: botId });
     await waitFor(
@@ -204,7 +204,7 @@ describe('deleting a bot', () => {
     expect(await leftovers(botId)).toEqual(none);
   });
 
-  it('is idempotent when the event is delivered twice', async () => {
+  it('deletes a bot once when the event is delivered twice', async () => {
     const { botId, client } = await newBot();
     await filledTable(client, 'goods', 3);
     const announce = () =>

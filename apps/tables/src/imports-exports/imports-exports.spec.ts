@@ -160,7 +160,7 @@ describe('importTable', () => {
     ['a JSON array', '[{"name":"cup"},{"name":"pot"}]', 'application/json'],
     ['JSON in lines', '{"name":"cup"}\n{"name":"pot"}\n', 'application/x-ndjson'],
     ['gzipped CSV', gzipSync('name\ncup\npot\n'), 'application/octet-stream'],
-  ])('takes %s', async (_what, content, contentType) => {
+  ])('imports %s', async (_what, content, contentType) => {
     const table = await newTable();
 
     expect(await imported(table, content, contentType)).toMatchObject({ status: 'completed', rows: 2 });
@@ -168,7 +168,7 @@ describe('importTable', () => {
     expect(await valuesOf(table)).toMatchObject([{ name: 'cup' }, { name: 'pot' }]);
   });
 
-  it('rests between the rows of a long file, and exports in the same way', async () => {
+  it('rests between the rows of a long file that is imported or exported', async () => {
     const table = await newTable();
     const rest = jest.spyOn(LoopShare.prototype, 'rest');
 
@@ -198,7 +198,7 @@ describe('importTable', () => {
   it.each([
     ['JSON', 'application/json', (deep: string) => `[{"name":"cup","tags":${deep}},{"name":"pot"}]`],
     ['CSV', 'text/csv', (deep: string) => `name,tags\ncup,"${deep}"\npot,\n`],
-  ])('rejects rows of %s that are nested too deeply', async (_format, contentType, content) => {
+  ])('rejects imported rows of %s that are nested too deeply', async (_format, contentType, content) => {
     const table = await newTable();
     const deep = '['.repeat(10_000) + ']'.repeat(10_000);
 
@@ -208,7 +208,7 @@ describe('importTable', () => {
     expect(job.errors).toEqual([expect.stringMatching(/tags .*deep/)]);
   });
 
-  it('rejects rows with a duplicate key, also within the file', async () => {
+  it('rejects imported rows with a duplicate key, also within the file', async () => {
     const table = await newTable({ keyColumn: 'name' });
     await client.createTableRows({ table, rows: [{ name: 'cup', price: 1 }] });
 
@@ -249,7 +249,7 @@ describe('importTable', () => {
       /send CSV or JSON, saved with the encoding UTF-8/,
     ],
     ['a damaged packed file', gzipSync('name\ncup\n').subarray(0, -9), /damaged or cut off/],
-  ])('fails with a reason for %s', async (_what, content, reason) => {
+  ])('fails an import with a reason for %s', async (_what, content, reason) => {
     const table = await newTable();
 
     const job = await imported(table, content);
@@ -258,7 +258,7 @@ describe('importTable', () => {
     expect(job.failedStatusReason).toMatch(reason);
   });
 
-  it('answers the same for a file of another bot and a file that does not exist', async () => {
+  it('answers the same for the import of a file of another bot as of a missing one', async () => {
     const table = await newTable();
     const foreign = await upload('name\ncup\n', 'text/csv', await newBot(alice));
 
@@ -270,7 +270,7 @@ describe('importTable', () => {
     }
   });
 
-  it('refuses a file without content', async () => {
+  it('refuses to import a file without content', async () => {
     const table = await newTable();
     const { file } = await client.upsertFile({ key: 'later.csv', size: 3 });
 
@@ -282,7 +282,7 @@ describe('importTable', () => {
 });
 
 describe('exportTable', () => {
-  it('writes gzipped CSV by default', async () => {
+  it('exports gzipped CSV by default', async () => {
     const table = await newTable();
     await client.createTableRows({ table, rows: [{ name: 'cup, blue', price: 3.5, sold: true, tags: ['a'] }, {}] });
 
@@ -302,7 +302,7 @@ describe('exportTable', () => {
     });
   });
 
-  it('writes JSON on request', async () => {
+  it('exports JSON on request', async () => {
     const table = await newTable();
     await client.createTableRows({ table, rows: [{ name: 'cup' }] });
 
@@ -335,7 +335,7 @@ describe('exportTable', () => {
     );
   });
 
-  it('fails when the table is emptied before all rows are read', async () => {
+  it('fails an export when the table is emptied before all rows are read', async () => {
     const table = await newTable();
     await filled(table, 2_500);
     await api.sql('BEGIN');
@@ -355,7 +355,7 @@ describe('exportTable', () => {
     });
   });
 
-  it('fails with the reason of the files service', async () => {
+  it('fails an export with the reason of the files service', async () => {
     const table = await newTable({ factor: 30 });
     const name = 'x'.repeat(100_000);
     await client.createTableRows({ table, rows: Array.from({ length: 60 }, () => ({ name })) });
@@ -370,7 +370,7 @@ describe('exportTable', () => {
 });
 
 describe('getTableJobs', () => {
-  it('lists the jobs of the table, newest first', async () => {
+  it('lists the jobs of a table, newest first', async () => {
     const table = await newTable();
     const { job: first } = await client.exportTable({ table });
     const { job: second } = await client.exportTable({ table });
@@ -381,7 +381,7 @@ describe('getTableJobs', () => {
     expect(jobs.map(({ id }) => id)).toEqual([second.id, first.id]);
   });
 
-  it('keeps the last hundred jobs', async () => {
+  it('keeps the last hundred jobs of a table', async () => {
     const table = await newTable();
     const { job: first } = await client.exportTable({ table });
     await ended(table, first.id);
@@ -405,7 +405,7 @@ describe('getTableJobs', () => {
 });
 
 describe('jobs', () => {
-  it('are not found by another bot', async () => {
+  it('returns 404 for jobs of another bot', async () => {
     const table = await newTable();
     const other = await newBot(alice);
 
@@ -416,7 +416,7 @@ describe('jobs', () => {
     });
   });
 
-  it('are deleted with their table', async () => {
+  it('deletes jobs with their table', async () => {
     const table = await newTable();
     await client.exportTable({ table });
 
@@ -428,7 +428,7 @@ describe('jobs', () => {
     );
   });
 
-  it('run one at a time for each bot', async () => {
+  it('runs one job at a time for each bot', async () => {
     const bots = [await newBot(alice), await newBot(alice)];
     const tables = await Promise.all(bots.map((bot) => newTable({}, bot)));
     const statuses = async () =>
@@ -452,7 +452,7 @@ describe('jobs', () => {
     await waitFor(statuses, (all) => all.flat().every((status) => status === 'completed'), 20_000);
   });
 
-  it('are refused to a bot with twenty unfinished jobs', async () => {
+  it('refuses jobs to a bot with twenty unfinished ones', async () => {
     const bot = await newBot(alice);
     const table = await newTable({}, bot);
     await api.sql(
@@ -491,7 +491,7 @@ describe('a download of a job', () => {
     expect((await client.findTableRows({ table })).rows).toMatchObject([{ name: 'Kettle' }]);
   });
 
-  it('is aborted by its signal without an unhandled rejection', async () => {
+  it('aborts the download of a job by its signal without an unhandled rejection', async () => {
     const table = await newTable();
     const fileId = await upload(`name\n${'x'.repeat(4_000_000)}\n`);
     const { id } = (await client.importTable({ table, fileId })).job;
@@ -544,7 +544,7 @@ async function filled(table: string, rows: number): Promise<void> {
 }
 
 describe('a duplicate_table job', () => {
-  it('copies each row once, in order, with the values of the mapped columns', async () => {
+  it('duplicates each row once, in order, with the values of the mapped columns', async () => {
     const [source, copy] = [await newTable(), await newTable()];
     await filled(source, 2_500);
     const keys = {
@@ -571,7 +571,7 @@ describe('a duplicate_table job', () => {
     expect(await client.getTable({ table: copy })).toMatchObject({ rows: 2_400, stale: 0, indexing: 0 });
   });
 
-  it('skips rows whose key is taken, and counts the rows correctly', async () => {
+  it('skips duplicated rows whose key is taken, and counts the rows correctly', async () => {
     const [source, copy] = [await newTable(), await newTable({ keyColumn: 'name' })];
     await filled(source, 3);
     await client.createTableRows({ table: copy, rows: [{ name: 'n1' }] });
@@ -588,7 +588,7 @@ describe('a duplicate_table job', () => {
     expect(await client.getTable({ table: copy })).toMatchObject({ rows: 3 });
   });
 
-  it('fails when the source table is deleted', async () => {
+  it('fails a duplication when the source table is deleted', async () => {
     const [source, copy] = [await newTable(), await newTable()];
     await filled(source, 1);
     const task = { type: 'duplicate_table', sourceNumber: await numberOf(source), lastRowId: 1, keys: {} } as const;
@@ -602,7 +602,7 @@ describe('a duplicate_table job', () => {
 });
 
 describe('a clear_column job', () => {
-  it('removes the values of deleted columns and keeps the others', async () => {
+  it('clears the values of deleted columns by a job and keeps the others', async () => {
     const table = await newTable();
     await filled(table, 2_500);
     const [name, price] = [await keyOf(table, 0), await keyOf(table, 1)];
@@ -627,7 +627,7 @@ describe('a clear_column job', () => {
     expect(rows).toEqual([{ rows: 2_500, prices: 0, names: 2_500, stale: [[name]], computed: [{ [name]: {} }] }]);
   });
 
-  it('skips effects that no longer apply when the table has changed again', async () => {
+  it('skips effects of a clear_column job that no longer apply when the table has changed again', async () => {
     const table = await newTable();
     await filled(table, 10);
     const [number, name] = [await numberOf(table), await keyOf(table, 0)];
@@ -641,7 +641,7 @@ describe('a clear_column job', () => {
 });
 
 describe('two processes', () => {
-  it('store each row of a job once when one takes the job over from the other', async () => {
+  it('stores each row of a job once when one process takes the job over from another', async () => {
     const [source, copy] = [await newTable(), await newTable()];
     await filled(source, 1_000);
     const [number, name] = [await numberOf(source), await keyOf(source, 0)];

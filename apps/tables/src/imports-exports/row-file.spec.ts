@@ -38,7 +38,7 @@ async function written(format: ExportFormat, names: string[], ...batches: Writte
 }
 
 describe('A CSV file', () => {
-  it('has typed values, columns in any order, and no values for empty cells', async () => {
+  it('reads typed values of a CSV file, with columns in any order and no values for empty cells', async () => {
     const rows = await read('sold,name,price,tags,size\nTRUE,"Tea, green",-1.5e3,"[1,""a""]","{""w"":2}"\nfalse,,,,\n');
 
     expect(rows).toEqual([
@@ -47,7 +47,7 @@ describe('A CSV file', () => {
     ]);
   });
 
-  it('keeps text that does not match the type for the row check', async () => {
+  it('keeps text of a CSV file that does not match the type for the row check', async () => {
     const [row] = await read('price,sold,tags\n12 Euro,perhaps,"[1"\n');
 
     expect(row).toMatchObject({ row: { price: '12 Euro', sold: 'perhaps', tags: '[1' } });
@@ -78,13 +78,13 @@ describe('A CSV file', () => {
     },
   );
 
-  it('can have a byte order mark, CRLF line ends and no final line end', async () => {
+  it('reads a CSV file with a byte order mark, CRLF line ends and no final line end', async () => {
     const rows = await read('\ufeffname,price\r\nTea,1\r\nMilk,2');
 
     expect(rows).toMatchObject([{ row: { name: 'Tea', price: 1 } }, { row: { name: 'Milk', price: 2 } }]);
   });
 
-  it('reports the first line of a row, after cells with several lines', async () => {
+  it('reports the first line of a CSV row, after cells with several lines', async () => {
     const rows = await read('name,price\n"Tea\nof\nold",1\nMilk,2\n');
 
     expect(rows).toEqual([
@@ -93,7 +93,7 @@ describe('A CSV file', () => {
     ]);
   });
 
-  it('continues after invalid rows', async () => {
+  it('continues after invalid rows of a CSV file', async () => {
     const rows = await read('name,price\nTea"s,1\nMilk,2,3\nHoney\nSalt,4\n');
 
     expect(rows).toEqual([
@@ -104,13 +104,13 @@ describe('A CSV file', () => {
     ]);
   });
 
-  it('is not read into memory as a whole because of an unclosed quotation mark', async () => {
+  it('does not read a whole CSV file into memory because of an unclosed quotation mark', async () => {
     const content = `name,price\nTea,1\n"Milk,2\n${'x'.repeat(maxRowCharacters)}\nSalt,3\n`;
 
     await expect(read(content, undefined, undefined, 65_536)).rejects.toThrow(/^Line 3 has more than .*not closed/);
   });
 
-  it('warns about columns that the table lacks, except the system columns of an export', async () => {
+  it('warns about columns of a CSV file that the table lacks, except system columns of an export', async () => {
     const ignored = new IgnoredColumns();
 
     const rows = await read('id,name,colour,createdAt,updatedAt\n7,Tea,green,2024,2024\n', 'text/csv', ignored);
@@ -125,13 +125,13 @@ describe('A CSV file', () => {
     ['is empty', ' \n', /empty/],
     ['is no UTF-8', Buffer.from('name\nM\xfcsli\n', 'latin1'), /UTF-8/],
     ['ends within a character', Buffer.from('name\nMü').subarray(0, -1), /UTF-8/],
-  ])('is rejected when it %s', async (_what, content, reason) => {
+  ])('rejects a CSV file that %s', async (_what, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
   });
 });
 
 describe('A JSON file', () => {
-  it('can be an array with elements in one line or many', async () => {
+  it('reads a JSON array with elements in one line or many', async () => {
     const rows = await read('\n [{"name":"a,]}\\"{","price":1},{"size":{"w":[{}]}}\n,\n{"name":null}]\n');
 
     expect(rows).toEqual([
@@ -141,7 +141,7 @@ describe('A JSON file', () => {
     ]);
   });
 
-  it('can have an object per line', async () => {
+  it('reads a JSON file with an object per line', async () => {
     const rows = await read('{"name":"Tea"}\r\n\n{"name":"Milk"}');
 
     expect(rows).toEqual([
@@ -153,7 +153,7 @@ describe('A JSON file', () => {
   it.each([
     ['array', '[{"name":"Tea"},{name:1},7,{"name":"Milk"}]'],
     ['lines', '{"name":"Tea"}\n{name:1}\n7\n{"name":"Milk"}\n'],
-  ])('continues after invalid rows (%s)', async (_shape, content) => {
+  ])('continues after invalid rows of a JSON file (%s)', async (_shape, content) => {
     const rows = await read(content);
 
     expect(rows).toMatchObject([
@@ -167,7 +167,7 @@ describe('A JSON file', () => {
   it.each([
     ['array', (long: string) => `[{"name":"${long}"},{"name":"Tea"}]`],
     ['lines', (long: string) => `{"name":"${long}"}\n{"name":"Tea"}`],
-  ])('continues after a row that is too long (%s)', async (_shape, content) => {
+  ])('continues after a row of a JSON file that is too long (%s)', async (_shape, content) => {
     const rows = await read(content('x'.repeat(maxRowCharacters)), undefined, undefined, 65_536);
 
     expect(rows).toMatchObject([
@@ -176,11 +176,11 @@ describe('A JSON file', () => {
     ]);
   });
 
-  it('can be an empty array', async () => {
+  it('reads an empty JSON array', async () => {
     await expect(read('[ ]')).resolves.toEqual([]);
   });
 
-  it('warns about columns that the table lacks', async () => {
+  it('warns about columns of a JSON file that the table lacks', async () => {
     const ignored = new IgnoredColumns();
 
     await read('[{"id":1,"colour":1,"__proto__":{"a":1}},{"colour":2}]', undefined, ignored);
@@ -194,7 +194,7 @@ describe('A JSON file', () => {
   it.each([
     ['is cut off', '[{"name":"Tea"},{"na', /not closed.*after row 1/],
     ['goes on after its array', '[]\n[]', /after the end of the array in line 2/],
-  ])('is rejected when it %s', async (_what, content, reason) => {
+  ])('rejects a JSON file that %s', async (_what, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
   });
 });
@@ -227,23 +227,23 @@ describe('The format of a file', () => {
     ['application/x-ndjson', '{"price":2}', { price: 2 }],
     ['text/plain', '[{"price":2}]', { price: 2 }],
     ['application/gzip', 'price\n2\n', { price: 2 }],
-  ])('follows from %s and the first character', async (contentType, content, row) => {
+  ])('detects the format of a file from %s and the first character', async (contentType, content, row) => {
     await expect(read(content, contentType)).resolves.toMatchObject([{ row }]);
   });
 
-  it('is rejected when the content type is JSON but the content is not', async () => {
+  it('rejects a file with the content type JSON whose content is not', async () => {
     await expect(read('name,price\n', 'application/json')).rejects.toThrow(/begins with neither/);
   });
 });
 
 describe('A packed file', () => {
-  it('is recognized by its first bytes, also when they arrive one by one', async () => {
+  it('recognizes a packed file by its first bytes, also when they arrive one by one', async () => {
     const rows = await read(gzipSync('name\nTea\n'), 'text/csv', undefined, 1);
 
     expect(rows).toEqual([{ location: 'Line 2', row: { name: 'Tea' } }]);
   });
 
-  it('is rejected when it is truncated', async () => {
+  it('rejects a truncated packed file', async () => {
     const packed = gzipSync('name\n' + 'Tea\n'.repeat(1000));
 
     await expect(read(packed.subarray(0, -10))).rejects.toThrow(/damaged or cut off/);
@@ -252,7 +252,7 @@ describe('A packed file', () => {
   it.each([
     ['in all', { ...unpackingLimits, maxBytes: 999_999 }, /more than 999999 bytes/],
     ['for its size', { ...unpackingLimits, unsuspiciousBytes: 100_000 }, /300 times its size/],
-  ])('is rejected when it unpacks to too much %s, before all of it is unpacked', async (_what, limits, reason) => {
+  ])('rejects a file that unpacks to too much %s, before all of it is unpacked', async (_what, limits, reason) => {
     let unpacked = 0;
     const unpacking = async () => {
       for await (const text of unpackedText(chunksOf(gzipSync('x'.repeat(20_000_000)), 16_384), limits)) {
@@ -264,7 +264,7 @@ describe('A packed file', () => {
     expect(unpacked).toBeLessThan(2_000_000);
   });
 
-  it('reports a failure of its source', async () => {
+  it('reports a failure of the source of a packed file', async () => {
     async function* broken() {
       yield gzipSync('name\n').subarray(0, 12);
       throw new Error('The connection was cut.');
@@ -283,7 +283,7 @@ describe('A written file', () => {
     size: fc.option(fc.dictionary(fc.string(), fc.jsonValue())),
   });
 
-  it.each(['csv', 'json'] as const)('can be read again with the same rows (%s)', async (format) => {
+  it.each(['csv', 'json'] as const)('reads the same rows from a written file (%s)', async (format) => {
     const names = ['id', ...columns.keys(), 'createdAt'];
     const noValues = Object.fromEntries([...columns.keys()].map((name) => [name, null]));
 
@@ -300,7 +300,7 @@ describe('A written file', () => {
     );
   });
 
-  it('has the given columns in order', async () => {
+  it('writes the given columns in order', async () => {
     const rows = [{ price: 1.5, name: '=1+1', id: 3, other: true }];
 
     await expect(written('csv', ['id', 'name', 'price', 'sold'], rows)).resolves.toBe(
@@ -311,7 +311,7 @@ describe('A written file', () => {
     );
   });
 
-  it('is valid without rows', async () => {
+  it('writes a valid file without rows', async () => {
     await expect(written('csv', ['id', 'name'])).resolves.toBe('id,name\n');
     await expect(written('json', ['id', 'name'], [])).resolves.toBe('[]\n');
   });

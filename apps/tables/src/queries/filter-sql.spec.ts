@@ -358,7 +358,7 @@ const filters = fc.letrec<{ filter: Filter; nested: Filter }>((tie) => ({
 })).filter;
 
 describe('a filter', () => {
-  it('matches the same rows in SQL as in an independent implementation', async () => {
+  it('matches the same rows by a filter in SQL as in an independent implementation', async () => {
     let matching = 0;
     let asked = 0;
     await fc.assert(
@@ -382,7 +382,7 @@ describe('a filter', () => {
 });
 
 describe('a page', () => {
-  it('has the rows that match its filter, also by key and after more rows without values than the first walk reads', async () => {
+  it('finds the rows that match a filter, also by key and after more rows without values than a walk reads', async () => {
     const unique = tables.map((rows) =>
       rows.filter(({ name }, index) => name === null || rows.findIndex((row) => row.name === name) === index),
     );
@@ -418,7 +418,7 @@ describe('a page', () => {
 describe('an order', () => {
   const names = ['id', 'name', 'dotted.name', 'price', 'sold', 'when', 'createdAt', 'updatedAt', 'meta.a', 'meta.b.a'];
 
-  it('is that of the values: rows without a value last, rows with equal values by id', async () => {
+  it('orders rows by their values: those without a value last, those with equal values by id', async () => {
     const orders = fc.tuple(fc.constantFrom(...names), fc.constantFrom<Direction>('asc', 'desc'));
     await fc.assert(
       fc.asyncProperty(tables, fc.array(orders, { minLength: 5, maxLength: 5 }), async (rows, all) => {
@@ -461,7 +461,7 @@ describe('an order', () => {
   }
 });
 
-it('the maximum of texts in a group is by code point', async () => {
+it('finds the maximum of texts in a group by code point', async () => {
   const row = {
     ...Object.fromEntries([...columns.keys()].map((name) => [name, null])),
     createdAt: '2024-01-01',

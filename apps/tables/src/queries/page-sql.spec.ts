@@ -73,7 +73,7 @@ async function idsOf(filter: Record<string, unknown>, page: { direction: Directi
 
 describe('a page of all rows', () => {
   it.each([1, 10, 11, 100, 1000].flatMap((limit) => [0, 3].flatMap((offset) => [{ limit, offset }])))(
-    'has as many as asked for: %j',
+    'returns a page of as many rows as requested: %j',
     async (page) => {
       const ids = Array.from({ length: page.limit }, (_, index) => rowCount - page.offset - index);
 
@@ -82,7 +82,7 @@ describe('a page of all rows', () => {
     },
   );
 
-  it('has one plan for all first pages of similar length', async () => {
+  it('uses one plan for all first pages of similar length', async () => {
     await store.database.query('ANALYZE');
 
     for (const limit of [20, 21, 101, 21, 21, 60, 99, 100]) {
@@ -105,23 +105,26 @@ describe('a page of rows selected by equality', () => {
     { offset: 3000, limit: 5 },
   ].flatMap((page) => (['asc', 'desc'] as const).map((direction) => ({ ...page, direction })));
 
-  it.each(Object.keys(shares))('has the same rows for each strategy: %s', async (share) => {
-    const all = Array.from({ length: rowCount }, (_entry, index) => index + 1).filter(shares[share]!);
+  it.each(Object.keys(shares))(
+    'returns the same rows of a page selected by equality with each strategy: %s',
+    async (share) => {
+      const all = Array.from({ length: rowCount }, (_entry, index) => index + 1).filter(shares[share]!);
 
-    for (const page of pages) {
-      const ids = await idsOf({ share }, page);
+      for (const page of pages) {
+        const ids = await idsOf({ share }, page);
 
-      const ordered = page.direction === 'asc' ? all : all.toReversed();
-      expect({ page, ids }).toEqual({ page, ids: ordered.slice(page.offset, page.offset + page.limit) });
-    }
-  });
+        const ordered = page.direction === 'asc' ? all : all.toReversed();
+        expect({ page, ids }).toEqual({ page, ids: ordered.slice(page.offset, page.offset + page.limit) });
+      }
+    },
+  );
 
   it.each([
     ['most', 'near'],
     ['tenth', 'far'],
     ['one', 'indexed'],
     ['gap', 'indexed'],
-  ])('for %s uses the cheapest strategy: %s', async (share, way) => {
+  ])('uses for a page of %s the cheapest strategy: %s', async (share, way) => {
     const { text, values } = statementOf({ share }, { direction: 'asc', offset: 0, limit: 201 });
 
     const plan = await store.database.query<{ 'QUERY PLAN': string }>(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values);

@@ -69,7 +69,7 @@ async function names(table: string, query: Query): Promise<unknown[]> {
 }
 
 describe('getTableRow', () => {
-  it('gets a row with every column', async () => {
+  it('returns a row with every column', async () => {
     const table = await newTable();
 
     const { row } = await client.getTableRow({ table, id: 4 });
@@ -102,7 +102,7 @@ describe('getTableRow', () => {
 });
 
 describe('findTableRows', () => {
-  it('returns the first hundred rows by id by default', async () => {
+  it('finds the first hundred rows by id by default', async () => {
     const table = await newTable(Array.from({ length: 101 }, (_entry, price) => ({ price })));
 
     const answer = await client.findTableRows({ table });
@@ -111,7 +111,7 @@ describe('findTableRows', () => {
     expect(answer).toEqual({ rows: expect.anything(), hasMore: true, offset: 0, limit: 100 });
   });
 
-  it('pages with offset and limit', async () => {
+  it('pages rows with offset and limit', async () => {
     const table = await newTable();
 
     const middle = await client.findTableRows({ table, offset: 1, limit: 2 });
@@ -148,13 +148,13 @@ describe('findTableRows', () => {
     [{ id: { $in: [2, 3] } }, ['pot', 'Jug']],
     [{ createdAt: { $gt: '2020-01-01' }, id: { $gt: 2.5 } }, ['Jug', 'tray']],
     [{}, ['cup', 'pot', 'Jug', 'tray']],
-  ])('by %j', async (filter, expected) => {
+  ])('finds table rows by %j', async (filter, expected) => {
     const table = await newTable();
 
     expect(await names(table, { filter })).toEqual(expected);
   });
 
-  it('orders by any column, with rows without a value last', async () => {
+  it('orders rows by any column, with rows without a value last', async () => {
     const table = await newTable();
 
     expect(await names(table, { orderBy: 'price' })).toEqual(['cup', 'pot', 'Jug', 'tray']);
@@ -165,7 +165,7 @@ describe('findTableRows', () => {
     expect(await names(table, { orderBy: 'updatedAt', limit: 1 })).toEqual(['cup']);
   });
 
-  it('finds by the key column, alone and combined with other conditions', async () => {
+  it('finds rows by the key column, alone and combined with other conditions', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
 
     expect(await names(table, { filter: { name: 'pot' } })).toEqual(['pot']);
@@ -175,7 +175,7 @@ describe('findTableRows', () => {
     expect(await names(table, { filter: { $or: [{ name: 'pot' }, { sold: true }] } })).toEqual(['cup', 'pot']);
   });
 
-  it('returns the selected columns and the system columns', async () => {
+  it('returns the selected columns and the system columns of rows', async () => {
     const table = await newTable();
 
     const { rows, warnings } = await client.findTableRows({
@@ -201,7 +201,7 @@ describe('findTableRows', () => {
     }
   });
 
-  it('aggregates all rows', async () => {
+  it('aggregates all rows of a table', async () => {
     const table = await newTable();
 
     const { rows, hasMore } = await client.findTableRows({
@@ -332,13 +332,13 @@ describe('findTableRows', () => {
       'orderBy must be a column of the answer: one of priceKey, priceSum.',
     ],
     [{ search: 'tea', group: { name: 'key' } }, 'search and group cannot be combined: omit one of them.'],
-  ])('refuses %j', async (query, message) => {
+  ])('refuses the query %j', async (query, message) => {
     const table = await newTable([]);
 
     await expect(client.findTableRows({ table, ...query })).rejects.toMatchObject({ type: 'InvalidPayload', message });
   });
 
-  it('refuses an expression that is too complex for the text of a row', async () => {
+  it('refuses an expression in a filter that is too complex for the text of a row', async () => {
     const table = await newTable([{ name: 'aaxy' }]);
     const tooComplex = { name: { $regex: 'x(?<=(a{1,200}){1,200}x)y' } };
     const refusal = (message: RegExp) => ({
@@ -383,7 +383,7 @@ describe('findTableRows', () => {
   });
 
   it.each(["name' OR true --", '"; DROP TABLE row; --', '$1', '__proto__', 'constructor', ''])(
-    'treats %j as a name or a text only',
+    'treats %j in a query as a name or a text only',
     async (text) => {
       const table = await newTable([...goods, { name: text }]);
       const bodies = [{ filter: { [text]: 1 } }, { orderBy: text }, { group: { [text]: 'key' } }];
@@ -399,7 +399,7 @@ describe('findTableRows', () => {
   );
 
   it.each(['{"price":1e400}', '{"price":{"$gt":-1e400}}', '{"meta.size":{"$in":[{"cm":1e400}]}}'])(
-    'refuses a number that is too large: %s',
+    'refuses a number in a filter that is too large: %s',
     async (filter) => {
       const table = await newTable();
 
@@ -410,7 +410,7 @@ describe('findTableRows', () => {
     },
   );
 
-  it('does not find tables of another bot, even with the same name', async () => {
+  it('does not find rows of tables of another bot, even with the same name', async () => {
     const table = await newTable();
     const other = await newBot();
 
@@ -421,7 +421,7 @@ describe('findTableRows', () => {
     expect((await other.findTableRows({ table, group: { id: 'count' } })).rows).toMatchObject([{ idCount: 0 }]);
   });
 
-  it('cuts a page at 16 MB and names the offset of the rest', async () => {
+  it('cuts a page of rows at 16 MB and names the offset of the rest', async () => {
     const table = `Goods${++number}Table`;
     await client.createTable({ name: table, factor: 30, schema: { text: { type: 'string' } } });
     await client.createTableRows({ table, rows: [{ text: 'x' }] });
@@ -460,7 +460,7 @@ describe('findTableRows', () => {
     expect(warnings).toEqual(['priceSum is null where its value exceeds the range of a number.']);
   });
 
-  it('reads again when the table changes during the query', async () => {
+  it('reads rows again when the table changes during the query', async () => {
     const table = await newTable(goods, { keyColumn: 'name' });
     await names(table, {});
     await api.sql('BEGIN; LOCK TABLE tables.row');
@@ -530,7 +530,7 @@ describe('a table that another process has changed', () => {
 
   const row = expect.objectContaining({ id: 1, stockNumber: 'a1' }) as object;
 
-  it('is read by its new columns, by id and as a page', async () => {
+  it('reads a table that another process has changed by its new columns, by id and as a page', async () => {
     await others.findTableRows({ table });
     await api.sql(
       `WITH changed AS (
@@ -544,7 +544,7 @@ describe('a table that another process has changed', () => {
     expect((await others.findTableRows({ table })).rows).toEqual([row]);
   });
 
-  it('is not found once it is deleted, although its rows still exist', async () => {
+  it('returns 404 for a table that another process has deleted, although its rows still exist', async () => {
     await others.findTableRows({ table });
     await api.sql(
       `WITH gone AS (DELETE FROM tables."table" WHERE name = $1 RETURNING number)

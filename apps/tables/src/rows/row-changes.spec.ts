@@ -59,7 +59,7 @@ async function countOf(table: string): Promise<number> {
 }
 
 describe('updateTableRows', () => {
-  it('replaces the given columns, removes the values that are null and keeps the others', async () => {
+  it('replaces the given columns of a row, removes the values that are null and keeps the others', async () => {
     const table = await newTable([{ name: 'cup', price: 3, sold: true }, { name: 'pot' }]);
 
     const { rows, warnings, errors } = await update(table, [
@@ -76,7 +76,7 @@ describe('updateTableRows', () => {
     expect(await countOf(table)).toBe(2);
   });
 
-  it('sets updatedAt and increments the revision', async () => {
+  it('sets updatedAt of an updated row and increments the revision', async () => {
     const table = await newTable([{ name: 'cup' }]);
 
     const [first] = (await update(table, [{ id: 1, price: 1 }])).rows;
@@ -92,7 +92,7 @@ describe('updateTableRows', () => {
     expect(state).toEqual({ revision: 3, same: true });
   });
 
-  it('accepts a row as it was read', async () => {
+  it('accepts the update of a row as it was read', async () => {
     const table = await newTable([{ name: 'cup', price: 3 }]);
     const [row] = await rowsOf(table, 1);
 
@@ -106,7 +106,7 @@ describe('updateTableRows', () => {
     ]);
   });
 
-  it('changes the valid rows and reports errors for the others', async () => {
+  it('updates the valid rows and reports errors for the others', async () => {
     const table = await newTable([{ name: 'cup' }, { name: 'pot' }, { name: 'jug' }]);
 
     const { rows, errors } = await update(table, [
@@ -135,7 +135,7 @@ describe('updateTableRows', () => {
     expect(await rowsOf(table, 2)).toEqual([expect.objectContaining({ name: 'pot', price: null })]);
   });
 
-  it('returns only errors when no row is valid', async () => {
+  it('returns only errors when no updated row is valid', async () => {
     const table = await newTable([]);
 
     expect(await update(table, [{ id: 1 }])).toEqual({ rows: [], errors: ['Row 0: there is no row 1 in this table.'] });
@@ -171,7 +171,7 @@ describe('updateTableRows', () => {
     ]);
   });
 
-  it('changes nothing when the response would be too large', async () => {
+  it('updates nothing when the response would be too large', async () => {
     const table = await newTable(Array.from({ length: 200 }, () => ({ name: 'x'.repeat(3000), price: 1 })));
     const change = (from: number, to: number) =>
       Array.from({ length: to - from + 1 }, (_entry, index) => ({ id: from + index, price: 2 }));
@@ -188,7 +188,7 @@ describe('updateTableRows', () => {
     expect(await rowsOf(table, 100, 101)).toMatchObject([{ price: 2 }, { price: 1 }]);
   });
 
-  it('refuses the key of another row or of an earlier change, and applies the others', async () => {
+  it('refuses the key of another row or of an earlier change, and applies the other updates', async () => {
     const rows = ['cup', 'pot', 'jug', 'mug', 'pan'].map((name) => ({ name }));
     const table = await newTable(rows, { keyColumn: 'name' });
 
@@ -210,7 +210,7 @@ describe('updateTableRows', () => {
     expect((await update(table, [{ id: 5, name: 'mug' }])).errors).toBeUndefined();
   });
 
-  it('frees the key when its value is removed', async () => {
+  it('frees the key of a row when its value is removed', async () => {
     const table = await newTable([{ name: 'cup' }, { name: 'pot' }], { keyColumn: 'name' });
 
     await update(table, [{ id: 1, name: null }]);
@@ -230,7 +230,7 @@ describe('updateTableRows', () => {
     ]);
   });
 
-  it('has no deadlock between concurrent updates of the same rows in different order', async () => {
+  it('avoids deadlocks between concurrent updates of the same rows in different order', async () => {
     const table = await newTable(Array.from({ length: 50 }, () => ({ price: 0 })));
     const ids = Array.from({ length: 50 }, (_entry, index) => index + 1);
 
@@ -247,7 +247,7 @@ describe('updateTableRows', () => {
     expect(new Set((await rowsOf(table, ...ids)).map(({ price }) => price)).size).toBe(1);
   });
 
-  it('has no deadlock between concurrent updates that queue work of several kinds', async () => {
+  it('avoids deadlocks between concurrent updates that queue work of several kinds', async () => {
     const computed = { action: 'code', code: 'return ""', dependencies: ['price'] };
     const table = await newTable(
       Array.from({ length: 40 }, () => ({ name: 'cup', price: 0 })),
@@ -288,7 +288,7 @@ describe('updateTableRows', () => {
     expect(answers.flatMap(({ errors = [] }) => errors)).toHaveLength(9);
   });
 
-  it('marks the dependent computed columns, and the row when its searchable text changes', async () => {
+  it('marks the dependent computed columns of an updated row, and its changed searchable text', async () => {
     const computed = (dependencies: string[]) => ({ type: 'string', 'x-zui': { computed: computedBy(dependencies) } });
     const computedBy = (dependencies: string[]) => ({ action: 'code', code: 'return ""', dependencies });
     const table = await newTable([{ name: 'cup', price: 1, sold: true }], {
@@ -324,7 +324,7 @@ describe('updateTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ stale: 1, indexing: 1 });
   });
 
-  it('uses the current schema while columns are renamed concurrently', async () => {
+  it('uses the current schema for an update while columns are renamed concurrently', async () => {
     const table = await newTable([{ name: 'cup' }]);
     const rename = async (name: string, newName: string) => client.renameTableColumn({ table, name, newName });
 
@@ -345,7 +345,7 @@ describe('updateTableRows', () => {
     }
   });
 
-  it('refuses an empty list and more than 1,000 rows', async () => {
+  it('refuses an empty list and more than 1,000 rows to update', async () => {
     const table = await newTable([]);
 
     await expect(update(table, [])).rejects.toMatchObject({ type: 'InvalidPayload' });
@@ -354,7 +354,7 @@ describe('updateTableRows', () => {
 });
 
 describe('upsertTableRows', () => {
-  it('updates the rows that have the value of the column and inserts the others', async () => {
+  it('upserts the rows that have the value of the column and inserts the others', async () => {
     const table = await newTable([
       { name: 'cup', price: 1 },
       { name: 'pot', price: 2 },
@@ -381,7 +381,7 @@ describe('upsertTableRows', () => {
     expect(await countOf(table)).toBe(4);
   });
 
-  it('reserves ids for the rows that it inserts', async () => {
+  it('reserves ids for the rows that an upsert inserts', async () => {
     const table = await newTable([]);
     await upsert(table, [{ name: 'cup' }], 'name');
 
@@ -390,7 +390,7 @@ describe('upsertTableRows', () => {
     expect(rows).toEqual([expect.objectContaining({ id: 2 })]);
   });
 
-  it('matches by the key column of the table', async () => {
+  it('matches upserted rows by the key column of the table', async () => {
     const table = await newTable([{ name: 'cup', price: 1 }], { keyColumn: 'name' });
 
     const { inserted, updated } = await upsert(table, [{ name: 'pot' }, { name: 'cup', price: 2 }], 'name');
@@ -400,7 +400,7 @@ describe('upsertTableRows', () => {
   });
 
   it.each(['name', undefined])(
-    'takes the first of two rows with one key, and requires a key: key column %s',
+    'upserts the first of two rows with one key, and requires a key: key column %s',
     async (key) => {
       const table = await newTable([], { keyColumn: key });
 
@@ -420,7 +420,7 @@ describe('upsertTableRows', () => {
     },
   );
 
-  it('matches by id by default, and inserts rows without one', async () => {
+  it('matches upserted rows by id by default, and inserts rows without one', async () => {
     const table = await newTable([{ name: 'cup' }]);
 
     const answers = [
@@ -438,7 +438,7 @@ describe('upsertTableRows', () => {
     ]);
   });
 
-  it('refuses a row whose value matches two rows', async () => {
+  it('refuses an upserted row whose value matches two rows', async () => {
     const table = await newTable([{ name: 'cup' }, { name: 'cup' }, { name: 'pot' }]);
 
     const { inserted, updated, errors } = await upsert(table, [{ name: 'cup' }, { name: 'pot', price: 1 }], 'name');
@@ -447,7 +447,7 @@ describe('upsertTableRows', () => {
     expect(errors).toEqual(['Row 0: more than one row has this name.']);
   });
 
-  it('refuses the key of another row when it matches by another column', async () => {
+  it('refuses the key of another row for an upsert that matches by another column', async () => {
     const rows = [
       { name: 'cup', price: 1 },
       { name: 'pot', price: 2 },
@@ -476,7 +476,7 @@ describe('upsertTableRows', () => {
     ['price', 3.5, 4],
     ['sold', true, false],
     ['name', 'a "quoted" \\ name', 'another'],
-  ])('finds by a %s', async (column, value, other) => {
+  ])('finds a row to upsert by a %s', async (column, value, other) => {
     const table = await newTable([{ [column]: value }, { [column]: other }]);
 
     const { inserted, updated } = await upsert(table, [{ [column]: value }], column);
@@ -484,23 +484,26 @@ describe('upsertTableRows', () => {
     expect([inserted, updated]).toMatchObject([[], [{ id: 1 }]]);
   });
 
-  it.each(['name', undefined])('treats texts as equal that are stored as equal: key column %s', async (keyColumn) => {
-    const table = await newTable([], { keyColumn });
-    const [owner] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
-    const { workspaceId } = alice;
-    const caller: Caller = { requestId: 'test', credential: 'pat', bot: { id: owner!.bot_id, workspaceId } };
-    const names = ['a\0', 'a\ufffd', 'a\ud83d', 'b'];
-    const rows = names.map((name) => ({ name }));
+  it.each(['name', undefined])(
+    'treats texts as equal in an upsert that are stored as equal: key column %s',
+    async (keyColumn) => {
+      const table = await newTable([], { keyColumn });
+      const [owner] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE name = $1', [table]);
+      const { workspaceId } = alice;
+      const caller: Caller = { requestId: 'test', credential: 'pat', bot: { id: owner!.bot_id, workspaceId } };
+      const names = ['a\0', 'a\ufffd', 'a\ud83d', 'b'];
+      const rows = names.map((name) => ({ name }));
 
-    const first = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
-    const again = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
+      const first = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
+      const again = await api.call(tables.rows.upsert, caller, { table, rows, keyColumn: 'name' });
 
-    const errors = [1, 2].map((index) => `Row ${index}: an earlier row of the request has this name.`);
-    expect(first).toMatchObject({ inserted: [{ name: 'a\ufffd' }, { name: 'b' }], errors });
-    expect(again).toMatchObject({ inserted: [], updated: [{ id: 1 }, { id: 2 }], errors });
-  });
+      const errors = [1, 2].map((index) => `Row ${index}: an earlier row of the request has this name.`);
+      expect(first).toMatchObject({ inserted: [{ name: 'a\ufffd' }, { name: 'b' }], errors });
+      expect(again).toMatchObject({ inserted: [], updated: [{ id: 1 }, { id: 2 }], errors });
+    },
+  );
 
-  it('matches many rows by a column other than the key column, each value once', async () => {
+  it('upserts many rows by a column other than the key column, each value once', async () => {
     const rows = Array.from({ length: 300 }, (_entry, price) => ({ name: `cup ${price}`, price }));
     const table = await newTable([...rows, { name: 'cup 7' }]);
 
@@ -515,7 +518,7 @@ describe('upsertTableRows', () => {
     expect(answer.errors).toEqual(['Row 7: more than one row has this name.']);
   });
 
-  it('refuses columns that cannot be compared', async () => {
+  it('refuses an upsert by columns that cannot be compared', async () => {
     const table = await newTable([], { schema: { name: { type: 'string' }, parts: { type: 'object' } } });
 
     for (const column of ['parts', 'createdAt', 'colour']) {
@@ -540,7 +543,7 @@ describe('upsertTableRows', () => {
     }
   });
 
-  it('requires the required columns of a new row, and keeps those of an existing row', async () => {
+  it('requires the required columns of a new upserted row, and keeps those of an existing row', async () => {
     const name = { type: 'string' };
     const schema = { type: 'object', properties: { name, note: name }, required: ['name'] };
     const table = await newTable([{ name: 'cup' }], { schema });
@@ -553,7 +556,7 @@ describe('upsertTableRows', () => {
     expect(emptied).toEqual({ rows: [], errors: ['Row 0: name may not be null.'] });
   });
 
-  it('is consistent with concurrent inserts and updates', async () => {
+  it('keeps upserts consistent with concurrent inserts and updates', async () => {
     const table = await newTable([{ name: 'cup 0' }], { keyColumn: 'name' });
 
     const answers = await Promise.all(
@@ -585,7 +588,7 @@ describe('upsertTableRows', () => {
 });
 
 describe('a table of another bot', () => {
-  it('is not found', async () => {
+  it("returns 404 for changes of rows of another bot's table", async () => {
     const table = await newTable([{ name: 'cup' }]);
     const other = await newBot(alice);
 

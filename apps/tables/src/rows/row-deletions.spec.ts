@@ -175,7 +175,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ counted: 500, stored: 500 });
   });
 
-  it('reports the number of deleted rows when it fails', async () => {
+  it('reports the number of deleted rows when a deletion fails', async () => {
     const table = await newTable(0);
     await addManyRows(table);
     await api.sql('BEGIN');
@@ -194,7 +194,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ counted: 7000, stored: 7000 });
   });
 
-  it('reads the filter again when the table changed while no row was found', async () => {
+  it('reads the filter of a deletion again when the table changed while no row was found', async () => {
     const table = await newTable(2, { keyColumn: 'name' });
     await api.sql('BEGIN; LOCK TABLE tables.row');
 
@@ -212,7 +212,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
-  it('keeps a row that no longer matches the filter when it is locked', async () => {
+  it('keeps a row that no longer matches the filter of a deletion when it is locked', async () => {
     const table = await newTable(2);
     await api.sql('BEGIN');
     await api.sql(
@@ -228,7 +228,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
-  it.each([{}, { $and: [{}, {}] }])('refuses %j as a filter', async (filter) => {
+  it.each([{}, { $and: [{}, {}] }])('refuses %j as a filter of a deletion', async (filter) => {
     const table = await newTable(1);
 
     await expect(client.deleteTableRows({ table, filter })).rejects.toMatchObject({
@@ -238,7 +238,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
-  it('refuses an invalid filter', async () => {
+  it('refuses an invalid filter of a deletion', async () => {
     const table = await newTable(1);
 
     await expect(client.deleteTableRows({ table, filter: { colour: 'red' } })).rejects.toMatchObject({
@@ -253,7 +253,7 @@ describe('deleteTableRows', () => {
     ['two of them', { ids: [1], deleteAllRows: true }],
     ['ids and a filter', { ids: [1], filter: {} }],
     ['deleteAllRows: false', { deleteAllRows: false }],
-  ])('refuses %s', async (_what, choice) => {
+  ])('refuses the deletion of %s', async (_what, choice) => {
     const table = await newTable(1);
 
     await expect(client.deleteTableRows({ table, ...choice })).rejects.toMatchObject({
@@ -263,7 +263,7 @@ describe('deleteTableRows', () => {
     expect(await countsOf(table)).toEqual({ counted: 1, stored: 1 });
   });
 
-  it('does not find tables of another bot', async () => {
+  it('does not delete rows in tables of another bot', async () => {
     const table = await newTable(1);
     const other = await newBot(alice);
 

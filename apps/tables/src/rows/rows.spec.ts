@@ -47,7 +47,7 @@ async function knownTable(name: string) {
 const insertQueue = () => api.apps.at(-1)!.get(InsertQueueService, { strict: false });
 
 describe('createTableRows', () => {
-  it('stores rows in order and returns every column', async () => {
+  it('creates rows in order and returns every column', async () => {
     const table = await newTable();
 
     const { rows, warnings, errors } = await client.createTableRows({
@@ -64,7 +64,7 @@ describe('createTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 2, stale: 0, indexing: 0 });
   });
 
-  it('stores the valid rows and reports errors for the others', async () => {
+  it('creates the valid rows and reports errors for the others', async () => {
     const table = await newTable();
 
     const { rows, errors } = await client.createTableRows({
@@ -90,7 +90,7 @@ describe('createTableRows', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 4 });
   });
 
-  it('accepts the id of the table', async () => {
+  it('accepts the id of the table to create rows', async () => {
     const { table } = await client.getTable({ table: await newTable() });
 
     const { rows } = await client.createTableRows({ table: table.id, rows: [{ name: 'cup' }] });
@@ -162,7 +162,7 @@ describe('createTableRows', () => {
     expect(errors).toEqual([expect.stringContaining(`Row 0: ${problem}`)]);
   });
 
-  it('does not find tables of another bot', async () => {
+  it('does not create rows in tables of another bot', async () => {
     const table = await newTable();
     const other = await newBot(alice);
 
@@ -187,7 +187,7 @@ describe('two processes', () => {
   const create = (rows: object[]) =>
     Promise.allSettled([1, 2].map(() => shop.createTableRows({ table: 'PricesTable', rows })));
 
-  it('refuse no row because of an outdated cache entry of a table', async () => {
+  it('refuses no row because of an outdated cache entry of a table in another process', async () => {
     await shop.createTable({ name: 'PricesTable', schema: { price: { type: 'string' } } });
     await create([{ price: '3' }]);
     await shop.updateTable({ table: 'PricesTable', schema: { price: { type: 'number' } } });

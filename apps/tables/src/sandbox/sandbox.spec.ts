@@ -30,7 +30,7 @@ describe('the code of a column', () => {
     ['row.nested.deep[1]', 'b'],
     ['async (row) => (await row.price) + (await Promise.resolve(1))', 43],
     ['Promise.all([1, 2].map((x) => Promise.resolve(x)))', [1, 2]],
-  ])('%j is %j', async (code, value) => {
+  ])('computes %j as %j', async (code, value) => {
     const outcome = await run(code, { price: 42, 'the name': 'parrot', nested: { deep: ['a', 'b'] } });
 
     expect(outcome).toEqual({ value });
@@ -61,7 +61,7 @@ describe('the code of a column', () => {
     ['let a = []; for (let i = 0; i < 20; i++) a = [a]; return a', 'The result is nested deeper than 20 levels.'],
     ['let a = []; for (let i = 0; i < 2500; i++) a = [a]; return a', 'deep'],
     ['(() => { throw { get message() { throw this } } })()', 'Error: an error that cannot be read'],
-  ])('%j fails with a descriptive error', async (code, error) => {
+  ])('fails %j with a descriptive error', async (code, error) => {
     expect(await errorOf(code)).toContain(error);
   });
 
@@ -73,11 +73,11 @@ describe('the code of a column', () => {
     ['1) }); for (;;); (function (row) { return (1', undefined],
     ['const a = 1;\nreturn a +* 2', "Error in line 2: unexpected token in expression: '*'"],
     ['row.price *', 'Error in line 1: the code ends too early'],
-  ])('%j is checked without being run', async (code, problem) => {
+  ])('checks %j without running it', async (code, problem) => {
     expect(await sandbox.problemOf(code)).toBe(problem);
   });
 
-  it('receives a copy of its row, which it may change', async () => {
+  it('gives code a copy of its row, which it may change', async () => {
     const row = { list: [1] };
 
     const outcome = await run('row.list.push(2); return row.list.length', row);
@@ -99,12 +99,12 @@ describe('code that exceeds its limits', () => {
     '(() => { throw { get message() { for (;;); } } })()',
     'new Proxy({}, { ownKeys() { for (;;); } })',
     '}); for (;;); (function (row) { return 1',
-  ])('%j times out', async (code) => {
+  ])('ends %j after its time limit', async (code) => {
     expect(await errorOf(code)).toBe('The code took longer than 250 ms.');
   });
 
   it.each(['Array(2 ** 32 - 1).indexOf(5)', 'Array(1e9).join("x").length'])(
-    '%j is terminated with its thread because QuickJS cannot interrupt it, and the next code runs',
+    'terminates %j with its thread because QuickJS cannot interrupt it, and runs the next code',
     async (code) => {
       const [error, next] = await Promise.all([errorOf(code), run('1 + 1')]);
 
@@ -120,7 +120,7 @@ describe('code that exceeds its limits', () => {
     '"a".repeat(1e8).length',
     'Array.from({ length: 3e5 }, (_, i) => new Uint8Array(100))',
     'const list = []; try { for (;;) list.push("x".repeat(1e5) + list.length) } catch (error) { throw error }',
-  ])('%j fails with the memory limit', async (code) => {
+  ])('fails %j with the memory limit', async (code) => {
     const { error } = (await sandbox.run(code, {}, { timeoutMs: 1_500 })) as { error: string };
 
     expect(error).toBe('The code exceeds its memory limit of 16 MB.');
@@ -136,14 +136,14 @@ describe('code that exceeds its limits', () => {
     'let list = []; for (let i = 0; i < 5000; i++) list = [list]; return String(list)',
     '"(".repeat(20000) + eval("(".repeat(20000))',
     'const f = () => `${{ toString: f }}`; return f()',
-  ])('%j fails with the recursion limit', async (code) => {
+  ])('fails %j with the recursion limit', async (code) => {
     const { error } = (await sandbox.run(code, {}, { timeoutMs: 1_500 })) as { error: string };
 
     expect(error).toContain('too deeply');
     expect(await run('1 + 1')).toEqual({ value: 2 });
   });
 
-  it('has its whole time on a busy machine', async () => {
+  it('gives code its whole time on a busy machine', async () => {
     const computing = `for (let n = 0; n < 2e6; n++); return 'ended'`;
     const others = Array.from({ length: 2 * availableParallelism() }, () =>
       spawn(process.execPath, ['-e', `console.log(); for (;;);`], { stdio: ['ignore', 'pipe', 'inherit'] }),
@@ -157,7 +157,7 @@ describe('code that exceeds its limits', () => {
     }
   });
 
-  it('is aborted by its signal, running or queued', async () => {
+  it('aborts running and queued code by its signal', async () => {
     const abort = new AbortController();
     const runs = ['Array(1e9).join("x").length', 'for (;;);', '1'].map((code) =>
       sandbox.run(code, {}, { timeoutMs: 600_000 }, abort.signal),
@@ -172,7 +172,7 @@ describe('code that exceeds its limits', () => {
     expect(await run('1 + 1')).toEqual({ value: 2 });
   });
 
-  it('does not block the event loop', async () => {
+  it('computes without blocking the event loop', async () => {
     let ticks = 0;
     const clock = setInterval(() => ticks++, 10);
 
@@ -200,22 +200,22 @@ describe('code that tries to escape', () => {
     '(async () => {}).constructor("return process")()',
     'Reflect.getPrototypeOf(function* () {}).constructor("return process")().next()',
     'globalThis.constructor.constructor("return this")().process.exit()',
-  ])('%j finds nothing', async (code) => {
+  ])('hides everything outside of the sandbox from %j', async (code) => {
     expect(await errorOf(code)).toMatch(/is not defined|cannot read property|not a function/);
   });
 
-  it('cannot import anything', async () => {
+  it('refuses imports of code', async () => {
     expect(await errorOf('import("fs")')).toMatch(/^Error|never settles/);
   });
 
   it.each([
     'String(Object.getOwnPropertyNames(globalThis).filter((name) => /run|settled|prelude|std|os|script/.test(name)))',
     'String((() => { try { return run.caller } catch { return "" } })())',
-  ])('%j cannot see the prelude', async (code) => {
+  ])('hides the prelude from %j', async (code) => {
     expect(await run(code)).toEqual({ value: '' });
   });
 
-  it('has a frozen clock and no other', async () => {
+  it('gives code a frozen clock and no other', async () => {
     const code = `
       const before = [Date.now(), +new Date(), Date.parse(Date()), +Reflect.construct(Date, [], Date)];
       for (let i = 0; i < 1e6; i++);
@@ -236,11 +236,11 @@ describe('code that tries to escape', () => {
   it.each([
     '}); for (let i = 0; i < 1e6; i++); globalThis.time = Date.now(); (function (row) { return time - Date.now()',
     '1)}); for (let i = 0; i < 1e6; i++); globalThis.time = +new Date(); (function (row) { return (time - Date.now()',
-  ])('has no other clock outside of its function: %j', async (code) => {
+  ])('gives code no other clock outside of its function: %j', async (code) => {
     expect(await run(code)).toEqual({ value: 0 });
   });
 
-  it('leaves no state for the next run', async () => {
+  it('leaves no state of code for the next run', async () => {
     await run('globalThis.left = 1; Object.prototype.left = 1; Array.prototype.map = () => "mine"; return 1');
 
     expect(await run('typeof left + typeof ({}).left + [1].map((x) => x + 1)[0]')).toEqual({
@@ -253,7 +253,7 @@ describe('code that tries to escape', () => {
     'Reflect.apply = Promise.prototype.then = String.prototype.slice = () => { throw 1 }; return Promise.resolve(1)',
     'Array.prototype[Symbol.iterator] = () => { throw 1 }; return 1',
     'Object.defineProperty(Object.prototype, "error", { get() { throw 1 } }); return 1',
-  ])('%j gains nothing by replacing built-ins', async (code) => {
+  ])('ignores replaced built-ins of %j', async (code) => {
     expect(await run(code)).toEqual({ value: 1 });
   });
 
@@ -276,7 +276,7 @@ describe('code that tries to escape', () => {
     `1)}); throw { message: 'x'.repeat(5e6), name: 'SyntaxError' }; (function (row) { return (1`,
     `1)}); throw new SyntaxError('x'.repeat(5e6)); (function (row) { return (1`,
     '}), (() => { for (let i = 0; i < 3; i++) { return 1 } })(), (function () {',
-  ])('%j results in a value or an error', async (code) => {
+  ])('ends %j with a value or an error', async (code) => {
     const outcome = (await run(code)) as { error?: string; value?: unknown };
 
     expect(Object.keys(outcome)).toHaveLength(1);

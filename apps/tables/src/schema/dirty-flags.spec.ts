@@ -21,7 +21,7 @@ const names = (table: ReturnType<typeof tableOf>, keys: string[] | null) =>
   [...table.columns.values()].filter(({ key }) => keys?.includes(key)).map(({ name }) => name);
 
 describe('marks of a new row', () => {
-  it('are empty in a table without computed and searchable columns', () => {
+  it('sets no flags of a new row in a table without computed and searchable columns', () => {
     expect(dirtyFlagsOfNewRow(tableOf({ a: {}, b: {} }))).toEqual({
       computed: null,
       stale: null,
@@ -30,7 +30,7 @@ describe('marks of a new row', () => {
     });
   });
 
-  it('contain every enabled computed column', () => {
+  it('flags every enabled computed column of a new row', () => {
     const table = tableOf({ a: {}, b: code('a'), c: { computed: { ...code().computed, enabled: false } }, d: code() });
 
     const { computed, stale, work } = dirtyFlagsOfNewRow(table);
@@ -41,7 +41,7 @@ describe('marks of a new row', () => {
     expect(work).toEqual(['compute']);
   });
 
-  it('contain only searchable text when computing is disabled for the table', () => {
+  it('flags only searchable text of a new row when computing is disabled for the table', () => {
     const table = tableOf({ a: { searchable: true }, b: code('a') }, false);
 
     expect(dirtyFlagsOfNewRow(table)).toEqual({ computed: null, stale: null, unindexed: true, work: ['index'] });
@@ -49,7 +49,7 @@ describe('marks of a new row', () => {
 });
 
 describe('marks of a change', () => {
-  it('contain the columns that depend on the changed column, directly or indirectly', () => {
+  it('flags the columns that depend on the changed column, directly or indirectly', () => {
     const table = tableOf({ last: code('middle'), a: {}, middle: code('a'), b: {}, other: code('b') });
 
     expect(names(table, dirtyFlagsOfChange(table, ['a']).stale)).toEqual(['last', 'middle']);
@@ -58,20 +58,20 @@ describe('marks of a change', () => {
     expect(dirtyFlagsOfChange(table, ['last', 'unknown'])).toMatchObject({ stale: null, work: [] });
   });
 
-  it('contain a column without dependencies for each change of a column that is not computed', () => {
+  it('flags a column without dependencies for each change of a column that is not computed', () => {
     const table = tableOf({ a: {}, whole: code(), other: code('a') });
 
     expect(names(table, dirtyFlagsOfChange(table, ['a']).stale)).toEqual(['whole', 'other']);
     expect(names(table, dirtyFlagsOfChange(table, ['other']).stale)).toEqual([]);
   });
 
-  it('terminate for columns that depend on each other', () => {
+  it('terminates for columns that depend on each other', () => {
     const table = tableOf({ a: {}, b: code('a', 'c'), c: code('b') });
 
     expect(names(table, dirtyFlagsOfChange(table, ['a']).stale)).toEqual(['b', 'c']);
   });
 
-  it('report a changed searchable text, also of a computed column', () => {
+  it('flags a changed searchable text, also of a computed column', () => {
     const table = tableOf({ a: {}, b: { searchable: true }, c: { ...code('a'), searchable: true } });
 
     expect(dirtyFlagsOfChange(table, ['b'])).toMatchObject({ unindexed: true, work: ['index'] });
@@ -81,13 +81,13 @@ describe('marks of a change', () => {
 });
 
 describe('computed columns', () => {
-  it('follow the columns that they depend on', () => {
+  it('orders computed columns after the columns that they depend on', () => {
     const table = tableOf({ last: code('middle', 'first'), middle: code('first'), a: {}, first: code('a') });
 
     expect(columnsToCompute(table).map(({ name }) => name)).toEqual(['first', 'middle', 'last']);
   });
 
-  it('are listed once each when they depend on each other', () => {
+  it('lists computed columns once each when they depend on each other', () => {
     const table = tableOf({ b: code('c'), c: code('b') });
 
     expect(columnsToCompute(table).map(({ name }) => name)).toEqual(['c', 'b']);

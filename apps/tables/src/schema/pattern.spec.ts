@@ -6,20 +6,23 @@ describe('a pattern', () => {
     ['b', 'abc', 'ac'],
     ['^(?<year>\\d{4})\\/\\p{L}+$', '2026/é', '2026/1'],
     ['^\\u00e9$', 'é', 'e'],
-  ])('%s matches %j and not %j', (source, fits, other) => {
+  ])('matches with the pattern %s the text %j and not %j', (source, fits, other) => {
     const pattern = Pattern.compile(source);
 
     expect(pattern.test(fits)).toBe(true);
     expect(pattern.test(other)).toBe(false);
   });
 
-  it.each(['(', 'a{2,1}', '(?=a)', '(?!a)', '(?<=a)b', '(a)\\1', '[z-a]', 'a{1001}'])('is not %s', (source) => {
-    expect(() => Pattern.compile(source)).toThrow(
-      /^must be a regular expression without look-around and back references/,
-    );
-  });
+  it.each(['(', 'a{2,1}', '(?=a)', '(?!a)', '(?<=a)b', '(a)\\1', '[z-a]', 'a{1001}'])(
+    'refuses the pattern %s',
+    (source) => {
+      expect(() => Pattern.compile(source)).toThrow(
+        /^must be a regular expression without look-around and back references/,
+      );
+    },
+  );
 
-  it('is limited in length and size', () => {
+  it('limits a pattern in length and size', () => {
     expect(() => Pattern.compile('a'.repeat(1001))).toThrow('must be at most 1000 characters');
     expect(() => Pattern.compile('(abc|def){300}')).toThrow('repeats too much: use smaller counts in braces');
   });
@@ -28,7 +31,7 @@ describe('a pattern', () => {
     ['^(a+)+$', 'a'],
     ['^(a|a)*$', 'a'],
     ['[ab]*a[ab]{300}$', 'ab'],
-  ])('%s terminates with the longest text', (source, part) => {
+  ])('terminates the pattern %s with the longest text', (source, part) => {
     const pattern = Pattern.compile(source);
     const text = part.repeat(pattern.longestText / part.length) + '!';
 

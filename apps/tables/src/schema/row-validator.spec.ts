@@ -17,7 +17,7 @@ const fromJson = (text: string) => JSON.parse(text) as Row;
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 describe('a new row', () => {
-  it('is stored by column key, without null and absent values', () => {
+  it('stores a new row by column key, without null and absent values', () => {
     const validator = validatorOf({ name: 'cup', price: 3, color: 'red', size: 1 });
 
     expect(validator.checkNew({ price: 3.5, name: 'cup', color: null })).toEqual({
@@ -47,7 +47,7 @@ describe('a new row', () => {
     [{ type: 'string', pattern: '^\\d+$' }, '123'],
     [{ enum: ['a', 'b'] }, 'b'],
     [{ type: 'string', maxLength: 2 }, '🦜🦜'],
-  ])('of a column %j accepts %j', (column, value) => {
+  ])('accepts in a column %j the value %j', (column, value) => {
     expect(oneColumn(column).checkNew({ a: value })).toEqual({
       data: { '10.0': value },
       json,
@@ -85,11 +85,11 @@ describe('a new row', () => {
       'a.at must match format "date-time"',
     ],
     [{ type: 'string', nullable: false }, null, 'a may not be null'],
-  ])('of a column %j rejects %j', (column, value, problem) => {
+  ])('rejects in a column %j the value %j', (column, value, problem) => {
     expect(oneColumn(column).checkNew({ a: value })).toBe(problem);
   });
 
-  it('has its date-times in UTC', () => {
+  it('stores date-times of a new row in UTC', () => {
     const validator = oneColumn({ type: 'string', format: 'date-time' });
 
     expect(validator.checkNew({ a: '2026-01-31T09:30:00+01:00' })).toMatchObject({
@@ -99,11 +99,11 @@ describe('a new row', () => {
       expect(validator.checkNew({ a: value })).toBe('a must be an ISO 8601 date-time such as 2026-01-31T09:30:00.000Z');
   });
 
-  it('may be nested deeply without harm', () => {
+  it('rejects deep nesting in a new row', () => {
     expect(oneColumn({ type: 'array' }).checkNew({ a: nested(50_000) })).toBe('a is nested more than 20 levels deep');
   });
 
-  it('has the text that Postgres can store', () => {
+  it('replaces characters of a new row that Postgres cannot store', () => {
     const validator = validatorOf({ a: { type: 'string', pattern: '^[^\\u0000]*$' }, b: { type: 'object' } });
 
     expect(validator.checkNew({ a: 'cup\0', b: { 'n\ud83d': ['🦜', 'x\udc00'] } })).toMatchObject({
@@ -112,7 +112,7 @@ describe('a new row', () => {
     expect(validator.checkChange({ a: '\ud83d' })).toMatchObject({ data: { '10.0': '\ufffd' } });
   });
 
-  it('requires the required columns', () => {
+  it('requires the required columns of a new row', () => {
     const validator = validatorOf({
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: ['string', 'null'] } },
@@ -125,7 +125,7 @@ describe('a new row', () => {
     expect(validator.checkNew({ a: 'x' })).toBe('b is required');
   });
 
-  it('drops unknown columns with a warning', () => {
+  it('drops unknown columns of a new row with a warning', () => {
     const validator = oneColumn({ type: 'string' });
     const warningsOf = (row: Row) => {
       const checked = validator.checkNew(row);
@@ -146,7 +146,7 @@ describe('a new row', () => {
   });
 
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-    'drops %s like any other unknown name',
+    'drops %s of a new row like any other unknown name',
     (name) => {
       const validator = validatorOf({ a: { type: 'object' } });
 
@@ -162,20 +162,23 @@ describe('a new row', () => {
     },
   );
 
-  it('keeps any name inside of a value', () => {
+  it('keeps any name inside of a value of a row', () => {
     const checked = oneColumn({ type: 'object' }).checkNew(fromJson('{"a":{"__proto__":1,"constructor":2}}'));
 
     expect(checked).toHaveProperty('sizeBytes', '{"10.0":{"__proto__":1,"constructor":2}}'.length);
     expect(JSON.stringify(checked)).toContain('"data":{"10.0":{"__proto__":1,"constructor":2}}');
   });
 
-  it.each(['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity'])('may not set %s', (name) => {
-    expect(oneColumn({ type: 'string' }).checkNew({ a: 'x', [name]: 1 })).toBe(
-      `${name} is set by the platform and must be left out`,
-    );
-  });
+  it.each(['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity'])(
+    'refuses a new row that sets %s',
+    (name) => {
+      expect(oneColumn({ type: 'string' }).checkNew({ a: 'x', [name]: 1 })).toBe(
+        `${name} is set by the platform and must be left out`,
+      );
+    },
+  );
 
-  it.each([1, 3])('accepts 4096 bytes of JSON times a factor of %d', (factor) => {
+  it.each([1, 3])('accepts a row of 4096 bytes of JSON times a factor of %d', (factor) => {
     const validator = validatorOf({ a: { type: 'string' } }, factor);
     const around = '{"10.0":""}'.length;
 
@@ -185,13 +188,13 @@ describe('a new row', () => {
     );
   });
 
-  it('is limited to the text length that its pattern can test quickly', () => {
+  it('limits the length of a text to what its pattern can test quickly', () => {
     const validator = validatorOf({ a: { type: 'string', pattern: '^([ab]*a[ab]{400})*$' } }, 30);
 
     expect(validator.checkNew({ a: 'ab'.repeat(50_000) })).toMatch(/^a must NOT have more than \d+ characters$/);
   });
 
-  it('is rejected before validation when it is too large', () => {
+  it('rejects a new row that is too large before validation', () => {
     const slow = oneColumn({ type: 'array', items: { type: 'string', pattern: '^([ab]*a[ab]{400})*$' } });
     const test = jest.spyOn(Pattern.prototype, 'test');
 
@@ -202,7 +205,7 @@ describe('a new row', () => {
     test.mockRestore();
   });
 
-  it('never runs text of a schema as code', () => {
+  it('does not run text of a schema as code', () => {
     const evil = '\'"`${globalThis.harmed=1}\\u0027];globalThis.harmed=1;//*/\u2028';
     const validator = oneColumn({
       type: 'object',
@@ -226,13 +229,13 @@ describe('a change of a row', () => {
     required: ['a'],
   });
 
-  it('has null for a removed value, and does not need the required columns', () => {
+  it('stores null for a removed value, and does not require columns in a change of a row', () => {
     expect(validator.checkChange({ b: null })).toEqual({ data: { '10.1': null }, json, sizeBytes, warnings: [] });
     expect(validator.checkChange({ a: null })).toBe('a may not be null');
     expect(validator.checkChange({ b: 'x' })).toBe('b must be number');
   });
 
-  it('drops system fields with a warning, and id without one', () => {
+  it('drops system fields of a changed row with a warning, and id without one', () => {
     expect(validator.checkChange({ id: 1, b: 2, createdAt: 'x' })).toEqual({
       data: { '10.1': 2 },
       json,

@@ -29,7 +29,7 @@ function thrownBy(work: () => unknown): unknown {
 }
 
 describe('the form of a schema', () => {
-  it('can be a full JSON schema', () => {
+  it('accepts a full JSON schema', () => {
     const { schema, nextIndex } = createSchema({
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',
@@ -56,12 +56,12 @@ describe('the form of a schema', () => {
     [{ type: 'object', properties: { name: { type: 'string' } }, 'x-zui': {} }],
     [{ name: { type: 'string' } }],
     [{ name: 'cup' }],
-  ])('%j has the column name', (input) => {
+  ])('reads the column name from the schema %j', (input) => {
     expect(columnsOf(input)).toEqual({ name: { type: 'string' } });
   });
 
   it.each([[{}], [{ type: 'object' }], [{ type: 'object', properties: {}, additionalProperties: false }]])(
-    '%j has no column',
+    'reads no column from the schema %j',
     (input) => {
       expect(columnsOf(input)).toEqual({});
     },
@@ -92,11 +92,11 @@ describe('the form of a schema', () => {
         },
       },
     ],
-  ])('of %j is a map or an example', (input, columns) => {
+  ])('reads the schema %j as a map or an example', (input, columns) => {
     expect(columnsOf(input)).toEqual(columns);
   });
 
-  it('is a map when one column is a JSON schema, so that the others have to be', () => {
+  it('reads a schema as a map when one column is a JSON schema, so that the others have to be', () => {
     expect(thrownBy(() => createSchema({ name: { type: 'string' }, price: 3 }))).toEqual(
       invalid('schema: column price must be a JSON schema such as {"type":"string"}.'),
     );
@@ -107,7 +107,7 @@ describe('the form of a schema', () => {
 });
 
 describe('an example', () => {
-  it('infers the types of its values', () => {
+  it('infers types of columns from an example', () => {
     const columns = columnsOf({
       text: 'cup',
       count: 3,
@@ -141,14 +141,14 @@ describe('an example', () => {
     });
   });
 
-  it('may be nested as deep as values may be', () => {
+  it('accepts an example nested as deep as values may be', () => {
     let deep: Input = { end: 1 };
     for (let level = 0; level < 90; level++) deep = { deep };
 
     expect(columnsOf({ deep })).toMatchObject({ deep: { type: 'object' } });
   });
 
-  it('cannot have null', () => {
+  it('rejects null in an example', () => {
     expect(thrownBy(() => createSchema({ name: 'cup', color: null }))).toEqual(
       invalid('schema: column color is null, so its type is unknown: give an example or a schema.'),
     );
@@ -200,7 +200,7 @@ describe('a column', () => {
       { type: 'object', additionalProperties: { type: 'number', multipleOf: 1 }, minProperties: 1, maxProperties: 2 },
     ],
     [{ type: 'object', additionalProperties: {} }, { type: 'object' }],
-  ])('%j is stored as %j', (sent, stored) => {
+  ])('stores the column %j as %j', (sent, stored) => {
     expect(columnOf(sent)).toEqual(stored);
   });
 
@@ -240,11 +240,11 @@ describe('a column', () => {
     [{ type: 'string', description: 1 }, /column a\.description must be a string/],
     [{ type: 'string', 'x-zui': 1 }, /column a\.x-zui must be an object/],
     [{ type: 'string', 'x-zui': { searchable: 1 } }, /column a\.x-zui\.searchable must be a boolean/],
-  ])('rejects %j', (schema, message) => {
+  ])('rejects the column %j', (schema, message) => {
     expect(thrownBy(() => columnOf(schema))).toEqual(invalid(expect.stringMatching(message)));
   });
 
-  it('is nested to a depth of 8', () => {
+  it('limits the nesting of a column to a depth of 8', () => {
     const nested = (levels: number): Input => ({
       type: 'array',
       ...(levels > 0 ? { items: nested(levels - 1) } : {}),
@@ -256,7 +256,7 @@ describe('a column', () => {
     );
   });
 
-  it('keeps its settings, also unknown ones, and gets a new index', () => {
+  it('keeps settings of a column, also unknown ones, and assigns a new index', () => {
     const { schema } = createSchema({
       a: { type: 'string', 'x-zui': { index: 7, searchable: true, order: 2, width: 9, title: 'T', deep: { x: [1] } } },
     });
@@ -272,7 +272,7 @@ describe('a column', () => {
   });
 
   it.each(['a', 'A1', '_a', '1', 'Full Name', 'naïve', '価格', 'a-b', 'a'.repeat(30), '𝔞'.repeat(30)])(
-    'can be named %j',
+    'accepts the column name %j',
     (name) => {
       expect(Object.keys(createSchema({ [name]: { type: 'string' } }).schema.properties)).toEqual([name]);
     },
@@ -281,7 +281,7 @@ describe('a column', () => {
   it.each([
     ...['', ' a', 'a ', 'a.b', '$a', '-a', 'a"b', "a'b", 'a\\b', 'a/b', 'a\nb', 'a\0', 'a'.repeat(31)],
     ...['id', 'createdAt', 'updatedAt', 'computed', 'stale', 'similarity', 'constructor', 'toString', '__proto__'],
-  ])('cannot be named %j', (name) => {
+  ])('rejects the column name %j', (name) => {
     const input = Object.fromEntries([[name, { type: 'string' }]]);
 
     expect(thrownBy(() => createSchema(input))).toEqual(
@@ -289,7 +289,7 @@ describe('a column', () => {
     );
   });
 
-  it('is not nullable when it is required, unless it says so', () => {
+  it('makes a required column not nullable, unless it says so', () => {
     const { schema } = createSchema({
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: ['string', 'null'] }, c: { type: 'string' } },
@@ -301,7 +301,7 @@ describe('a column', () => {
     expect(schema.required).toEqual(['a', 'b']);
   });
 
-  it.each(['a', [1], ['__proto__']])('rejects %j as required', (required) => {
+  it.each(['a', [1], ['__proto__']])('rejects %j as required columns', (required) => {
     const input = { type: 'object', properties: { a: { type: 'string' } }, required };
 
     expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema.required must be a list of column names.'));
@@ -312,21 +312,21 @@ describe('a schema', () => {
   const manyColumns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_entry, index) => [`c${index}`, { type: 'string' }]));
 
-  it('has at most 20 columns', () => {
+  it('limits a schema to 20 columns', () => {
     expect(createSchema(manyColumns(20)).nextIndex).toBe(20);
     expect(thrownBy(() => createSchema(manyColumns(21)))).toEqual(
       invalid('schema: a table has at most 20 columns, got 21.'),
     );
   });
 
-  it('describes at most 250 values', () => {
+  it('limits a schema to descriptions of 250 values', () => {
     const wide = (count: number) => ({ a: { type: 'object', properties: manyColumns(count) } });
 
     expect(columnsOf(wide(249))).toHaveProperty('a');
     expect(thrownBy(() => createSchema(wide(250)))).toEqual(invalid(expect.stringMatching(/are more than 250/)));
   });
 
-  it('has at most 100 kB', () => {
+  it('limits a schema to 100 kB', () => {
     const input = { a: { type: 'string', description: 'x'.repeat(100 * 1024) } };
 
     expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema must be at most 102400 bytes of JSON.'));
@@ -343,7 +343,7 @@ describe('a computed column', () => {
   const computed = (settings: unknown) => ({ type: 'number', 'x-zui': { computed: settings } });
   const code = (...dependencies: string[]) => computed({ action: 'code', code: 'row.a', dependencies });
 
-  it('is stored with its defaults', () => {
+  it('stores a computed column with its defaults', () => {
     const columns = columnsOf({
       a: { type: 'number' },
       b: computed({ action: 'code', code: 'row.a', dependencies: ['a', 'a'], more: 1 }),
@@ -374,17 +374,17 @@ describe('a computed column', () => {
     [{ action: 'code', code: 'c', dependencies: ['z'] }, /column a depends on z, which is not a column/],
     [{ action: 'code', code: 'c', dependencies: ['a'] }, /column a depends on itself/],
     [{ action: 'code', code: 'c', enabled: 1 }, /computed\.enabled must be true or false/],
-  ])('rejects %j', (settings, message) => {
+  ])('rejects the computed column %j', (settings, message) => {
     expect(thrownBy(() => createSchema({ a: computed(settings) }))).toEqual(invalid(expect.stringMatching(message)));
   });
 
-  it('rejects an indirect cycle', () => {
+  it('rejects an indirect cycle of computed columns', () => {
     const input = { a: code('b'), b: code('c'), c: code('a'), d: code('a') };
 
     expect(thrownBy(() => createSchema(input))).toEqual(invalid('schema: column a depends on itself.'));
   });
 
-  it('can depend on another computed column', () => {
+  it('accepts a computed column that depends on another one', () => {
     expect(createSchema({ a: { type: 'number' }, b: code('a'), c: code('a', 'b') }).nextIndex).toBe(3);
   });
 });
@@ -408,7 +408,7 @@ describe('a change of a schema', () => {
   const indexesOf = ({ schema }: IndexedSchema) =>
     Object.fromEntries(Object.entries(schema.properties).map(([name, column]) => [name, column['x-zui'].index]));
 
-  it('replaces the given columns and keeps the others', () => {
+  it('replaces the given columns of a schema and keeps the others', () => {
     const after = changeSchema(before, { price: { type: 'number', minimum: 0 }, color: { type: 'string' } });
 
     expect(indexesOf(after)).toEqual({ ...indexesOf(before), color: 5 });
@@ -421,14 +421,14 @@ describe('a change of a schema', () => {
     [{ length: null, other: null }],
     [{ type: 'object', properties: { length: null } }],
     [{ length: null, color: 'red' }],
-  ])('by %j removes a column', (input) => {
+  ])('removes a column for the schema change %j', (input) => {
     const after = changeSchema(before, input);
 
     expect(Object.keys(after.schema.properties)).not.toContain('length');
     expect(after.emptied).toEqual(['length']);
   });
 
-  it('never reuses an index', () => {
+  it('does not reuse the index of a column', () => {
     const without = changeSchema(before, { length: null });
 
     const after = changeSchema(without, { length: { type: 'number' } });
@@ -437,7 +437,7 @@ describe('a change of a schema', () => {
     expect(after.nextIndex).toBe(6);
   });
 
-  it('assigns a new index when the type changes, and returns the stale columns', () => {
+  it('assigns a new index to a column when the type changes, and returns the stale columns', () => {
     const after = changeSchema(before, { price: { type: 'string' } });
 
     expect(after.schema.properties.price!['x-zui'].index).toBe(5);
@@ -451,7 +451,7 @@ describe('a change of a schema', () => {
     [{ type: 'string', format: 'date-time' }, { type: 'string', format: 'date-time', description: 'd' }, true],
     [{ type: 'integer' }, { type: 'number' }, true],
     [{ type: 'array' }, { type: 'object' }, false],
-  ])('from %j to %j keeps the values: %j', (from, to, keeps) => {
+  ])('decides for a change from %j to %j whether values are kept: %j', (from, to, keeps) => {
     const after = changeSchema(createSchema({ a: from }), { a: to });
 
     expect(after.emptied).toEqual(keeps ? [] : ['a']);
@@ -464,7 +464,7 @@ describe('a change of a schema', () => {
     [{ fresh: code('f', 'name') }, ['fresh']],
     [{ name: { type: 'string', 'x-zui': { computed: { action: 'ai', prompt: 'p' } } } }, ['name', 'length']],
     [{ tax: { type: 'number' } }, []],
-  ])('by %j makes these stale: %j', (input, staleColumns) => {
+  ])('makes by the schema change %j these columns stale: %j', (input, staleColumns) => {
     expect(changeSchema(before, input).staleColumns).toEqual(staleColumns);
   });
 
@@ -503,13 +503,13 @@ describe('a change of a schema', () => {
     expect(changeSchema(before, { price: null, tax: null, total: null }).emptied).toEqual(['price', 'tax', 'total']);
   });
 
-  it('accepts the schema as it was read', () => {
+  it('accepts the change of a schema to what was read', () => {
     const after = changeSchema(before, before.schema as unknown as Input);
 
     expect(after).toEqual({ ...before, emptied: [], staleColumns: [] });
   });
 
-  it('counts the existing columns', () => {
+  it('counts the existing columns in a change of a schema', () => {
     const many = Object.fromEntries(Array.from({ length: 16 }, (_entry, index) => [`c${index}`, 'x']));
 
     expect(thrownBy(() => changeSchema(before, many))).toEqual(invalid(expect.stringMatching(/at most 20 columns/)));
@@ -526,7 +526,7 @@ describe('renaming a column', () => {
     required: ['price'],
   });
 
-  it('keeps its index and position, and updates required and dependencies', () => {
+  it('renames a column with its index and position, and updates required and dependencies', () => {
     const { properties, required } = renameColumn(schema, 'price', 'net');
 
     expect(Object.keys(properties)).toEqual(['net', 'tax']);
@@ -535,7 +535,7 @@ describe('renaming a column', () => {
     expect(required).toEqual(['net']);
   });
 
-  it('accepts the current name', () => {
+  it('accepts the current name of a renamed column', () => {
     expect(renameColumn(schema, 'price', 'price')).toEqual(schema);
   });
 
@@ -545,7 +545,7 @@ describe('renaming a column', () => {
     ['price', 'tax', 'AlreadyExists', 'Column "tax" already exists.'],
     ['price', 'id', 'InvalidPayload', 'newName is the name of a system field, which a column may not have.'],
     ['price', 'a.b', 'InvalidPayload', expect.stringMatching(/^newName must be 1 to 30 letters/)],
-  ])('rejects %s to %s', (name, newName, type, message) => {
+  ])('rejects the renaming of the column %s to %s', (name, newName, type, message) => {
     expect(thrownBy(() => renameColumn(schema, name, newName))).toMatchObject({ type, message });
   });
 });

@@ -85,7 +85,7 @@ describe('search', () => {
     expect(found.warnings).toBeUndefined();
   });
 
-  it('applies the filter and the selection', async () => {
+  it('applies filter and selection to a search of rows', async () => {
     const table = await newTable([
       { text: 'bbbb', kind: 'x' },
       { text: 'aaaa', kind: 'y' },
@@ -100,7 +100,7 @@ describe('search', () => {
     expect(found.rows[0]).not.toHaveProperty('kind');
   });
 
-  it('pages without gaps or repeats, over rows with and without a point', async () => {
+  it('pages a search without gaps or repeats, over rows with and without a point', async () => {
     const rows = Array.from({ length: 25 }, (_, i) =>
       i % 3 === 0 ? {} : { text: 'a'.repeat(i) + 'b'.repeat(25 - i) },
     );
@@ -126,7 +126,7 @@ describe('search', () => {
     expect(found.rows.every(({ similarity }) => similarity !== undefined)).toBe(true);
   });
 
-  it('reflects a row that changes, loses its text or is deleted', async () => {
+  it('finds rows after they change, lose their text or are deleted', async () => {
     const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }, { text: 'cccc' }, { text: 'dddd' }]);
     await indexed(table);
 
@@ -156,7 +156,7 @@ describe('search', () => {
     );
   });
 
-  it('reflects a change that happens while the former text is embedded', async () => {
+  it('finds rows after a change that happens while the former text is embedded', async () => {
     const table = await newTable([{ text: 'aaaa' }]);
     await indexed(table);
     const held = embeddings.hold('former');
@@ -170,7 +170,7 @@ describe('search', () => {
     expect((await find(table, 'bbbb')).rows[0]!.similarity).toBeCloseTo(1, 5);
   });
 
-  it('covers a column that becomes searchable, and computed columns', async () => {
+  it('searches a column that becomes searchable, and computed columns', async () => {
     const computed = { action: 'code', code: 'row.note.toUpperCase()', dependencies: ['note'] };
     const table = await newTable([{ note: 'bbbb' }, { note: 'aaaa' }], {
       note: { type: 'string' },
@@ -218,7 +218,7 @@ describe('search', () => {
 });
 
 describe('a passage index that does not respond', () => {
-  it('times out for the caller and does not block later searches', async () => {
+  it('times out for the caller when the passage index hangs, and does not block later searches', async () => {
     const table = await newTable([{ text: 'bbbb' }]);
     await indexed(table);
     await api.sql('BEGIN');
@@ -236,7 +236,7 @@ describe('a passage index that does not respond', () => {
 });
 
 describe('an unavailable embedding server', () => {
-  it('delays the indexing of rows until it is back, and nothing else', async () => {
+  it('delays only the indexing of rows until the embedding server is back', async () => {
     const busy = { status: 503, message: 'busy', headers: { 'retry-after': '1' } };
     embeddings.order('away', busy, 'never', busy);
     const table = await newTable([{ text: 'away' }]);
@@ -252,7 +252,7 @@ describe('an unavailable embedding server', () => {
     expect((await find(table, 'away')).rows[0]).toMatchObject({ id: 1, note: 'x' });
   });
 
-  it.each([401, 404, 500])('is reported without its own message: %d', async (status) => {
+  it.each([401, 404, 500])('reports an unavailable embedding server without its own message: %d', async (status) => {
     embeddings.order('nobody', { status, message: 'broken' });
     const table = await newTable([{ text: 'x' }]);
 
@@ -267,7 +267,7 @@ describe('an unavailable embedding server', () => {
     });
   });
 
-  it('is quoted when it refuses the search text', async () => {
+  it('quotes the embedding server when it refuses the search text', async () => {
     embeddings.order('unwanted', { status: 400, message: 'too long' });
     const table = await newTable([{ text: 'x' }]);
 
@@ -285,7 +285,7 @@ describe('an unavailable embedding server', () => {
     });
   });
 
-  it('skips only the row that it refuses', async () => {
+  it('skips only the row that the embedding server refuses', async () => {
     embeddings.order('poison', { status: 400, message: 'too long' });
     const table = await newTable([{ text: 'aaaa' }, { text: 'poison' }, { text: 'bbbb' }]);
 
@@ -311,7 +311,7 @@ describe('an unavailable embedding server', () => {
     expect(ids(await find(table, 'bbbb', { limit: 1 }))).toEqual([count + 1]);
   });
 
-  it('leaves rows waiting when it refuses every text, among them rows without text', async () => {
+  it('leaves rows waiting when the embedding server refuses every text, among them rows without text', async () => {
     const order = (answer: EmbeddingResponse) => ['locked', 'ready'].forEach((text) => embeddings.order(text, answer));
     order({ status: 401, message: 'no such key' });
     const table = await newTable([{ text: 'locked' }, { note: 'silent' }]);
@@ -340,7 +340,7 @@ describe('an unavailable embedding server', () => {
     ]);
   });
 
-  it('does not restore a deleted row to the index', async () => {
+  it('does not restore a deleted row to the index after the embedding server was away', async () => {
     const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
     await indexed(table);
     embeddings.order('gone for long', { status: 500, message: 'broken' });
@@ -359,7 +359,7 @@ describe('an unavailable embedding server', () => {
 });
 
 describe('a table whose last searchable column is no longer searchable', () => {
-  it('has no points, and no outdated hits when it is searchable again', async () => {
+  it('removes points of a table that is no longer searchable, and finds no outdated hits later', async () => {
     const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
     await indexed(table);
     const search = (searchable: boolean) =>
@@ -379,7 +379,7 @@ describe('a table whose last searchable column is no longer searchable', () => {
 });
 
 describe('a table that is emptied or deleted', () => {
-  it('has no points', async () => {
+  it('removes points of a table that is emptied or deleted', async () => {
     const [emptied, deleted] = [await newTable([{ text: 'aaaa' }]), await newTable([{ text: 'aaaa' }])];
     await indexed(emptied);
     await indexed(deleted);
@@ -418,7 +418,7 @@ describe('a passage index that has lost its points', () => {
     return json as { tables: number; rows: number; next?: object };
   }
 
-  it('is rebuilt for one bot only', async () => {
+  it('rebuilds a passage index that has lost its points for one bot only', async () => {
     const owner = await newBot();
     const [mine, second, plain] = [
       await newTable([{ text: 'aaaa' }, { note: 'silent' }, { text: 'bbbb' }], properties, owner.client),
@@ -444,7 +444,7 @@ describe('a passage index that has lost its points', () => {
     expect(await pointsOf(theirs)).toBe(0);
   });
 
-  it('is rebuilt for all bots, repeatedly and from any row', async () => {
+  it('rebuilds a passage index for all bots, repeatedly and from any row', async () => {
     const table = await newTable();
     const rows = Array.from({ length: 700 }, () => ({ text: 'aaaa' }));
     for (let times = 0; times < 3; times++) await client.createTableRows({ table, rows });

@@ -48,7 +48,7 @@ async function stored(...data: object[]): Promise<TextRow[]> {
 const answered = (row: TextRow) => JSON.parse(writer.write(row)) as unknown;
 const expected = (row: TextRow) => toRow(columns, parsed(row));
 
-it('has the columns of the test in the order of their keys, as Postgres has', async () => {
+it('stores the columns of the test in the order of their keys, as Postgres has', async () => {
   const [row] = await stored(Object.fromEntries(keys.map((key) => [key, 1]).toReversed()));
 
   expect([...row!.data.matchAll(/"([^"]+)": /g)].map(([, key]) => key)).toEqual(keys);
@@ -90,13 +90,13 @@ const cases: Record<string, object> = {
   'only cells of removed columns': { [removed[0]]: 5, [removed[3]]: '6' },
 };
 
-it.each(Object.keys(cases))('answers what parsing and writing does: %s', async (name) => {
+it.each(Object.keys(cases))('writes what parsing and writing would: %s', async (name) => {
   const [row] = await stored(cases[name]!);
 
   expect(answered(row!)).toEqual(expected(row!));
 });
 
-it('answers the state of computed columns', async () => {
+it('reports the state of computed columns of a written row', async () => {
   const [row] = await stored({ [first]: 'a' });
   const computed = { ...row!, computed: JSON.stringify({ [first]: { status: 'computed' } }) };
   const stale = { ...row!, stale: [second] };
@@ -105,7 +105,7 @@ it('answers the state of computed columns', async () => {
   expect(answered(stale)).toMatchObject({ name: 'a', stale: ['a "quoted" name'] });
 });
 
-it('answers what parsing and writing does, whatever the cells contain', async () => {
+it('writes what parsing and writing would, whatever the cells contain', async () => {
   const piece = fc.constantFrom('"', '\\', ': ', ', ', '{', '}', '[', ']', first, second, last, removed[0], '\n', 'ä');
   const text = fc.oneof(
     fc.string({ unit: 'grapheme' }),

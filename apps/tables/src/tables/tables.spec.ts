@@ -67,7 +67,7 @@ const failsWith = (type: string, message: string | RegExp = /./) => ({
 });
 
 describe('createTable', () => {
-  it('returns the whole table', async () => {
+  it('creates a table and returns it whole', async () => {
     const name = newName();
 
     const { table } = await client.createTable({ name, schema: { type: 'object', properties: columns } });
@@ -95,7 +95,7 @@ describe('createTable', () => {
     expect(await client.getTable({ table: table.id })).toEqual({ table, rows: 0, stale: 0, indexing: 0 });
   });
 
-  it('stores all given options', async () => {
+  it('stores all given options of a table', async () => {
     const given = { factor: 30, frozen: true, keyColumn: 'name', tags: { kind: 'goods' }, isComputeEnabled: false };
 
     const table = await newTable(given);
@@ -106,7 +106,7 @@ describe('createTable', () => {
   it.each<[string, Row]>([
     ['a map of columns', { name: { type: 'string' }, at: { type: 'string', format: 'date-time' } }],
     ['an example', { name: 'cup', at: '2026-01-31T09:30:00Z' }],
-  ])('takes %s', async (_shape, schema) => {
+  ])('creates a table with %s', async (_shape, schema) => {
     const table = await newTable({ schema });
 
     const { properties } = (await tableOf(table)).schema;
@@ -120,7 +120,7 @@ describe('createTable', () => {
     [{ keyColumn: 'constructor' }, 'InvalidPayload', /^keyColumn must be a column/],
     [{ schema: { id: { type: 'string' } } }, 'InvalidJsonSchema', /column id has a name that/],
     [{ schema: { a: { type: 'text' } } }, 'InvalidJsonSchema', /column a must have one type/],
-  ])('refuses %j', async (wrong, type, message) => {
+  ])('refuses to create the table %j', async (wrong, type, message) => {
     const schema = { ...columns, list: { type: 'array' } };
 
     await expect(client.createTable({ name: newName(), schema, ...wrong })).rejects.toMatchObject(
@@ -128,7 +128,7 @@ describe('createTable', () => {
     );
   });
 
-  it('refuses a name that another table of the bot has', async () => {
+  it('refuses a name of a table that another one of the bot has', async () => {
     const name = await newTable();
 
     await expect(client.createTable({ name, schema: {} })).rejects.toMatchObject(
@@ -160,7 +160,7 @@ describe('createTable', () => {
 });
 
 describe('getOrCreateTable', () => {
-  it('creates a missing table, and returns it afterwards', async () => {
+  it('creates a missing table by getOrCreate, and returns it afterwards', async () => {
     const name = newName();
 
     const first = await client.getOrCreateTable({ table: name, schema: columns, tags: { a: 'b' } });
@@ -183,7 +183,7 @@ describe('getOrCreateTable', () => {
     expect(new Set(answers.map((answer) => answer.table.id)).size).toBe(1);
   });
 
-  it('refuses an invalid name', async () => {
+  it('refuses an invalid name for getOrCreate of a table', async () => {
     await expect(client.getOrCreateTable({ table: 'a b', schema: {} })).rejects.toMatchObject(
       failsWith('InvalidPayload', /^table must be 1 to 50 letters/),
     );
@@ -209,7 +209,7 @@ describe('listTables', () => {
 });
 
 describe('updateTable', () => {
-  it('changes the given options and keeps the others', async () => {
+  it('updates the given options of a table and keeps the others', async () => {
     const table = await newTable({ tags: { a: '1', b: '2' }, factor: 2 });
     const before = await tableOf(table);
     const name = newName();
@@ -266,7 +266,7 @@ describe('updateTable', () => {
     expect(Object.values(stored!.data)).toEqual(['cup']);
   });
 
-  it('accepts the schema as it was returned', async () => {
+  it('accepts the schema of a table as it was returned', async () => {
     const table = await newTable({ schema: { ...columns, total: computed('t', 'price') } });
     const before = await tableOf(table);
 
@@ -276,7 +276,7 @@ describe('updateTable', () => {
     expect(staleColumns).toEqual([]);
   });
 
-  it('validates rows by the current schema', async () => {
+  it('validates rows by the current schema of a table', async () => {
     const table = await newTable({}, [{ name: 'cup' }]);
     await client.updateTable({
       table,
@@ -289,7 +289,7 @@ describe('updateTable', () => {
     expect(errors).toEqual(['Row 0: color is required.']);
   });
 
-  it('returns the stale columns and marks their rows', async () => {
+  it('returns the stale columns of an updated table and marks their rows', async () => {
     const schema = {
       ...columns,
       tax: computed('t', 'price'),
@@ -327,7 +327,7 @@ describe('updateTable', () => {
     expect(await storedRows(table)).toMatchObject([{ stale: null, computed: null }]);
   });
 
-  it('indexes the rows again when the searchable columns change', async () => {
+  it('indexes the rows of a table again when the searchable columns change', async () => {
     const table = await newTable({}, [{ name: 'cup' }]);
     const isUnindexed = async () => (await storedRows(table))[0]!.unindexed;
     const before = await isUnindexed();
@@ -339,7 +339,7 @@ describe('updateTable', () => {
     expect([before, searchable, await isUnindexed()]).toEqual([false, true, false]);
   });
 
-  it('keeps both of two concurrent changes', async () => {
+  it('keeps both of two concurrent changes of a table', async () => {
     const table = await newTable();
     const names = Array.from({ length: 10 }, (_entry, index) => `c${index}`);
 
@@ -407,7 +407,7 @@ describe('updateTable', () => {
       'InvalidPayload',
       /tags/,
     ],
-  ])('refuses %j and changes nothing', async (change, type, message) => {
+  ])('refuses to update a table by %j and changes nothing', async (change, type, message) => {
     const table = await newTable({ factor: 2, keyColumn: 'name' });
     const before = await tableOf(table);
 
@@ -416,7 +416,7 @@ describe('updateTable', () => {
     expect(await tableOf(table)).toEqual(before);
   });
 
-  it('refuses the name of another table', async () => {
+  it('refuses to update a table to the name of another one', async () => {
     const [table, taken] = [await newTable(), await newTable()];
 
     await expect(client.updateTable({ table, name: taken })).rejects.toMatchObject(failsWith('AlreadyExists'));
@@ -426,7 +426,7 @@ describe('updateTable', () => {
 
 describe('a frozen table', () => {
   it.each([{ name: 'other' }, { schema: { price: { type: 'string' } } }, { keyColumn: 'name' }])(
-    'refuses %j',
+    'refuses %j for a frozen table',
     async (change) => {
       const table = await newTable({ frozen: true });
 
@@ -436,7 +436,7 @@ describe('a frozen table', () => {
     },
   );
 
-  it('refuses to rename a column', async () => {
+  it('refuses to rename a column of a frozen table', async () => {
     const table = await newTable({ frozen: true });
 
     await expect(client.renameTableColumn({ table, name: 'name', newName: 'title' })).rejects.toMatchObject(
@@ -444,7 +444,7 @@ describe('a frozen table', () => {
     );
   });
 
-  it('accepts changes other than its name and columns, and rows', async () => {
+  it('accepts changes of a frozen table other than its name and columns, and rows', async () => {
     const table = await newTable({ frozen: true });
     const { schema } = await tableOf(table);
 
@@ -455,7 +455,7 @@ describe('a frozen table', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('can be changed in the request that unfreezes it, and in the one that freezes it', async () => {
+  it('changes a frozen table in the request that unfreezes it, and in the one that freezes it', async () => {
     const table = await newTable({ frozen: true });
 
     await client.updateTable({ table, frozen: false, schema: { color: { type: 'string' } } });
@@ -497,7 +497,7 @@ describe('a large table', () => {
     return jobs.map(({ type }) => type);
   }
 
-  it('is indexed again by a job when the searchable columns change', async () => {
+  it('indexes a large table again by a job when the searchable columns change', async () => {
     const table = await largeTable(columns);
 
     await client.updateTable({ table, schema: { name: { type: 'string', 'x-zui': { searchable: true } } } });
@@ -512,7 +512,7 @@ describe('a large table', () => {
     expect(await client.getTable({ table })).toMatchObject({ indexing: 0 });
   });
 
-  it('is updated by a job when computed columns or their dependencies change', async () => {
+  it('updates a large table by a job when computed columns or their dependencies change', async () => {
     const table = await largeTable({ ...columns, length: computed('l', 'name'), tax: computed('t', 'price') });
 
     const { staleColumns } = await client.updateTable({ table, schema: { price: { type: 'string' } } });
@@ -525,7 +525,7 @@ describe('a large table', () => {
     expect(new Set(stored.flatMap(({ stale }) => stale!.map((key) => key.split('.')[1])))).toEqual(new Set(['4']));
   });
 
-  it('changes its key column without a job', async () => {
+  it('changes the key column of a large table without a job', async () => {
     const table = await largeTable(columns);
     const insert = async (row: Row) => (await client.createTableRows({ table, rows: [row] })).rows.length;
 
@@ -546,7 +546,7 @@ describe('a large table', () => {
     expect(await jobsOf(table)).toEqual([]);
   });
 
-  it('refuses a key column above 150,000 rows and suggests an import', async () => {
+  it('refuses a key column of a table above 150,000 rows and suggests an import', async () => {
     const table = await newTable({ keyColumn: 'name' }, [{ name: 'cup' }]);
     await api.sql(
       'UPDATE tables.table_state SET next_row_id = 150002 FROM tables."table" WHERE name = $1 AND table_state.number = "table".number',
@@ -559,7 +559,7 @@ describe('a large table', () => {
     expect((await client.updateTable({ table, keyColumn: null })).table.keyColumn).toBeNull();
   });
 
-  it('keeps its keys when setting new ones times out', async () => {
+  it('keeps the keys of a large table when setting new ones times out', async () => {
     const table = await newTable({}, [{ name: 'tooSlow' }]);
     await api.sql(`
       CREATE FUNCTION tables.too_slow() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -582,7 +582,7 @@ describe('the key column', () => {
   const rows = [{ name: 'cup', price: 1 }, { name: 'pot', price: 2 }, { name: null, price: 3 }, {}];
   const addTwice = (table: string, row: Row) => client.createTableRows({ table, rows: [row, row] });
 
-  it('can be set later and makes its values unique', async () => {
+  it('sets the key column later and makes its values unique', async () => {
     const table = await newTable({}, rows);
 
     const { table: after } = await client.updateTable({ table, keyColumn: 'name' });
@@ -593,7 +593,7 @@ describe('the key column', () => {
     expect((await addTwice(table, { name: 'pan' })).errors).toHaveLength(1);
   });
 
-  it('is refused while its values are not unique, and the error lists duplicates', async () => {
+  it('refuses a key column while its values are not unique, and lists duplicates in the error', async () => {
     const twice = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => [{ name }, { name }]);
     const table = await newTable({}, [...twice, { name: 'g' }]);
 
@@ -607,7 +607,7 @@ describe('the key column', () => {
     expect(await tableOf(table)).toMatchObject({ keyColumn: null, tags: {} });
   });
 
-  it('can change to a column with overlapping values', async () => {
+  it('changes the key column to one with overlapping values', async () => {
     const table = await newTable({ schema: { a: 'x', b: 'x' }, keyColumn: 'a' }, [
       { a: '1', b: '2' },
       { a: '2', b: '1' },
@@ -618,7 +618,7 @@ describe('the key column', () => {
     expect((await storedRows(table)).map(({ key }) => key)).toEqual(['"2"', '"1"']);
   });
 
-  it('ends', async () => {
+  it('removes a key column', async () => {
     const table = await newTable({ keyColumn: 'name' }, rows);
 
     await client.updateTable({ table, keyColumn: null });
@@ -626,7 +626,7 @@ describe('the key column', () => {
     expect((await addTwice(table, { name: 'cup' })).errors).toBeUndefined();
   });
 
-  it('loses its values when its type changes', async () => {
+  it('empties the key column when its type changes', async () => {
     const table = await newTable({ keyColumn: 'name' }, rows);
 
     await client.updateTable({ table, schema: { name: { type: 'number' } } });
@@ -635,7 +635,7 @@ describe('the key column', () => {
     expect((await storedRows(table)).map(({ key }) => key)).toEqual([null, null, null, null, '1']);
   });
 
-  it('follows a renamed column', async () => {
+  it('keeps a key column that is renamed', async () => {
     const table = await newTable({ keyColumn: 'name' }, rows);
 
     const { table: after } = await client.renameTableColumn({ table, name: 'name', newName: 'title' });
@@ -646,7 +646,7 @@ describe('the key column', () => {
 });
 
 describe('renameTableColumn', () => {
-  it('keeps the values', async () => {
+  it('keeps the values of a renamed column', async () => {
     const table = await newTable({}, [{ name: 'cup' }]);
     const before = await storedRows(table);
 
@@ -664,7 +664,7 @@ describe('renameTableColumn', () => {
     [{ name: 'name', newName: 'price' }, 'AlreadyExists', /^Column "price" already exists/],
     [{ name: 'name', newName: 'id' }, 'InvalidPayload', /^newName is the name of a system field/],
     [{ name: 'name', newName: 'a.b' }, 'InvalidPayload', /^newName must be/],
-  ])('refuses %j', async (names, type, message) => {
+  ])('refuses to rename a column by %j', async (names, type, message) => {
     const table = await newTable();
 
     await expect(client.renameTableColumn({ table, ...names })).rejects.toMatchObject(failsWith(type, message));
@@ -672,7 +672,7 @@ describe('renameTableColumn', () => {
 });
 
 describe('keyColumn', () => {
-  it('cannot be a computed column', async () => {
+  it('refuses a computed column as key column', async () => {
     const computed = { type: 'string', 'x-zui': { computed: { action: 'code', code: '1' } } };
     const table = await newTable({ keyColumn: 'name' });
 
@@ -689,7 +689,7 @@ describe('keyColumn', () => {
 describe('duplicateTable', () => {
   const schema = { ...columns, total: computed('t', 'price') };
 
-  it('copies the table and its rows', async () => {
+  it('duplicates a table and its rows', async () => {
     const table = await newTable(
       { schema, keyColumn: 'name', tags: { a: 'b' }, factor: 2, frozen: true, isComputeEnabled: false },
       [{ name: 'cup', price: 1 }, { name: 'cup' }, { name: 'pot', sold: true }],
@@ -734,7 +734,7 @@ describe('duplicateTable', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 3 });
   });
 
-  it('copies the state of computed columns and of the index', async () => {
+  it('duplicates the state of computed columns and of the index of a table', async () => {
     const name = { type: 'string', 'x-zui': { searchable: true } };
     const table = await newTable({ schema: { ...schema, name } }, [{ name: 'cup' }]);
 
@@ -745,7 +745,7 @@ describe('duplicateTable', () => {
     expect(row).toMatchObject({ stale: Object.keys(row!.computed), unindexed: true });
   });
 
-  it('copies many rows by a job', async () => {
+  it('duplicates many rows of a table by a job', async () => {
     const table = await newTable({ keyColumn: 'name' });
     for (let batch = 0; batch < 6; batch++) {
       const rows = Array.from({ length: 1000 }, (_entry, index) => ({ name: `${batch * 1000 + index}` }));
@@ -766,7 +766,7 @@ describe('duplicateTable', () => {
     expect(keys).toEqual((await storedRows(table)).map(({ key }) => key));
   });
 
-  it('copies only the schema', async () => {
+  it('duplicates only the schema of a table', async () => {
     const table = await newTable({ factor: 3 }, [{ name: 'cup' }]);
 
     const copy = await client.duplicateTable({
@@ -780,7 +780,7 @@ describe('duplicateTable', () => {
     expect(await client.getTable({ table: copy.table.id })).toMatchObject({ rows: 0 });
   });
 
-  it('finds a free name for each of many concurrent copies', async () => {
+  it('finds a free name for each of many concurrent copies of a table', async () => {
     const table = await newTable({ name: `${'x'.repeat(45)}${++number}` }, [{ name: 'cup' }]);
 
     const copies = await Promise.all(Array.from({ length: 5 }, () => client.duplicateTable({ sourceTableId: table })));
@@ -791,7 +791,7 @@ describe('duplicateTable', () => {
     expect(copies.map(({ rows }) => rows)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('refuses a name that is taken and a factor that is too small for the rows', async () => {
+  it('refuses a name for a copy that is taken and a factor that is too small for the rows', async () => {
     const table = await newTable({ factor: 3 }, [{ name: 'cup' }]);
     const taken = await newTable();
 
@@ -804,7 +804,7 @@ describe('duplicateTable', () => {
 });
 
 describe('deleteTable', () => {
-  it('deletes the table with its rows, and frees its name', async () => {
+  it('deletes a table with its rows, and frees its name', async () => {
     const table = await newTable({}, [{ name: 'cup' }]);
 
     expect(await client.deleteTable({ table })).toEqual({});
@@ -815,7 +815,7 @@ describe('deleteTable', () => {
     expect(await client.getTable({ table })).toMatchObject({ rows: 0 });
   });
 
-  it('succeeds once for concurrent requests', async () => {
+  it('deletes a table once for concurrent requests', async () => {
     const table = await newTable();
 
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => client.deleteTable({ table })));
@@ -835,7 +835,7 @@ describe('a table of another bot', () => {
     ['renameTableColumn', (as, table) => as.renameTableColumn({ table, name: 'name', newName: 'title' })],
     ['duplicateTable', (as, table) => as.duplicateTable({ sourceTableId: table })],
     ['deleteTable', (as, table) => as.deleteTable({ table })],
-  ])('is not found by %s, by name or id', async (_operation, ask) => {
+  ])('returns 404 from %s for a table of another bot, by name or id', async (_operation, ask) => {
     const name = await newTable();
     const before = await tableOf(name);
 

@@ -54,7 +54,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(part.equals(content.subarray(seam - 2, seam + 2))).toBe(true);
   });
 
-  it.each([5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1])('stores %i bytes', async (size) => {
+  it.each([5 * 1024 * 1024 - 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1])('stores a blob of %i bytes', async (size) => {
     const content = randomBytes(size);
 
     await blobs.write(`${bot}/file/1`, of(content));
@@ -75,7 +75,7 @@ export function describeBlobStore(open: () => BlobStore): void {
   it.each([
     ['that ends beyond it', { start: 2, end: 100 }, 'cd'],
     ['that begins beyond it', { start: 4, end: 100 }, ''],
-  ])('returns the existing bytes of a range %s', async (_, range, expected) => {
+  ])('returns the existing bytes of the range %s of a blob', async (_, range, expected) => {
     await blobs.write(`${bot}/file/1`, of('abcd'));
 
     expect((await buffer(await blobs.read(`${bot}/file/1`, range))).toString()).toBe(expected);
@@ -96,14 +96,14 @@ export function describeBlobStore(open: () => BlobStore): void {
     await expect(blobs.delete(`${bot}/file/1`)).resolves.toBeUndefined();
   });
 
-  it('leaves nothing when a source fails', async () => {
+  it('leaves nothing of a blob when a source fails', async () => {
     const written = blobs.write(`${bot}/file/1`, of('half of it', new Error('cut')));
 
     await expect(written).rejects.toThrow('cut');
     expect(await blobs.list(`${bot}/file`)).toEqual([]);
   });
 
-  it('leaves nothing when a source fails after some parts', async () => {
+  it('leaves nothing of a blob when a source fails after some parts', async () => {
     const { chunks } = largeContent();
 
     const written = blobs.write(`${bot}/file/1`, of(...chunks, new Error('cut')));
@@ -186,7 +186,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     expect(await textOf(`${bot}/file/1`)).toBe('');
   });
 
-  it('reports a missing source, and keeps the blob at the destination', async () => {
+  it('reports a missing source of a copy, and keeps the blob at the destination', async () => {
     await blobs.write(`${bot}/file/1`, of('old'));
 
     await expect(blobs.copy(`${bot}/none/1`, `${bot}/file/1`)).rejects.toBeInstanceOf(BlobMissing);
@@ -260,7 +260,7 @@ export function describeBlobStore(open: () => BlobStore): void {
     await blobs.deletePrefix(`${bot}2`);
   });
 
-  it('may be made ready twice, and keeps recent blobs', async () => {
+  it('keeps recent blobs when the store is made ready twice', async () => {
     await blobs.write(`${bot}/file/1`, of('content'));
 
     await blobs.ready();

@@ -66,7 +66,7 @@ function names(contracts: Named[]): string[] {
 }
 
 describe.each(Object.entries(apps))('%s', (name, app) => {
-  it.each(uses)('%s exactly the contracts that its sources use', (list, pattern) => {
+  it.each(uses)('lists in "%s" exactly the contracts that its sources use', (list, pattern) => {
     const writers = list === 'publishes' ? (outboxOf[name] ?? [name]) : [name];
     const used = writers.flatMap((writer) => usedBy(writer, list, pattern));
     const withRoute = name === forwarded.app && list === 'requests' ? app.requests.filter(({ route }) => route) : [];
@@ -74,7 +74,7 @@ describe.each(Object.entries(apps))('%s', (name, app) => {
     expect(names((app[list] ?? []) as Named[])).toEqual(names([...used, ...withRoute]));
   });
 
-  it('answers and consumes only under its own name', () => {
+  it('answers and consumes only under the name of the app', () => {
     const own = [...operationsOf(app.serves).map(({ subject }) => subject), ...app.consumes.map((each) => each.name)];
 
     expect(own.filter((each) => !each.startsWith(`${name}.`))).toEqual([]);

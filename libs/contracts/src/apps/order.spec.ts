@@ -46,7 +46,7 @@ it('lets an app request only apps below it, except for these', () => {
   expect(upward.sort()).toEqual(exceptions.sort());
 });
 
-it('has an order without circles', () => {
+it('orders apps without circles', () => {
   const ordered: string[] = [];
   const names = Object.keys(below) as AppName[];
   while (ordered.length < names.length) {

@@ -31,16 +31,16 @@ const payloads = {
 };
 
 describe('a payload of the chat endpoint', () => {
-  it.each(Object.entries(payloads))('is accepted unchanged when it has the type %s', (_type, payload) => {
+  it.each(Object.entries(payloads))('accepts a payload of type %s unchanged', (_type, payload) => {
     expect(problems(payload)).toEqual([]);
     expect(read(payload).payload).toEqual(payload);
   });
 
-  it.each(Object.entries(payloads))('drops unknown fields from the type %s', (_type, payload) => {
+  it.each(Object.entries(payloads))('drops unknown fields from a payload of type %s', (_type, payload) => {
     expect(read({ ...payload, extra: { deep: 1 }, toString: 'x', ['__proto__']: 'y' }).payload).toEqual(payload);
   });
 
-  it('drops unknown fields at every depth', () => {
+  it('drops unknown fields of a payload at every depth', () => {
     const payload = {
       type: 'carousel',
       items: [{ ...card, extra: 1, actions: [{ ...action, extra: 1 }] }],
@@ -79,22 +79,25 @@ describe('a payload of the chat endpoint', () => {
     [{ type: 'carousel', items: [{ ...card, type: 'text' }] }, 'payload.items[0].type must be one of: card'],
     [{ type: 'carousel', items: [card, { ...card, title: 1 }] }, 'payload.items[1].title must be a string'],
     [{ type: 'text', text: 'x'.repeat(129 * 1024) }, 'payload must be at most 131072 bytes of JSON'],
-  ])('is rejected with a message that names the problem: %#', (payload, problem) => {
+  ])('rejects a payload with a message that names the problem: %#', (payload, problem) => {
     expect(problems(payload)).toEqual([expect.stringContaining(problem)]);
   });
 
-  it.each(Object.entries(payloads))('requires each field of the type %s that is not optional', (_type, payload) => {
-    const optional = ['address', 'subtitle'];
-    if (payload.type !== 'card') optional.push('title');
-    if (payload.type === 'card') optional.push('imageUrl');
+  it.each(Object.entries(payloads))(
+    'requires each field of a payload of type %s that is not optional',
+    (_type, payload) => {
+      const optional = ['address', 'subtitle'];
+      if (payload.type !== 'card') optional.push('title');
+      if (payload.type === 'card') optional.push('imageUrl');
 
-    for (const name of Object.keys(payload)) {
-      const { [name]: _left, ...rest } = payload as Record<string, unknown>;
-      expect({ name, problems: problems(rest).length }).toEqual({ name, problems: optional.includes(name) ? 0 : 1 });
-    }
-  });
+      for (const name of Object.keys(payload)) {
+        const { [name]: _left, ...rest } = payload as Record<string, unknown>;
+        expect({ name, problems: problems(rest).length }).toEqual({ name, problems: optional.includes(name) ? 0 : 1 });
+      }
+    },
+  );
 
-  it('may have exactly the maximum number of bytes', () => {
+  it('accepts a payload of exactly the maximum number of bytes', () => {
     const frame = Buffer.byteLength(JSON.stringify({ type: 'text', text: '' }));
     const largest = 'ü'.repeat((128 * 1024 - frame) / 2);
 
@@ -102,7 +105,7 @@ describe('a payload of the chat endpoint', () => {
     expect(problems({ type: 'text', text: `${largest}ü` })).toEqual([expect.stringContaining('131072')]);
   });
 
-  it('documents all of its types', () => {
+  it('documents all types of payloads', () => {
     const { payload } = componentSchemas()['Post']!['properties'] as Record<string, { oneOf: object[] }>;
 
     expect(payload!.oneOf).toHaveLength(12);

@@ -27,13 +27,13 @@ export function describePassageIndex(open: () => PassageIndex): void {
   const idsOf = async (botId: string, overrides: Parameters<typeof query>[0] = {}) =>
     (await open().search(botId, query(overrides))).map(({ id }) => id);
 
-  it('can be prepared again, also concurrently', async () => {
+  it('prepares an index again, also concurrently', async () => {
     await Promise.all([open().ready(), open().ready(), open().ready()]);
 
     await expect(open().ready()).resolves.toBeUndefined();
   });
 
-  it('finds nothing for an empty bot', async () => {
+  it('finds no points of an empty bot', async () => {
     const bot = randomUUID();
 
     await expect(open().search(bot, query({ text: 'anything' }))).resolves.toEqual([]);
@@ -124,7 +124,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(hits[2]!.score).toBeCloseTo(1 / 62, 6);
   });
 
-  it('ranks by the words of the bot only', async () => {
+  it('ranks points by the words of the bot only', async () => {
     const [bot, another] = [randomUUID(), randomUUID()];
     const far = Float32Array.of(0, 0, 1);
     const common = Array.from({ length: 30 }, () => point({ text: 'parrot', vector: far }));
@@ -144,7 +144,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     expect(await scoreOfRare()).toBeCloseTo(1 / 61, 6);
   });
 
-  it('returns at most the limit, best first', async () => {
+  it('returns at most the limit of points, best first', async () => {
     const bot = randomUUID();
     const points = Array.from({ length: 30 }, (_, i) => {
       const angle = (i / 30) * (Math.PI / 2);
@@ -156,7 +156,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot, { limit: 5 })).resolves.toEqual(points.slice(0, 5).map(({ id }) => id));
   });
 
-  it('separates bots, even when their points have the same id', async () => {
+  it('separates points of bots, even when they have the same id', async () => {
     const [mine, theirs] = [randomUUID(), randomUUID()];
     const shared = point({ fileId: 'file_mine' });
 
@@ -184,7 +184,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot, { tags: { state: { in: ['old'], notIn: [] } } })).resolves.toEqual([]);
   });
 
-  it('is idempotent for repeated writes and for duplicate ids in one write', async () => {
+  it('writes points once for repeated writes and for duplicate ids in one write', async () => {
     const bot = randomUUID();
     const points = [point(), point()];
 
@@ -244,7 +244,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(open().count(bot)).resolves.toBe(0);
   });
 
-  it('removes several files and no others', async () => {
+  it('removes the points of several files and no others', async () => {
     const [bot, another] = [randomUUID(), randomUUID()];
     const points = ['file_a', 'file_b', 'file_c'].map((fileId) => point({ fileId }));
     await open().write(bot, points);
@@ -273,7 +273,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
     await expect(idsOf(bot)).resolves.toEqual([back.id]);
   });
 
-  it('filters by tags: included values, excluded values, all entries', async () => {
+  it('filters points by tags: included values, excluded values, all entries', async () => {
     const bot = randomUUID();
     const [red, blue, plain] = [
       point({ tags: { color: 'red', size: 'big' } }),
@@ -345,7 +345,7 @@ export function describePassageIndex(open: () => PassageIndex): void {
   });
 
   it.each(['a.b', 'a"b', "it's", 'a[0]', 'a=b', '__proto__', 'constructor', 'größe 🦜', ' ', ''])(
-    'filters by a tag named %j',
+    'filters points by a tag named %j',
     async (name) => {
       const bot = randomUUID();
       const tagged = point({ tags: Object.fromEntries([[name, 'yes=1']]) });

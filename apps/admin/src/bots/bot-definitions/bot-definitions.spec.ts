@@ -50,7 +50,7 @@ async function newBot(input: Parameters<Client['createBot']>[0] = {}) {
 }
 
 describe('the runtime of a bot', () => {
-  it("contains the bot's own states and its chat", async () => {
+  it("sends the bot's own states and its chat to the runtime", async () => {
     const schema = { type: 'object', properties: { step: { type: 'number' } } };
     const recurringEvents = { tick: { type: 'ticked', payload: { n: 1 }, schedule: { cron: '*/5 * * * *' } } };
     const states = { progress: { type: 'conversation' as const, schema, expiry: 5000 } };
@@ -79,7 +79,7 @@ describe('the runtime of a bot', () => {
     });
   });
 
-  it('contains the states of enabled plugins under their names in the bot', async () => {
+  it('sends states of enabled plugins under their names in the bot to the runtime', async () => {
     const schema = { type: 'object', properties: {} };
     const { plugin } = await alice.client.createPlugin({
       name: 'counting',
@@ -97,7 +97,7 @@ describe('the runtime of a bot', () => {
     });
   });
 
-  it('contains the states and enabled channels of each integration, also of disabled installations', async () => {
+  it('sends states and enabled channels of each integration, also of disabled installations', async () => {
     const schema = { type: 'object', properties: { token: { type: 'string' } } };
     const slack = await newIntegration(alice, {
       channels: { dm: channel, group: channel },
@@ -134,7 +134,7 @@ describe('the runtime of a bot', () => {
     ]);
   });
 
-  it('contains the declarations of an integration that became private', async () => {
+  it('sends the declarations of an integration that became private', async () => {
     const { id: integrationId } = await newIntegration(bob, { visibility: 'public', channels: { dm: channel } });
     const { id, update } = await newBot();
     await update({ integrations: { hidden: { integrationId } } });
@@ -144,7 +144,7 @@ describe('the runtime of a bot', () => {
     expect((await getDefinition(id)).installations[1]).toMatchObject({ alias: 'hidden', channels: ['dm'] });
   });
 
-  it('contains an installation without channels and states when its version was deleted from the hub', async () => {
+  it('sends an installation without channels and states when its version was deleted from the hub', async () => {
     const { id: integrationId } = await newIntegration(alice, { channels: { dm: channel } });
     const { id, update } = await newBot();
     await update({ integrations: { gone: { integrationId } } });
@@ -155,7 +155,7 @@ describe('the runtime of a bot', () => {
     expect((await getDefinition(id)).installations[1]).toMatchObject({ alias: 'gone', channels: [], states: {} });
   });
 
-  it('returns a 404 for a missing or deleted bot', async () => {
+  it('returns 404 for the definition of a missing or deleted bot', async () => {
     const { id } = await newBot();
     await alice.client.deleteBot({ id });
 
@@ -166,7 +166,7 @@ describe('the runtime of a bot', () => {
 });
 
 describe('without the hub', () => {
-  it('returns a bot that has only the chat, and fails for a bot with other integrations', async () => {
+  it('returns the definition of a bot with only the chat without the hub, and fails for other bots', async () => {
     const alone = await startPublicApi(GatewayModule, AdminModule);
     const { client } = await alone.newAccount();
     const [simple, other] = [(await client.createBot({})).bot.id, (await client.createBot({})).bot.id];
@@ -187,7 +187,7 @@ describe('without the hub', () => {
 });
 
 describe('a webhook', () => {
-  it('resolves to the installation of the bot, with its decrypted configuration', async () => {
+  it('resolves a webhook to the installation of the bot, with its decrypted configuration', async () => {
     const { id, update } = await newBot();
     const { integrations } = await update({ integrations: { chat: { configuration: { encryptionKey: 'hush' } } } });
 
@@ -204,7 +204,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('reports a missing configuration, a disabled installation, another integration, and a blocked bot', async () => {
+  it('reports missing configuration, disabled or other installation, and a blocked bot for a webhook', async () => {
     const { id: integrationId, name } = await newIntegration(alice);
     const { update } = await newBot();
     await update({ blocked: true });
@@ -219,7 +219,7 @@ describe('a webhook', () => {
     expect(await findWebhook(integrations['chat']!.webhookId)).toMatchObject({ enabled: true, configuration: {} });
   });
 
-  it('returns a 404 when it is unknown, uninstalled, or its bot is deleted', async () => {
+  it('returns 404 for a webhook that is unknown, uninstalled, or of a deleted bot', async () => {
     const { id: integrationId } = await newIntegration(alice);
     const { id, update } = await newBot();
     const { integrations } = await update({ integrations: { post: { integrationId } } });
@@ -242,7 +242,7 @@ describe('the recurring events of a bot', () => {
     return rows.map(({ data }) => data);
   };
 
-  it('are announced by each update that contains them, with a revision that grows', async () => {
+  it('announces the recurring events of a bot on each update that contains them, with a growing revision', async () => {
     const { id, update } = await newBot({ recurringEvents: { tick: every('* * * * *') } });
     await update({ recurringEvents: { tock: every('0 * * * *') } });
     await update({ recurringEvents: { tick: null } });
@@ -251,7 +251,7 @@ describe('the recurring events of a bot', () => {
     expect(await getDefinition(id)).toMatchObject({ recurringEventsRevision: 3, recurringEvents: { tock: {} } });
   });
 
-  it('are not announced when an update leaves them out or fails, nor when other code is deployed', async () => {
+  it('does not announce recurring events if an update omits them or fails, or if other code is deployed', async () => {
     const { id, update } = await newBot({ code: 'first' });
     await update({ name: 'Other', code: 'second' });
     const versions = (await alice.client.listBotVersions({ id })).versions;
@@ -263,7 +263,7 @@ describe('the recurring events of a bot', () => {
     expect(await getDefinition(id)).toMatchObject({ recurringEventsRevision: 0, recurringEvents: {} });
   });
 
-  it('get a revision of its own from each of many concurrent updates', async () => {
+  it('gives each of many concurrent updates of recurring events its own revision', async () => {
     const { id, update } = await newBot();
 
     await Promise.all(

@@ -34,11 +34,11 @@ async function newBot() {
 }
 
 describe('the allowlist of a bot', () => {
-  it('admits all users of the workspace by default', async () => {
+  it('admits all users of the workspace to a bot by default', async () => {
     expect(await (await newBot()).get()).toEqual({ setting: 'ALL_WORKSPACE_USERS', users: [] });
   });
 
-  it('adds and removes single members and keeps the others', async () => {
+  it('adds single members to an allowlist, removes them and keeps the others', async () => {
     const { get, update } = await newBot();
     const [one, two, three] = await Promise.all([memberWith('viewer'), memberWith('viewer'), memberWith('viewer')]);
 
@@ -52,7 +52,7 @@ describe('the allowlist of a bot', () => {
     });
   });
 
-  it('keeps every member that concurrent requests add', async () => {
+  it('keeps every member that concurrent requests add to an allowlist', async () => {
     const { get, update } = await newBot();
     const members = await Promise.all(Array.from({ length: 6 }, () => memberWith('viewer')));
 
@@ -61,7 +61,7 @@ describe('the allowlist of a bot', () => {
     expect((await get()).users).toHaveLength(6);
   });
 
-  it('drops a member who leaves the workspace', async () => {
+  it('drops a member who leaves the workspace from the allowlist', async () => {
     const { get, update } = await newBot();
     const { id } = await memberWith('viewer');
     await update({ users: { [id]: true } });
@@ -74,7 +74,7 @@ describe('the allowlist of a bot', () => {
     expect((await get()).users).toEqual([]);
   });
 
-  it('applies an update completely or not at all', async () => {
+  it('applies an update of an allowlist completely or not at all', async () => {
     const { get, update } = await newBot();
     const { id } = await memberWith('viewer');
 
@@ -87,7 +87,7 @@ describe('the allowlist of a bot', () => {
     expect(await get()).toEqual({ setting: 'ALL_WORKSPACE_USERS', users: [] });
   });
 
-  it('is updated by managers and higher roles, with an audit record', async () => {
+  it('lets managers and higher roles update the allowlist of a bot, with an audit record', async () => {
     const { id } = await newBot();
     const [manager, developer] = await Promise.all([memberWith('manager'), memberWith('developer')]);
     const change = { botId: id, setting: 'SELECTED_USERS' as const };
@@ -103,7 +103,7 @@ describe('the allowlist of a bot', () => {
     ).toEqual([{ account_id: manager.id, action: 'UPDATE_BOT' }]);
   });
 
-  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
+  it('returns the same 404 for the allowlist of a bot of another workspace as of a missing bot', async () => {
     const { id, get } = await newBot();
 
     for (const attempt of [
@@ -120,41 +120,44 @@ describe('the allowlist of a bot', () => {
 });
 
 describe('a bot for selected users', () => {
-  it.each(['developer', 'viewer'] as const)('is not found for a %s who is not selected', async (role) => {
-    const { id, update } = await newBot();
-    const { id: versionId } = (await alice.client.listBotVersions({ id })).versions[0]!;
-    const { client, asBot } = await memberWith(role);
-    await asBot(id).listFiles({}).catch(noSuchService);
+  it.each(['developer', 'viewer'] as const)(
+    'hides a bot for selected users from a %s who is not selected',
+    async (role) => {
+      const { id, update } = await newBot();
+      const { id: versionId } = (await alice.client.listBotVersions({ id })).versions[0]!;
+      const { client, asBot } = await memberWith(role);
+      await asBot(id).listFiles({}).catch(noSuchService);
 
-    await update({ setting: 'SELECTED_USERS' });
+      await update({ setting: 'SELECTED_USERS' });
 
-    const attempts = [
-      () => client.getBot({ id }),
-      () => client.getBotAllowlist({ botId: id }),
-      () => client.listBotVersions({ id }),
-      () => client.getBotVersion({ id, versionId }),
-      ...(role === 'developer'
-        ? [
-            () => client.updateBot({ id, name: 'x' }),
-            () => client.createBotVersion({ id, name: 'x' }),
-            () => client.deployBotVersion({ id, versionId }),
-          ]
-        : []),
-    ];
-    for (const attempt of attempts) {
-      await expect(attempt()).rejects.toMatchObject({
-        type: 'ResourceNotFound',
-        message: `The bot "${id}" was not found.`,
+      const attempts = [
+        () => client.getBot({ id }),
+        () => client.getBotAllowlist({ botId: id }),
+        () => client.listBotVersions({ id }),
+        () => client.getBotVersion({ id, versionId }),
+        ...(role === 'developer'
+          ? [
+              () => client.updateBot({ id, name: 'x' }),
+              () => client.createBotVersion({ id, name: 'x' }),
+              () => client.deployBotVersion({ id, versionId }),
+            ]
+          : []),
+      ];
+      for (const attempt of attempts) {
+        await expect(attempt()).rejects.toMatchObject({
+          type: 'ResourceNotFound',
+          message: `The bot "${id}" was not found.`,
+        });
+      }
+      await expect(asBot(id).listFiles({})).rejects.toMatchObject({
+        type: 'Forbidden',
+        message: `x-bot-id "${id}" was not found, or this token has no access to it.`,
       });
-    }
-    await expect(asBot(id).listFiles({})).rejects.toMatchObject({
-      type: 'Forbidden',
-      message: `x-bot-id "${id}" was not found, or this token has no access to it.`,
-    });
-    expect((await client.listBots({ pageSize: 200 })).bots.map((bot) => bot.id)).not.toContain(id);
-  });
+      expect((await client.listBots({ pageSize: 200 })).bots.map((bot) => bot.id)).not.toContain(id);
+    },
+  );
 
-  it('is found for a selected member, with the permissions of their role', async () => {
+  it('shows a bot for selected users to a selected member, with the permissions of their role', async () => {
     const { id, update } = await newBot();
     const [developer, viewer] = await Promise.all([memberWith('developer'), memberWith('viewer')]);
 
@@ -167,18 +170,21 @@ describe('a bot for selected users', () => {
     await expect(viewer.asBot(id).listFiles({})).rejects.toMatchObject(nobodyAnswers);
   });
 
-  it.each(['administrator', 'manager'] as const)('is found for every %s, and for its own key', async (role) => {
-    const { id, update } = await newBot();
-    const { value } = await alice.client.createBotApiKey({ botId: id });
-    const { client, asBot } = await memberWith(role);
+  it.each(['administrator', 'manager'] as const)(
+    'shows a bot for selected users to every %s, and to its own key',
+    async (role) => {
+      const { id, update } = await newBot();
+      const { value } = await alice.client.createBotApiKey({ botId: id });
+      const { client, asBot } = await memberWith(role);
 
-    await update({ setting: 'SELECTED_USERS' });
+      await update({ setting: 'SELECTED_USERS' });
 
-    expect((await client.getBot({ id })).bot.id).toBe(id);
-    expect((await client.listBots({ pageSize: 200 })).bots.map((bot) => bot.id)).toContain(id);
-    expect((await api.client(value).getBot({ id })).bot.id).toBe(id);
-    await expect(asBot(id).listFiles({})).rejects.toMatchObject(nobodyAnswers);
-  });
+      expect((await client.getBot({ id })).bot.id).toBe(id);
+      expect((await client.listBots({ pageSize: 200 })).bots.map((bot) => bot.id)).toContain(id);
+      expect((await api.client(value).getBot({ id })).bot.id).toBe(id);
+      await expect(asBot(id).listFiles({})).rejects.toMatchObject(nobodyAnswers);
+    },
+  );
 });
 
 /** Error after authorisation succeeded: the files service does not run in this spec. */

@@ -69,7 +69,7 @@ async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'bil
 }
 
 describe('updating a bot', () => {
-  it('with an empty body changes only updatedAt', async () => {
+  it('changes only updatedAt of a bot for an update with an empty body', async () => {
     const { bot, update, get } = await newBot(everything);
 
     const updated = await update({});
@@ -79,7 +79,7 @@ describe('updating a bot', () => {
     expect(await get()).toEqual(updated);
   });
 
-  it('replaces plain fields and keeps those that are left out', async () => {
+  it('replaces plain fields of a bot and keeps those that an update leaves out', async () => {
     const { bot, update } = await newBot(everything);
 
     const updated = await update({ name: 'Coffee', alwaysAlive: true, maxExecutionTime: 60, type: 'adk' });
@@ -94,7 +94,7 @@ describe('updating a bot', () => {
     });
   });
 
-  it('merges maps by entry, replaces a given entry completely, and removes one by null', async () => {
+  it('merges maps of a bot by entry, replaces a given entry completely, and removes one by null', async () => {
     const { update } = await newBot(everything);
 
     const updated = await update({
@@ -124,7 +124,7 @@ describe('updating a bot', () => {
     expect(updated.tags).toEqual({ color: 'blue', taste: 'sweet' });
   });
 
-  it('ignores the removal of missing entries, and drops attributes that are null', async () => {
+  it('ignores the removal of missing entries of a bot, and drops attributes that are null', async () => {
     const { update } = await newBot();
     const attributes = { keep: 'x', drop: null };
 
@@ -140,7 +140,7 @@ describe('updating a bot', () => {
     expect(updated.actions).toEqual({ a: { ...action, attributes: { keep: 'x' } } });
   });
 
-  it('replaces medias completely, and each part of the configuration completely', async () => {
+  it('replaces medias of a bot completely, and each part of the configuration completely', async () => {
     const { update } = await newBot(everything);
 
     const first = await update({ medias: [], configuration: { data: { c: 3 } } });
@@ -151,7 +151,7 @@ describe('updating a bot', () => {
     expect(second.configuration).toEqual({ data: { c: 3 }, schema: { type: 'object', properties: {} } });
   });
 
-  it('subscribes to named events, without those that are null, or to all events', async () => {
+  it('subscribes a bot to named events, without those that are null, or to all events', async () => {
     const { update } = await newBot(everything);
 
     const some = await update({ subscriptions: { events: { a: {}, b: null } } });
@@ -163,7 +163,7 @@ describe('updating a bot', () => {
     expect(all.subscriptions).toEqual({ events: null });
   });
 
-  it('sets and clears the url, and updates deployedAt', async () => {
+  it('sets and clears the url of a bot, and updates deployedAt', async () => {
     const { id, bot, update } = await newBot();
     const stored = async () =>
       (await api.sql('SELECT url, authentication, layers FROM admin.bot WHERE id = $1', [id]))[0];
@@ -178,7 +178,7 @@ describe('updating a bot', () => {
     expect(await stored()).toEqual({ url: null, authentication: 'hmac-sha256', layers: [] });
   });
 
-  it('keeps secrets that are left out, and returns only their names', async () => {
+  it('keeps secrets of a bot that are left out, and returns only their names', async () => {
     const { id, update } = await newBot(everything);
     const before = await storedSecrets(id);
 
@@ -191,7 +191,7 @@ describe('updating a bot', () => {
     expect(JSON.stringify([after, updated])).not.toContain('hush');
   });
 
-  it('accepts names that are special in JavaScript, such as __proto__', async () => {
+  it('accepts names in a bot that are special in JavaScript, such as __proto__', async () => {
     const { put } = await newBot();
 
     const { text, json } = await put(
@@ -202,7 +202,7 @@ describe('updating a bot', () => {
     expect(json.bot.states).toEqual({});
   });
 
-  it('loses none of several concurrent updates', async () => {
+  it('loses none of several concurrent updates of a bot', async () => {
     const { update, get } = await newBot();
     const names = Array.from({ length: 12 }, (_, index) => `S${index}`);
 
@@ -220,7 +220,7 @@ describe('updating a bot', () => {
 });
 
 describe('the definition of a bot', () => {
-  it('has at most 10 MB, also when it grows over several updates', async () => {
+  it('limits the definition of a bot to 10 MB, also when it grows over several updates', async () => {
     const { bot } = await newBot();
     const large = { type: 'object', description: 'x'.repeat(95_000) };
     const some = (from: number) =>
@@ -285,7 +285,7 @@ describe('an update is rejected as a whole', () => {
     ],
   ];
 
-  it.each(bad)('for %s', async (_what, changes, type, message) => {
+  it.each(bad)('rejects a whole update of a bot for %s', async (_what, changes, type, message) => {
     const { bot, put, get } = await newBot({ name: 'before' });
 
     const { status, json } = await put({ description: 'after', ...(changes as object) });
@@ -294,7 +294,7 @@ describe('an update is rejected as a whole', () => {
     expect(await get()).toEqual(bot);
   });
 
-  it('when the merged map would exceed its limit', async () => {
+  it('rejects a whole update of a bot when the merged map would exceed its limit', async () => {
     const { update, get } = await newBot({
       states: entries(20, { type: 'bot' as const, schema }),
       secrets: entries(25, 'x'),
@@ -321,7 +321,7 @@ describe('an update is rejected as a whole', () => {
     expect([Object.keys(swapped.states).length, swapped.secrets.length]).toEqual([20, 25]);
   });
 
-  it('for an invalid schema when a bot is created, too', async () => {
+  it('rejects the creation of a bot with an invalid schema', async () => {
     const created = alice.client.createBot({ states: { s: { type: 'bot', schema: { type: 'text' } } } });
 
     await expect(created).rejects.toMatchObject({
@@ -332,7 +332,7 @@ describe('an update is rejected as a whole', () => {
 });
 
 describe('permission to update a bot', () => {
-  it('takes the role developer or higher', async () => {
+  it('requires the role developer or higher to update a bot', async () => {
     const { id } = await newBot();
 
     await expect((await memberWith('developer')).updateBot({ id, name: 'x' })).resolves.toBeDefined();
@@ -341,7 +341,7 @@ describe('permission to update a bot', () => {
     }
   });
 
-  it('stays within the workspace: other workspaces get a 404', async () => {
+  it('returns 404 for the update of a bot of another workspace', async () => {
     const { id, bot, get } = await newBot();
 
     await expect(bob.client.updateBot({ id, name: 'x' })).rejects.toMatchObject({
@@ -351,7 +351,7 @@ describe('permission to update a bot', () => {
     expect(await get()).toEqual(bot);
   });
 
-  it('is denied to the bot itself', async () => {
+  it('does not let a bot update itself', async () => {
     const { id } = await newBot();
     const { value } = await alice.client.createBotApiKey({ botId: id });
 
@@ -360,7 +360,7 @@ describe('permission to update a bot', () => {
 });
 
 describe('a blocked bot', () => {
-  it('has its keys rejected until it is unblocked, and stays readable for members', async () => {
+  it('rejects the keys of a blocked bot until it is unblocked, and shows the bot to members', async () => {
     const { id, update, get } = await newBot();
     const { value } = await alice.client.createBotApiKey({ botId: id });
     const asBot = api.client(value);
@@ -380,7 +380,7 @@ describe('a blocked bot', () => {
 });
 
 describe('the audit records of bots', () => {
-  it('show the account and the names of the changed fields, never their contents', async () => {
+  it('audits account and names of changed fields of a bot, never their contents', async () => {
     const { id, update } = await newBot({ name: 'watched' });
     await update({ secrets: { KEY: 'hush' }, description: 'quiet', tags: { a: 'b' } });
     await alice.client.deleteBot({ id });

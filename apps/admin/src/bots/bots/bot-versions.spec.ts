@@ -65,7 +65,7 @@ async function memberWith(role: 'developer' | 'billing' | 'viewer') {
 }
 
 describe('versions of a bot', () => {
-  it('are created by each change of the code, and listed newest first', async () => {
+  it("creates a version for each change of a bot's code, and lists versions newest first", async () => {
     const { update, codes, versions, code } = await newBot('one');
 
     await update('two');
@@ -81,7 +81,7 @@ describe('versions of a bot', () => {
     }
   });
 
-  it('are not created when the code stays the same or is absent', async () => {
+  it('does not create a version when the code stays the same or is absent', async () => {
     const { id, update, codes, versions } = await newBot();
     const before = await versions();
 
@@ -94,7 +94,7 @@ describe('versions of a bot', () => {
     expect(again.deployedAt).toBeDefined();
   });
 
-  it('share identical code', async () => {
+  it('stores identical code of several versions once', async () => {
     const { id, update, codes, storedCodes } = await newBot('one');
 
     await update('two');
@@ -105,7 +105,7 @@ describe('versions of a bot', () => {
     expect(await storedCodes()).toBe(2);
   });
 
-  it('accept the empty text and any other text', async () => {
+  it('accepts the empty text and any other text as code of a version', async () => {
     const { update, codes } = await newBot('');
 
     await update('"ü" + "\u2028" // \\u0000 and \u{1F600}');
@@ -113,7 +113,7 @@ describe('versions of a bot', () => {
     expect(await codes()).toEqual(['"ü" + "\u2028" // \\u0000 and \u{1F600}', '']);
   });
 
-  it('can be created from the deployed code under a name', async () => {
+  it('creates a named version from the deployed code', async () => {
     const { id, versions, codes } = await newBot('one');
 
     const { version } = await alice.client.createBotVersion({ id, name: 'stable', description: 'Worked in May' });
@@ -123,7 +123,7 @@ describe('versions of a bot', () => {
     expect(await codes()).toEqual(['one', 'one']);
   });
 
-  it('cannot be created for a bot without code', async () => {
+  it('does not create a version for a bot without code', async () => {
     const { id, versions } = await newBot();
 
     await expect(alice.client.createBotVersion({ id, name: 'x' })).rejects.toMatchObject({
@@ -133,7 +133,7 @@ describe('versions of a bot', () => {
     expect(await versions()).toEqual([]);
   });
 
-  it('can be deployed again', async () => {
+  it('deploys a former version again', async () => {
     const { id, update, versions, code } = await newBot('one');
     const { updatedAt, deployedAt } = await update('two');
     const [newest, oldest] = await versions();
@@ -150,7 +150,7 @@ describe('versions of a bot', () => {
     expect((await versions()).length).toBe(3);
   });
 
-  it('are limited to 200: the oldest are deleted, but neither the deployed nor the newest one', async () => {
+  it('keeps 200 versions: deletes the oldest, but neither the deployed nor the newest one', async () => {
     const { id, update, versions, storedCodes, code } = await newBot('first');
     const [first] = await versions();
     await update('second');
@@ -174,7 +174,7 @@ describe('versions of a bot', () => {
     expect([await code(), await storedCodes()]).toEqual(['first', 1]);
   });
 
-  it('stay complete and in order under concurrent changes', async () => {
+  it('keeps versions complete and in order under concurrent changes', async () => {
     const { update, codes, code } = await newBot();
     const all = Array.from({ length: 8 }, (_, index) => `code ${index}`);
 
@@ -184,7 +184,7 @@ describe('versions of a bot', () => {
     expect((await codes())[0]).toBe(await code());
   });
 
-  it('are deleted with their bot', async () => {
+  it('deletes versions with their bot', async () => {
     const { id, storedCodes, urlOf, versions } = await newBot('one');
     const url = await urlOf((await versions())[0]!.id);
 
@@ -195,7 +195,7 @@ describe('versions of a bot', () => {
     expect(await refused(reachable(url))).toMatchObject({ status: 404, type: 'ResourceNotFound' });
   });
 
-  it('keep their code in a table that reading and updating a bot does not touch', async () => {
+  it('reads and updates a bot without touching the table that holds its code', async () => {
     const { id, versions } = await newBot(`// ${'x'.repeat(2_000_000)}`);
     await api.sql('BEGIN');
     await api.sql('LOCK TABLE admin.bot_code IN ACCESS EXCLUSIVE MODE');
@@ -210,7 +210,7 @@ describe('versions of a bot', () => {
     }
   });
 
-  it('leave audit records when they are created and deployed', async () => {
+  it('writes audit records for created and deployed versions', async () => {
     const { id, versions } = await newBot('one');
     await alice.client.createBotVersion({ id, name: 'stable' });
     const versionId = (await versions())[0]!.id;
@@ -230,7 +230,7 @@ describe('versions of a bot', () => {
 });
 
 describe('the URL of a version', () => {
-  it('returns the code as text that no browser runs as a page, without any other credential', async () => {
+  it('returns the code of a version as text that no browser runs, without any other credential', async () => {
     const { versions, urlOf } = await newBot('export default 1;');
     const url = reachable(await urlOf((await versions())[0]!.id));
 
@@ -244,7 +244,7 @@ describe('the URL of a version', () => {
     });
   });
 
-  it('is valid for one version, unaltered, for 15 minutes', async () => {
+  it('signs the URL of a version for this version only, unaltered, for 15 minutes', async () => {
     const { id, update, versions, urlOf } = await newBot('one');
     await update('two');
     const [newest, oldest] = await versions();
@@ -280,7 +280,7 @@ describe('the URL of a version', () => {
 });
 
 describe('permission to use versions', () => {
-  it('takes the role developer to write and viewer to read', async () => {
+  it('requires the role developer to write versions and viewer to read them', async () => {
     const { id, versions } = await newBot('one');
     const versionId = (await versions())[0]!.id;
     const [developer, viewer, billing] = await Promise.all([
@@ -303,7 +303,7 @@ describe('permission to use versions', () => {
     }
   });
 
-  it('stays within the workspace: other workspaces get a 404', async () => {
+  it('returns 404 for versions of a bot of another workspace', async () => {
     const { id, versions } = await newBot('one');
     const versionId = (await versions())[0]!.id;
     const own = (await bob.client.createBot({ code: 'mine' })).bot.id;

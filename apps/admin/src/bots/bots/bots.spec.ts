@@ -34,7 +34,7 @@ function create(json: unknown) {
 }
 
 describe('creating a bot', () => {
-  it('with an empty body generates a name and returns every part of the bot', async () => {
+  it('creates a bot from an empty body, with a generated name and every part', async () => {
     const { bot } = await alice.client.createBot({});
 
     expect(bot).toEqual({
@@ -65,7 +65,7 @@ describe('creating a bot', () => {
     });
   });
 
-  it('stores every given field', async () => {
+  it('stores every given field of a new bot', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     const given = {
       name: 'Tea',
@@ -94,7 +94,7 @@ describe('creating a bot', () => {
     expect(bot.deployedAt).toBe(bot.createdAt);
   });
 
-  it('encrypts secrets at rest and returns only their names', async () => {
+  it('encrypts secrets of a bot at rest and returns only their names', async () => {
     const secrets = { API_KEY: 'hush-1', OTHER_2: 'hush-2' };
 
     const { bot } = await alice.client.createBot({ secrets });
@@ -110,11 +110,11 @@ describe('creating a bot', () => {
     expect(JSON.stringify(await alice.client.getBot({ id: bot.id }))).not.toMatch(/hush/);
   });
 
-  it('subscribes to all events when subscriptions are left out', async () => {
+  it('subscribes a new bot to all events when subscriptions are left out', async () => {
     expect((await create({ subscriptions: {} })).status).toBe(200);
   });
 
-  it('takes the role developer', async () => {
+  it('requires the role developer to create a bot', async () => {
     const [developer, viewer, billing] = await Promise.all([
       memberWith('developer'),
       memberWith('viewer'),
@@ -126,7 +126,7 @@ describe('creating a bot', () => {
     await expect(billing.createBot({})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('counts towards the quota of its workspace', async () => {
+  it('counts a new bot towards the quota of its workspace', async () => {
     const { client, workspaceId: id } = await api.newAccount();
 
     await Promise.all([client.createBot({}), client.createBot({})]);
@@ -136,7 +136,7 @@ describe('creating a bot', () => {
 });
 
 describe('reading a bot', () => {
-  it('shows its signing secret to developers and higher roles only', async () => {
+  it('shows the signing secret of a bot to developers and higher roles only', async () => {
     const { bot } = await alice.client.createBot({});
     const { value } = await alice.client.createBotApiKey({ botId: bot.id });
     const secretFor = async (client: Account['client']) => (await client.getBot({ id: bot.id })).bot.signingSecret;
@@ -146,7 +146,7 @@ describe('reading a bot', () => {
     expect(await secretFor(api.client(value))).toBe('');
   });
 
-  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
+  it('returns the same 404 for reading a bot of another workspace as a missing bot', async () => {
     const { bot } = await bob.client.createBot({});
 
     for (const id of [bot.id, 'none']) {
@@ -157,7 +157,7 @@ describe('reading a bot', () => {
     }
   });
 
-  it('by its own key needs no workspace header, and finds no other bot', async () => {
+  it('finds its own bot by a bot key without a workspace header, and no other bot', async () => {
     const [own, other] = await Promise.all([alice.client.createBot({}), alice.client.createBot({})]);
     const { value } = await alice.client.createBotApiKey({ botId: own.bot.id });
 
@@ -165,7 +165,7 @@ describe('reading a bot', () => {
     await expect(api.client(value).getBot({ id: other.bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it('takes a higher role than billing', async () => {
+  it('requires a higher role than billing to read a bot', async () => {
     const { bot } = await alice.client.createBot({});
 
     await expect((await memberWith('billing')).getBot({ id: bot.id })).rejects.toMatchObject({ type: 'Forbidden' });
@@ -189,7 +189,7 @@ describe('listing bots', () => {
     expect(list).toEqual({ bots: [entry(second), entry(first)], meta: {} });
   });
 
-  it('filters by tags and dev, and returns none for an unknown integration or plugin', async () => {
+  it('filters bots by tags and dev, and returns none for an unknown integration or plugin', async () => {
     const { client } = await api.newAccount();
     await client.createBot({ name: 'red', tags: { color: 'red' } });
     await client.createBot({ name: 'blue', tags: { color: 'blue', size: 'l' }, dev: true });
@@ -211,7 +211,7 @@ describe('listing bots', () => {
     ['updatedAt', 'asc'],
     ['updatedAt', 'desc'],
   ] as const)(
-    'by %s %s returns each bot once across pages, also with equal times',
+    'lists bots by %s %s, each once across pages, also with equal times',
     async (sortField, sortDirection) => {
       const { client, workspaceId } = await api.newAccount();
       await Promise.all(Array.from({ length: 25 }, () => client.createBot({})));
@@ -235,7 +235,7 @@ describe('listing bots', () => {
     },
   );
 
-  it('has 20 bots per page by default, and no token on a last page that is full', async () => {
+  it('lists 20 bots per page by default, without a token on a last page that is full', async () => {
     const { client } = await api.newAccount();
     await Promise.all(Array.from({ length: 21 }, () => client.createBot({})));
 
@@ -247,7 +247,7 @@ describe('listing bots', () => {
     expect([rest.meta.nextToken, whole.meta.nextToken]).toEqual([undefined, undefined]);
   });
 
-  it('rejects a token of a different query', async () => {
+  it('rejects a page token of a different query of bots', async () => {
     const { client, token, workspaceId } = await api.newAccount();
     await Promise.all([client.createBot({}), client.createBot({}), bob.client.createBot({})]);
     const { nextToken } = (await client.listBots({ pageSize: 1 })).meta;
@@ -271,7 +271,7 @@ describe('listing bots', () => {
 });
 
 describe('deleting a bot', () => {
-  it('removes it, rejects its keys immediately and publishes an event', async () => {
+  it('deletes a bot, rejects its keys immediately and publishes an event', async () => {
     const { bot } = await alice.client.createBot({});
     const { value } = await alice.client.createBotApiKey({ botId: bot.id });
     const outcome = () =>
@@ -306,7 +306,7 @@ describe('deleting a bot', () => {
     expect(await api.sql('SELECT 1 FROM admin.token WHERE bot_id = $1', [bot.id])).toEqual([]);
   });
 
-  it('succeeds once and publishes one event for concurrent requests', async () => {
+  it('deletes a bot once and publishes one event for concurrent requests', async () => {
     const { bot } = await alice.client.createBot({});
 
     const results = await Promise.allSettled(Array.from({ length: 4 }, () => alice.client.deleteBot({ id: bot.id })));
@@ -320,7 +320,7 @@ describe('deleting a bot', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
+  it('returns the same 404 for deleting a bot of another workspace as a missing bot', async () => {
     const { bot } = await bob.client.createBot({});
 
     await expect(alice.client.deleteBot({ id: bot.id })).rejects.toMatchObject({
@@ -331,7 +331,7 @@ describe('deleting a bot', () => {
     await expect(bob.client.getBot({ id: bot.id })).resolves.toBeDefined();
   });
 
-  it('takes the role manager', async () => {
+  it('requires the role manager to delete a bot', async () => {
     const { bot } = await alice.client.createBot({});
 
     await expect((await memberWith('developer')).deleteBot({ id: bot.id })).rejects.toMatchObject({
@@ -358,7 +358,7 @@ describe('transferring a bot', () => {
     };
   }
 
-  it('moves it with its keys and versions, and leaves an audit record in both workspaces', async () => {
+  it('transfers a bot with its keys and versions, and writes an audit record in both workspaces', async () => {
     const { id, mover, target, transfer } = await newTransfer('developer');
     const { value } = await alice.client.createBotApiKey({ botId: id });
     await api.client(value).getBot({ id });
@@ -387,7 +387,7 @@ describe('transferring a bot', () => {
     ]);
   });
 
-  it('opens it to all users of the target workspace', async () => {
+  it('opens a transferred bot to all users of the target workspace', async () => {
     const { id, mover, target, transfer } = await newTransfer('developer');
     await alice.client.updateBotAllowlist({ botId: id, setting: 'SELECTED_USERS', users: { [mover.accountId]: true } });
 
@@ -396,7 +396,7 @@ describe('transferring a bot', () => {
     expect(await target.client.getBotAllowlist({ botId: id })).toEqual({ setting: 'ALL_WORKSPACE_USERS', users: [] });
   });
 
-  it('takes the role developer in the target workspace', async () => {
+  it('requires the role developer in the target workspace to transfer a bot', async () => {
     const [none, viewer] = await Promise.all([newTransfer(), newTransfer('viewer')]);
 
     await expect(none.transfer()).rejects.toMatchObject({
@@ -407,7 +407,7 @@ describe('transferring a bot', () => {
     for (const { id } of [none, viewer]) await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
-  it.each(['developer', 'manager'] as const)('is Forbidden to a %s of the source workspace', async (role) => {
+  it.each(['developer', 'manager'] as const)('forbids a %s of the source workspace to transfer a bot', async (role) => {
     const { id } = (await alice.client.createBot({})).bot;
     const own = await api.newAccount();
     await api.addMember(alice.workspaceId, own.accountId, role);
@@ -421,7 +421,7 @@ describe('transferring a bot', () => {
     await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
-  it("reads the role in the source workspace again instead of the caller's cached one", async () => {
+  it("reads the role in the source workspace of a transfer again instead of the caller's cached one", async () => {
     const { id, mover, target } = await newTransfer('developer');
     const demoted = {
       requestId: 'r',
@@ -443,7 +443,7 @@ describe('transferring a bot', () => {
     await expect(alice.client.getBot({ id })).resolves.toBeDefined();
   });
 
-  it('rejects its own workspace and a missing one as the target', async () => {
+  it('rejects its own workspace and a missing one as the target of a transfer', async () => {
     const { id } = (await alice.client.createBot({})).bot;
     const to = (targetWorkspaceId: string) => alice.client.transferBot({ id, targetWorkspaceId });
 
@@ -451,7 +451,7 @@ describe('transferring a bot', () => {
     await expect(to('wkspace_none')).rejects.toMatchObject({ type: 'ReferenceNotFound' });
   });
 
-  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
+  it('returns the same 404 for transferring a bot of another workspace as a missing bot', async () => {
     const { id } = (await bob.client.createBot({})).bot;
     await api.addMember(bob.workspaceId, alice.accountId, 'viewer');
 
@@ -472,7 +472,7 @@ describe('rotating the signing secret of a bot', () => {
       [id],
     );
 
-  it('returns the new secret and keeps former ones for 24 hours, encrypted', async () => {
+  it('rotates the signing secret, returns it and keeps former ones for 24 hours, encrypted', async () => {
     const { id, signingSecret } = (await alice.client.createBot({})).bot;
     const box = new SecretBox(new SecretKeys(api.settings));
 
@@ -487,7 +487,7 @@ describe('rotating the signing secret of a bot', () => {
     for (const { hours } of former) expect(Math.abs(Number(hours) - 24)).toBeLessThan(0.1);
   });
 
-  it('deletes former secrets after 24 hours', async () => {
+  it('deletes former signing secrets after 24 hours', async () => {
     const { id } = (await alice.client.createBot({})).bot;
     await alice.client.rotateBotSigningSecrets({ id });
     await api.sql(
@@ -500,7 +500,7 @@ describe('rotating the signing secret of a bot', () => {
     expect(await formerSecrets(id)).toHaveLength(1);
   });
 
-  it('takes the role manager, and leaves an audit record', async () => {
+  it('requires the role manager to rotate the signing secret, and writes an audit record', async () => {
     const { id } = (await alice.client.createBot({ name: 'turning' })).bot;
 
     await expect((await memberWith('developer')).rotateBotSigningSecrets({ id })).rejects.toMatchObject({
@@ -516,7 +516,7 @@ describe('rotating the signing secret of a bot', () => {
     ).toEqual([{ action: 'UNKNOWN', resource_name: 'turning', value: null }]);
   });
 
-  it('returns the same 404 for a bot of another workspace as for a missing bot', async () => {
+  it("returns the same 404 for rotating the secret of another workspace's bot as of a missing one", async () => {
     const { id } = (await bob.client.createBot({})).bot;
 
     await expect(alice.client.rotateBotSigningSecrets({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });

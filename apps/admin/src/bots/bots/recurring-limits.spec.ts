@@ -46,7 +46,7 @@ describe('recurring events', () => {
     ['* * * * * *', 1],
     ['0,30 * * * * *', 30],
     ['30,29 0 0 1 1 *', 1],
-  ])('are rejected for the schedule "%s", which is too frequent', async (cron, seconds) => {
+  ])('rejects recurring events with the schedule "%s", which is too frequent', async (cron, seconds) => {
     const refusal = {
       type: 'InvalidPayload',
       message: `recurringEvents.tick.schedule.cron must leave at least 60 seconds between two events, got ${seconds}.`,
@@ -59,15 +59,18 @@ describe('recurring events', () => {
     expect((await alice.client.getBot({ id })).bot.recurringEvents).toEqual({});
   });
 
-  it.each(['* * * * *', '30 * * * * *', '0 0 1 1 *', '0 0 30 2 *'])('accept the schedule "%s"', async (cron) => {
-    const id = await newBot({ tick: every(cron) });
+  it.each(['* * * * *', '30 * * * * *', '0 0 1 1 *', '0 0 30 2 *'])(
+    'accepts recurring events with the schedule "%s"',
+    async (cron) => {
+      const id = await newBot({ tick: every(cron) });
 
-    expect((await alice.client.getBot({ id })).bot.recurringEvents).toMatchObject({ tick: { schedule: { cron } } });
-  });
+      expect((await alice.client.getBot({ id })).bot.recurringEvents).toMatchObject({ tick: { schedule: { cron } } });
+    },
+  );
 });
 
 describe('the payloads of recurring events', () => {
-  it('count towards the storage quota for the whole retention time', async () => {
+  it('counts payloads of recurring events towards the storage quota for the whole retention time', async () => {
     const id = await newBot({ tick: every('* * * * *', 10), tock: every('0 * * * *', 100) });
     expect(await used(id)).toBe(minutely * 10 + 10 * 24 * 100);
     expect(await used(alice.workspaceId)).toBe(minutely * 10 + 10 * 24 * 100);
@@ -85,7 +88,7 @@ describe('the payloads of recurring events', () => {
     );
   });
 
-  it('are rejected above the storage quota, together with the rest of the request', async () => {
+  it('rejects payloads of recurring events above the storage quota, with the rest of the request', async () => {
     const [big] = [await newBot({ tick: every('* * * * *', 60) }), await newBot()];
     const small = await newBot();
     const refusal = {
@@ -106,7 +109,7 @@ describe('the payloads of recurring events', () => {
     expect(await used(alice.workspaceId)).toBe(10 * 24 * 60 + minutely * 30);
   });
 
-  it('stay within the quota under concurrent changes', async () => {
+  it('keeps payloads of recurring events within the quota under concurrent changes', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => newBot()));
 
     const results = await Promise.allSettled(
@@ -117,7 +120,7 @@ describe('the payloads of recurring events', () => {
     expect(await used(alice.workspaceId)).toBe(2 * minutely * 30);
   });
 
-  it('count in addition to files', async () => {
+  it('counts payloads of recurring events in addition to files', async () => {
     const id = await newBot({ tick: every('* * * * *', 10) });
     const data = { workspaceId: alice.workspaceId, botId: id, type: 'storage_count', value: 500_000 };
 
@@ -136,7 +139,7 @@ describe('the payloads of recurring events', () => {
     expect(await used(id)).toBe(500_000);
   });
 
-  it('move with a bot that is transferred', async () => {
+  it('moves the counted payloads of recurring events with a transferred bot', async () => {
     const id = await newBot({ tick: every('* * * * *', 10) });
     const { id: target } = await alice.client.createWorkspace({ name: 'target' });
 

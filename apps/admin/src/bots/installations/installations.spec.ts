@@ -98,7 +98,7 @@ async function untilConsumed() {
 }
 
 describe('a new bot', () => {
-  it('has the chat installed, and announces it to the hub', async () => {
+  it('installs the chat in a new bot, and announces it to the hub', async () => {
     const { id, get, byAlias } = await newBot();
 
     const { chat } = (await byAlias.get()).integrations;
@@ -140,7 +140,7 @@ describe('a new bot', () => {
 });
 
 describe('installing an integration', () => {
-  it('by alias calls the hub once, generates a webhook and returns it', async () => {
+  it('installs an integration by alias with one call of the hub, and returns its generated webhook', async () => {
     const { id, byAlias, get } = await newBot();
 
     const { integrations } = await byAlias.update({
@@ -173,7 +173,7 @@ describe('installing an integration', () => {
     });
   });
 
-  it('by its id uses the name of the integration as the alias, with a number when the alias is taken', async () => {
+  it('names an integration that is installed by id after itself, with a number if the alias is taken', async () => {
     const { byAlias, update } = await newBot();
 
     await update({ integrations: { [slack]: { configuration: { token: 'abc' } } } });
@@ -187,7 +187,7 @@ describe('installing an integration', () => {
     });
   });
 
-  it('twice needs two aliases, and its id then refers to the smallest alias', async () => {
+  it('requires two aliases to install an integration twice, whose id then means the smallest alias', async () => {
     const { byAlias, update } = await newBot();
     const configuration = { token: 'abc' };
     await byAlias.update({
@@ -201,7 +201,7 @@ describe('installing an integration', () => {
     expect([both['a']!.enabled, both['b']!.enabled]).toEqual([false, true]);
   });
 
-  it('without a url and code registers it immediately, and leaves a disabled one unregistered', async () => {
+  it('registers an integration without url and code at once, but not a disabled one', async () => {
     const { byAlias } = await newBot();
 
     const { integrations } = await byAlias.update({
@@ -212,7 +212,7 @@ describe('installing an integration', () => {
     expect(integrations['off']).toMatchObject({ enabled: false, status: 'unregistered', statusReason: null });
   });
 
-  it('keeps its configuration encrypted', async () => {
+  it('keeps the configuration of an installation encrypted', async () => {
     const { id, byAlias } = await newBot();
 
     await byAlias.update({ integrations: { team: { integrationId: slack, configuration: { token: 'hush-token' } } } });
@@ -223,7 +223,7 @@ describe('installing an integration', () => {
     expect(JSON.stringify(await announced(id))).not.toContain('hush');
   });
 
-  it('shows its configuration to developers and higher roles only', async () => {
+  it('shows the configuration of an installation to developers and higher roles only', async () => {
     const { id, byAlias } = await newBot();
     await byAlias.update({ integrations: { team: { integrationId: slack, configuration: { token: 'abc' } } } });
     const { value } = await alice.client.createBotApiKey({ botId: id });
@@ -262,7 +262,7 @@ describe('installing an integration', () => {
       'InvalidPayload',
       /^integrations\.x\.disabledChannels: slack 1\.0\.0 has no channel "fax"\. Its channels: dm, channel/,
     ],
-  ])('of %j is rejected, and nothing of the update is applied', async (integrations, type, message) => {
+  ])('rejects the installation of %j, and applies nothing of the update', async (integrations, type, message) => {
     const { id, byAlias, get } = await newBot();
     const before = await get();
 
@@ -286,7 +286,7 @@ describe('installing an integration', () => {
     });
   });
 
-  it('is limited to 30 installations, without those that the same update removes', async () => {
+  it('limits a bot to 30 installations, without those that the same update removes', async () => {
     const { byAlias } = await newBot();
     const installs = (names: string[]) => Object.fromEntries(names.map((name) => [name, { integrationId: clock }]));
     const numbers = Array.from({ length: 29 }, (_, index) => `n${index}`);
@@ -304,7 +304,7 @@ describe('installing an integration', () => {
 });
 
 describe('changing an installation', () => {
-  it('keeps the fields that are left out, and the webhook when the version changes', async () => {
+  it('keeps fields of an installation that are left out, and its webhook when the version changes', async () => {
     const { byAlias } = await newBot();
     const before = await byAlias.update({
       integrations: { team: { integrationId: slack, configuration: { token: 'abc' }, disabledChannels: ['dm'] } },
@@ -338,7 +338,7 @@ describe('changing an installation', () => {
     ).rejects.toMatchObject({ type: 'InvalidPayload', message: expect.stringMatching(/encryptionKey must be string/) });
   });
 
-  it('to null uninstalls it, also when it is missing', async () => {
+  it('uninstalls an integration that is set to null, without an error if it is absent', async () => {
     const { id, byAlias, update, get } = await newBot();
     await byAlias.update({ integrations: { a: { integrationId: clock }, b: { integrationId: clock } } });
 
@@ -351,7 +351,7 @@ describe('changing an installation', () => {
     expect((await announced(id)).at(-1)).toMatchObject({ integrations: [], plugins: [] });
   });
 
-  it('keeps all installations when the update leaves them out', async () => {
+  it('keeps all installations when an update of the bot leaves them out', async () => {
     const { id, update } = await newBot();
 
     await update({ name: 'renamed' });
@@ -360,7 +360,7 @@ describe('changing an installation', () => {
     expect(await announced(id)).toHaveLength(1);
   });
 
-  it('loses none of several concurrent changes', async () => {
+  it('loses none of several concurrent changes of installations', async () => {
     const { id, byAlias } = await newBot();
     const names = ['a', 'b', 'c', 'd'];
 
@@ -370,7 +370,7 @@ describe('changing an installation', () => {
     expect((await announced(id)).map(({ revision }) => revision)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('is retried when another change was committed during the call to the hub', async () => {
+  it('retries a change of an installation if another one was committed during the call to the hub', async () => {
     const { byAlias } = await newBot();
     let hasOvertaken = false;
     hub.beforeReply = async () => {
@@ -387,7 +387,7 @@ describe('changing an installation', () => {
     expect(integrations['x']).toMatchObject({ id: slack, enabled: false });
   });
 
-  it('takes the role developer, in its own workspace', async () => {
+  it('requires the role developer in the own workspace to change installations', async () => {
     const { id } = await newBot();
     const change = { id, integrations: { [clock]: {} } };
 
@@ -397,7 +397,7 @@ describe('changing an installation', () => {
     await expect((await memberWith('developer')).updateBot(change)).resolves.toBeDefined();
   });
 
-  it('leaves an audit record without secrets', async () => {
+  it('writes an audit record of an installation without secrets', async () => {
     const { id, byAlias } = await newBot();
 
     await byAlias.update({ integrations: { x: { integrationId: clock, configuration: { a: 'hush' } }, chat: null } });
@@ -416,7 +416,7 @@ describe('changing an installation', () => {
 });
 
 describe('listing bots', () => {
-  it('filters by the names of integrations', async () => {
+  it('filters bots by the names of integrations', async () => {
     const { client, workspaceId, token, accountId } = await api.newAccount();
     const account = { client, workspaceId, token, accountId };
     const [withSlack, withClock] = await Promise.all([
@@ -437,7 +437,7 @@ describe('listing bots', () => {
 });
 
 describe('counting installations', () => {
-  it('counts bots, not installations', async () => {
+  it('counts bots with an installation, not installations', async () => {
     const popular = hub.addIntegration('intver_popular');
     const [one, two] = await Promise.all([newBot(), newBot()]);
     await one.byAlias.update({ integrations: { a: { integrationId: popular }, b: { integrationId: popular } } });
@@ -451,7 +451,7 @@ describe('counting installations', () => {
 });
 
 describe('a change in the hub', () => {
-  it('updates every bot that has the integration, whatever the order of events', async () => {
+  it('updates every bot that has an integration changed in the hub, whatever the order of events', async () => {
     const id = hub.addIntegration('intver_moving', { isCallable: false, updatedAt: '2026-02-01T00:00:00.000Z' });
     const bots = await Promise.all([newBot(), newBot()]);
     for (const bot of bots) await bot.byAlias.update({ integrations: { x: { integrationId: id } } });
@@ -467,7 +467,7 @@ describe('a change in the hub', () => {
     expect((await shown()).map((x) => x!.title)).toEqual(['Newer', 'Newer']);
   });
 
-  it('that was published before the bot installed the integration is applied too, without an event about the bot', async () => {
+  it('applies a hub change published before the installation, without an event about the bot', async () => {
     const id = hub.addIntegration('intver_racing', { updatedAt: '2026-02-01T00:00:00.000Z' });
     const bot = await newBot();
     hub.beforeReply = async () => {
@@ -485,7 +485,7 @@ describe('a change in the hub', () => {
     expect(await announced(bot.id)).toHaveLength(2);
   });
 
-  it('writes nothing to a bot that is up to date', async () => {
+  it('writes nothing to a bot that is up to date with the hub', async () => {
     const bot = await newBot();
     const plugins = { p: { id: hub.addPlugin('plugver_still', { actions: {} }) } };
     await bot.byAlias.update({ integrations: { x: { integrationId: clock } }, plugins });

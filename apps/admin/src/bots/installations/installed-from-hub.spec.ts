@@ -61,7 +61,7 @@ it('validates the configuration of the chat by the schema in the hub', async () 
   await expect(configure({ encryptionKey: 7 })).rejects.toMatchObject({ type: 'InvalidPayload' });
 });
 
-it('installs own and public integrations, and returns the same error for a private one of another workspace as for a missing one', async () => {
+it('installs own and public integrations, and returns one error for a foreign private and a missing one', async () => {
   const { update } = await newBot();
   const own = await newIntegration(alice, { url: 'https://example.com' });
   const open = await newIntegration(bob, { visibility: 'public' });

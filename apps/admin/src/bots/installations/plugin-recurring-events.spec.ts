@@ -58,7 +58,7 @@ async function newBot() {
 describe('recurring events of a plugin', () => {
   const definition = { name: 'sync', recurringEvents: { tick: every('*/5 * * * *') }, tables: {} };
 
-  it('are scheduled for the bot under names and types with the alias', async () => {
+  it('schedules recurring events of a plugin for the bot, under names and types with the alias', async () => {
     const { update, scheduled, revisions } = await newBot();
 
     const { bot } = await update({ files: { id, definition } });
@@ -71,7 +71,7 @@ describe('recurring events of a plugin', () => {
     expect(await revisions()).toEqual([1, 2]);
   });
 
-  it('stay when the plugin changes without them, and are announced only when they change', async () => {
+  it('keeps recurring events when the plugin changes without them, and announces only changes of them', async () => {
     const { update, scheduled, revisions } = await newBot();
     await update({ files: { id, definition } });
 
@@ -89,7 +89,7 @@ describe('recurring events of a plugin', () => {
     ['disabled', { id, enabled: false }],
     ['uninstalled', null],
     ['deployed without them', { id, definition: {} }],
-  ])('are no longer scheduled when the plugin is %s', async (_case, change) => {
+  ])('stops scheduling recurring events of a plugin that is %s', async (_case, change) => {
     const { update, scheduled, revisions } = await newBot();
     await update({ files: { id, definition } });
 
@@ -99,7 +99,7 @@ describe('recurring events of a plugin', () => {
     expect(await revisions()).toEqual([1, 2, 3]);
   });
 
-  it('are rejected when they are too frequent, and when they are not recurring events', async () => {
+  it('rejects recurring events of a plugin that are too frequent, or that are no recurring events', async () => {
     const { update, scheduled } = await newBot();
 
     await expect(
@@ -115,7 +115,7 @@ describe('recurring events of a plugin', () => {
     expect(Object.keys(await scheduled())).toEqual(['own']);
   });
 
-  it('count towards the number of recurring events of the bot', async () => {
+  it('counts recurring events of a plugin towards the number of those of the bot', async () => {
     const { update, scheduled } = await newBot();
     const yearly = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`tick-${n}`, every('0 0 1 1 *')]));
@@ -129,7 +129,7 @@ describe('recurring events of a plugin', () => {
     expect(Object.keys(await scheduled())).toHaveLength(50);
   });
 
-  it('count towards the storage quota while the plugin is enabled', async () => {
+  it('counts recurring events of a plugin towards the storage quota while the plugin is enabled', async () => {
     const bot = await newBot();
     const used = async () => (await alice.client.getUsage({ id: bot.id, type: 'storage_count' })).usage.value;
     const before = await used();

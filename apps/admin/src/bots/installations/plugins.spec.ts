@@ -74,7 +74,7 @@ async function memberWith(role: 'developer' | 'viewer') {
 const bound = { helpdesk: { integrationId: desk, integrationAlias: 'desk' } };
 
 describe('installing a plugin', () => {
-  it('shows the plugin, and its entities under its alias', async () => {
+  it('shows an installed plugin, and its entities under its alias', async () => {
     const { id, update, get } = await newBot();
 
     await update({
@@ -114,7 +114,7 @@ describe('installing a plugin', () => {
     expect(await lastAnnounced(id)).toMatchObject({ revision: 3, plugins: [{ alias: 'help', id: handoff }] });
   });
 
-  it('together with its dependencies calls the hub once for each kind', async () => {
+  it('calls the hub once for each kind to install plugins together with their dependencies', async () => {
     const { update } = await newBot();
 
     const { plugins } = await update({
@@ -136,7 +136,7 @@ describe('installing a plugin', () => {
     });
   });
 
-  it('keeps its configuration encrypted', async () => {
+  it('keeps the configuration of a plugin encrypted', async () => {
     const { id, update } = await newBot();
 
     await update({ plugins: { help: { id: handoff, configuration: { greeting: 'hush-hi' }, interfaces: bound } } });
@@ -148,7 +148,7 @@ describe('installing a plugin', () => {
     expect(JSON.stringify(await lastAnnounced(id))).not.toContain('hush');
   });
 
-  it('shows its configuration to developers and higher roles only', async () => {
+  it('shows the configuration of a plugin to developers and higher roles only', async () => {
     const { id, update } = await newBot();
     await update({ plugins: { help: { id: handoff, configuration: { greeting: 'hi' }, interfaces: bound } } });
     const { value } = await alice.client.createBotApiKey({ botId: id });
@@ -159,7 +159,7 @@ describe('installing a plugin', () => {
     expect(await seenBy(api.client(value))).toEqual({});
   });
 
-  it("does not become part of the bot's own definition when a client sends back the reply of getBot", async () => {
+  it("keeps a plugin out of the bot's own definition when a client sends back the reply of getBot", async () => {
     const { id, update, get } = await newBot();
     const own = { states: { mine: { type: 'bot' as const, schema } } };
     await update({ plugins: { help: { id: plain } }, ...own });
@@ -180,7 +180,7 @@ describe('installing a plugin', () => {
     expect({ ...(await get()), updatedAt: '' }).toEqual({ ...shown, updatedAt: '' });
   });
 
-  it('together with its entities, as a deployment sends both, stores the entities once', async () => {
+  it('stores entities once if a deployment sends a plugin together with its entities', async () => {
     const { id, update } = await newBot();
 
     const bot = await update({
@@ -195,7 +195,7 @@ describe('installing a plugin', () => {
     expect(bot.actions['help#start']).toEqual(added.actions.start);
   });
 
-  it('that is disabled adds no entities to the bot', async () => {
+  it('adds no entities of a disabled plugin to the bot', async () => {
     const { update } = await newBot();
 
     const bot = await update({ plugins: { help: { id: plain, enabled: false } } });
@@ -242,7 +242,7 @@ describe('installing a plugin', () => {
       /^plugins\.x\.configuration\.greeting must be string/,
     ],
     ['under an alias that is none', { 'a#b': { id: plain } }, 'InvalidPayload', /^plugins has a name "a#b"/],
-  ])('%s is rejected, and nothing of the update is applied', async (_case, plugins, type, message) => {
+  ])('rejects an update with a plugin %s, and applies nothing of it', async (_case, plugins, type, message) => {
     const { update, get } = await newBot();
     const before = await get();
 
@@ -254,7 +254,7 @@ describe('installing a plugin', () => {
     expect(await get()).toEqual(before);
   });
 
-  it('that the hub cannot resolve returns the reason', async () => {
+  it('returns the reason why the hub cannot resolve a plugin', async () => {
     const { update } = await newBot();
     hub.problems.push({ alias: 'x', problem: 'it does not implement hitl.' });
 
@@ -266,7 +266,7 @@ describe('installing a plugin', () => {
 });
 
 describe('changing plugins and what they depend on', () => {
-  it('keeps the fields that are left out', async () => {
+  it('keeps the fields of a plugin that are left out', async () => {
     const { update } = await newBot();
     const before = await update({
       plugins: { help: { id: handoff, enabled: false, configuration: { greeting: 'hi' }, interfaces: bound } },
@@ -349,7 +349,7 @@ describe('changing plugins and what they depend on', () => {
 });
 
 describe('listing bots', () => {
-  it('filters by the names of plugins', async () => {
+  it('filters bots by the names of plugins', async () => {
     const { id, update } = await newBot();
     await update({ plugins: { any: { id: plain } } });
 

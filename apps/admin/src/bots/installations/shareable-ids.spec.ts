@@ -24,7 +24,7 @@ async function newBot(): Promise<string> {
 }
 
 describe('a shareable id of an installation', () => {
-  it('is created, shown and replaced by a new one', async () => {
+  it('creates and shows a shareable id of an installation, and replaces it by a new one', async () => {
     const botId = await newBot();
 
     const { shareableId } = await alice.client.createIntegrationShareableId({ botId, integrationId });
@@ -37,7 +37,7 @@ describe('a shareable id of an installation', () => {
     expect(await alice.client.getIntegrationShareableId({ botId, integrationId })).toMatchObject(next);
   });
 
-  it('is valid for 24 hours', async () => {
+  it('accepts a shareable id for 24 hours', async () => {
     const botId = await newBot();
     await alice.client.createIntegrationShareableId({ botId, integrationId });
     const pass = (time: string) =>
@@ -50,7 +50,7 @@ describe('a shareable id of an installation', () => {
     expect(await isExpired()).toBe(true);
   });
 
-  it('is deleted once, and together with its installation', async () => {
+  it('deletes a shareable id once, and together with its installation', async () => {
     const botId = await newBot();
     await alice.client.createIntegrationShareableId({ botId, integrationId });
 
@@ -67,7 +67,7 @@ describe('a shareable id of an installation', () => {
     expect(await api.sql('SELECT 1 FROM admin.shareable_id WHERE bot_id = $1', [botId])).toEqual([]);
   });
 
-  it('belongs to an alias, which is required when there are several', async () => {
+  it('requires an alias for a shareable id when there are several installations', async () => {
     const botId = await newBot();
     const response = await api.send(`PUT /v1/admin/bots/${botId}`, {
       headers: {
@@ -93,7 +93,7 @@ describe('a shareable id of an installation', () => {
     ).toMatchObject({ shareableId });
   });
 
-  it('returns the same 404 for a bot of another workspace as for a missing bot, and a 404 for a missing installation', async () => {
+  it("returns the same 404 for a shareable id of another workspace's bot as of a missing one", async () => {
     const botId = await newBot();
 
     for (const call of [
@@ -115,7 +115,7 @@ describe('a shareable id of an installation', () => {
     });
   });
 
-  it('is created and deleted by developers, and readable for viewers', async () => {
+  it('lets developers create and delete a shareable id, and viewers read it', async () => {
     const botId = await newBot();
     const [developer, viewer] = await Promise.all([api.newAccount(), api.newAccount()]);
     await api.addMember(alice.workspaceId, developer.accountId, 'developer');

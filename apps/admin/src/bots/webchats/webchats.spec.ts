@@ -34,14 +34,14 @@ it.each([
   ['configurable', () => expect.stringContaining('chat-title="Harbour &quot;bot&quot; &lt;1&gt;"')],
   ['fullscreen', (url: string) => expect.stringContaining(`<iframe src="${url}/webchat/${webhookId}" title="Harbour`)],
   ['sharableUrl', (url: string) => `${url}/webchat/${webhookId}`],
-] as const)('the snippet of the form %s names the web chat of the bot', async (type, expected) => {
+] as const)('names the web chat of the bot in the snippet of the form %s', async (type, expected) => {
   const { code } = await alice.client.getBotWebchat({ id: botId, type });
 
   const base = /https?:\/\/[^/"]+/.exec(code)![0];
   expect(code).toEqual(expected(base));
 });
 
-it('a bot without the chat integration has no snippet', async () => {
+it('returns no snippet for a bot without the chat integration', async () => {
   const { bot } = await alice.client.createBot({});
   const [id] = Object.keys(bot.integrations);
   await alice.client.updateBot({ id: bot.id, integrations: { [id!]: null } });
@@ -52,7 +52,7 @@ it('a bot without the chat integration has no snippet', async () => {
   });
 });
 
-it('settings are replaced as a whole, shown to everybody without the origins, and audited', async () => {
+it('replaces web chat settings as a whole, shows them to everybody without origins, and audits them', async () => {
   const settings = {
     title: 'Harbour',
     primaryColor: '#0b7285',
@@ -92,14 +92,14 @@ it.each([
   [{ allowedOrigins: ['https://a.example/path'] }, 'allowedOrigins must be a list of origins'],
   [{ allowedOrigins: ["https://a.example; script-src 'unsafe-inline'"] }, 'allowedOrigins must be a list of origins'],
   [{ startingChoices: Array.from({ length: 11 }, () => ({ label: 'a', value: 'b' })) }, 'startingChoices'],
-])('settings such as %j are refused', async (settings, message) => {
+])('rejects web chat settings such as %j', async (settings, message) => {
   expect(await store(settings)).toMatchObject({
     status: 400,
     json: { type: 'InvalidPayload', message: expect.stringContaining(message) },
   });
 });
 
-it('are out of reach for other workspaces, and for roles that may not write', async () => {
+it('refuses web chat settings to other workspaces, and to roles that may not write', async () => {
   const [mallory, viewer] = await Promise.all([api.newAccount(), api.newAccount()]);
   await api.addMember(alice.workspaceId, viewer.accountId, 'viewer');
 
@@ -108,11 +108,11 @@ it('are out of reach for other workspaces, and for roles that may not write', as
   expect(await store({}, { ...viewer, workspaceId: alice.workspaceId })).toMatchObject({ status: 403 });
 });
 
-it.each(['none', 'x'.repeat(2000), '%00'])('nobody has a web chat at %s', async (id) => {
+it.each(['none', 'x'.repeat(2000), '%00'])('returns 404 for the web chat of %s', async (id) => {
   expect((await show(id)).status).toBe(404);
 });
 
-it('a disabled chat integration has no web chat', async () => {
+it('returns 404 for the web chat of a disabled chat integration', async () => {
   const { bot } = await alice.client.createBot({});
   const { webhookId: disabled } = Object.values(bot.integrations)[0]!;
   expect((await show(disabled)).status).toBe(200);
@@ -122,7 +122,7 @@ it('a disabled chat integration has no web chat', async () => {
   expect((await show(disabled)).status).toBe(404);
 });
 
-it('the newest bot of a workspace has the page that the start of the platform prints', async () => {
+it('finds the page of the newest bot of a workspace, which the start of the platform prints', async () => {
   const bob = await api.newAccount();
   const newest = () => api.call(admin.webchats.findNewest, systemCaller('start'), { workspaceId: bob.workspaceId });
   expect(await newest()).toEqual({ url: null });

@@ -17,7 +17,7 @@ function ask(line: string, json?: object, token = api.operatorToken) {
 }
 
 describe('an operator', () => {
-  it('creates an account with a workspace of its own, and tokens for it', async () => {
+  it('creates an account with a workspace of its own, and tokens for it, for an operator', async () => {
     const { status, json: account } = await ask('POST /operator/accounts', { email: 'Ann@example.com' });
     const { json: token } = await ask('POST /operator/tokens', { email: 'ann@EXAMPLE.com', note: 'laptop' });
 
@@ -72,7 +72,7 @@ describe('an operator', () => {
   });
 
   it.each(['GET /v1/admin/account/pats', 'GET /v1/admin/workspaces', 'GET /v1/admin/bots', 'GET /v1/files'])(
-    'may not %s',
+    'forbids an operator to request %s',
     async (line) => {
       const headers = { authorization: `Bearer ${api.operatorToken}`, 'x-workspace-id': 'w', 'x-bot-id': 'b' };
 
@@ -83,7 +83,7 @@ describe('an operator', () => {
     },
   );
 
-  it('is the only caller of operations about accounts, and of others beside the accounts of its workspace', async () => {
+  it("reserves operations about accounts to the operator, and those about work to the operator's workspace", async () => {
     const account = await api.newAccount();
     const { bot } = await account.client.createBot({});
     const { value } = await account.client.createBotApiKey({ botId: bot.id });
@@ -114,7 +114,7 @@ describe('an operator', () => {
 });
 
 describe('an account', () => {
-  it('reads its own profile, and an update keeps the fields that it leaves out', async () => {
+  it('reads the profile of an account, and keeps the fields that an update leaves out', async () => {
     const { client, accountId } = await api.newAccount();
 
     const before = await client.getAccount({});
@@ -137,7 +137,7 @@ describe('an account', () => {
 });
 
 describe('deleting an account', () => {
-  it('deletes its tokens, memberships and empty workspaces, with immediate effect', async () => {
+  it('deletes tokens, memberships and empty workspaces of a deleted account, with immediate effect', async () => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     const second = await carol.client.createWorkspace({ name: 'second' });
     await api.addMember(alice.workspaceId, carol.accountId, 'developer');
@@ -168,7 +168,7 @@ describe('deleting an account', () => {
   it.each([
     ['members', 'developer'],
     ['bots', undefined],
-  ] as const)('is refused while a workspace with %s has no other owner', async (_what, role) => {
+  ] as const)('refuses to delete an account while a workspace with %s has no other owner', async (_what, role) => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     if (role) await api.addMember(alice.workspaceId, carol.accountId, role);
     else await alice.client.createBot({});
@@ -181,7 +181,7 @@ describe('deleting an account', () => {
     await expect(alice.client.getAccount({})).resolves.toBeDefined();
   });
 
-  it('keeps its workspaces when they have another owner', async () => {
+  it('keeps workspaces of a deleted account when they have another owner', async () => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await api.addMember(alice.workspaceId, carol.accountId, 'owner');
     await alice.client.createBot({});
@@ -204,7 +204,7 @@ describe('deleting an account', () => {
     });
   });
 
-  it('rejects the pending requests of the account immediately', async () => {
+  it('rejects the pending requests of a deleted account immediately', async () => {
     const { client, accountId } = await api.newAccount();
     await client.getAccount({});
     await api.sql('BEGIN');
@@ -221,7 +221,7 @@ describe('deleting an account', () => {
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ type: 'Unauthorized' });
   });
 
-  it('frees its address', async () => {
+  it('frees the address of a deleted account', async () => {
     const { client } = await api.newAccount();
     const { email } = (await client.getAccount({})).account;
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 describe('the first start', () => {
-  it('creates an account, the workspace "default" and the configured token', async () => {
+  it('creates an account, the workspace "default" and the configured token at the first start', async () => {
     const { workspaces } = await api.client(api.settings.bootstrapToken).listWorkspaces({});
 
     expect(workspaces).toHaveLength(1);
@@ -26,7 +26,7 @@ describe('the first start', () => {
     ).toEqual([{ email: 'admin@parley.local', role: 'owner' }]);
   });
 
-  it('stores only the hash of the token', async () => {
+  it('stores only the hash of the first token', async () => {
     const rows = await api.sql('SELECT * FROM admin.token');
 
     expect(rows).toHaveLength(1);

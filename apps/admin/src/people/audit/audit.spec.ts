@@ -35,7 +35,7 @@ function entryFor(workspaceId: string): AuditEntry {
 }
 
 describe('audit records', () => {
-  it('show account, action, resource, time and address of a change', async () => {
+  it('shows account, action, resource, time and address of a change in audit records', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Tea' });
 
     await alice.client.updateWorkspace({ id, about: 'Leaves' });
@@ -68,7 +68,7 @@ describe('audit records', () => {
     ]);
   });
 
-  it('appear once each across pages, also with equal times', async () => {
+  it('lists each audit record once across pages, also with equal times', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Tea' });
     for (const about of ['1', '2', '3', '4']) await alice.client.updateWorkspace({ id, about });
     await api.sql("UPDATE admin.audit_record SET recorded_at = '2026-01-01' WHERE workspace_id = $1", [id]);
@@ -80,7 +80,7 @@ describe('audit records', () => {
     expect(new Set([...first.records, ...second.records].map((record) => record.id)).size).toBe(5);
   });
 
-  it('are readable by administrators and owners only', async () => {
+  it('shows audit records to administrators and owners only', async () => {
     for (const role of ['administrator', 'manager', 'developer', 'billing', 'viewer'] as const) {
       const carol = await api.newAccount();
       await api.addMember(alice.workspaceId, carol.accountId, role);
@@ -92,7 +92,7 @@ describe('audit records', () => {
     }
   });
 
-  it('return the same 404 for another workspace as for a missing one', async () => {
+  it('returns the same 404 for audit records of another workspace as of a missing one', async () => {
     const bob = await api.newAccount();
 
     for (const id of [alice.workspaceId, 'wkspace_none']) {
@@ -105,7 +105,7 @@ describe('audit records', () => {
 });
 
 describe('a change that another service reports', () => {
-  it('is recorded with all of its fields', async () => {
+  it('records a change that another service reports, with all of its fields', async () => {
     const { client, workspaceId: id } = await api.newAccount();
     const entry = entryFor(id);
     const [, app] = api.apps;
@@ -134,7 +134,7 @@ describe('a change that another service reports', () => {
     ]);
   });
 
-  it('is recorded once when its event is redelivered, and without an account for a key', async () => {
+  it('records a reported change once when its event is redelivered, without an account for a key', async () => {
     const { client, workspaceId: id } = await api.newAccount();
     const handler = api.apps[1]!.get(RecordChangeHandler, { strict: false });
     const { accountId: _accountId, email: _email, ...entry } = entryFor(id);

@@ -20,7 +20,7 @@ const refused = {
   json: { type: 'Unauthorized', message: expect.stringContaining('npm run parley -- console link') },
 };
 
-it('a code is exchanged for a token of its account that is listed, expires after 12 hours and can be revoked', async () => {
+it('exchanges a console code for a listed token that expires after 12 hours and can be revoked', async () => {
   const { status, json } = await redeem(await consoleCode(api, alice));
 
   const session = json as { token: string; tokenId: string; expiresAt: string };
@@ -36,7 +36,7 @@ it('a code is exchanged for a token of its account that is listed, expires after
   await expect(api.client(session.token).getAccount({})).rejects.toMatchObject({ type: 'Unauthorized' });
 });
 
-it('a code is stored as a hash, and works once', async () => {
+it('stores a console code as a hash, and accepts it once', async () => {
   const code = await consoleCode(api, alice);
 
   const [row] = await api.sql('SELECT * FROM admin.console_link WHERE hash = $1', [hashToken(code)]);
@@ -45,7 +45,7 @@ it('a code is stored as a hash, and works once', async () => {
   expect(await redeem(code)).toMatchObject(refused);
 });
 
-it('one of two concurrent requests with the same code succeeds', async () => {
+it('lets one of two concurrent requests with the same console code succeed', async () => {
   const code = await consoleCode(api, alice);
 
   const answers = await Promise.all([redeem(code), redeem(code)]);
@@ -53,7 +53,7 @@ it('one of two concurrent requests with the same code succeeds', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
 });
 
-it('an unknown code and an expired one have the same answer', async () => {
+it('gives the same answer to an unknown console code and an expired one', async () => {
   const code = await consoleCode(api, alice);
   await api.sql(`UPDATE admin.console_link SET valid_until = now() - interval '1 ms' WHERE hash = $1`, [
     hashToken(code),
@@ -63,12 +63,12 @@ it('an unknown code and an expired one have the same answer', async () => {
   expect(await redeem('unknown')).toMatchObject(refused);
 });
 
-it('a code is required, within its length limit', async () => {
+it('requires a console code, within its length limit', async () => {
   for (const code of [undefined, null, 5, '', 'x'.repeat(101)])
     expect(await redeem(code)).toMatchObject({ status: 400, json: { type: 'InvalidPayload' } });
 });
 
-it('an expired session is refused and not listed', async () => {
+it('refuses an expired session, and does not list it', async () => {
   const { json } = await redeem(await consoleCode(api, alice));
   const { token, tokenId } = json as { token: string; tokenId: string };
   await api.sql(`UPDATE admin.token SET valid_until = now() - interval '1 ms' WHERE id = $1`, [tokenId]);
@@ -78,7 +78,7 @@ it('an expired session is refused and not listed', async () => {
   expect(pats.map(({ id }) => id)).not.toContain(tokenId);
 });
 
-it('expired codes and sessions are deleted, valid ones stay', async () => {
+it('deletes expired codes and sessions, and keeps valid ones', async () => {
   const [gone, stays] = [await consoleCode(api, alice), await consoleCode(api, alice)];
   const { tokenId } = (await redeem(await consoleCode(api, alice))).json as { tokenId: string };
   await api.sql(`UPDATE admin.console_link SET valid_until = now() - interval '1 ms' WHERE hash = $1`, [
@@ -93,7 +93,7 @@ it('expired codes and sessions are deleted, valid ones stay', async () => {
   expect((await redeem(stays)).status).toBe(200);
 });
 
-it('a link needs an account, and the operator', async () => {
+it('creates a console link only for an account, and only for the operator', async () => {
   const headers = { authorization: `Bearer ${api.operatorToken}` };
   const json = { email: 'nobody@example.com' };
 
@@ -106,7 +106,7 @@ it('a link needs an account, and the operator', async () => {
   ).toMatchObject({ status: 403 });
 });
 
-it('a link without an email signs in the account of the first start', async () => {
+it('signs in the account of the first start by a link without an email', async () => {
   const headers = { authorization: `Bearer ${api.operatorToken}` };
   const { json } = await api.send('POST /operator/console/links', { headers, json: {} });
   const { url } = json as { url: string };

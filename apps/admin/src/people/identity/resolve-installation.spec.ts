@@ -52,7 +52,7 @@ describe('an installation that a caller acts as', () => {
     ['its alias', { integrationAlias: 'team' }],
     ['the integration, which is installed and enabled once', { integrationId: slack }],
     ['both', { integrationAlias: 'team', integrationId: slack }],
-  ])('is named by %s', async (_how, named) => {
+  ])('resolves the installation that a caller acts as by %s', async (_how, named) => {
     const caller = await identify(alice.token, named);
 
     expect(caller).toMatchObject({
@@ -62,7 +62,7 @@ describe('an installation that a caller acts as', () => {
     });
   });
 
-  it('is named by a bot API key too', async () => {
+  it('resolves the installation that a bot API key acts as', async () => {
     const { value } = await alice.client.createBotApiKey({ botId });
 
     expect(await identify(value, { integrationAlias: 'b' })).toMatchObject({ integration: { id: twice, alias: 'b' } });
@@ -79,11 +79,11 @@ describe('an installation that a caller acts as', () => {
     });
   });
 
-  it('is absent when the headers name none', async () => {
+  it('resolves no installation when the headers name none', async () => {
     expect((await identify(alice.token, {})).integration).toBeUndefined();
   });
 
-  it('needs an alias when the integration is installed more than once', async () => {
+  it('requires an alias when an integration is installed more than once', async () => {
     await expect(identify(alice.token, { integrationId: twice })).rejects.toMatchObject({
       type: 'InvalidPayload',
       message: expect.stringMatching(/^x-integration-alias is missing: .* installed 2 times\. Name one of: a, b\./),
@@ -107,20 +107,20 @@ describe('an installation that a caller acts as', () => {
       { integrationAlias: 'a', integrationId: slack },
       /^x-integration-alias "a": no such integration/,
     ],
-  ])('is Forbidden when the headers name %s', async (_case, named, message) => {
+  ])('forbids headers that name %s', async (_case, named, message) => {
     await expect(identify(alice.token, named)).rejects.toMatchObject({
       type: 'Forbidden',
       message: expect.stringMatching(message),
     });
   });
 
-  it('is Forbidden to the API key of another integration', async () => {
+  it('forbids an integration API key to act as another integration', async () => {
     for (const named of [{ integrationId: twice }, { integrationAlias: 'a' }]) {
       await expect(identify(integrationKey, named)).rejects.toMatchObject({ type: 'Forbidden' });
     }
   });
 
-  it('is Forbidden to an integration API key in a bot without the integration, as in a missing bot', async () => {
+  it('forbids an integration API key to act in a bot without the integration, as in a missing bot', async () => {
     const other = (await alice.client.createBot({})).bot.id;
 
     for (const bot of [other, 'none']) {
@@ -131,14 +131,14 @@ describe('an installation that a caller acts as', () => {
     }
   });
 
-  it('takes the role developer', async () => {
+  it('requires the role developer to act as an installation', async () => {
     const carol = await api.newAccount();
     await api.addMember(alice.workspaceId, carol.accountId, 'viewer');
 
     await expect(identify(carol.token, { integrationAlias: 'team' })).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('may be named for files by each permitted caller, and is implied by an integration API key', async () => {
+  it('accepts a named installation for files from each permitted caller, implied by an integration key', async () => {
     const list = (token: string, headers: Record<string, string> = {}) =>
       api.send('GET /v1/files', { headers: { authorization: `Bearer ${token}`, 'x-bot-id': botId, ...headers } });
 
@@ -155,7 +155,7 @@ describe('an installation that a caller acts as', () => {
     expect((await list(alice.token, { 'x-integration-alias': 'none' })).status).toBe(403);
   });
 
-  it('ends when the integration is uninstalled', async () => {
+  it('stops to resolve an installation when the integration is uninstalled', async () => {
     const gone = hub.addIntegration('intver_gone', { name: 'gone' });
     await alice.client.updateBot({ id: botId, integrations: { [gone]: {} } });
     await identify(alice.token, { integrationAlias: 'gone' });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 describe('introspection', () => {
-  it('returns the workspace of a bot and the account of the caller, without any header but the token', async () => {
+  it('introspects the workspace of a bot and the account of the caller, with only the token', async () => {
     const carol = await api.newAccount();
     await api.addMember(alice.workspaceId, carol.accountId, 'viewer');
 
@@ -32,7 +32,7 @@ describe('introspection', () => {
     });
   });
 
-  it('with a bot key returns the account that created the bot, until that is deleted', async () => {
+  it('returns the account that created the bot of a key, until that account is deleted', async () => {
     const [carol, client] = [await api.newAccount(), api.client(key)];
     await api.addMember(alice.workspaceId, carol.accountId, 'developer');
     const { bot } = await api.client(carol.token, alice.workspaceId).createBot({});
@@ -50,7 +50,7 @@ describe('introspection', () => {
     expect((await api.client(value).introspect({ botId: bot.id })).userId).toBe('');
   });
 
-  it('returns the same error for a bot that the token may not read as for a missing bot', async () => {
+  it('returns the same error for introspection of a bot that the token may not read as of a missing bot', async () => {
     const [bob, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await api.addMember(alice.workspaceId, carol.accountId, 'billing');
     const dave = await api.newAccount();
@@ -73,7 +73,7 @@ describe('introspection', () => {
     }
   });
 
-  it('requires a token and the id of a bot', async () => {
+  it('requires a token and the id of a bot for introspection', async () => {
     const headers = { authorization: `Bearer ${alice.token}` };
 
     expect(await api.send('POST /v1/admin/introspect', { json: { botId } })).toMatchObject({

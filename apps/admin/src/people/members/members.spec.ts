@@ -29,7 +29,7 @@ async function ownMemberId(account: Account): Promise<string> {
 }
 
 describe('adding a member', () => {
-  it("takes the address of an account, and returns the account's name and picture", async () => {
+  it("adds a member by the address of an account, and returns the account's name and picture", async () => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await carol.client.updateAccount({ displayName: 'Carol', profilePicture: 'https://example.com/c.png' });
     const email = await emailOf(carol);
@@ -50,7 +50,7 @@ describe('adding a member', () => {
     await expect(hers.createBot({})).resolves.toBeDefined();
   });
 
-  it('is recorded', async () => {
+  it('audits the addition, change and removal of a member', async () => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     const email = await emailOf(carol);
 
@@ -68,7 +68,7 @@ describe('adding a member', () => {
     ]);
   });
 
-  it('without an account returns an error with the address', async () => {
+  it('returns an error with the address if a member to add has no account', async () => {
     const alice = await api.newAccount();
 
     await expect(
@@ -79,7 +79,7 @@ describe('adding a member', () => {
     });
   });
 
-  it('succeeds once for concurrent requests', async () => {
+  it('adds a member once for concurrent requests', async () => {
     const [alice, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     const email = await emailOf(carol);
 
@@ -93,7 +93,7 @@ describe('adding a member', () => {
 });
 
 describe('listing members', () => {
-  it('returns each member once, newest first, page by page', async () => {
+  it('lists each member once, newest first, page by page', async () => {
     const alice = await api.newAccount();
     const others = [await join(alice, 'viewer'), await join(alice, 'manager'), await join(alice, 'billing')];
     await api.sql("UPDATE admin.workspace_member SET created_at = '2026-01-01' WHERE workspace_id = $1", [
@@ -111,7 +111,7 @@ describe('listing members', () => {
     );
   });
 
-  it('takes read permission on the workspace, and rejects a page token of another workspace', async () => {
+  it('requires read permission to list members, and rejects a page token of another workspace', async () => {
     const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
     const [viewer, billing] = await Promise.all([join(alice, 'viewer'), join(alice, 'billing')]);
     const { nextToken } = (await viewer.client.listWorkspaceMembers({ pageSize: 1 })).meta;
@@ -125,7 +125,7 @@ describe('listing members', () => {
 });
 
 describe('a role', () => {
-  it('changes with effect on the next request', async () => {
+  it('changes a role with effect on the next request', async () => {
     const alice = await api.newAccount();
     const carol = await join(alice, 'developer');
     await carol.client.createBot({});
@@ -136,28 +136,31 @@ describe('a role', () => {
     await expect(carol.client.createBot({})).rejects.toMatchObject({ type: 'Forbidden' });
   });
 
-  it('stays the same when the update leaves it out', async () => {
+  it('keeps a role when the update leaves it out', async () => {
     const alice = await api.newAccount();
     const carol = await join(alice, 'developer');
 
     expect(await alice.client.updateWorkspaceMember({ id: carol.memberId })).toMatchObject({ role: 'developer' });
   });
 
-  it.each(['manager', 'developer', 'billing', 'viewer'] as const)('as %s may not administer members', async (role) => {
-    const alice = await api.newAccount();
-    const [carol, other] = await Promise.all([join(alice, role), join(alice, 'viewer')]);
-    const refused = { type: 'Forbidden', message: expect.stringContaining(role) };
+  it.each(['manager', 'developer', 'billing', 'viewer'] as const)(
+    'forbids a %s to administer members',
+    async (role) => {
+      const alice = await api.newAccount();
+      const [carol, other] = await Promise.all([join(alice, role), join(alice, 'viewer')]);
+      const refused = { type: 'Forbidden', message: expect.stringContaining(role) };
 
-    await expect(carol.client.createWorkspaceMember({ email: 'x@example.com', role: 'viewer' })).rejects.toMatchObject(
-      refused,
-    );
-    await expect(carol.client.updateWorkspaceMember({ id: carol.memberId, role: 'owner' })).rejects.toMatchObject(
-      refused,
-    );
-    await expect(carol.client.deleteWorkspaceMember({ id: other.memberId })).rejects.toMatchObject(refused);
-  });
+      await expect(
+        carol.client.createWorkspaceMember({ email: 'x@example.com', role: 'viewer' }),
+      ).rejects.toMatchObject(refused);
+      await expect(carol.client.updateWorkspaceMember({ id: carol.memberId, role: 'owner' })).rejects.toMatchObject(
+        refused,
+      );
+      await expect(carol.client.deleteWorkspaceMember({ id: other.memberId })).rejects.toMatchObject(refused);
+    },
+  );
 
-  it('as administrator may administer all members except owners', async () => {
+  it('lets an administrator administer all members except owners', async () => {
     const [alice, stranger] = await Promise.all([api.newAccount(), api.newAccount()]);
     const [admin, carol] = await Promise.all([join(alice, 'administrator'), join(alice, 'viewer')]);
     const owner = await ownMemberId(alice);
@@ -179,7 +182,7 @@ describe('a role', () => {
 });
 
 describe('removing a member', () => {
-  it('rejects their next request', async () => {
+  it('rejects the next request of a removed member', async () => {
     const alice = await api.newAccount();
     const carol = await join(alice, 'developer');
     await carol.client.listBots({});
@@ -192,7 +195,7 @@ describe('removing a member', () => {
     });
   });
 
-  it.each(['administrator', 'billing', 'viewer'] as const)('is allowed for the member themself as %s', async (role) => {
+  it.each(['administrator', 'billing', 'viewer'] as const)('lets members remove themselves as %s', async (role) => {
     const alice = await api.newAccount();
     const carol = await join(alice, role);
 
@@ -217,7 +220,7 @@ describe('removing a member', () => {
 describe('the last owner', () => {
   const refused = { type: 'ReferenceConstraint', message: expect.stringMatching(/owner first/) };
 
-  it('can neither leave nor be demoted until there is another owner', async () => {
+  it('refuses to remove or demote the last owner until there is another one', async () => {
     const alice = await api.newAccount();
     const [carol, id] = await Promise.all([join(alice, 'administrator'), ownMemberId(alice)]);
 
@@ -230,7 +233,7 @@ describe('the last owner', () => {
     expect(workspace.ownerId).toBe(carol.accountId);
   });
 
-  it('stays when two owners demote each other concurrently', async () => {
+  it('keeps one owner when two owners demote each other concurrently', async () => {
     const alice = await api.newAccount();
     const carol = await join(alice, 'owner');
     const hers = await ownMemberId(alice);
@@ -250,7 +253,7 @@ describe('the last owner', () => {
     }
   });
 
-  it('stays when both owners leave concurrently', async () => {
+  it('keeps one owner when both owners leave concurrently', async () => {
     const alice = await api.newAccount();
     const carol = await join(alice, 'owner');
     const hers = await ownMemberId(alice);

@@ -21,14 +21,14 @@ describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind
       ? { get: (key: string) => client.getAccountPreference({ key }), set: client.setAccountPreference }
       : { get: (key: string) => client.getWorkspacePreference({ key }), set: client.setWorkspacePreference };
 
-  it.each(values)('stores %j unchanged', async (value) => {
+  it.each(values)('stores the preference %j unchanged', async (value) => {
     await of(alice).set({ key: 'value', value });
 
     const answer = await of(alice).get('value');
     expect(JSON.stringify(answer)).toBe(JSON.stringify({ value }));
   });
 
-  it('is empty until it is set, and again after it is set without a value', async () => {
+  it('returns no value of a preference before it is set, and after it is set without a value', async () => {
     const { get, set } = of(alice);
 
     const before = await get('theme');
@@ -40,7 +40,7 @@ describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind
     expect([before, after, await get('theme')]).toEqual([{}, { value: 'light' }, {}]);
   });
 
-  it('belongs to its owner only', async () => {
+  it('shows a preference to its owner only', async () => {
     await of(alice).set({ key: 'mine', value: 1 });
     await of(bob).set({ key: 'mine', value: 2 });
 
@@ -48,7 +48,7 @@ describe.each(['account', 'workspace'] as const)('a preference of the %s', (kind
     expect(await of(bob).get('other')).toEqual({});
   });
 
-  it('accepts keys of any characters, up to 200', async () => {
+  it('accepts keys of preferences of any characters, up to 200', async () => {
     const key = `a/b %?#ü ${'x'.repeat(191)}`;
     const { get, set } = of(alice);
 
@@ -67,21 +67,24 @@ describe('a preference of a workspace', () => {
     ['developer', true, true],
     ['viewer', true, false],
     ['billing', false, false],
-  ] as const)('is read and set by a %s: %s, %s', async (role, mayRead, maySet) => {
-    const carol = await api.newAccount();
-    await api.addMember(alice.workspaceId, carol.accountId, role);
-    const client = api.client(carol.token, alice.workspaceId);
+  ] as const)(
+    'decides whether a %s may read and set a preference of a workspace: %s, %s',
+    async (role, mayRead, maySet) => {
+      const carol = await api.newAccount();
+      await api.addMember(alice.workspaceId, carol.accountId, role);
+      const client = api.client(carol.token, alice.workspaceId);
 
-    for (const [call, allowed] of [
-      [() => client.getWorkspacePreference({ key: 'k' }), mayRead],
-      [() => client.setWorkspacePreference({ key: 'k', value: role }), maySet],
-    ] as const) {
-      if (allowed) await expect(call()).resolves.toBeDefined();
-      else await expect(call()).rejects.toMatchObject({ type: 'Forbidden' });
-    }
-  });
+      for (const [call, allowed] of [
+        [() => client.getWorkspacePreference({ key: 'k' }), mayRead],
+        [() => client.setWorkspacePreference({ key: 'k', value: role }), maySet],
+      ] as const) {
+        if (allowed) await expect(call()).resolves.toBeDefined();
+        else await expect(call()).rejects.toMatchObject({ type: 'Forbidden' });
+      }
+    },
+  );
 
-  it('leaves an audit record when it changes', async () => {
+  it('writes an audit record when a preference changes', async () => {
     await alice.client.setWorkspacePreference({ key: 'audited', value: 'hush' });
 
     const { records } = await alice.client.getAuditRecords({ id: alice.workspaceId, pageSize: 1 });

@@ -24,7 +24,7 @@ async function newIntegration({ client }: Account): Promise<string> {
 }
 
 describe('integration API keys', () => {
-  it('are shown once, listed newest first, and stored as a hash', async () => {
+  it('shows an integration API key once, lists keys newest first, and stores a hash', async () => {
     const integrationId = await newIntegration(alice);
 
     const first = await alice.client.createIntegrationApiKey({ integrationId, note: 'server' });
@@ -44,7 +44,7 @@ describe('integration API keys', () => {
     });
   });
 
-  it('read their own integration without a workspace header, and no other one', async () => {
+  it('lets an integration API key read its own integration without a workspace header, and no other', async () => {
     const [own, other] = await Promise.all([newIntegration(alice), newIntegration(alice)]);
     const { value } = await alice.client.createIntegrationApiKey({ integrationId: own });
     const client = api.client(value);
@@ -70,7 +70,7 @@ describe('integration API keys', () => {
     }
   });
 
-  it('return the same error for an integration of another workspace as for a missing one', async () => {
+  it("returns the same error for keys of another workspace's integration as of a missing one", async () => {
     const foreign = await newIntegration(bob);
 
     for (const integrationId of [foreign, 'none']) {
@@ -81,7 +81,7 @@ describe('integration API keys', () => {
     }
   });
 
-  it('are deleted once, and only by their workspace', async () => {
+  it('deletes an integration API key once, and only for its workspace', async () => {
     const integrationId = await newIntegration(alice);
     const { id, value } = await alice.client.createIntegrationApiKey({ integrationId });
     await api.client(value).getIntegration({ id: integrationId });
@@ -105,7 +105,7 @@ describe('integration API keys', () => {
     );
   });
 
-  it('are deleted with their integration', async () => {
+  it('deletes integration API keys with their integration', async () => {
     const [gone, stays] = await Promise.all([newIntegration(alice), newIntegration(alice)]);
     await Promise.all([gone, stays].map((integrationId) => alice.client.createIntegrationApiKey({ integrationId })));
 
@@ -120,17 +120,20 @@ describe('integration API keys', () => {
     expect(await keysOf(stays)).toBe(1);
   });
 
-  it.each([['viewer'], ['billing'], ['developer']] as const)('take a higher role than %s', async (role) => {
-    const [integrationId, carol] = await Promise.all([newIntegration(alice), api.newAccount()]);
-    await api.addMember(alice.workspaceId, carol.accountId, role);
-    const client = api.client(carol.token, alice.workspaceId);
+  it.each([['viewer'], ['billing'], ['developer']] as const)(
+    'requires a higher role than %s for integration API keys',
+    async (role) => {
+      const [integrationId, carol] = await Promise.all([newIntegration(alice), api.newAccount()]);
+      await api.addMember(alice.workspaceId, carol.accountId, role);
+      const client = api.client(carol.token, alice.workspaceId);
 
-    await expect(client.createIntegrationApiKey({ integrationId })).rejects.toMatchObject({ type: 'Forbidden' });
-    await expect(client.listIntegrationApiKeys({ integrationId })).rejects.toMatchObject({ type: 'Forbidden' });
-    await expect(client.deleteIntegrationApiKey({ id: 'x' })).rejects.toMatchObject({ type: 'Forbidden' });
-  });
+      await expect(client.createIntegrationApiKey({ integrationId })).rejects.toMatchObject({ type: 'Forbidden' });
+      await expect(client.listIntegrationApiKeys({ integrationId })).rejects.toMatchObject({ type: 'Forbidden' });
+      await expect(client.deleteIntegrationApiKey({ id: 'x' })).rejects.toMatchObject({ type: 'Forbidden' });
+    },
+  );
 
-  it('leave audit records when they are created and deleted, as bot API keys do', async () => {
+  it('audits creation and deletion of integration API keys as of bot API keys', async () => {
     const integrationId = await newIntegration(alice);
     const { bot } = await alice.client.createBot({});
     const key = await alice.client.createIntegrationApiKey({ integrationId });

@@ -21,7 +21,7 @@ async function newBot(account: Account): Promise<string> {
 }
 
 describe('personal access tokens', () => {
-  it('are shown once, work, and are stored as a hash', async () => {
+  it('shows a personal access token once, accepts it, and stores a hash', async () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'laptop' });
 
     const { pats } = await alice.client.listPersonalAccessTokens({});
@@ -37,7 +37,7 @@ describe('personal access tokens', () => {
     expect(JSON.stringify(row)).not.toContain(value.slice(0, 20));
   });
 
-  it('require a note, which may be empty, within its length limit', async () => {
+  it('requires a note for a personal access token, maybe empty, within its length limit', async () => {
     const ask = (json: object) =>
       api.send('POST /v1/admin/account/pats', { headers: { authorization: `Bearer ${alice.token}` }, json });
 
@@ -50,7 +50,7 @@ describe('personal access tokens', () => {
     }
   });
 
-  it('are deleted once, and stop working', async () => {
+  it('deletes a personal access token once, and rejects it afterwards', async () => {
     const { pat } = await alice.client.createPersonalAccessToken({ note: 'x' });
 
     await alice.client.deletePersonalAccessToken({ id: pat.id });
@@ -63,7 +63,7 @@ describe('personal access tokens', () => {
     });
   });
 
-  it('of another account are neither listed nor deleted', async () => {
+  it('hides personal access tokens of another account from lists and deletion', async () => {
     const { pat } = await bob.client.createPersonalAccessToken({ note: 'x' });
 
     const { pats } = await alice.client.listPersonalAccessTokens({});
@@ -82,7 +82,7 @@ describe('personal access tokens', () => {
 });
 
 describe('bot API keys', () => {
-  it('are shown once, act as their bot, and are stored as a hash', async () => {
+  it('shows a bot API key once, accepts it for its bot, and stores a hash', async () => {
     const botId = await newBot(alice);
 
     const key = await alice.client.createBotApiKey({ botId, note: 'server' });
@@ -96,7 +96,7 @@ describe('bot API keys', () => {
     expect((await api.client(value).getBot({ id: botId })).bot.id).toBe(botId);
   });
 
-  it('may not manage, list or write resources of the workspace', async () => {
+  it('forbids a bot API key to manage, list or write resources of the workspace', async () => {
     const botId = await newBot(alice);
     const { value, id } = await alice.client.createBotApiKey({ botId });
     const client = api.client(value, alice.workspaceId, botId);
@@ -119,7 +119,7 @@ describe('bot API keys', () => {
     }
   });
 
-  it('return the same error for a bot of another workspace as for a missing one', async () => {
+  it("returns the same error for keys of another workspace's bot as of a missing one", async () => {
     const foreign = await newBot(bob);
 
     for (const botId of [foreign, 'none']) {
@@ -135,7 +135,7 @@ describe('bot API keys', () => {
     }
   });
 
-  it('are deleted once, and only by their workspace', async () => {
+  it('deletes a bot API key once, and only for its workspace', async () => {
     const botId = await newBot(alice);
     const { id } = await alice.client.createBotApiKey({ botId });
 
@@ -149,7 +149,7 @@ describe('bot API keys', () => {
     expect((await alice.client.listBotApiKeys({ botId })).baks).toEqual([]);
   });
 
-  it('are not deleted by the operation for personal tokens, nor the other way round', async () => {
+  it('deletes bot keys and personal tokens only by the operation for their kind', async () => {
     const botId = await newBot(alice);
     const [key, { pat }] = await Promise.all([
       alice.client.createBotApiKey({ botId }),
@@ -162,19 +162,22 @@ describe('bot API keys', () => {
     await expect(alice.client.deleteBotApiKey({ id: pat.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
-  it.each([['viewer'], ['billing'], ['developer']] as const)('take a higher role than %s', async (role) => {
-    const [botId, carol] = await Promise.all([newBot(alice), api.newAccount()]);
-    await api.addMember(alice.workspaceId, carol.accountId, role);
-    const client = api.client(carol.token, alice.workspaceId);
+  it.each([['viewer'], ['billing'], ['developer']] as const)(
+    'requires a higher role than %s for bot API keys',
+    async (role) => {
+      const [botId, carol] = await Promise.all([newBot(alice), api.newAccount()]);
+      await api.addMember(alice.workspaceId, carol.accountId, role);
+      const client = api.client(carol.token, alice.workspaceId);
 
-    await expect(client.createBotApiKey({ botId })).rejects.toMatchObject({
-      type: 'Forbidden',
-      message: expect.stringContaining(role),
-    });
-    await expect(client.listBotApiKeys({ botId })).rejects.toMatchObject({ type: 'Forbidden' });
-  });
+      await expect(client.createBotApiKey({ botId })).rejects.toMatchObject({
+        type: 'Forbidden',
+        message: expect.stringContaining(role),
+      });
+      await expect(client.listBotApiKeys({ botId })).rejects.toMatchObject({ type: 'Forbidden' });
+    },
+  );
 
-  it('leave audit records without the key when they are created and deleted', async () => {
+  it('audits creation and deletion of a bot API key without the key', async () => {
     const botId = await newBot(alice);
     const { id, value } = await alice.client.createBotApiKey({ botId, note: 'back end' });
     await alice.client.deleteBotApiKey({ id });
@@ -190,7 +193,7 @@ describe('bot API keys', () => {
     expect(JSON.stringify(records)).not.toContain(value);
   });
 
-  it('cannot be created during the deletion of their bot', async () => {
+  it('does not create a bot API key during the deletion of its bot', async () => {
     const botId = await newBot(alice);
     await api.sql('BEGIN');
     await api.sql('DELETE FROM admin.bot WHERE id = $1', [botId]);

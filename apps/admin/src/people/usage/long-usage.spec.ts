@@ -92,26 +92,29 @@ describe.each(['before the first ANALYZE', 'after it'])('usage of two years, %s'
     expect(byBot.pages).toBeLessThan((bots + 2) * mostPagesOfBot);
   });
 
-  it.each(['storage_count', 'invocation_calls'] as const)('is summed per month: %s', async (type) => {
-    const all = await read(() => usage.listHistory(workspace, type, '2024-03'));
-    const one = await read(() => usage.listHistory(bot, type, '2024-03'));
+  it.each(['storage_count', 'invocation_calls'] as const)(
+    'sums daily usage of two years per month: %s',
+    async (type) => {
+      const all = await read(() => usage.listHistory(workspace, type, '2024-03'));
+      const one = await read(() => usage.listHistory(bot, type, '2024-03'));
 
-    const now = type === 'storage_count' ? days : 0;
-    expect(one.result.slice(0, 3)).toEqual([
-      { period: '2024-03', value: now },
-      { period: '2024-01', value: days },
-      { period: '2023-12', value: days - 1 },
-    ]);
-    expect(one.result).toHaveLength(months + 2);
-    expect(all.result.map(({ period }) => period)).toEqual(one.result.map(({ period }) => period));
-    expect(all.result.slice(1).map(({ value }) => value)).toEqual(
-      one.result.slice(1).map(({ value }) => bots * value + 1),
-    );
-    expect(all.pages).toBeLessThan((months + 2) * (bots + 3) * mostPagesOfBot);
-    expect(one.pages).toBeLessThan((months + 2) * 2 * mostPagesOfBot);
-  });
+      const now = type === 'storage_count' ? days : 0;
+      expect(one.result.slice(0, 3)).toEqual([
+        { period: '2024-03', value: now },
+        { period: '2024-01', value: days },
+        { period: '2023-12', value: days - 1 },
+      ]);
+      expect(one.result).toHaveLength(months + 2);
+      expect(all.result.map(({ period }) => period)).toEqual(one.result.map(({ period }) => period));
+      expect(all.result.slice(1).map(({ value }) => value)).toEqual(
+        one.result.slice(1).map(({ value }) => bots * value + 1),
+      );
+      expect(all.pages).toBeLessThan((months + 2) * (bots + 3) * mostPagesOfBot);
+      expect(one.pages).toBeLessThan((months + 2) * 2 * mostPagesOfBot);
+    },
+  );
 
-  it('ends with a deleted bot, and moves with a transferred one, by the last day of each type', async () => {
+  it('ends usage with a deleted bot, and moves it with a transferred one, by the last day of each type', async () => {
     const end = await change((tx) => usage.endUsageOfBot(tx, 'bot_4', 'w'));
     const move = await change((tx) => usage.moveUsageOfBot(tx, 'bot_4', 'w', 'x'));
 

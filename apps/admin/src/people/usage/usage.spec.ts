@@ -41,7 +41,7 @@ async function valueOf({ client }: Account, id: string, type: UsageType, period?
 }
 
 describe('quotas', () => {
-  it('have the configured amounts in every month', async () => {
+  it('returns the configured amounts of quotas for every month', async () => {
     const { client, workspaceId: id } = await api.newAccount();
 
     const { quotas: all } = await client.listWorkspaceQuotas({ id });
@@ -69,7 +69,7 @@ describe('quotas', () => {
     });
   });
 
-  it('limit bots, also for concurrent requests', async () => {
+  it('limits bots to the quota, also for concurrent requests', async () => {
     const { client, workspaceId: id } = await api.newAccount();
 
     const results = await Promise.allSettled(Array.from({ length: 7 }, () => client.createBot({})));
@@ -87,7 +87,7 @@ describe('quotas', () => {
     await expect(client.createBot({})).resolves.toBeDefined();
   });
 
-  it('limit bots that are transferred to a workspace, too', async () => {
+  it('limits bots to the quota when they are transferred to a workspace', async () => {
     const alice = await api.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'full' });
     for (let count = 0; count < 4; count++) await api.client(alice.token, id).createBot({});
@@ -100,7 +100,7 @@ describe('quotas', () => {
     await expect(alice.client.getBot({ id: botId })).resolves.toBeDefined();
   });
 
-  it('limit members, also for concurrent requests', async () => {
+  it('limits members to the quota, also for concurrent requests', async () => {
     const [alice, ...others] = await Promise.all(Array.from({ length: 5 }, () => api.newAccount()));
     const emails = await Promise.all(others.map(async ({ client }) => (await client.getAccount({})).account.email));
 
@@ -114,7 +114,7 @@ describe('quotas', () => {
 });
 
 describe('usage that admin counts', () => {
-  it('is the current count, and stored per day', async () => {
+  it('returns the current count of bots and members as usage, stored per day', async () => {
     const alice = await api.newAccount();
     const { client, workspaceId: id } = alice;
     const botId = await newBot(alice);
@@ -135,7 +135,7 @@ describe('usage that admin counts', () => {
     ]);
   });
 
-  it('moves with a bot that is transferred', async () => {
+  it('moves counted usage with a bot that is transferred', async () => {
     const alice = await api.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'second' });
     const botId = await newBot(alice);
@@ -166,7 +166,7 @@ describe('usage that admin counts', () => {
 });
 
 describe('usage that other services count', () => {
-  it('arrives by event', async () => {
+  it('receives usage that other services count by event', async () => {
     const { client, workspaceId } = await api.newAccount();
     const app = api.apps[1]!;
     const change: UsageChanged = { workspaceId, type: 'integrations_owned_count', value: 3, at: now };
@@ -182,7 +182,7 @@ describe('usage that other services count', () => {
     expect(usage.value).toBe(3);
   });
 
-  it('is the newest report, however often and in whatever order reports arrive', async () => {
+  it('keeps the newest report of usage, however often and in whatever order reports arrive', async () => {
     const alice = await api.newAccount();
     const at = (hour: number) => `2024-03-05T0${hour}:00:00.000Z`;
 
@@ -198,7 +198,7 @@ describe('usage that other services count', () => {
     expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2024-03')).toBe(30);
   });
 
-  it('of a workspace is the sum of its bots and of usage without a bot', async () => {
+  it('sums usage of a workspace from its bots and from usage without a bot', async () => {
     const alice = await api.newAccount();
     const [one, two] = [await newBot(alice), await newBot(alice)];
 
@@ -218,7 +218,7 @@ describe('usage that other services count', () => {
     ]);
   });
 
-  it('of a bot ends when the bot is deleted, except for monthly types', async () => {
+  it('ends the usage of a bot when it is deleted, except for monthly types', async () => {
     const alice = await api.newAccount();
     const botId = await newBot(alice);
     await tell(alice, 'storage_count', 10, { botId });
@@ -237,7 +237,7 @@ describe('usage that other services count', () => {
     });
   });
 
-  it('of a deleted workspace is dropped', async () => {
+  it('drops reported usage of a deleted workspace', async () => {
     const alice = await api.newAccount();
 
     await tell({ ...alice, workspaceId: 'wkspace_none' }, 'storage_count', 1);
@@ -247,7 +247,7 @@ describe('usage that other services count', () => {
 });
 
 describe('the history of usage', () => {
-  it('keeps levels from month to month, and starts monthly types at zero', async () => {
+  it('keeps levels of usage from month to month, and starts monthly types at zero', async () => {
     const alice = await api.newAccount();
     const [one, two] = [await newBot(alice), await newBot(alice)];
     for (const type of ['storage_count', 'invocation_calls'] as const) {
@@ -276,7 +276,7 @@ describe('the history of usage', () => {
     expect(await valueOf(alice, alice.workspaceId, 'storage_count', '2023-12')).toBe(0);
   });
 
-  it('shows each day once, page by page, within the requested dates', async () => {
+  it('shows each day of usage once, page by page, within the requested dates', async () => {
     const alice = await api.newAccount();
     const botId = await newBot(alice);
     const days = ['2024-01-29', '2024-01-30', '2024-01-31', '2024-02-01'];
@@ -328,7 +328,7 @@ describe('the history of usage', () => {
 });
 
 describe('the completion of quotas', () => {
-  it('is that of the most used quota, for each workspace of the account', async () => {
+  it('returns the completion of the most used quota for each workspace of the account', async () => {
     const alice = await api.newAccount();
     const { id } = await alice.client.createWorkspace({ name: 'second' });
     await tell(alice, 'storage_count', 900);
@@ -360,22 +360,25 @@ describe('usage and quotas', () => {
     listWorkspaceQuotas: (client: Account['client'], id: string) => client.listWorkspaceQuotas({ id }),
   };
 
-  it.each(Object.entries(calls))('are readable for billing, and hidden from other accounts: %s', async (name, call) => {
-    const [alice, bob, carol] = await Promise.all([api.newAccount(), api.newAccount(), api.newAccount()]);
-    await api.addMember(alice.workspaceId, carol.accountId, 'billing');
-    const botId = await newBot(alice);
+  it.each(Object.entries(calls))(
+    'shows usage and quotas to billing, and hides them from other accounts: %s',
+    async (name, call) => {
+      const [alice, bob, carol] = await Promise.all([api.newAccount(), api.newAccount(), api.newAccount()]);
+      await api.addMember(alice.workspaceId, carol.accountId, 'billing');
+      const botId = await newBot(alice);
 
-    await expect(call(carol.client, alice.workspaceId)).resolves.toBeDefined();
-    for (const id of [alice.workspaceId, botId, 'none', randomUUID()]) {
-      await expect(call(bob.client, id)).rejects.toMatchObject({
-        type: 'ResourceNotFound',
-        message: expect.stringContaining(`"${id}" was not found.`),
-      });
-    }
-    if (/^(getU|getM|listUsage)/.test(name)) await expect(call(carol.client, botId)).resolves.toBeDefined();
-  });
+      await expect(call(carol.client, alice.workspaceId)).resolves.toBeDefined();
+      for (const id of [alice.workspaceId, botId, 'none', randomUUID()]) {
+        await expect(call(bob.client, id)).rejects.toMatchObject({
+          type: 'ResourceNotFound',
+          message: expect.stringContaining(`"${id}" was not found.`),
+        });
+      }
+      if (/^(getU|getM|listUsage)/.test(name)) await expect(call(carol.client, botId)).resolves.toBeDefined();
+    },
+  );
 
-  it('of several subjects are rejected when one of them belongs to another account', async () => {
+  it('rejects usage of several subjects when one of them belongs to another account', async () => {
     const [alice, bob] = await Promise.all([api.newAccount(), api.newAccount()]);
 
     await expect(
@@ -383,7 +386,7 @@ describe('usage and quotas', () => {
     ).rejects.toMatchObject({ type: 'ResourceNotFound', message: expect.stringContaining(bob.workspaceId) });
   });
 
-  it('tolerate a date that is not in the calendar', async () => {
+  it('accepts a date of usage that is not in the calendar', async () => {
     const { client, workspaceId: id } = await api.newAccount();
     const query = { id, type: 'bot_count' } as const;
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => api?.stop());
 
 describe('a workspace', () => {
-  it('is created for its owner and returned with all fields', async () => {
+  it('creates a workspace for its owner and returns all fields', async () => {
     const workspace = await alice.client.createWorkspace({ name: 'Tea' });
 
     expect(workspace).toEqual({
@@ -40,7 +40,7 @@ describe('a workspace', () => {
     await expect(api.client(alice.token, workspace.id).createBot({})).resolves.toBeDefined();
   });
 
-  it('returns the same 404 for an account that is not a member as for a missing workspace', async () => {
+  it("returns the same 404 for reading another's workspace as a missing one", async () => {
     for (const id of [bob.workspaceId, 'wkspace_none']) {
       const error = { type: 'ResourceNotFound', message: `The workspace "${id}" was not found.` };
       await expect(alice.client.getWorkspace({ id })).rejects.toMatchObject(error);
@@ -49,7 +49,7 @@ describe('a workspace', () => {
     expect((await bob.client.getWorkspace({ id: bob.workspaceId })).name).not.toBe('mine');
   });
 
-  it('is readable for every member, including billing', async () => {
+  it('shows a workspace to every member, including billing', async () => {
     const carol = await api.newAccount();
     await api.addMember(alice.workspaceId, carol.accountId, 'billing');
 
@@ -58,7 +58,7 @@ describe('a workspace', () => {
 });
 
 describe('listing workspaces', () => {
-  it("returns the account's workspaces, newest first, page by page", async () => {
+  it("lists the account's workspaces, newest first, page by page", async () => {
     const { client, workspaceId } = await api.newAccount();
     for (const name of ['one', 'two', 'three']) await client.createWorkspace({ name });
     const whole = await client.listWorkspaces({});
@@ -95,7 +95,7 @@ describe('listing workspaces', () => {
 });
 
 describe('updating a workspace', () => {
-  it('changes the given fields and keeps the others', async () => {
+  it('changes the given fields of a workspace and keeps the others', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Tea' });
     const change = {
       name: 'Coffee',
@@ -123,7 +123,7 @@ describe('updating a workspace', () => {
     expect(Date.parse(again.updatedAt)).toBeGreaterThanOrEqual(Date.parse(changed.updatedAt));
   });
 
-  it('increases updatedAt also when the clock stands still, so that other services recognise the last change', async () => {
+  it('increases updatedAt of a workspace also when the clock stands still, for other services', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Clock' });
     await api.sql("UPDATE admin.workspace SET updated_at = now() + interval '1 hour' WHERE id = $1", [id]);
     const before = await alice.client.getWorkspace({ id });
@@ -133,7 +133,7 @@ describe('updating a workspace', () => {
     expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt));
   });
 
-  it('to a handle that is taken is AlreadyExists, also for concurrent requests', async () => {
+  it('returns AlreadyExists for a handle that is taken, also for concurrent requests', async () => {
     const results = await Promise.allSettled(
       [alice, bob].map(({ client, workspaceId: id }) => client.updateWorkspace({ id, handle: 'wanted' })),
     );
@@ -144,7 +144,7 @@ describe('updating a workspace', () => {
     });
   });
 
-  it('to its own handle changes nothing', async () => {
+  it('changes nothing when a workspace is updated to its own handle', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'x' });
     await alice.client.updateWorkspace({ id, handle: 'own-handle' });
 
@@ -157,7 +157,7 @@ describe('updating a workspace', () => {
     ['developer', false],
     ['billing', false],
     ['viewer', false],
-  ] as const)('as %s: %s', async (role, allowed) => {
+  ] as const)('decides whether a member may update a workspace as %s: %s', async (role, allowed) => {
     const carol = await api.newAccount();
     await api.addMember(alice.workspaceId, carol.accountId, role);
 
@@ -169,7 +169,7 @@ describe('updating a workspace', () => {
 });
 
 describe('a workspace that a client wants to migrate', () => {
-  it('stays as it is, for those who may change it', async () => {
+  it('returns a workspace that a client wants to migrate unchanged, to those who may change it', async () => {
     const { client, workspaceId: id } = alice;
     const before = await client.getWorkspace({ id });
 
@@ -181,7 +181,7 @@ describe('a workspace that a client wants to migrate', () => {
 });
 
 describe('a public workspace', () => {
-  it('shows its public fields to every account', async () => {
+  it('shows public fields of a public workspace to every account', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Open', billingVersion: 'v4' });
     const about = {
       about: 'Doors',
@@ -206,7 +206,7 @@ describe('a public workspace', () => {
     }
   });
 
-  it('is listed by id and by words, newest first, each once', async () => {
+  it('lists public workspaces by id and by words, newest first, each once', async () => {
     const names = ['Alpha', 'Beta', 'Gamma_', 'Delta'];
     const ids: string[] = [];
     for (const name of names) {
@@ -241,14 +241,14 @@ describe('a public workspace', () => {
 });
 
 describe('the availability of a handle', () => {
-  it('is true when no workspace has it', async () => {
+  it('reports a handle as available when no workspace has it', async () => {
     expect(await alice.client.checkHandleAvailability({ handle: 'not-taken' })).toEqual({
       available: true,
       suggestions: [],
     });
   });
 
-  it('returns the public workspace that has it, and five free handles', async () => {
+  it('returns the public workspace that has a handle, and five free handles', async () => {
     const { id } = await alice.client.createWorkspace({ name: 'Taken' });
     await alice.client.updateWorkspace({ id, handle: 'taken' });
     const second = await alice.client.createWorkspace({ name: 'Second' });
@@ -265,7 +265,7 @@ describe('the availability of a handle', () => {
   });
 
   it.each([['-edge-'], ['_'], ['-'.repeat(64)], ['x'.repeat(64)]])(
-    'of %s suggests only valid handles',
+    'suggests only valid handles instead of %s',
     async (handle) => {
       const { id } = await alice.client.createWorkspace({ name: 'x' });
       if (handle.startsWith('x')) await alice.client.updateWorkspace({ id, handle });
@@ -280,7 +280,7 @@ describe('the availability of a handle', () => {
 });
 
 describe('deleting a workspace', () => {
-  it('deletes its members immediately, publishes an event, and keeps its audit records', async () => {
+  it('deletes members with their workspace, publishes an event, and keeps audit records', async () => {
     const [{ client, workspaceId: id }, carol] = await Promise.all([api.newAccount(), api.newAccount()]);
     await api.addMember(id, carol.accountId, 'developer');
     const hers = api.client(carol.token, id);
@@ -298,7 +298,7 @@ describe('deleting a workspace', () => {
     });
   });
 
-  it('is rejected while it has bots', async () => {
+  it('refuses to delete a workspace while it has bots', async () => {
     const { client, workspaceId: id } = await api.newAccount();
     const { bot } = await client.createBot({});
 
@@ -311,14 +311,19 @@ describe('deleting a workspace', () => {
     await expect(client.deleteWorkspace({ id })).resolves.toEqual({});
   });
 
-  it.each(['administrator', 'manager', 'billing'] as const)('takes a higher role than %s', async (role) => {
-    const carol = await api.newAccount();
-    await api.addMember(alice.workspaceId, carol.accountId, role);
+  it.each(['administrator', 'manager', 'billing'] as const)(
+    'requires a higher role than %s to delete a workspace',
+    async (role) => {
+      const carol = await api.newAccount();
+      await api.addMember(alice.workspaceId, carol.accountId, role);
 
-    await expect(carol.client.deleteWorkspace({ id: alice.workspaceId })).rejects.toMatchObject({ type: 'Forbidden' });
-  });
+      await expect(carol.client.deleteWorkspace({ id: alice.workspaceId })).rejects.toMatchObject({
+        type: 'Forbidden',
+      });
+    },
+  );
 
-  it('returns the same 404 for an account that is not a member as for a missing workspace', async () => {
+  it("returns the same 404 for deleting another's workspace as a missing one", async () => {
     for (const id of [bob.workspaceId, 'wkspace_none']) {
       await expect(alice.client.deleteWorkspace({ id })).rejects.toMatchObject({
         type: 'ResourceNotFound',
@@ -328,7 +333,7 @@ describe('deleting a workspace', () => {
   });
 });
 
-it('has no invoices, which only its members can see', async () => {
+it('returns no invoices of a workspace, and only to its members', async () => {
   const { client, workspaceId: id } = alice;
 
   expect(await client.listWorkspaceInvoices({ id })).toEqual({ invoices: [] });
