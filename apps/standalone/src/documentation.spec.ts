@@ -4,6 +4,7 @@ import { loadedVariables } from '@parley/config/config';
 import { variablesOfParley } from '@parley/config/unknown-variables';
 import { eventsSchema } from '@parley/events/events-schema';
 import { NatsConfig } from '@parley/service/config';
+import { architectureDrawing, architectureTable } from '@parley/testing/architecture-drawing';
 import { configurationPage } from '@parley/testing/configuration-page';
 import { errorsPage } from '@parley/testing/errors-page';
 import { expectGenerated } from '@parley/testing/generated-text';
@@ -72,6 +73,11 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
 
   it('lists every public operation', () => {
     expectGenerated('docs/api.md', operationsTable(), 'operations');
+  });
+
+  it('draws the services, their requests, events and stores', () => {
+    expectGenerated('docs/architecture.md', architectureDrawing(), 'drawing');
+    expectGenerated('docs/architecture.md', architectureTable(), 'table');
   });
 
   it('limits the README to 12 kB', () => {
