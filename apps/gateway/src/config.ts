@@ -37,9 +37,12 @@ export class GatewayConfig extends ProcessConfig {
     env: 'LISTEN_PING_MS',
     type: integer(100, 55_000),
     about:
-      'Interval in milliseconds between pings on each stream. Clients close a stream that is silent for one minute.',
+      'Interval in milliseconds between pings on each stream. Clients close a stream that is silent for one minute. Event streams of programs (without `Origin` and `Sec-Fetch-Mode`) have a ping every 4 s, since the HTTP client of Node closes connections that are silent for 5 s.',
   })
   listenPingMs = 30_000;
+
+  /** The same for event streams of programs: the HTTP client of Node closes a connection that is silent for 5 s. */
+  programPingMs = 4_000;
 
   @Env({
     env: 'LISTEN_MAX_UNSENT_BYTES',

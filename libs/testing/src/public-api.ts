@@ -28,6 +28,7 @@ export interface AdminSettings extends ServiceConfig {
 
 export interface GatewaySettings extends ProcessConfig {
   listenPingMs: number;
+  programPingMs: number;
   listenMaxUnsentBytes: number;
   listenMaxStreams: number;
   rateLimitPerSecond: number;
@@ -90,6 +91,7 @@ export async function startPublicApi(
   const gatewaySettings: GatewaySettings = Object.assign(new ProcessConfig(), {
     maxLoopDelayMs,
     listenPingMs: 30_000,
+    programPingMs: 4_000,
     listenMaxUnsentBytes: 1_000_000,
     listenMaxStreams: 1_000,
     rateLimitPerSecond: 0,

@@ -12,13 +12,15 @@ const replayPauseMs = 40;
 /** Time for the last bytes to leave before the connection is destroyed. */
 const lingerMs = 300;
 
-/** Interval of authorization checks, in pings. */
-const pingsBetweenChecks = 8;
+/** Interval of authorization checks, in intervals of slow readers. */
+const authorizationIntervals = 8;
 
 export type End = 'client gone' | 'removed' | 'slow reader' | 'not opened' | 'stopping';
 
 export interface StreamOptions {
   maxUnsentBytes: number;
+  /** Interval of checks for slow readers. Missed signals are sent for at least as long. */
+  slowCheckMs: number;
   onDelivered: () => void;
   onCheck: () => void;
 }
@@ -34,9 +36,9 @@ export class Stream {
   private heldFrames?: Frame[];
   /** Text length of the held frames that arrived after opening; missed signals do not count. */
   private heldSize = 0;
-  private pingsWhileHeld = 0;
-  /** Random start, so that streams are not checked at the same time. */
-  private pingsUntilCheck = Math.ceil(Math.random() * pingsBetweenChecks);
+  private hasBeenHeld = false;
+  private nextSlowCheck: number;
+  private nextAuthorization: number;
   private last = 0;
   private count = 0;
   private ended?: End;
@@ -45,7 +47,12 @@ export class Stream {
     readonly userId: string,
     private readonly options: StreamOptions,
     private readonly onEnd: (end: End) => void,
-  ) {}
+  ) {
+    const now = performance.now();
+    this.nextSlowCheck = now + options.slowCheckMs;
+    // Random start, so that streams are not checked at the same time.
+    this.nextAuthorization = now + Math.random() * authorizationIntervals * options.slowCheckMs;
+  }
 
   get end(): End | undefined {
     return this.ended;
@@ -85,17 +92,19 @@ export class Stream {
     else if (signal.frame) this.send(signal.frame);
   }
 
-  ping(): void {
+  /** Sends a ping, and does the checks that are due. */
+  ping(now: number): void {
     if (!this.connection) return;
-    if ((this.pingsUntilCheck -= 1) <= 0) {
-      this.pingsUntilCheck = pingsBetweenChecks;
-      this.options.onCheck();
+    const { slowCheckMs, onCheck } = this.options;
+    if (now >= this.nextAuthorization) {
+      this.nextAuthorization = now + authorizationIntervals * slowCheckMs;
+      onCheck();
     }
-    if (!this.heldFrames) {
-      if (this.isRead()) this.connection.ping();
-    } else if ((this.pingsWhileHeld += 1) > 1) {
-      this.cut();
+    if (now >= this.nextSlowCheck) {
+      this.nextSlowCheck = now + slowCheckMs;
+      this.checkSlow();
     }
+    if (!this.ended && !this.heldFrames) this.connection.ping();
   }
 
   /** Closes the stream after its held frames are written. */
@@ -133,6 +142,12 @@ export class Stream {
     this.connection?.write(frame);
     this.count += 1;
     this.options.onDelivered();
+  }
+
+  private checkSlow(): void {
+    if (!this.heldFrames) this.isRead();
+    else if (this.hasBeenHeld) this.cut();
+    else this.hasBeenHeld = true;
   }
 
   /** Closes the stream and returns false when the client reads too slowly. */

@@ -165,6 +165,9 @@ function readStreamRequest({ url = '', headers }: IncomingMessage, id: string, t
     caller,
     target: { webhookId, conversationId },
     after: /^\d{1,15}$/.test(after) ? Number(after) : undefined,
+    isEventStreamOfProgram: [headers.upgrade, headers.origin, headers['sec-fetch-mode']].every(
+      (each) => each === undefined,
+    ),
   };
 }
 

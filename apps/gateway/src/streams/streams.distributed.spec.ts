@@ -29,7 +29,7 @@ beforeEach(async () => {
   platforms = await Promise.all(
     ['chat', 'gateway', 'gateway'].map((name) => connectPlatform(name, nats, 64_000_000, logger)),
   );
-  const config = Object.assign(new GatewayConfig(), { listenPingMs: 3_600_000 });
+  const config = Object.assign(new GatewayConfig(), { listenPingMs: 3_600_000, programPingMs: 3_600_000 });
   apps = await Promise.all([
     createHybridApp(StandInChatModule.register(chat, platforms[0]!), logger),
     createHybridApp(GatewayModule.register(config, platforms[1]!), logger),

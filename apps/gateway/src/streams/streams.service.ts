@@ -19,12 +19,11 @@ import { GatewayConfig } from '../config';
 import { ConversationSubscription } from './conversation-subscription';
 import type { Connection } from './connection';
 import { type End, Stream, type StreamOptions } from './stream';
+import { StreamPings } from './stream-pings';
 import { retryLater, StreamsLimiter } from './streams.limiter';
 
 /** Timeout for the broker to confirm a subscription. */
 const liveTimeoutMs = 5_000;
-/** Pings are spread: streams are in this many groups, which are pinged one after the other. */
-const pingParts = 20;
 /** Limit of missed signals to send. A stream that has missed more begins with the newest. */
 const maxReplay = { signals: 2_000, size: 2_000_000 };
 /** Concurrency of requests for missed signals after a reconnect. */
@@ -37,15 +36,16 @@ export interface StreamRequest {
   caller: Caller;
   target: OpenStream;
   after?: number;
+  /** Whether the stream is neither a WebSocket nor of a browser, which keep silent connections for longer. */
+  isEventStreamOfProgram: boolean;
 }
 
 /** All streams of this gateway. A conversation has a subscription while at least one stream listens to it. */
 @Injectable()
 export class StreamsService implements OnModuleInit, OnModuleDestroy {
   private readonly subscriptions = new Map<string, ConversationSubscription>();
-  private readonly parts = Array.from({ length: pingParts }, () => new Set<Stream>());
-  private nextPart = 0;
-  private pings?: NodeJS.Timeout;
+  private readonly pings: StreamPings;
+  private readonly programPings: StreamPings;
   private isStopping = false;
   private isRecoveryDue = false;
   private readonly options: Omit<StreamOptions, 'onCheck'>;
@@ -53,24 +53,23 @@ export class StreamsService implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly client: ParleyClient,
     private readonly limiter: StreamsLimiter,
-    private readonly config: GatewayConfig,
+    config: GatewayConfig,
     readiness: Readiness,
     @Inject(platformToken) private readonly platform: Platform,
   ) {
+    this.pings = new StreamPings(config.listenPingMs);
+    this.programPings = new StreamPings(Math.min(config.listenPingMs, config.programPingMs));
     this.options = {
       maxUnsentBytes: config.listenMaxUnsentBytes,
+      slowCheckMs: config.listenPingMs,
       onDelivered: platform.metrics.counter('parley_stream_signals_total', 'Signals written to streams.'),
     };
     readiness.onStop(() => this.stop());
   }
 
   onModuleInit(): void {
-    let part = 0;
-    this.pings = setInterval(() => {
-      for (const stream of this.parts[part]!) stream.ping();
-      part = (part + 1) % pingParts;
-    }, this.config.listenPingMs / pingParts);
-    this.pings.unref();
+    this.pings.start();
+    this.programPings.start();
     this.client.onReconnected(() => void this.recoverSoon());
     this.client.listen(signalsMissing, ({ botId }) => {
       if (botId === undefined) void this.recoverSoon();
@@ -126,8 +125,10 @@ export class StreamsService implements OnModuleInit, OnModuleDestroy {
   /** Closes all streams, so that clients reconnect to another process, and rejects new ones. */
   private stop(): void {
     this.isStopping = true;
-    clearInterval(this.pings);
-    for (const part of this.parts) for (const stream of part) stream.close('stopping');
+    for (const pings of [this.pings, this.programPings]) {
+      pings.stop();
+      for (const stream of pings.streams()) stream.close('stopping');
+    }
   }
 
   /** Appends the next batch of missed signals to the known ones; returns only the newest when there are too many. */
@@ -148,16 +149,16 @@ export class StreamsService implements OnModuleInit, OnModuleDestroy {
     const { requestId } = request.caller;
     const { botId, conversationId, userId } = listener;
     const subscription = this.subscriptions.get(conversationId) ?? this.subscribe({ botId, conversationId });
-    const part = this.parts[(this.nextPart += 1) % pingParts]!;
+    const pings = request.isEventStreamOfProgram ? this.programPings : this.pings;
     const openedAt = performance.now();
     const options = { ...this.options, onCheck: () => void this.check(stream, request) };
     const stream: Stream = new Stream(userId, options, (end) => {
-      part.delete(stream);
+      pings.remove(stream);
       leave();
       this.removeFrom(subscription, stream);
       this.report(stream, end, { ...listener, requestId, ms: Math.round(performance.now() - openedAt) });
     });
-    part.add(stream);
+    pings.add(stream);
     subscription.streams.add(stream);
     return { listener, stream, subscription };
   }

@@ -28,7 +28,7 @@ function start(stand: StandInChat, config: Partial<GatewayConfig> = {}): Promise
 
 beforeAll(async () => {
   chat = new StandInChat();
-  service = await startService(gateway({ listenPingMs: 3_600_000 }), standIn(chat));
+  service = await startService(gateway({ listenPingMs: 3_600_000, programPingMs: 3_600_000 }), standIn(chat));
 });
 
 afterEach(async () => {
@@ -572,7 +572,7 @@ describe('the missed signals of a stream', () => {
   let own: RunningService;
 
   beforeAll(async () => {
-    own = await start(stand, { listenMaxUnsentBytes: 100_000, listenPingMs: 3_600_000 });
+    own = await start(stand, { listenMaxUnsentBytes: 100_000, listenPingMs: 3_600_000, programPingMs: 3_600_000 });
   });
   afterAll(() => own?.stop());
 
@@ -590,6 +590,21 @@ describe('the missed signals of a stream', () => {
       expect(texts(client)).toEqual([...said, 'after']);
     },
   );
+});
+
+it('pings event streams of programs more often than those of browsers and WebSockets', async () => {
+  const own = await start(new StandInChat(), { listenPingMs: 3_600_000, programPingMs: 100 });
+  const streams = await Promise.all([
+    listen('WebSocket', {}, own.url),
+    listen('server-sent events', { headers: { origin: 'https://example.com' } }, own.url),
+    listen('server-sent events', { headers: { 'sec-fetch-mode': 'cors' } }, own.url),
+    listen('server-sent events', {}, own.url),
+  ]);
+
+  await receivedAll(streams[3]!, 3);
+
+  expect(streams.map(({ received }) => received.length > 0)).toEqual([false, false, false, true]);
+  await own.stop();
 });
 
 describe('a gateway with a short ping interval', () => {
