@@ -33,19 +33,10 @@ export class GatewayConfig extends ProcessConfig {
   })
   listenMaxStreams = 10_000;
 
-  @Env({
-    env: 'LISTEN_PING_MS',
-    type: integer(100, 55_000),
-    about:
-      'Interval in milliseconds between pings on each stream. Clients close a stream that is silent for one minute.',
-  })
+  /** Interval between pings on each stream: clients close a stream that is silent for one minute. Tests choose another. */
   listenPingMs = 30_000;
 
-  @Env({
-    env: 'LISTEN_MAX_UNSENT_BYTES',
-    type: integer(1_000, 100_000_000),
-    about: 'Bytes that a stream buffers for a slow client. The stream is closed when there are more.',
-  })
+  /** Bytes that a stream buffers for a slow client. With more, it is closed. Tests choose another number. */
   listenMaxUnsentBytes = 1_000_000;
 
   @Env({

@@ -53,13 +53,6 @@ export class RunnerConfig extends ProcessConfig {
   isolation: 'auto' | IsolationMode = 'auto';
 
   @Env({
-    env: 'RUNNER_CODE_CACHE_MB',
-    type: integer(32, 16_384),
-    about: 'Memory in MiB for code that was fetched, so that a new process of the same code starts sooner.',
-  })
-  codeCacheMb = 128;
-
-  @Env({
     env: 'RUNNER_ALLOW_PRIVATE',
     type: choice<'true' | 'false'>('true', 'false'),
     about:

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { loadedVariables } from '@parley/config/config';
+import { droppedVariables } from '@parley/config/dropped-variables';
 import { variablesOfParley } from '@parley/config/unknown-variables';
 import { eventsSchema } from '@parley/events/events-schema';
 import { NatsConfig } from '@parley/service/config';
@@ -51,6 +52,12 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
     const prefixed = loadedVariables().filter((name) => name.startsWith('PARLEY_'));
 
     expect(variablesOfParley).toEqual(expect.arrayContaining(prefixed));
+  });
+
+  it('announces no variable as dropped that a process still reads', () => {
+    const dropped = Object.keys(droppedVariables);
+
+    expect(loadedVariables().filter((name) => dropped.includes(name))).toEqual([]);
   });
 
   it('lists every error message', () => {

@@ -1,6 +1,6 @@
 import { choice, Env, fraction, integer, list, text, url, type VariableOptions } from '@parley/config/config';
 import { type NatsCredentials, seedForm, seedPattern } from '@parley/transport/nats-credentials';
-import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/persistence/service-limits';
+import { defaultStatementTimeoutMs } from '@parley/persistence/service-limits';
 import type { LogLevel } from '@parley/logging/logger';
 import type { TracesSampler } from '@parley/tracing/collector';
 
@@ -65,19 +65,10 @@ export class ProcessConfig {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     type: url('http', 'https'),
     about:
-      'OpenTelemetry collector (OTLP over HTTP) that receives traces. Without it, tracing is off. Other `OTEL_*` variables are supported too.',
+      'OpenTelemetry collector (OTLP over HTTP) that receives traces. Without it, tracing is off. Other variables of OpenTelemetry, such as `OTEL_SERVICE_NAME`, are supported too.',
     optional: true,
   })
   otlpEndpoint?: string;
-
-  @Env({
-    env: 'OTEL_SERVICE_NAME',
-    type: text('a name'),
-    about: 'Service name in traces.',
-    optional: true,
-    defaultText: 'the name of the app',
-  })
-  tracedName?: string;
 
   @Env({
     env: 'OTEL_TRACES_SAMPLER',
@@ -100,11 +91,7 @@ export class ProcessConfig {
   })
   tracesRatio = 1;
 
-  @Env({
-    env: 'BUS_MAX_BODY_BYTES',
-    type: integer(100_000, 64_000_000),
-    about: 'Size limit of a body on the bus, in bytes. A body over the NATS message limit is passed by reference.',
-  })
+  /** Size limit of a body on the bus. A body over the NATS message limit is passed by reference. Tests choose another. */
   maxBodyBytes = 64_000_000;
 
   @Env({
@@ -198,19 +185,7 @@ export class ServiceConfig extends ProcessConfig {
   })
   databasePoolSize = 10;
 
-  @Env({
-    env: 'DATABASE_MAX_WAITING',
-    type: integer(1, 100_000),
-    about:
-      'Maximum number of queries and transactions that wait for a database connection, per service and process. Further ones are answered with 503.',
-  })
-  databaseMaxWaiting = defaultMaxWaiting;
-
-  @Env({
-    env: 'SERVICE_MAX_IN_FLIGHT',
-    type: integer(1, 100_000),
-    about: 'Client operations that a service process handles concurrently. It answers further ones with 503.',
-  })
+  /** Client operations that a process handles concurrently. It answers further ones with 503. Tests choose another number. */
   serviceMaxInFlight = 1_000;
 
   @Env({
