@@ -17,6 +17,7 @@ export class AdminConfig extends ServiceConfig {
 
   @Env({
     env: 'PARLEY_BOOTSTRAP_TOKEN',
+    need: 'always',
     type: {
       accepts: 'a token that `npm run parley -- token generate` prints',
       read: (value) => (tokenKind(value) === 'pat' ? value : new Rejected()),
@@ -34,6 +35,7 @@ export class AdminConfig extends ServiceConfig {
 
   @Env({
     env: 'PUBLIC_URL',
+    need: 'always',
     type: url('http', 'https'),
     about: 'URL at which clients reach the platform. Required in distributed mode.',
     defaultText: '`http://HOST:PORT`',

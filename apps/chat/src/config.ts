@@ -23,6 +23,7 @@ export class ChatConfig extends ServiceConfig {
 
   @Env({
     env: 'CHAT_ENCRYPTION_KEY',
+    need: 'rarely',
     type: text(),
     about: 'Signs the keys of users of the chat endpoint (HS256) for bots that have no encryption key of their own.',
     optional: true,

@@ -20,6 +20,7 @@ export class GatewayConfig extends ProcessConfig {
 
   @Env({
     env: 'GATEWAY_MAX_IN_FLIGHT',
+    need: 'rarely',
     type: integer(1, 100_000),
     about: 'Requests that a gateway process handles concurrently. It answers further ones with 503.',
   })
@@ -27,6 +28,7 @@ export class GatewayConfig extends ProcessConfig {
 
   @Env({
     env: 'LISTEN_MAX_STREAMS',
+    need: 'rarely',
     type: integer(1, 1_000_000),
     about:
       'Open streams of live chat signals per gateway process. One bot may have 5 % of them (at least 20), and one user 20. It answers further ones with 429.',
@@ -50,8 +52,9 @@ export class GatewayConfig extends ProcessConfig {
 
   @Env({
     env: 'CONTENT_URL',
+    need: 'always',
     type: url('http', 'https'),
-    about: 'Address of the content of files, to which the console and the web chat send uploads.',
+    about: 'Address of the content of files, where clients send uploads. Required in distributed mode.',
     optional: true,
     defaultText: '`PUBLIC_URL`',
   })

@@ -32,6 +32,7 @@ export class RunnerConfig extends ProcessConfig {
 
   @Env({
     env: 'RUNNER_IDLE_MS',
+    need: 'rarely',
     type: integer(100, 86_400_000),
     about: 'Time in milliseconds after which a process without calls ends.',
   })
@@ -54,6 +55,7 @@ export class RunnerConfig extends ProcessConfig {
 
   @Env({
     env: 'RUNNER_ALLOW_PRIVATE',
+    need: 'rarely',
     type: choice<'true' | 'false'>('true', 'false'),
     about:
       'Whether code may connect to private and loopback addresses. The API and the content address are always allowed.',
@@ -62,6 +64,7 @@ export class RunnerConfig extends ProcessConfig {
 
   @Env({
     env: 'PUBLIC_URL',
+    need: 'always',
     type: url('http', 'https'),
     about: 'Address of the API, under which code calls it.',
   })
@@ -69,6 +72,7 @@ export class RunnerConfig extends ProcessConfig {
 
   @Env({
     env: 'CONTENT_URL',
+    need: 'always',
     type: url('http', 'https'),
     about: 'Address of the content of files, which code may reach too.',
   })

@@ -23,6 +23,7 @@ export class RuntimeConfig extends ServiceConfig {
 
   @Env({
     env: 'DELIVERIES_PER_BOT_PER_SECOND',
+    need: 'rarely',
     type: integer(1, 100_000),
     about:
       'Events that a runtime process delivers to one bot per second. The rest is delayed: a bot that answers itself would go on for ever.',

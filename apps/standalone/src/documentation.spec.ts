@@ -48,6 +48,13 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
     );
   });
 
+  it('puts no required variable among those that may be set or are rarely needed', () => {
+    const [, others] = readFileSync('docs/configuration.md', 'utf8').split('## May be set');
+
+    expect(others).not.toContain('| required |');
+    expect(others).toContain('## Rarely needed');
+  });
+
   it('names every variable with our prefix where processes look for unknown ones', () => {
     const prefixed = loadedVariables().filter((name) => name.startsWith('PARLEY_'));
 

@@ -25,6 +25,7 @@ export class FileStoreConfig extends PassagesConfig {
 
   @Env({
     env: 'BLOBS_DIR',
+    need: 'always',
     type: text('a folder'),
     about:
       'Folder that content is kept in, shared by the files service and its workers. Inside the data folder in embedded mode.',
@@ -45,6 +46,7 @@ export class FileStoreConfig extends PassagesConfig {
 
   @Env({
     env: 'S3_BUCKET',
+    need: 'always',
     type: text('the name of a bucket', /^[\w.-]{3,255}$/),
     about:
       'Existing bucket of AWS S3 or of an S3-compatible server for the content of files. Parley needs no versioning.',
@@ -74,6 +76,7 @@ export class FileStoreConfig extends PassagesConfig {
 
   @Env({
     env: 'S3_PATH_STYLE',
+    need: 'rarely',
     type: choice('true', 'false'),
     about: 'Path-style URLs: the bucket in the path, not in the host name.',
     optional: true,

@@ -16,6 +16,7 @@ export class PassagesConfig extends ServiceConfig {
 
   @Env({
     env: 'VECTOR_CACHE_MB',
+    need: 'rarely',
     type: integer(1, 65_536),
     about: 'Memory limit in MB of the vectors that the local index caches, per process.',
   })
@@ -37,6 +38,7 @@ export class PassagesConfig extends ServiceConfig {
 
   @Env({
     env: 'EMBEDDINGS_TIMEOUT_MS',
+    need: 'rarely',
     type: integer(100, 600_000),
     about: 'Timeout in milliseconds of a request to the embedding server (up to 32 passages).',
   })

@@ -38,6 +38,7 @@ export class ProcessConfig {
 
   @Env({
     env: 'TRUSTED_PROXIES',
+    need: 'always',
     type: text('addresses or networks such as 10.0.0.0/8, separated by commas', /^[\da-fA-F.:/]+(, ?[\da-fA-F.:/]+)*$/),
     about:
       'Reverse proxies in front of this process. The client address is taken from `x-forwarded-for` in requests from them.',
@@ -96,6 +97,7 @@ export class ProcessConfig {
 
   @Env({
     env: 'MAX_LOOP_DELAY_MS',
+    need: 'rarely',
     type: integer(20, 60_000),
     about:
       'Load shedding: event loop delay in milliseconds, on average in each of the last two seconds, above which a process answers new requests with 503.',
@@ -106,6 +108,7 @@ export class ProcessConfig {
 export class NatsConfig {
   @Env({
     env: 'NATS_URL',
+    need: 'always',
     type: text('one or more nats:// URLs, separated by commas', /^(nats|tls):\/\/.+/),
     about: 'NATS servers with JetStream. Distributed mode only.',
   })
@@ -121,6 +124,7 @@ export class NatsConfig {
 
   @Env({
     env: 'NATS_NKEY_SEED',
+    need: 'always',
     type: text(seedForm, seedPattern),
     about: 'NKey seed with which this app authenticates to NATS. Create seeds with `npm run parley -- nats keys`.',
     optional: true,
@@ -173,6 +177,7 @@ export class NatsConfig {
 export class ServiceConfig extends ProcessConfig {
   @Env({
     env: 'DATABASE_URL',
+    need: 'always',
     type: url('postgres', 'postgresql'),
     about: 'URL of a Postgres server, version 15 or newer. Without it, the embedded mode starts its own server.',
   })
@@ -190,6 +195,7 @@ export class ServiceConfig extends ProcessConfig {
 
   @Env({
     env: 'DATABASE_TIMEOUT_MS',
+    need: 'rarely',
     type: integer(100, 600_000),
     about: 'Timeout of an SQL statement in milliseconds. Migrations have no timeout.',
   })
@@ -200,6 +206,7 @@ const secretKey = text('at least 32 characters', /^.{32,}$/s);
 
 export const secretKeyVariable: VariableOptions<string> = {
   env: 'PARLEY_SECRET_KEY',
+  need: 'always',
   type: secretKey,
   about:
     'Key that encrypts stored secrets and signs content URLs. The embedded mode creates one and keeps it in its data folder.',
@@ -214,6 +221,7 @@ export const formerSecretKeysVariable: VariableOptions<string[]> = {
 
 export const operatorWorkspaceVariable: VariableOptions<string> = {
   env: 'HUB_OPERATOR_WORKSPACE_ID',
+  need: 'rarely',
   type: text('the id of a workspace, `wkspace_…`', /^wkspace_[0-9A-HJKMNP-TV-Z]{26}$/),
   about:
     "Workspace of the platform's operator. It may publish interfaces under the names of the built-in ones, and its owners and administrators see the operator's pages of the console.",
@@ -265,6 +273,7 @@ export function webhookBaseOf({ webhookUrl, publicUrl }: { webhookUrl?: string; 
 
 export const sweepIntervalVariable: VariableOptions<number> = {
   env: 'SWEEP_INTERVAL_MS',
+  need: 'rarely',
   type: integer(100, 600_000),
   about: 'Interval in milliseconds at which sweepers search for stalled work.',
 };

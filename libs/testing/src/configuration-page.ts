@@ -8,6 +8,7 @@ export interface DocumentedConfig {
 
 interface Variable {
   name: string;
+  need?: 'always' | 'rarely';
   about: string;
   accepts: string;
   fallback: string;
@@ -38,17 +39,44 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Quotas of a workspace', /^QUOTA_/],
 ];
 
-/** Markdown page of every environment variable, by group. A variable that several apps read is one row. */
+const sections: { need: Variable['need']; title: string; about: string }[] = [
+  {
+    need: 'always',
+    title: 'Set these',
+    about: 'For production in distributed mode; `S3_BUCKET` or `BLOBS_DIR`. The embedded mode needs none of them.',
+  },
+  { need: undefined, title: 'May be set', about: 'The defaults suit most installations.' },
+  { need: 'rarely', title: 'Rarely needed', about: 'For unusual servers and loads, and for tests of Parley itself.' },
+];
+
+/** Markdown page of every environment variable, by need and group. A variable that several apps read is one row. */
 export function configurationPage(configs: DocumentedConfig[]): string {
   const variables = variablesIn(configs);
+  const parts = sections.flatMap(({ need, title, about }) => {
+    const grouped = byGroup(variables.filter((variable) => variable.need === need));
+    const tables = need
+      ? [
+          '',
+          ...table(
+            grouped.flatMap(([, rows]) => rows),
+            configs,
+          ),
+        ]
+      : grouped.flatMap(([group, rows]) => ['', `### ${group}`, '', ...table(rows, configs)]);
+    return ['', `## ${title}`, '', about, ...tables];
+  });
+  return `${[...head, ...parts].join('\n')}\n`;
+}
+
+/** Groups that have variables. Throws for a variable that belongs to none. */
+function byGroup(variables: Variable[]): [title: string, rows: Variable[]][] {
   const grouped = new Map(groups.map(([title]) => [title, [] as Variable[]]));
   for (const variable of variables) {
     const group = groups.find(([, pattern]) => pattern.test(variable.name));
     if (!group) throw new Error(`${variable.name} belongs to no group: add one in configuration-page.ts.`);
     grouped.get(group[0])!.push(variable);
   }
-  const sections = [...grouped].flatMap(([title, rows]) => ['', `## ${title}`, '', ...table(rows, configs)]);
-  return `${[...head, ...sections].join('\n')}\n`;
+  return [...grouped].filter(([, rows]) => rows.length > 0);
 }
 
 const head = [
@@ -56,7 +84,8 @@ const head = [
   '',
   'All configuration comes from environment variables. A process with a missing or wrong variable does not start; it prints',
   'the name of the variable and the accepted values. An empty variable counts as absent. An unknown one that begins with `PARLEY_`,',
-  'or that differs from one below by one or two letters, is a warning that names the nearest.',
+  'or that differs from one below by one or two letters, is a warning that names the nearest; one that an earlier version had is a',
+  'warning that says what holds instead.',
   '',
   'This page is generated from the code: `UPDATE_DOCS=1 npm test -- documentation`.',
 ];
@@ -82,10 +111,10 @@ function variablesIn(configs: DocumentedConfig[]): Variable[] {
   for (const { app, type } of configs) {
     const defaults = new type() as Record<string, string | number | undefined>;
     for (const variable of variablesOf(type)) {
-      const { env: name, field, about, optional, defaultText } = variable;
+      const { env: name, need, field, about, optional, defaultText } = variable;
       const value = defaults[field];
       const fallback = defaultText ?? (value === undefined ? (optional ? 'none' : 'required') : `\`${String(value)}\``);
-      const known = variables.get(name) ?? { name, about, accepts: variable.type.accepts, fallback, apps: [] };
+      const known = variables.get(name) ?? { name, need, about, accepts: variable.type.accepts, fallback, apps: [] };
       if (!known.apps.includes(app)) known.apps.push(app);
       variables.set(name, known);
     }
