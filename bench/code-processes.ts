@@ -166,7 +166,7 @@ export async function benchIdleCode(bench: Workbench): Promise<Result[]> {
   const { seconds, rounds } = bench.options;
   const count = Math.min(idle.mostBots, Math.round(idle.botsOfRoundSecond * seconds * rounds));
   const database = await newDatabase(bench);
-  const env = { RUNNER_IDLE_MS: String(idle.idleMs), RUNNER_CODE_CACHE_MB: '32', RATE_LIMIT_PER_SECOND: '0' };
+  const env = { RUNNER_IDLE_MS: String(idle.idleMs), RATE_LIMIT_PER_SECOND: '0' };
   const platform = await openEmbedded(bench, { DATABASE_URL: database.url, ...env });
   const parent = platform.pids['standalone']!;
   const pool = keptPool(bench, database.url);

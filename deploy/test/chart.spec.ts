@@ -2,40 +2,24 @@ import { allOperations } from '@parley/contracts/contracts';
 import { indexFile } from '@parley/contracts/files';
 import { PassagesConfig } from '@parley/passages/config';
 import { ServiceConfig } from '@parley/service/config';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { parse } from 'yaml';
 import { deliveryQueue } from '../../apps/runtime/src/deliveries/delivery-queues';
-import { apps, complaintsAbout, exampleSecret, jobs } from './configurations';
-import { hasHelm, lint, type Manifest, type Release, render, textOf } from './helm';
+import { apps, complaintsAbout, jobs } from './configurations';
+import { hasHelm, lint, type Manifest, type Release, render } from './helm';
+import { environmentOf, podsOf, renderSites, type Site, siteNames, sites } from './releases';
 import { refusalsOf } from './schemas';
 
 const suite = hasHelm() ? describe : describe.skip;
-/** Value files of each release; later files override earlier ones. */
-const sites = {
-  small: ['deploy/helm/parley/values-small.yaml', 'deploy/test/values/small.yaml'],
-  production: ['deploy/helm/parley/values-production.yaml', 'deploy/test/values/production.yaml'],
-  'shared-folder': ['deploy/test/values/shared-folder.yaml'],
-};
-
 suite('the chart', () => {
-  let releases: Record<keyof typeof sites, Release>;
+  let releases: Record<Site, Release>;
 
   beforeAll(() => {
-    const rendered = Object.entries(sites).map(([name, files]) => [name, render(files)]);
-    releases = Object.fromEntries(rendered) as typeof releases;
+    releases = renderSites();
   });
 
-  describe.each(Object.keys(sites) as (keyof typeof sites)[])('%s', (name) => {
-    const file = `deploy/test/rendered/${name}.yaml`;
-
-    it(`renders ${file} (UPDATE_CHART=1 npm test -- deploy/test/chart writes it)`, () => {
-      const text = textOf(releases[name]);
-
-      if (process.env['UPDATE_CHART'] === '1') writeFileSync(file, text);
-      else expect(text).toBe(readFileSync(file, 'utf8'));
-    });
-
+  describe.each(siteNames)('%s', (name) => {
     it('deploys every app with all its required variables and no unknown ones', () => {
       const pods = podsOf(releases[name]);
 
@@ -274,21 +258,6 @@ function messageOf(work: () => unknown): string {
     return (error as Error).message;
   }
   throw new Error('It was not refused.');
-}
-
-/** Pods of Deployments and Jobs, with the name of the component and of the process in the single container. */
-function podsOf({ manifests }: Release) {
-  return manifests
-    .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
-    .map(({ metadata, spec: { template } }: Manifest) => {
-      const name = metadata.labels['app.kubernetes.io/component']!;
-      const process = name.replace(/^migrate-.*/, 'migrate');
-      return { name, process, spec: template.spec, container: template.spec.containers[0] };
-    });
-}
-
-function environmentOf({ env }: { env: any[] }): Record<string, string> {
-  return Object.fromEntries(env.map(({ name, value }) => [name, value ?? exampleSecret(name)]));
 }
 
 function megabytes(quantity: string): number {

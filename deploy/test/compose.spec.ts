@@ -38,10 +38,9 @@ const rootWithoutCapabilities = ['nats', 'minio'];
 const decidedHere: Record<string, RegExp> = {
   'the image says where it listens': /^(HOST|PORT)$/,
   'stop_grace_period has to be longer': /^SHUTDOWN_(GRACE|TIMEOUT)_MS$/,
-  'all apps would have the same name': /^OTEL_SERVICE_NAME$/,
   'there is one NATS server, and what apps show it is in the environment':
     /^NATS_(REPLICAS|NKEY_SEED(_FILE)?|(CA|CERT|KEY)_FILE)$/,
-  'contents are in the bucket of this composition': /^(BLOBS|BLOBS_DIR|S3_\w+)$/,
+  'contents are in the bucket of this composition': /^(BLOBS_DIR|S3_\w+)$/,
   'Qdrant and the files service are those of this composition': /^(QDRANT_URL|FILES_URL)$/,
 };
 const source = JSON.stringify(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }));

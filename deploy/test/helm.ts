@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Document, parse, parseAllDocuments, stringify, visit } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 
 export interface Manifest {
   apiVersion: string;
@@ -20,10 +20,6 @@ export interface Release {
 const chart = 'deploy/helm/parley';
 // Not the version that this helm was built for.
 const kubernetes = ['--kube-version', '1.31.0'];
-const { version } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as { version: string };
-/** Manifest keys whose values end in the chart version. */
-const versioned = ['image', 'helm.sh/chart', 'app.kubernetes.io/version'];
-
 /** True when helm is installed. Otherwise prints a warning, or throws where CI must not skip the suite. */
 export function hasHelm(): boolean {
   if (spawnSync('helm', ['version']).status === 0) return true;
@@ -56,30 +52,6 @@ export function render(files: string[], values: object = {}, name = 'parley'): R
 
 export function lint(files: string[]): void {
   run('lint', chart, '--strict', ...valueOptions(files));
-}
-
-/** Deterministic text: sorted manifests, then the notes, without the chart version and the content of the dashboard. */
-export function textOf({ manifests, notes }: Release): string {
-  const dashboard = readFileSync(join(chart, 'files/dashboard.json'), 'utf8');
-  const comparable = (key: string, value: unknown) => {
-    if (value === dashboard) return 'files/dashboard.json';
-    return typeof value === 'string' && versioned.includes(key) ? value.replace(version, '<version>') : value;
-  };
-  const documents = manifests
-    .map((manifest) => ({ order: `${manifest.kind} ${manifest.metadata.name}`, manifest }))
-    .sort((a, b) => (a.order < b.order ? -1 : 1))
-    .map(({ manifest }) => JSON.parse(JSON.stringify(manifest), comparable) as object);
-  return [...documents, { notes: notes.replace(`Parley ${version}`, 'Parley <version>') }].map(toYaml).join('---\n');
-}
-
-function toYaml(value: object): string {
-  const document = new Document(value, { sortMapEntries: true });
-  visit(document, {
-    Collection: (_key, node) => {
-      node.flow = JSON.stringify(node).length <= 90;
-    },
-  });
-  return document.toString({ lineWidth: 0 });
 }
 
 function valueOptions(files: string[]): string[] {

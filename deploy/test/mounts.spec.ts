@@ -9,10 +9,11 @@ import { hasNatsServer } from '@parley/testing/nats-server';
 import { pdfOf } from '@parley/testing/pdf';
 import { S3Server } from '@parley/testing/s3-server';
 import { waitFor } from '@parley/testing/wait-for';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { Fleet } from '../../test/faults/fleet';
 import { apps } from './configurations';
-import type { Manifest } from './helm';
+import { hasHelm, render } from './helm';
+import { podsOf, siteNames, type Site, sites, writableMountsOf } from './releases';
 
 /** Folders that each app may write to. */
 type Mounts = Record<string, string[]>;
@@ -37,19 +38,9 @@ function mountsOfCompose(): Mounts {
   });
 }
 
-function mountsOfChart(site: string): Mounts {
-  const documents = parseAllDocuments(readFileSync(`deploy/test/rendered/${site}.yaml`, 'utf8'));
-  const manifests = documents.map((document) => document.toJS() as Partial<Manifest>);
-  return mountsOfApps((app) => {
-    const deployment = manifests.find(
-      ({ kind, metadata }) => kind === 'Deployment' && metadata!.name === `parley-${app}`,
-    )!;
-    const mounts = (deployment.spec.template.spec.containers[0].volumeMounts ?? []) as {
-      mountPath: string;
-      readOnly?: boolean;
-    }[];
-    return mounts.filter((mount) => !mount.readOnly).map(({ mountPath }) => mountPath);
-  });
+function mountsOfChart(site: Site): Mounts {
+  const pods = podsOf(render(sites[site]));
+  return mountsOfApps((app) => writableMountsOf(pods.find(({ name }) => name === app)!));
 }
 
 function mountsOfApps(mountsOf: (app: string) => string[]): Mounts {
@@ -60,7 +51,7 @@ function mountsOfApps(mountsOf: (app: string) => string[]): Mounts {
 function installations(): [string, Mounts][] {
   const all: [string, Mounts][] = [
     ['Compose', mountsOfCompose()],
-    ...['small', 'production', 'shared-folder'].map((site): [string, Mounts] => [site, mountsOfChart(site)]),
+    ...(hasHelm() ? siteNames : []).map((site): [string, Mounts] => [site, mountsOfChart(site)]),
   ];
   const names = new Map<string, string[]>();
   for (const [name, mounts] of all) {

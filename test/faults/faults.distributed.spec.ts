@@ -8,7 +8,7 @@ import { describeBadClients } from './clients.behaviour';
 import { Fleet } from './fleet';
 import { describeHostileDocuments } from './indexing.behaviour';
 import { describeBusMessages } from './messages.behaviour';
-import { maxBodyBytes, type SharedFleet } from './shared-fleet';
+import type { SharedFleet } from './shared-fleet';
 import { describeTableJobs } from './table-jobs.behaviour';
 import { describeWorkerKills } from './worker-kills.behaviour';
 
@@ -27,7 +27,6 @@ jest.setTimeout(180_000);
       env: {
         EMBEDDINGS_URL: embeddings.url,
         SWEEP_INTERVAL_MS: '200',
-        BUS_MAX_BODY_BYTES: String(maxBodyBytes),
         // One bot may use half of the upload slots: enough for 200 slow uploads and some more.
         CONTENT_MAX_UPLOADS: '420',
       },

@@ -6,7 +6,7 @@ import { waitFor } from '@parley/testing/wait-for';
 import type { Client as Postgres } from 'pg';
 import { EverydayClient } from './everyday-client';
 import type { Fleet } from './fleet';
-import { FleetHealth, maxBodyBytes, type SharedFleet } from './shared-fleet';
+import { FleetHealth, type SharedFleet } from './shared-fleet';
 
 const natsPayloadBytes = 8_000_000;
 
@@ -42,22 +42,17 @@ export function describeBusMessages(sharedFleet: () => SharedFleet): void {
     });
 
     describe('an answer', () => {
-      it('delivers an answer larger than a message whole, and rejects it above the limit', async () => {
+      it('delivers an answer larger than a message whole', async () => {
         const everyday = await EverydayClient.create(fleet);
         const metadata = { text: 'm'.repeat(130_000) };
-        const keys = Array.from({ length: 160 }, (_, n) => `file${n}`);
+        const keys = Array.from({ length: 80 }, (_, n) => `file${n}`);
         await Promise.all(keys.map((key) => everyday.client.upsertFile({ key, size: 1, metadata })));
 
         const whole = await everyday.send('GET', '/v1/files?limit=80');
-        const refused = await everyday.send('GET', '/v1/files?limit=160');
 
         const { files } = whole.body as { files: { metadata: object }[] };
         expect(JSON.stringify(files).length).toBeGreaterThan(natsPayloadBytes);
         expect(files.map((file) => file.metadata)).toEqual(Array(80).fill(metadata));
-        expect(refused).toMatchObject({
-          status: 413,
-          body: { type: 'PayloadTooLarge', message: expect.stringContaining(String(maxBodyBytes)) as string },
-        });
       });
 
       it('delivers an answer as large as a bot may declare whole', async () => {

@@ -2,9 +2,6 @@ import type { EmbeddingServer } from '@parley/testing/embedding-server';
 import type { Client } from 'pg';
 import type { Fleet } from './fleet';
 
-/** Largest body of a message in the shared fleet: above the 8 MB of a NATS message, below the gateway's limits. */
-export const maxBodyBytes = 20_000_000;
-
 /** Running platform with one process of each app, shared by several suites in sequence. */
 export interface SharedFleet {
   fleet: Fleet;

@@ -1,5 +1,4 @@
-import { choice, Env, integer, Rejected, text, url, type VariableOptions } from '@parley/config/config';
-import { type LinkEnvironment, linkEnvironments } from '@parley/contracts/admin/installation-links';
+import { Env, integer, Rejected, text, url, type VariableOptions } from '@parley/config/config';
 import { tokenKind } from '@parley/secrets/token';
 import {
   eventRetentionDaysVariable,
@@ -18,6 +17,7 @@ export class AdminConfig extends ServiceConfig {
 
   @Env({
     env: 'PARLEY_BOOTSTRAP_TOKEN',
+    need: 'always',
     type: {
       accepts: 'a token that `npm run parley -- token generate` prints',
       read: (value) => (tokenKind(value) === 'pat' ? value : new Rejected()),
@@ -35,6 +35,7 @@ export class AdminConfig extends ServiceConfig {
 
   @Env({
     env: 'PUBLIC_URL',
+    need: 'always',
     type: url('http', 'https'),
     about: 'URL at which clients reach the platform. Required in distributed mode.',
     defaultText: '`http://HOST:PORT`',
@@ -51,14 +52,6 @@ export class AdminConfig extends ServiceConfig {
   chatUrl?: string;
 
   @Env(webhookUrlVariable) webhookUrl?: string;
-
-  @Env({
-    env: 'LINK_ENVIRONMENT',
-    type: choice<LinkEnvironment>(...linkEnvironments),
-    about:
-      '`env` in the scripts of integrations that make the link of an installation. They choose the app that is registered with the other service by it.',
-  })
-  linkEnvironment: LinkEnvironment = 'production';
 
   @Env(quota('INVOCATION_TIMEOUT', 'Milliseconds that one call of a bot may take. At most 120,000 are used.'))
   quotaInvocationTimeoutMs = 60_000;

@@ -1,4 +1,4 @@
-import { Env, integer, text } from '@parley/config/config';
+import { Env, text } from '@parley/config/config';
 import {
   eventRetentionDaysVariable,
   formerSecretKeysVariable,
@@ -18,15 +18,12 @@ export class ChatConfig extends ServiceConfig {
 
   @Env(eventRetentionDaysVariable) eventRetentionDays = 90;
 
-  @Env({
-    env: 'CHAT_LIST_TIMEOUT_MS',
-    type: integer(100, 9_000),
-    about: 'Timeout in milliseconds of a list whose filters no index serves. It ends with OperationTimeout.',
-  })
+  /** Timeout of a list whose filters no index serves. It ends with OperationTimeout. Tests choose another. */
   listTimeoutMs = 5_000;
 
   @Env({
     env: 'CHAT_ENCRYPTION_KEY',
+    need: 'rarely',
     type: text(),
     about: 'Signs the keys of users of the chat endpoint (HS256) for bots that have no encryption key of their own.',
     optional: true,

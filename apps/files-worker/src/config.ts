@@ -1,19 +1,11 @@
-import { Env, integer, text } from '@parley/config/config';
+import { Env, text } from '@parley/config/config';
 import { FileStoreConfig } from '@parley/file-store/config';
 
 export class FilesWorkerConfig extends FileStoreConfig {
-  @Env({
-    env: 'INDEXING_ATTEMPTS',
-    type: integer(1, 100),
-    about: 'Attempts after which a file becomes `indexing_failed`.',
-  })
+  /** Attempts after which a file becomes `indexing_failed`. Tests choose another number. */
   indexingAttempts = 10;
 
-  @Env({
-    env: 'INDEXING_HEARTBEAT_MS',
-    type: integer(50, 5_000),
-    about: 'Interval of the heartbeats of a worker that indexes a file.',
-  })
+  /** Interval of the heartbeats of a worker that indexes a file. Tests choose another. */
   heartbeatMs = 2_500;
 
   @Env({

@@ -8,6 +8,7 @@ export class FilesConfig extends FileStoreConfig {
 
   @Env({
     env: 'CONTENT_URL',
+    need: 'always',
     type: url('http', 'https'),
     about:
       'Address under which clients reach the files service: `/content/…` is added. The same as `PUBLIC_URL` in embedded mode.',
@@ -23,6 +24,7 @@ export class FilesConfig extends FileStoreConfig {
 
   @Env({
     env: 'CONTENT_MAX_UPLOADS',
+    need: 'rarely',
     type: integer(1, 100_000),
     about:
       'Concurrent uploads. A bot may use as many of these slots as are free, so half of them alone. In front of S3, each may take 5 MB of the temporary folder.',

@@ -20,6 +20,7 @@ export class GatewayConfig extends ProcessConfig {
 
   @Env({
     env: 'GATEWAY_MAX_IN_FLIGHT',
+    need: 'rarely',
     type: integer(1, 100_000),
     about: 'Requests that a gateway process handles concurrently. It answers further ones with 503.',
   })
@@ -27,28 +28,20 @@ export class GatewayConfig extends ProcessConfig {
 
   @Env({
     env: 'LISTEN_MAX_STREAMS',
+    need: 'rarely',
     type: integer(1, 1_000_000),
     about:
       'Open streams of live chat signals per gateway process. One bot may have 5 % of them (at least 20), and one user 20. It answers further ones with 429.',
   })
   listenMaxStreams = 10_000;
 
-  @Env({
-    env: 'LISTEN_PING_MS',
-    type: integer(100, 55_000),
-    about:
-      'Interval in milliseconds between pings on each stream. Clients close a stream that is silent for one minute. Event streams of programs (without `Origin` and `Sec-Fetch-Mode`) have a ping every 4 s, since the HTTP client of Node closes connections that are silent for 5 s.',
-  })
+  /** Interval between pings on each stream: clients close a stream that is silent for one minute. Tests choose another. */
   listenPingMs = 30_000;
 
   /** The same for event streams of programs: the HTTP client of Node closes a connection that is silent for 5 s. */
   programPingMs = 4_000;
 
-  @Env({
-    env: 'LISTEN_MAX_UNSENT_BYTES',
-    type: integer(1_000, 100_000_000),
-    about: 'Bytes that a stream buffers for a slow client. The stream is closed when there are more.',
-  })
+  /** Bytes that a stream buffers for a slow client. With more, it is closed. Tests choose another number. */
   listenMaxUnsentBytes = 1_000_000;
 
   @Env({
@@ -62,8 +55,9 @@ export class GatewayConfig extends ProcessConfig {
 
   @Env({
     env: 'CONTENT_URL',
+    need: 'always',
     type: url('http', 'https'),
-    about: 'Address of the content of files, to which the console and the web chat send uploads.',
+    about: 'Address of the content of files, where clients send uploads. Required in distributed mode.',
     optional: true,
     defaultText: '`PUBLIC_URL`',
   })

@@ -32,6 +32,7 @@ export class RunnerConfig extends ProcessConfig {
 
   @Env({
     env: 'RUNNER_IDLE_MS',
+    need: 'rarely',
     type: integer(100, 86_400_000),
     about: 'Time in milliseconds after which a process without calls ends.',
   })
@@ -53,14 +54,8 @@ export class RunnerConfig extends ProcessConfig {
   isolation: 'auto' | IsolationMode = 'auto';
 
   @Env({
-    env: 'RUNNER_CODE_CACHE_MB',
-    type: integer(32, 16_384),
-    about: 'Memory in MiB for code that was fetched, so that a new process of the same code starts sooner.',
-  })
-  codeCacheMb = 128;
-
-  @Env({
     env: 'RUNNER_ALLOW_PRIVATE',
+    need: 'rarely',
     type: choice<'true' | 'false'>('true', 'false'),
     about:
       'Whether code may connect to private and loopback addresses. The API and the content address are always allowed.',
@@ -69,6 +64,7 @@ export class RunnerConfig extends ProcessConfig {
 
   @Env({
     env: 'PUBLIC_URL',
+    need: 'always',
     type: url('http', 'https'),
     about: 'Address of the API, under which code calls it.',
   })
@@ -76,6 +72,7 @@ export class RunnerConfig extends ProcessConfig {
 
   @Env({
     env: 'CONTENT_URL',
+    need: 'always',
     type: url('http', 'https'),
     about: 'Address of the content of files, which code may reach too.',
   })

@@ -23,32 +23,20 @@ export class RuntimeConfig extends ServiceConfig {
 
   @Env({
     env: 'DELIVERIES_PER_BOT_PER_SECOND',
+    need: 'rarely',
     type: integer(1, 100_000),
     about:
       'Events that a runtime process delivers to one bot per second. The rest is delayed: a bot that answers itself would go on for ever.',
   })
   deliveriesPerBotPerSecond = 100;
 
-  @Env({
-    env: 'DELIVERIES_WAITING_PER_BOT',
-    type: integer(1, 1_000_000),
-    about: 'Events that wait for a bot that cannot be called. Beyond it, the oldest are ignored.',
-  })
+  /** Events that wait for a bot that cannot be called. Beyond it, the oldest are ignored. Tests choose another number. */
   deliveriesWaitingPerBot = 10_000;
 
-  @Env({
-    env: 'ACTIONS_PER_BOT',
-    type: integer(1, 10_000),
-    about:
-      'Actions of one bot that a runtime process calls at once. Further ones are answered with 429: an action that calls itself would go on for ever.',
-  })
+  /** Actions of one bot that a process calls at once: one that calls itself would go on for ever. Tests choose another number. */
   actionsPerBot = 50;
 
-  @Env({
-    env: 'WEBHOOKS_PER_INSTALLATION',
-    type: integer(1, 10_000),
-    about: 'Requests to the webhook of one installation that a runtime process hands on at once. Further ones get 429.',
-  })
+  /** Requests to the webhook of one installation that a process hands on at once. Tests choose another number. */
   webhooksPerInstallation = 50;
 
   @Env({

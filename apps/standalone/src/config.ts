@@ -12,6 +12,7 @@ export class StandaloneConfig extends ProcessConfig {
 
   @Env({
     env: 'PUBLIC_URL',
+    need: 'always',
     type: url('http', 'https'),
     about: 'URL at which clients reach the platform.',
     optional: true,

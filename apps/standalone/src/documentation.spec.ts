@@ -1,30 +1,23 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { loadedVariables } from '@parley/config/config';
+import { droppedVariables } from '@parley/config/dropped-variables';
 import { variablesOfParley } from '@parley/config/unknown-variables';
-import { eventsSchema } from '@parley/events/events-schema';
 import { NatsConfig } from '@parley/service/config';
 import { architectureDrawing, architectureTable } from '@parley/testing/architecture-drawing';
 import { configurationPage } from '@parley/testing/configuration-page';
 import { errorsPage } from '@parley/testing/errors-page';
 import { expectGenerated } from '@parley/testing/generated-text';
 import { operationsTable } from '@parley/testing/operations-table';
-import { schemaPage } from '@parley/testing/schema-page';
-import { adminDatabase } from '../../admin/src/admin.module';
 import { AdminConfig } from '../../admin/src/config';
-import { chatDatabase } from '../../chat/src/chat.module';
 import { ChatConfig } from '../../chat/src/config';
 import { FilesConfig } from '../../files/src/config';
-import { filesDatabase } from '../../files/src/files.module';
 import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
-import { hubDatabase } from '../../hub/src/hub.module';
 import { RunnerConfig } from '../../runner/src/config';
 import { RuntimeConfig } from '../../runtime/src/config';
-import { runtimeDatabase } from '../../runtime/src/runtime.module';
 import { TablesConfig } from '../../tables/src/config';
-import { tablesDatabase } from '../../tables/src/tables.module';
 import { StandaloneConfig } from './config';
 
 describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the generated parts)', () => {
@@ -47,28 +40,27 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
     );
   });
 
+  it('puts no required variable among those that may be set or are rarely needed', () => {
+    const [, others] = readFileSync('docs/configuration.md', 'utf8').split('## May be set');
+
+    expect(others).not.toContain('| required |');
+    expect(others).toContain('## Rarely needed');
+  });
+
   it('names every variable with our prefix where processes look for unknown ones', () => {
     const prefixed = loadedVariables().filter((name) => name.startsWith('PARLEY_'));
 
     expect(variablesOfParley).toEqual(expect.arrayContaining(prefixed));
   });
 
-  it('lists every error message', () => {
-    expectGenerated('docs/errors.md', errorsPage());
+  it('announces no variable as dropped that a process still reads', () => {
+    const dropped = Object.keys(droppedVariables);
+
+    expect(loadedVariables().filter((name) => dropped.includes(name))).toEqual([]);
   });
 
-  it('lists every table and column', () => {
-    const services = [
-      adminDatabase,
-      hubDatabase,
-      filesDatabase,
-      tablesDatabase,
-      chatDatabase,
-      runtimeDatabase,
-      eventsSchema,
-    ];
-
-    expectGenerated('docs/schema.md', schemaPage(services));
+  it('lists every error message', () => {
+    expectGenerated('docs/errors.md', errorsPage());
   });
 
   it('lists every public operation', () => {

@@ -1,13 +1,9 @@
-import { Env, integer, url } from '@parley/config/config';
+import { Env, url } from '@parley/config/config';
 import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 
 export class TablesConfig extends PassagesConfig {
-  @Env({
-    env: 'TABLES_FIND_TIMEOUT_MS',
-    type: integer(100, 9_000),
-    about: 'Timeout in milliseconds of a query for rows (filter, order or groups). It ends with OperationTimeout.',
-  })
+  /** Timeout of a query for rows (filter, order or groups). It ends with OperationTimeout. Tests choose another. */
   findTimeoutMs = 5_000;
 
   @Env({

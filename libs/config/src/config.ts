@@ -14,6 +14,8 @@ export interface VariableOptions<T> {
   type: VariableType<T>;
   /** Description in one or two sentences, for the README and for errors. */
   about: string;
+  /** Production installations set it always, others rarely; without a word, it may be set. Sections of the reference page. */
+  need?: 'always' | 'rarely';
   /** May be absent. A field that is not optional and has no initial value is required. */
   optional?: boolean;
   /** Default in the README when it is computed at start. */

@@ -1,4 +1,5 @@
 import { Env, text } from './config';
+import { droppedVariables } from './dropped-variables';
 import { warningsAboutUnknown } from './unknown-variables';
 
 /** Decorators register the variables. */
@@ -29,6 +30,10 @@ it.each([
   ]);
 });
 
+it.each(Object.entries(droppedVariables))('says what replaces the dropped variable %s', (name, replacement) => {
+  expect(warningsAboutUnknown({ [name]: 'x' })).toEqual([`${name} no longer exists and has no effect. ${replacement}`]);
+});
+
 it.each([
   'DATABASE_URL',
   'PARLEY_DATA_DIR',
@@ -53,5 +58,5 @@ it.each([
 });
 
 it('does not warn about an empty variable, which counts as absent', () => {
-  expect(warningsAboutUnknown({ PARLEY_DATADIR: '' })).toEqual([]);
+  expect(warningsAboutUnknown({ PARLEY_DATADIR: '', BLOBS: '' })).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { loadedVariables } from './config';
+import { droppedVariables } from './dropped-variables';
 
 /** Variables of any app, and of the CLI: a process has loaded the classes of its own app only, but may share its environment. */
 export const variablesOfParley = [
@@ -17,11 +18,13 @@ const otherVariables =
 const maxTypos = 2;
 const leastLength = 8;
 
-/** Warnings about variables that look like those of Parley and have no effect, with the nearest known one. */
+/** Warnings about variables without effect: dropped ones with their replacement, misspelt ones with the nearest known one. */
 export function warningsAboutUnknown(env: NodeJS.ProcessEnv): string[] {
   const known = new Set([...variablesOfParley, ...loadedVariables()]);
   return Object.entries(env).flatMap(([name, value]) => {
     if (!value || known.has(name) || otherVariables.test(name)) return [];
+    const replacement = droppedVariables[name];
+    if (replacement) return [`${name} no longer exists and has no effect. ${replacement}`];
     const { nearest, typos } = findNearest(name, known);
     const isMeant = name.startsWith('PARLEY_') || (typos <= maxTypos && nearest.length >= leastLength);
     return isMeant ? [`${name} is not a variable of Parley and has no effect. Did you mean ${nearest}?`] : [];

@@ -24,21 +24,13 @@ export class FileStoreConfig extends PassagesConfig {
   nextEmbeddingsApiKey?: string;
 
   @Env({
-    env: 'BLOBS',
-    type: choice('folder', 's3'),
-    about: 'Store for the content of files: a folder, or a bucket of AWS S3 or of an S3-compatible server.',
-    optional: true,
-    defaultText: '`s3` if `S3_BUCKET` is set, else `folder`',
-  })
-  blobs?: 'folder' | 's3';
-
-  @Env({
     env: 'BLOBS_DIR',
+    need: 'always',
     type: text('a folder'),
     about:
       'Folder that content is kept in, shared by the files service and its workers. Inside the data folder in embedded mode.',
     optional: true,
-    defaultText: 'required with `BLOBS=folder`',
+    defaultText: 'required unless `S3_BUCKET` is set',
   })
   blobsDir?: string;
 
@@ -54,10 +46,11 @@ export class FileStoreConfig extends PassagesConfig {
 
   @Env({
     env: 'S3_BUCKET',
+    need: 'always',
     type: text('the name of a bucket', /^[\w.-]{3,255}$/),
-    about: 'Existing bucket for content. Parley needs no versioning.',
+    about:
+      'Existing bucket of AWS S3 or of an S3-compatible server for the content of files. Parley needs no versioning.',
     optional: true,
-    defaultText: 'required with `BLOBS=s3`',
   })
   s3Bucket?: string;
 
@@ -83,6 +76,7 @@ export class FileStoreConfig extends PassagesConfig {
 
   @Env({
     env: 'S3_PATH_STYLE',
+    need: 'rarely',
     type: choice('true', 'false'),
     about: 'Path-style URLs: the bucket in the path, not in the host name.',
     optional: true,

@@ -21,24 +21,18 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-it('uses the configured bucket, and the folder by default or with BLOBS=folder', async () => {
+it('uses the configured bucket, and the folder without one', async () => {
   const bucket = { s3Bucket: 'parley', s3Endpoint: server.url, s3AccessKeyId: 'id', s3SecretAccessKey: 'secret' };
 
-  const chosen = [
-    await open({ blobsDir, ...bucket }),
-    await open({ blobsDir }),
-    await open({ blobsDir, ...bucket, blobs: 'folder' }),
-  ];
+  const chosen = [await open({ blobsDir, ...bucket }), await open({ blobsDir })];
 
-  expect(chosen.map((blobs) => blobs.constructor)).toEqual([S3Blobs, FolderBlobs, FolderBlobs]);
+  expect(chosen.map((blobs) => blobs.constructor)).toEqual([S3Blobs, FolderBlobs]);
   expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['HEAD /parley/']);
   chosen.forEach((blobs) => blobs.close());
 });
 
 it.each<[string, Partial<FileStoreConfig>]>([
   ['BLOBS_DIR', {}],
-  ['BLOBS_DIR', { blobs: 'folder', s3Bucket: 'parley' }],
-  ['S3_BUCKET', { blobs: 's3', blobsDir: '/tmp' }],
   ['S3_SECRET_ACCESS_KEY', { s3Bucket: 'parley', s3AccessKeyId: 'id' }],
   ['S3_ACCESS_KEY_ID', { s3Bucket: 'parley', s3SecretAccessKey: 'secret' }],
 ])('says that %s is missing with %j', async (name, settings) => {

@@ -15,21 +15,21 @@ export async function openBlobs(config: FileStoreConfig, onWritesRefused?: () =>
 }
 
 async function choose(config: FileStoreConfig, onWritesRefused?: () => void): Promise<BlobStore> {
-  const kind = config.blobs ?? (config.s3Bucket ? 's3' : 'folder');
-  if (kind === 'folder') {
-    const folder = given(config.blobsDir, 'BLOBS_DIR is missing: it must be a folder.');
+  const { s3Bucket: bucket, blobsDir } = config;
+  if (!bucket) {
+    const folder = given(blobsDir, 'BLOBS_DIR is missing: it must be a folder, unless S3_BUCKET is set.');
     return new FolderBlobs(folder, onWritesRefused);
   }
-  const options = { ...s3Options(config), onWritesRefused };
+  const options = { ...s3Options(bucket, config), onWritesRefused };
   // Lazy import: loading it takes 20 MB and a tenth of a second.
   const { S3Blobs } = await import('@parley/blobs/s3-blobs');
   return new S3Blobs(options);
 }
 
-function s3Options(config: FileStoreConfig): S3BlobsOptions {
+function s3Options(bucket: string, config: FileStoreConfig): S3BlobsOptions {
   const { s3Endpoint: endpoint, s3Region: region, s3AccessKeyId, s3SecretAccessKey, s3PathStyle } = config;
   return {
-    bucket: given(config.s3Bucket, 'S3_BUCKET is missing: BLOBS is s3.'),
+    bucket,
     region,
     endpoint,
     prefix: config.s3Prefix,

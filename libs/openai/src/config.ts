@@ -23,6 +23,7 @@ export const completionsApiKeyVariable: VariableOptions<string> = {
 
 export const completionsTimeoutVariable: VariableOptions<number> = {
   env: 'COMPLETIONS_TIMEOUT_MS',
+  need: 'rarely',
   type: integer(100, 600_000),
   about: 'Timeout in milliseconds of a request to the completion server.',
 };

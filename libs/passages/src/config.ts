@@ -1,21 +1,12 @@
-import { choice, Env, integer, text, url } from '@parley/config/config';
+import { Env, integer, text, url } from '@parley/config/config';
 import { ServiceConfig } from '@parley/service/config';
 
 export class PassagesConfig extends ServiceConfig {
   @Env({
-    env: 'PASSAGE_INDEX',
-    type: choice('local', 'qdrant'),
-    about:
-      'Index for search: `local` compares vectors in process and keeps them in Postgres; `qdrant` uses a Qdrant server.',
-    optional: true,
-    defaultText: '`qdrant` if `QDRANT_URL` is set, else `local`',
-  })
-  passageIndex?: 'local' | 'qdrant';
-
-  @Env({
     env: 'QDRANT_URL',
     type: url('http', 'https'),
-    about: 'URL of the Qdrant server, version 1.19 or newer.',
+    about:
+      'URL of the Qdrant server, version 1.19 or newer, that has the index for search. Without it, vectors are kept in Postgres and compared in process.',
     optional: true,
   })
   qdrantUrl?: string;
@@ -25,6 +16,7 @@ export class PassagesConfig extends ServiceConfig {
 
   @Env({
     env: 'VECTOR_CACHE_MB',
+    need: 'rarely',
     type: integer(1, 65_536),
     about: 'Memory limit in MB of the vectors that the local index caches, per process.',
   })
@@ -46,6 +38,7 @@ export class PassagesConfig extends ServiceConfig {
 
   @Env({
     env: 'EMBEDDINGS_TIMEOUT_MS',
+    need: 'rarely',
     type: integer(100, 600_000),
     about: 'Timeout in milliseconds of a request to the embedding server (up to 32 passages).',
   })

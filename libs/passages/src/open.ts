@@ -31,18 +31,13 @@ export async function openIndex(
   knownModels?: (within?: Sql) => Promise<KnownModel[]>,
   health?: IndexHealth,
 ): Promise<PassageIndex> {
-  const kind = config.passageIndex ?? (config.qdrantUrl ? 'qdrant' : 'local');
-  if (kind === 'local')
+  const { qdrantUrl: url, qdrantApiKey: apiKey } = config;
+  if (!url)
     return new LocalIndex({
       repository: new LocalIndexRepository(database),
       embedder: model,
       cacheMb: config.vectorCacheMb,
     });
-  if (!config.qdrantUrl)
-    throw new Error(
-      'PASSAGE_INDEX is "qdrant", but QDRANT_URL is not set. Set it to the address of the Qdrant server.',
-    );
-  const { qdrantUrl: url, qdrantApiKey: apiKey } = config;
   // Lazy import: loading it takes 18 MB and a tenth of a second.
   const { QdrantIndex } = await import('./qdrant-index');
   const index = new QdrantIndex({ url, apiKey, embedder: model, knownModels, health });

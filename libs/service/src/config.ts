@@ -1,6 +1,6 @@
 import { choice, Env, fraction, integer, list, text, url, type VariableOptions } from '@parley/config/config';
 import { type NatsCredentials, seedForm, seedPattern } from '@parley/transport/nats-credentials';
-import { defaultMaxWaiting, defaultStatementTimeoutMs } from '@parley/persistence/service-limits';
+import { defaultStatementTimeoutMs } from '@parley/persistence/service-limits';
 import type { LogLevel } from '@parley/logging/logger';
 import type { TracesSampler } from '@parley/tracing/collector';
 
@@ -38,6 +38,7 @@ export class ProcessConfig {
 
   @Env({
     env: 'TRUSTED_PROXIES',
+    need: 'always',
     type: text('addresses or networks such as 10.0.0.0/8, separated by commas', /^[\da-fA-F.:/]+(, ?[\da-fA-F.:/]+)*$/),
     about:
       'Reverse proxies in front of this process. The client address is taken from `x-forwarded-for` in requests from them.',
@@ -65,19 +66,10 @@ export class ProcessConfig {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     type: url('http', 'https'),
     about:
-      'OpenTelemetry collector (OTLP over HTTP) that receives traces. Without it, tracing is off. Other `OTEL_*` variables are supported too.',
+      'OpenTelemetry collector (OTLP over HTTP) that receives traces. Without it, tracing is off. Other variables of OpenTelemetry, such as `OTEL_SERVICE_NAME`, are supported too.',
     optional: true,
   })
   otlpEndpoint?: string;
-
-  @Env({
-    env: 'OTEL_SERVICE_NAME',
-    type: text('a name'),
-    about: 'Service name in traces.',
-    optional: true,
-    defaultText: 'the name of the app',
-  })
-  tracedName?: string;
 
   @Env({
     env: 'OTEL_TRACES_SAMPLER',
@@ -100,15 +92,12 @@ export class ProcessConfig {
   })
   tracesRatio = 1;
 
-  @Env({
-    env: 'BUS_MAX_BODY_BYTES',
-    type: integer(100_000, 64_000_000),
-    about: 'Size limit of a body on the bus, in bytes. A body over the NATS message limit is passed by reference.',
-  })
+  /** Size limit of a body on the bus. A body over the NATS message limit is passed by reference. Tests choose another. */
   maxBodyBytes = 64_000_000;
 
   @Env({
     env: 'MAX_LOOP_DELAY_MS',
+    need: 'rarely',
     type: integer(20, 60_000),
     about:
       'Load shedding: event loop delay in milliseconds, on average in each of the last two seconds, above which a process answers new requests with 503.',
@@ -119,6 +108,7 @@ export class ProcessConfig {
 export class NatsConfig {
   @Env({
     env: 'NATS_URL',
+    need: 'always',
     type: text('one or more nats:// URLs, separated by commas', /^(nats|tls):\/\/.+/),
     about: 'NATS servers with JetStream. Distributed mode only.',
   })
@@ -134,6 +124,7 @@ export class NatsConfig {
 
   @Env({
     env: 'NATS_NKEY_SEED',
+    need: 'always',
     type: text(seedForm, seedPattern),
     about: 'NKey seed with which this app authenticates to NATS. Create seeds with `npm run parley -- nats keys`.',
     optional: true,
@@ -186,6 +177,7 @@ export class NatsConfig {
 export class ServiceConfig extends ProcessConfig {
   @Env({
     env: 'DATABASE_URL',
+    need: 'always',
     type: url('postgres', 'postgresql'),
     about: 'URL of a Postgres server, version 15 or newer. Without it, the embedded mode starts its own server.',
   })
@@ -198,23 +190,12 @@ export class ServiceConfig extends ProcessConfig {
   })
   databasePoolSize = 10;
 
-  @Env({
-    env: 'DATABASE_MAX_WAITING',
-    type: integer(1, 100_000),
-    about:
-      'Maximum number of queries and transactions that wait for a database connection, per service and process. Further ones are answered with 503.',
-  })
-  databaseMaxWaiting = defaultMaxWaiting;
-
-  @Env({
-    env: 'SERVICE_MAX_IN_FLIGHT',
-    type: integer(1, 100_000),
-    about: 'Client operations that a service process handles concurrently. It answers further ones with 503.',
-  })
+  /** Client operations that a process handles concurrently. It answers further ones with 503. Tests choose another number. */
   serviceMaxInFlight = 1_000;
 
   @Env({
     env: 'DATABASE_TIMEOUT_MS',
+    need: 'rarely',
     type: integer(100, 600_000),
     about: 'Timeout of an SQL statement in milliseconds. Migrations have no timeout.',
   })
@@ -225,6 +206,7 @@ const secretKey = text('at least 32 characters', /^.{32,}$/s);
 
 export const secretKeyVariable: VariableOptions<string> = {
   env: 'PARLEY_SECRET_KEY',
+  need: 'always',
   type: secretKey,
   about:
     'Key that encrypts stored secrets and signs content URLs. The embedded mode creates one and keeps it in its data folder.',
@@ -239,6 +221,7 @@ export const formerSecretKeysVariable: VariableOptions<string[]> = {
 
 export const operatorWorkspaceVariable: VariableOptions<string> = {
   env: 'HUB_OPERATOR_WORKSPACE_ID',
+  need: 'rarely',
   type: text('the id of a workspace, `wkspace_…`', /^wkspace_[0-9A-HJKMNP-TV-Z]{26}$/),
   about:
     "Workspace of the platform's operator. It may publish interfaces under the names of the built-in ones, and its owners and administrators see the operator's pages of the console.",
@@ -290,6 +273,7 @@ export function webhookBaseOf({ webhookUrl, publicUrl }: { webhookUrl?: string; 
 
 export const sweepIntervalVariable: VariableOptions<number> = {
   env: 'SWEEP_INTERVAL_MS',
+  need: 'rarely',
   type: integer(100, 600_000),
   about: 'Interval in milliseconds at which sweepers search for stalled work.',
 };

@@ -126,7 +126,6 @@ async function openDataSource(
     started,
     poolSize: config.databasePoolSize,
     statementTimeoutMs: config.statementTimeoutMs,
-    maxWaiting: config.databaseMaxWaiting,
     onShed: () => metrics.countShed(place, 'queue'),
     onWritesRefused: () => metrics.countWritesRefused('database'),
   });

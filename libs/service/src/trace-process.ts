@@ -11,10 +11,10 @@ export const flushMs = 300;
  */
 export async function traceProcess(
   name: string,
-  { otlpEndpoint, tracedName = name, ...sampling }: Pick<ProcessConfig, 'otlpEndpoint' | 'tracedName'> & Sampling,
+  { otlpEndpoint, ...sampling }: Pick<ProcessConfig, 'otlpEndpoint'> & Sampling,
   logger: Logger,
 ): Promise<StopTracing> {
   if (otlpEndpoint === undefined) return () => Promise.resolve();
   const { traceToCollector } = await import('@parley/tracing/collector');
-  return traceToCollector(tracedName, sampling, logger);
+  return traceToCollector(name, sampling, logger);
 }

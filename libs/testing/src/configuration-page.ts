@@ -8,6 +8,7 @@ export interface DocumentedConfig {
 
 interface Variable {
   name: string;
+  need?: 'always' | 'rarely';
   about: string;
   accepts: string;
   fallback: string;
@@ -22,35 +23,60 @@ const groups: [title: string, pattern: RegExp][] = [
     /^(HOST|PORT|PUBLIC_URL|CHAT_URL|CONTENT_URL|FILES_URL|TUNNEL_PORT|TUNNEL_URL|WEBHOOK_URL|TRUSTED_PROXIES)$/,
   ],
   ['Secrets and the first account', /^PARLEY_/],
-  ['Rate limits and load shedding', /^(RATE_LIMIT_|GATEWAY_MAX_|LISTEN_|SERVICE_MAX_|MAX_LOOP_DELAY_MS|BUS_MAX_)/],
+  ['Rate limits and load shedding', /^(RATE_LIMIT_|GATEWAY_MAX_|LISTEN_|MAX_LOOP_DELAY_MS)/],
   ['Logs, metrics and traces', /^(LOG_LEVEL|METRICS_|OTEL_)/],
   ['Graceful shutdown', /^SHUTDOWN_/],
-  ['Console', /^CONSOLE_/],
   ['Postgres', /^DATABASE_/],
   ['NATS', /^NATS_/],
-  ['Content of files', /^(BLOBS|S3_|MAX_UPLOAD_BYTES|CONTENT_)/],
-  ['Indexing', /^(INDEXING_|SWEEP_)/],
-  ['Search and embedding models', /^(PASSAGE_INDEX|QDRANT_|VECTOR_|EMBEDDINGS_|NEXT_EMBEDDINGS_)/],
+  ['Content of files', /^(BLOBS_DIR|S3_|MAX_UPLOAD_BYTES|CONTENT_)/],
+  ['Background work', /^SWEEP_/],
+  ['Search and embedding models', /^(QDRANT_|VECTOR_|EMBEDDINGS_|NEXT_EMBEDDINGS_)/],
   ['Language models', /^COMPLETIONS_/],
-  ['Tables', /^TABLE/],
   ['Chat and events', /^(CHAT_|RECURRING_|EVENT_)/],
-  ['Calls of bots', /^(ACTIONS_|LINK_|WEBHOOKS_|DELIVERIES_|DELIVERY_|EGRESS_)/],
+  ['Calls of bots', /^(DELIVERIES_|DELIVERY_|EGRESS_)/],
   ['Code of bots', /^(RUNNER_|LOG_RETENTION_)/],
   ['Hub', /^HUB_/],
   ['Quotas of a workspace', /^QUOTA_/],
 ];
 
-/** Markdown page of every environment variable, by group. A variable that several apps read is one row. */
+const sections: { need: Variable['need']; title: string; about: string }[] = [
+  {
+    need: 'always',
+    title: 'Set these',
+    about: 'For production in distributed mode; `S3_BUCKET` or `BLOBS_DIR`. The embedded mode needs none of them.',
+  },
+  { need: undefined, title: 'May be set', about: 'The defaults suit most installations.' },
+  { need: 'rarely', title: 'Rarely needed', about: 'For unusual servers and loads, and for tests of Parley itself.' },
+];
+
+/** Markdown page of every environment variable, by need and group. A variable that several apps read is one row. */
 export function configurationPage(configs: DocumentedConfig[]): string {
   const variables = variablesIn(configs);
+  const parts = sections.flatMap(({ need, title, about }) => {
+    const grouped = byGroup(variables.filter((variable) => variable.need === need));
+    const tables = need
+      ? [
+          '',
+          ...table(
+            grouped.flatMap(([, rows]) => rows),
+            configs,
+          ),
+        ]
+      : grouped.flatMap(([group, rows]) => ['', `### ${group}`, '', ...table(rows, configs)]);
+    return ['', `## ${title}`, '', about, ...tables];
+  });
+  return `${[...head, ...parts].join('\n')}\n`;
+}
+
+/** Groups that have variables. Throws for a variable that belongs to none. */
+function byGroup(variables: Variable[]): [title: string, rows: Variable[]][] {
   const grouped = new Map(groups.map(([title]) => [title, [] as Variable[]]));
   for (const variable of variables) {
     const group = groups.find(([, pattern]) => pattern.test(variable.name));
     if (!group) throw new Error(`${variable.name} belongs to no group: add one in configuration-page.ts.`);
     grouped.get(group[0])!.push(variable);
   }
-  const sections = [...grouped].flatMap(([title, rows]) => ['', `## ${title}`, '', ...table(rows, configs)]);
-  return `${[...head, ...sections].join('\n')}\n`;
+  return [...grouped].filter(([, rows]) => rows.length > 0);
 }
 
 const head = [
@@ -58,7 +84,8 @@ const head = [
   '',
   'All configuration comes from environment variables. A process with a missing or wrong variable does not start; it prints',
   'the name of the variable and the accepted values. An empty variable counts as absent. An unknown one that begins with `PARLEY_`,',
-  'or that differs from one below by one or two letters, is a warning that names the nearest.',
+  'or that differs from one below by one or two letters, is a warning that names the nearest; one that an earlier version had is a',
+  'warning that says what holds instead.',
   '',
   'This page is generated from the code: `UPDATE_DOCS=1 npm test -- documentation`.',
 ];
@@ -84,10 +111,10 @@ function variablesIn(configs: DocumentedConfig[]): Variable[] {
   for (const { app, type } of configs) {
     const defaults = new type() as Record<string, string | number | undefined>;
     for (const variable of variablesOf(type)) {
-      const { env: name, field, about, optional, defaultText } = variable;
+      const { env: name, need, field, about, optional, defaultText } = variable;
       const value = defaults[field];
       const fallback = defaultText ?? (value === undefined ? (optional ? 'none' : 'required') : `\`${String(value)}\``);
-      const known = variables.get(name) ?? { name, about, accepts: variable.type.accepts, fallback, apps: [] };
+      const known = variables.get(name) ?? { name, need, about, accepts: variable.type.accepts, fallback, apps: [] };
       if (!known.apps.includes(app)) known.apps.push(app);
       variables.set(name, known);
     }

@@ -46,6 +46,7 @@ beforeEach(async () => {
 afterEach(async () => {
   delete process.env['OTEL_EXPORTER_OTLP_ENDPOINT'];
   delete process.env['OTEL_BSP_SCHEDULE_DELAY'];
+  delete process.env['OTEL_SERVICE_NAME'];
   delete process.env['OTEL_EXPORTER_OTLP_TIMEOUT'];
   collector.server.closeAllConnections();
   collector.server.close();
@@ -61,6 +62,17 @@ it('sends the spans under the name of the process when it stops', async () => {
 
   expect(collector.bodies.join()).toContain('"name":"work"');
   expect(collector.bodies.join()).toContain('parley-test');
+});
+
+it('sends the spans under the name of OTEL_SERVICE_NAME when it is set', async () => {
+  process.env['OTEL_SERVICE_NAME'] = 'parley-staging';
+  const stop = traceToCollector('parley-test', everything, logger);
+
+  await continueTrace(undefined, work, () => Promise.resolve());
+  await stop(flushMs);
+
+  expect(collector.bodies.join()).toContain('parley-staging');
+  expect(collector.bodies.join()).not.toContain('parley-test');
 });
 
 it.each<{ sampling: Sampling; parent: string | undefined; isRecorded: boolean }>([

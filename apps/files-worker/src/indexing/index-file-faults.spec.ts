@@ -257,7 +257,7 @@ describe('the passage index', () => {
       for (const { id } of (request.body as { points: { id: string }[] }).points) points.add(id);
       return json({ result: { status: 'completed' } })(request, response);
     });
-    service = await start({ blobsDir, qdrantUrl: qdrant.url, passageIndex: 'qdrant' });
+    service = await start({ blobsDir, qdrantUrl: qdrant.url });
   });
   afterAll(async () => {
     await stop(service);

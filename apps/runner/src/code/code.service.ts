@@ -7,7 +7,8 @@ import type { InvokeCode } from '@parley/contracts/runner/runner';
 import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { LRUCache } from 'lru-cache';
-import { RunnerConfig } from '../config';
+
+const maxCachedBytes = 128 * 2 ** 20;
 
 type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket'>;
 
@@ -16,12 +17,9 @@ type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket'>;
 export class CodeService {
   private readonly known: LRUCache<string, string, Bundle>;
 
-  constructor(
-    private readonly client: ParleyClient,
-    { codeCacheMb }: RunnerConfig,
-  ) {
+  constructor(private readonly client: ParleyClient) {
     this.known = new LRUCache({
-      maxSize: codeCacheMb * 2 ** 20,
+      maxSize: maxCachedBytes,
       sizeCalculation: (code) => code.length + 1,
       fetchMethod: (_revision, _stale, { context: bundle }) => this.fetchCode(bundle),
     });

@@ -16,7 +16,7 @@ export class ActionSlotsLimiter {
     if (this.underWay.count(botId) >= actionsPerBot)
       throw new ApiError(
         'RateLimited',
-        `${actionsPerBot} actions of the bot are running (ACTIONS_PER_BOT). Does an action call itself?`,
+        `${actionsPerBot} actions of the bot are running. Does an action call itself?`,
         { retryAfterSeconds: 1 },
       );
     this.underWay.add(botId, 1);

@@ -227,7 +227,8 @@ describe('an action of the bot', () => {
     await bot.client.callAction({ type: 'do', input: {} });
 
     expect(depths).toHaveLength(actionsPerBot);
-    expect(errors).toMatchObject([{ type: 'RateLimited', message: expect.stringContaining('ACTIONS_PER_BOT') }]);
+    const message = `${actionsPerBot} actions of the bot are running. Does an action call itself?`;
+    expect(errors).toMatchObject([{ type: 'RateLimited', message }]);
     // All slots are free again.
     errors = [];
     depths.length = 0;

@@ -177,7 +177,7 @@ export class WebhooksService {
     this.countAnswer('refused');
     return new ApiError(
       'RateLimited',
-      `${this.config.webhooksPerInstallation} requests to this webhook are being handled (WEBHOOKS_PER_INSTALLATION).`,
+      `${this.config.webhooksPerInstallation} requests to this webhook are being handled.`,
       { retryAfterSeconds: 1 },
     );
   }

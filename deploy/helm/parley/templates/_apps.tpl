@@ -112,7 +112,6 @@ tables: [nats, postgres, passages, files]
 {{- $_ := set $secret "NEXT_EMBEDDINGS_API_KEY" (dict "name" $values.nextEmbeddings.existingSecret) }}
 {{- end }}
 {{- if has "blobs" .needs }}
-{{- $_ := set $plain "BLOBS" $values.blobs.kind }}
 {{- if eq $values.blobs.kind "folder" }}
 {{- $_ := set $plain "BLOBS_DIR" "/blobs" }}
 {{- else }}

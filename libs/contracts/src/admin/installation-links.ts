@@ -4,10 +4,6 @@ import { Nullable } from '../fields';
 import { operation } from '../operation';
 import { InstalledAlias } from './registrations';
 
-/** `environment` of the platform as link scripts see it: they choose the app that is registered with their service by it. */
-export const linkEnvironments = ['development', 'preview', 'production'] as const;
-export type LinkEnvironment = (typeof linkEnvironments)[number];
-
 /** Neither field has a value if the integration has no script for this type of configuration. */
 export class InstallationLink {
   /** Address that connects the installation with an account of the other service, to be opened by a person. */

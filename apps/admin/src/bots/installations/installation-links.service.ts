@@ -12,6 +12,9 @@ import { AdminConfig } from '../../config';
 import { InstallationsRepository } from './installations.repository';
 import { ShareableIdsRepository } from './shareable-ids.repository';
 
+/** Link scripts choose the app that is registered with their service by it. */
+const environment = 'production';
+
 /** Links that connect installations. They are made on demand: most installations are read often and connected once. */
 @Injectable()
 export class InstallationLinksService {
@@ -36,7 +39,7 @@ export class InstallationLinksService {
       integrationId: installation.integration_id,
       configurationType: installation.configuration_type,
       data: {
-        env: this.config.linkEnvironment,
+        env: environment,
         webhookId: installation.webhook_id,
         webhookUrl: webhookBaseOf(this.config),
         ...(shareable && !shareable.isExpired ? { shareableId: shareable.id } : {}),
