@@ -105,3 +105,15 @@ it.each<[string, VariableType, string]>([
 ])('rejects the variable %s', (_name, type, given) => {
   expect(type.read(given)).toBeInstanceOf(Rejected);
 });
+
+it.each([
+  ['BLOBS', 'folder', 'S3_BUCKET'],
+  ['PASSAGE_INDEX', 'local', 'QDRANT_URL'],
+])('refuses %s=%s with %s, which would move stored data out of sight', (name, value, decides) => {
+  class Empty {}
+  const read = (env: NodeJS.ProcessEnv) => readConfig(Empty, env);
+
+  expect(() => read({ [name]: value, [decides]: 'x' })).toThrow(`Unset ${decides} to keep data where it is`);
+  expect(() => read({ [name]: value })).not.toThrow();
+  expect(() => read({ [decides]: 'x' })).not.toThrow();
+});

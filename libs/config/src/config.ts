@@ -1,3 +1,4 @@
+import { contradictionsIn } from './dropped-variables';
 import 'reflect-metadata';
 
 export interface VariableType<T = unknown> {
@@ -57,7 +58,7 @@ export class ConfigError extends Error {
 /** Reads a configuration from the environment. An empty variable counts as absent. Throws ConfigError. */
 export function readConfig<T extends object>(type: ConfigClass<T>, env: NodeJS.ProcessEnv = process.env): T {
   const config = new type() as Record<string, unknown>;
-  const problems: string[] = [];
+  const problems = contradictionsIn(env);
   for (const variable of variablesOf(type)) {
     const text = env[variable.env];
     if (text === undefined || text === '') {

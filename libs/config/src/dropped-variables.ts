@@ -21,3 +21,18 @@ export const droppedVariables: Record<string, string> = {
 function fixed(value: number | string): string {
   return `The value is fixed: ${value}.`;
 }
+
+const opposites = [
+  { name: 'BLOBS', value: 'folder', decides: 'S3_BUCKET', place: 'S3' },
+  { name: 'PASSAGE_INDEX', value: 'local', decides: 'QDRANT_URL', place: 'Qdrant' },
+];
+
+/** Problems of dropped variables that say the opposite of what holds now: stored data would be looked for elsewhere. */
+export function contradictionsIn(env: NodeJS.ProcessEnv): string[] {
+  return opposites
+    .filter(({ name, value, decides }) => env[name] === value && env[decides])
+    .map(
+      ({ name, value, decides, place }) =>
+        `${name}=${value} no longer exists, and with ${decides} data is kept in ${place}. Unset ${decides} to keep data where it is, or ${name} to keep it in ${place}.`,
+    );
+}
