@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { ApiError } from '@parley/contracts/errors';
+import { builtInWorkspace } from '@parley/contracts/hub/built-in';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { Implementation } from '@parley/contracts/hub/integrations';
 import type { VerificationStatus, Visibility } from '@parley/contracts/hub/publication';
@@ -11,7 +12,7 @@ import type { Repository } from 'typeorm';
 import type { LabelColumns } from '../publishing/labels';
 import { searchVector } from '../publishing/search-words';
 import { isPrerelease, versionKey } from '../publishing/version-key';
-import { isExact, pickVersion } from '../publishing/versions';
+import { isExact, isRange, pickVersion } from '../publishing/versions';
 import { joinCurrentCounter } from '../counters/counters.repository';
 import { IntegrationEntity, type IntegrationRow, type PublishedRow } from './integration.entity';
 import { IntegrationInterfaceEntity } from './integration-interface.entity';
@@ -258,8 +259,10 @@ export class IntegrationsRepository {
     const version = isExact(versionOrRange)
       ? versionOrRange
       : await this.pickVersionOf(condition, [name], versionOrRange);
-    if (version === undefined) return undefined;
-    return this.findShown(`${condition} AND version = $2`, [name, version]);
+    const found = version && (await this.findShown(`${condition} AND version = $2`, [name, version]));
+    if (found || !isRange(versionOrRange)) return found || undefined;
+    // The built-in one stands for all versions that nobody has published.
+    return this.findShown('integration.name = $1 AND integration.workspace_id = $2', [name, builtInWorkspace.id]);
   }
 
   /**

@@ -100,6 +100,18 @@ describe('getting a public integration', () => {
     );
   });
 
+  it.each(['0.7.4', '^0.7.0', '12.0.0'])(
+    'returns the built-in chat for its version %s elsewhere, and says which it is',
+    async (version) => {
+      const { integration } = await bob.client.getPublicIntegration({ name: 'chat', version });
+
+      expect(integration).toMatchObject({ id: chatIntegration.id, version: '1.0.0' });
+      await expect(bob.client.getPublicIntegration({ name: 'chat', version: 'x.y' })).rejects.toMatchObject({
+        code: 404,
+      });
+    },
+  );
+
   it('returns owner and counters of a public integration, but neither its url nor its secrets', async () => {
     const { id } = await publish(newWord(), { url: 'http://localhost/tea', secrets: { A: 'x' }, title: 'Tea' });
 

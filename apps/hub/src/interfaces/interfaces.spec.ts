@@ -469,6 +469,15 @@ describe('the built-in interfaces', () => {
     },
   );
 
+  it.each([
+    ['hitl', '2.1.0'],
+    ['llm', '11.0.0'],
+  ])('returns the built-in interface %s for its version %s elsewhere', async (name, version) => {
+    const { interface: found } = await alice.client.getPublicInterface({ name, version });
+
+    expect(found).toMatchObject({ name, version: '1.0.0' });
+  });
+
   it('lets integrations of any workspace implement built-in interfaces', async () => {
     const { interface: llm } = await alice.client.getPublicInterface({ name: 'llm', version: '^1.0.0' });
     const implemented = {

@@ -6,7 +6,7 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import type { PublicationRow } from './publication.entity';
 import { versionCondition } from './version-condition';
-import { pickVersion } from './versions';
+import { isRange, pickVersion } from './versions';
 
 /** Table names; all have the columns of PublicationRow and a unique (name, workspace_id, version). */
 export type Kind = 'interface' | 'plugin';
@@ -181,13 +181,17 @@ function listedForEverybody(kind: Kind, values: unknown[]): string {
       AND other.visibility = 'public' AND NOT other.is_prerelease))`;
 }
 
-/** Picks a built-in row only when no workspace has published a matching version. */
+/**
+ * Picks a built-in row only when no workspace has published a matching version. The newest one then stands for all versions,
+ * since definitions name those of the hosted original, such as `hitl@2.1.0`.
+ */
 function pickPublished(
   rows: (PublicationRef & { is_built_in: boolean })[],
   version?: string,
 ): PublicationRef | undefined {
   const ofOthers = rows.filter(({ is_built_in }) => !is_built_in);
-  return pick(ofOthers, version) ?? pick(rows, version);
+  const builtIn = rows.filter(({ is_built_in }) => is_built_in);
+  return pick(ofOthers, version) ?? pick(builtIn, version) ?? pick(builtIn, isRange(version) ? 'latest' : version);
 }
 
 function pick(rows: PublicationRef[], filter = 'latest'): PublicationRef | undefined {

@@ -13,6 +13,11 @@ export function isExact(versionOrRange: string): boolean {
   return valid(versionOrRange) === versionOrRange;
 }
 
+/** True for a version, a range or `latest`. */
+export function isRange(text = 'latest'): boolean {
+  return text === 'latest' || validRange(text) !== null;
+}
+
 /**
  * Finds the highest match for `latest`, a range such as `>=1.0.0 <2.0.0`, or an exact version; undefined without a
  * match. `latest` excludes pre-releases.
