@@ -943,3 +943,31 @@ describe('an operator', () => {
     await untilEmpty();
   });
 });
+
+it('makes queued work ready that nobody has promoted, at the second look only', async () => {
+  await work.addNow(ordered, keys('a', 2, { orderingKey: 'a' }));
+  // As between the two commits of work that is being finished, or for ever when its process has ended there.
+  await database.query(`DELETE FROM work WHERE key = 'a0'`);
+  const looks = jest.spyOn(rows, 'findForgotten');
+  const promotions = jest.spyOn(rows, 'promoteForgotten');
+  const done: string[] = [];
+
+  await start(ordered, async ({ key }) => void done.push(key));
+  await waitFor(() => looks.mock.calls.length === 1);
+  expect(await looks.mock.results[0]!.value).toEqual([{ queue: ordered.name, key: 'a1' }]);
+  expect(promotions).not.toHaveBeenCalled();
+
+  await waitFor(() => done.length === 1);
+  expect(promotions).toHaveBeenCalledTimes(1);
+});
+
+it('promotes no work that was promoted by itself since the first look', async () => {
+  await work.addNow(ordered, keys('a', 3, { orderingKey: 'a' }));
+  await database.query(`DELETE FROM work WHERE key = 'a0'`);
+  const forgotten = await rows.findForgotten();
+  await work.addNow(ordered, [of('b0', { orderingKey: 'b' })]);
+  await database.query(`UPDATE work SET state = 'ready', position = 1 WHERE key = 'a1'`);
+
+  expect(await rows.promoteForgotten(forgotten)).toBe(0);
+  expect(await rows.findForgotten()).toEqual([]);
+});

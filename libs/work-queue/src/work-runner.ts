@@ -10,6 +10,8 @@ const maxPollMs = 5_000;
 /** In the only process, every addition wakes its worker. */
 const maxPollAloneMs = 15_000;
 const repairMs = 60_000;
+/** Time for the second commit of work that is being finished. */
+const confirmMs = 5_000;
 
 export interface RunnerOptions {
   /** Name of this process in the rows. */
@@ -34,6 +36,8 @@ export class WorkRunner {
   private readonly maxPollMs: number;
   private pollMs = minPollMs;
   private isStarted = false;
+  /** Queued work that had nothing before it at the last look. */
+  private forgotten = new Set<string>();
 
   constructor(
     private readonly work: WorkRepository,
@@ -133,11 +137,24 @@ export class WorkRunner {
   }
 
   private async repair(): Promise<boolean> {
-    const found = await this.work.promoteForgotten();
-    if (found > 0) this.options.logger.warn({ found }, 'found queued work that waited for nothing');
+    await this.repairForgotten();
     const ahead = await this.work.advanceTooFarAhead();
     if (ahead > 0) this.options.logger.warn({ ahead }, 'found work that was due too far ahead: the clock went back');
-    if (found > 0) this.polling.wake();
     return false;
   }
+
+  /** Two looks, because work that is just being finished looks the same. */
+  private async repairForgotten(): Promise<void> {
+    const known = this.forgotten;
+    const works = await this.work.findForgotten();
+    this.forgotten = new Set(works.map(idOf));
+    const still = works.filter((work) => known.has(idOf(work)));
+    if (still.length < works.length) this.repairing.wakeIn(confirmMs);
+    const found = still.length > 0 ? await this.work.promoteForgotten(still) : 0;
+    if (found === 0) return;
+    this.options.logger.warn({ found }, 'found queued work that waited for nothing');
+    this.polling.wake();
+  }
 }
+
+const idOf = ({ queue, key }: { queue: string; key: string }) => `${queue} ${key}`;

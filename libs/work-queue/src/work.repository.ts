@@ -86,6 +86,10 @@ const maxPauseMs = 600_000;
 const crashPauses = Array.from({ length: 8 }, (_, index) => retryBackoffMs(index + 1));
 
 const leased = 'queue = $1 AND key = $2 AND lease = $3';
+const forgotten = `SELECT work.queue, work.key FROM (
+    SELECT DISTINCT ON (queue, ordering_key) queue, key FROM work
+    WHERE ordering_key IS NOT NULL AND state <> 'failed' ORDER BY queue, ordering_key, id) AS head
+  JOIN work USING (queue, key) WHERE state = 'queued'`;
 /** SQL of the queue. Statements that end a lease change nothing when the lease is lost. */
 @Injectable()
 export class WorkRepository {
@@ -345,17 +349,20 @@ export class WorkRepository {
   }
 
   /**
-   * Makes queued work ready that has nothing before it. Returns the number, which is 0 unless the same key was added
-   * twice at once, or a process ended between finishing work and promoting the next. Index work_ordered.
+   * Finds queued work that has nothing before it. For a moment there is some between the two commits of `finishWork`. It stays
+   * when a process ends there, or when the same key was added twice at once. Index work_ordered.
    */
-  async promoteForgotten(): Promise<number> {
+  findForgotten(): Promise<Pick<LeaseOf, 'queue' | 'key'>[]> {
+    return this.database.query(forgotten);
+  }
+
+  /** Makes those of this work ready that still have nothing before them. Returns the number. */
+  async promoteForgotten(works: Pick<LeaseOf, 'queue' | 'key'>[]): Promise<number> {
     const rows = await this.database.query(
       makeReady(
-        `SELECT work.queue, work.key FROM (
-           SELECT DISTINCT ON (queue, ordering_key) queue, key FROM work
-           WHERE ordering_key IS NOT NULL AND state <> 'failed' ORDER BY queue, ordering_key, id) AS head
-         JOIN work USING (queue, key) WHERE state = 'queued' FOR UPDATE OF work SKIP LOCKED`,
+        `${forgotten} AND (work.queue, work.key) IN (SELECT * FROM unnest($1::text[], $2::text[])) FOR UPDATE OF work SKIP LOCKED`,
       ),
+      [works.map(({ queue }) => queue), works.map(({ key }) => key)],
     );
     return rows.length;
   }
