@@ -86,7 +86,7 @@ it('leaves timers of Node modules real under fake timers', async () => {
   expect(asked).toBe(2);
 });
 
-it('A test file with an endless loop fails with its name, and those that wait or come later pass', async () => {
+it('fails a test file with an endless loop by its name, and passes those that wait or come later', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-standstill-'));
   const bodies = {
     'endless.test.js': 'for (;;);',
