@@ -1,12 +1,16 @@
 require('reflect-metadata');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
+const { startWatchdog } = require('./loop-watchdog.cjs');
 
 /** Fake timers of the global object itself would replace those of `node:timers` and `node:timers/promises` as well. */
 const otherThanGlobal = new Proxy(globalThis, {
   get: (target, name) => target[name],
   set: (target, name, value) => Reflect.set(target, name, value),
 });
+
+/** One for all test files of a worker. */
+let watch;
 
 /**
  * Jest environment in the worker's own context, so that our code and the shared packages have the same `Error`, `Date`
@@ -15,7 +19,7 @@ const otherThanGlobal = new Proxy(globalThis, {
 module.exports = class SharedEnvironment {
   global = globalThis;
 
-  constructor({ projectConfig }) {
+  constructor({ projectConfig }, context) {
     const { exitCode } = process;
     this.restorers = [
       () => (process.exitCode = exitCode),
@@ -26,9 +30,14 @@ module.exports = class SharedEnvironment {
     ];
     this.moduleMocker = new ModuleMocker(globalThis);
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: otherThanGlobal });
+    this.suite = context?.testPath;
+    this.maxStandstillSeconds = projectConfig.testEnvironmentOptions?.maxStandstillSeconds ?? 60;
   }
 
-  setup() {}
+  setup() {
+    watch ??= startWatchdog();
+    watch(this.suite, this.maxStandstillSeconds);
+  }
 
   teardown() {
     this.fakeTimersModern.dispose();

@@ -1,10 +1,9 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** Suites that start processes, or try again: they wait a lot, and none of them should come last and run alone. */
-const waits = /[\\/](test|standalone|cli|runner|runtime|local-postgres)[\\/]|\.distributed\.spec\.ts$/;
+const waits = /[\\/](test|standalone|cli|runner|runtime|local-postgres)[\\/]|\.distributed\./;
 /** The longest of them, whatever the size of their files. */
-const isLong =
-  /[\\/]test[\\/](faults|fuzz|distributed)[\\/]|[\\/]events[\\/].*\.distributed|(embedded|console|call-counts)\.spec/;
+const isLong = /[\\/](faults|shutdown|distributed|embedded|bombs|integrations|hostile-code|code|backup|fuzz)\./;
 /** Other suites after each of them, which use the processors while it waits. More are left over for the end. */
 const others = 3;
 

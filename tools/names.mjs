@@ -37,7 +37,9 @@ function complaint(path) {
     .replace(/(\.d)?\.tsx?$/, '')
     .split('.');
   if (!kebabCase.test(name)) return `${path}: file names must be kebab-case.`;
-  const isKindOfSpec = ['distributed.spec', 'nightly.spec'].includes(suffixes.join('.'));
+  const isKindOfSpec = ['distributed.spec', 'distributed.long.spec', 'long.spec', 'nightly.spec'].includes(
+    suffixes.join('.'),
+  );
   if (!isKindOfSpec && (suffixes.length > 1 || suffixes.some((role) => !roles.includes(role)))) {
     return `${path}: "${suffixes.join('.')}" is not a role. Valid roles: ${roles.join(', ')}.`;
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@parley/testing/free-port';
+import { baseEnvironment } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
 
 const startTimeoutMs = 120_000;
@@ -55,7 +56,7 @@ export class Replica {
   launch(): Promise<unknown> {
     const [program, ...args] = [...this.wrapper, process.execPath, `dist/apps/${this.name}/src/main.js`];
     const child = spawn(program, args, {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.env },
+      env: { ...baseEnvironment(), ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child.stdout.on('data', (data: Buffer) => (this.said += data.toString()));
@@ -127,7 +128,7 @@ export class Replica {
 /** Runs one of our programs. Throws with its output when it fails. */
 export async function runToEnd(script: string, env: Record<string, string>): Promise<void> {
   const child = spawn(process.execPath, [script], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...baseEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

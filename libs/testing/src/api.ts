@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { Client } from '@botpress/client';
-import type { RunningPlatform } from './running-platform';
+import { baseEnvironment, type RunningPlatform } from './running-platform';
 
 /** Unmodified public client with the first account of the platform and, where given, a bot. */
 export function clientOf(
@@ -12,7 +12,7 @@ export function clientOf(
 
 export function parley(platform: Pick<RunningPlatform, 'url' | 'secretKey'>, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['dist/apps/cli/src/main.js', ...args], {
-    env: { PATH: process.env['PATH'], PARLEY_URL: platform.url, PARLEY_SECRET_KEY: platform.secretKey },
+    env: { ...baseEnvironment(), PARLEY_URL: platform.url, PARLEY_SECRET_KEY: platform.secretKey },
     encoding: 'utf8',
   });
   return { status, stdout, stderr };

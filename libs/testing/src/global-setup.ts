@@ -14,7 +14,8 @@ export let testRun: { postgres?: LocalPostgres; cleaner: ChildProcess };
 
 /**
  * Builds outdated code, because tests start processes and threads from compiled code. Then sets the temporary folder of the
- * run and starts one Postgres in it, unless TEST_DATABASE_URL is set. Workers inherit the environment.
+ * run, with Node's cache of compiled code, and starts one Postgres in it, unless TEST_DATABASE_URL is set. Workers inherit the
+ * environment.
  */
 export default async function globalSetup(): Promise<void> {
   execFileSync(process.execPath, [join(__dirname, '../../../tools/build.mjs')], { stdio: 'inherit' });
@@ -24,6 +25,7 @@ export default async function globalSetup(): Promise<void> {
   await chmod(folder, 0o755);
   process.env.TMPDIR = join(folder, 'tmp');
   await mkdir(process.env.TMPDIR);
+  process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
   testRun = { cleaner: startCleaner(folder) };
   if (process.env.TEST_DATABASE_URL) return;
 

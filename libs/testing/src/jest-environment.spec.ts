@@ -1,4 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { run } from './running-platform';
 import { waitFor } from './wait-for';
 
 interface Environment {
@@ -80,4 +84,31 @@ it('leaves timers of Node modules real under fake timers', async () => {
   jest.useRealTimers();
 
   expect(asked).toBe(2);
+});
+
+it('fails a test file with an endless loop by its name, and passes those that wait or come later', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-standstill-'));
+  const bodies = {
+    'endless.test.js': 'for (;;);',
+    'waiting.test.js': 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500)',
+    'later.test.js': 'expect(1).toBe(1)',
+  };
+  for (const [name, body] of Object.entries(bodies))
+    await writeFile(join(folder, name), `it('ends', () => { ${body} })`);
+  const config = {
+    rootDir: folder,
+    cacheDirectory: join(folder, 'cache'),
+    testEnvironment: resolve('tools/jest-environment.cjs'),
+    runtime: resolve('tools/jest-runtime.cjs'),
+    testEnvironmentOptions: { maxStandstillSeconds: 2 },
+    maxWorkers: 2,
+  };
+
+  const jest = run('node_modules/jest/bin/jest.js', {}, ['--config', JSON.stringify(config)]);
+  await jest.ended;
+  await rm(folder, { recursive: true });
+
+  expect(jest.output()).toMatch(/endless\.test\.js: The event loop of this test worker has stood still for \d s/);
+  expect(jest.output()).toMatch(/FAIL \S*endless\.test\.js/);
+  expect(jest.output()).toContain('Tests:       2 passed, 2 total');
 });

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port';
-import type { RunningPlatform } from './running-platform';
+import { baseEnvironment, type RunningPlatform } from './running-platform';
 import { waitFor } from './wait-for';
 
 const startTimeoutMs = 60_000;
@@ -33,7 +33,7 @@ export class NpmStart {
   async start(): Promise<void> {
     this.said = '';
     const npm = spawn('npm', ['start'], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.env },
+      env: { ...baseEnvironment(), ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Own process group, so that `kill` reaches all its processes.
       detached: true,

@@ -2,6 +2,7 @@ import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
 import { json, LoopbackServer, type RequestHandler } from '@parley/testing/loopback-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
+import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { AdminConfig } from '../../../admin/src/config';
 import { ChatConfig } from '../../../chat/src/config';
@@ -58,9 +59,11 @@ type Bot = Awaited<ReturnType<typeof newBot>>;
 
 const usageOf = async ({ client }: Account, id: string) => (await client.getUsage({ id, type })).usage.value;
 
-/** Lets the next report be due at once instead of after a minute. */
-const reportNow = ({ id }: Bot) =>
-  api.sql('UPDATE runtime.call_count SET report_at = now() WHERE bot_id = $1 AND report_at IS NOT NULL', [id]);
+/** Reports at once what would be due after a minute. */
+async function reportNow({ id }: Bot): Promise<void> {
+  await api.sql('UPDATE runtime.call_count SET report_at = now() WHERE bot_id = $1 AND report_at IS NOT NULL', [id]);
+  api.apps[4]!.get(BackgroundTasks, { strict: false }).wake('runtime.callReports');
+}
 
 const untilUsage = (bot: Bot, value: number) =>
   waitFor(

@@ -1,13 +1,10 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientOf } from '@parley/testing/api';
 import { freePort } from '@parley/testing/free-port';
 import { waitFor } from '@parley/testing/wait-for';
-import { run, startEmbedded } from '@parley/testing/running-platform';
-import { describePlatform } from './platform.behaviour';
-
-describePlatform('embedded mode', () => startEmbedded());
+import { run } from '@parley/testing/running-platform';
 
 let dataDir: string;
 
@@ -22,51 +19,6 @@ async function newDataDir(): Promise<void> {
 }
 
 const removeDataDir = () => rm(dataDir, { recursive: true, force: true });
-
-describe('embedded mode with an invalid configuration', () => {
-  beforeAll(newDataDir);
-  afterAll(removeDataDir);
-
-  it('lists all invalid variables of all apps before anything starts', async () => {
-    const platform = standalone({ PORT: 'abc', RATE_LIMIT_PER_SECOND: '-1', PARLEY_SECRET_KEY: 'short' });
-    await platform.ended;
-
-    expect(
-      platform
-        .output()
-        .match(/^ {2}- \S+/gm)!
-        .toSorted(),
-    ).toEqual(['  - PARLEY_SECRET_KEY', '  - PORT', '  - RATE_LIMIT_PER_SECOND']);
-    expect(await readdir(dataDir)).toEqual([]);
-  });
-
-  it.each([
-    [
-      { DATABASE_URL: 'postgres://ann:hidden@127.0.0.1:1/x' },
-      'Cannot connect to the Postgres of DATABASE_URL at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.',
-    ],
-    [{ HOST: '192.0.2.1' }, 'Cannot listen on 192.0.2.1: listen EADDRNOTAVAIL'],
-    [{ PARLEY_DATA_DIR: 'package.json' }, `Cannot use the data folder ${join(process.cwd(), 'package.json')} as user `],
-  ])('reports the invalid configuration %j in one sentence', async (env, sentence) => {
-    const platform = standalone(env);
-    await platform.ended;
-
-    expect(platform.output()).toContain(`Parley could not start.\n${sentence}`);
-    expect(platform.output()).not.toMatch(/hidden|"level"|\n {4}at /);
-  });
-});
-
-it('warns about an unknown variable with the nearest known one', async () => {
-  const platform = run('dist/apps/standalone/src/main.js', {
-    PARLEY_DATADIR: '/data',
-    PARLEY_DATA_DIR: 'package.json',
-  });
-  await platform.ended;
-
-  expect(platform.output()).toMatch(
-    /"level":40.*PARLEY_DATADIR is not a variable .* Did you mean PARLEY_DATA_DIR\?"}\n/,
-  );
-});
 
 /** These tests share one data folder and depend on their order. */
 describe('embedded mode with a data folder of its own', () => {

@@ -277,11 +277,11 @@ function attacksPage(): string {
   return [
     '# Hostile code',
     '',
-    'Attacks of code against its runner, and what each gets by the isolation of its process. `hostile-code.spec.ts` tries each of',
+    'Attacks of code against its runner, and what each gets by the isolation of its process. `hostile-code.long.spec.ts` tries each of',
     'them for a runner that is root and for one that is an ordinary user: the results are the same. After',
     'each, the runner and a process beside it go on. [SECURITY.md](../SECURITY.md) says what the modes mean.',
     '',
-    'This page is generated from the suite: `UPDATE_DOCS=1 npm test -- hostile-code`.',
+    'This page is generated from the suite: `UPDATE_DOCS=1 npm run test:long -- hostile-code`.',
     '',
     `| attack | ${isolationModes.map((mode) => `\`${mode}\``).join(' | ')} |`,
     '| --- | --- | --- |',
