@@ -601,7 +601,7 @@ it('pings event streams of programs more often than those of browsers and WebSoc
     listen('server-sent events', {}, own.url),
   ]);
 
-  await receivedAll(streams[3]!, 3);
+  await receivedAll(streams[3], 3);
 
   expect(streams.map(({ received }) => received.length > 0)).toEqual([false, false, false, true]);
   await own.stop();
