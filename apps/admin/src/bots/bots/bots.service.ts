@@ -14,7 +14,7 @@ import type {
   UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { credentialsChanged } from '@parley/contracts/admin/identity';
-import { notFound } from '@parley/contracts/errors';
+import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
@@ -52,8 +52,10 @@ export class BotsService {
   async get(caller: WorkspaceCaller, { id, byAlias }: GetBot): Promise<BotReply> {
     const row = await this.bots.findVisible(viewerOf(caller), id);
     // A bot key may read its own bot only, not other bots of the workspace.
-    if (!row || (caller.bot && caller.bot.id !== id)) throw notFound('bot', id);
-    return this.reply(caller, row, byAlias);
+    if (row && (!caller.bot || caller.bot.id === id)) return this.reply(caller, row, byAlias);
+    if (caller.credential === 'pat') throw notFound('bot', id);
+    // Clients that look for a model go on to an older way of asking when a key is refused, and only then.
+    throw new ApiError('Forbidden', `Bot "${id}" does not exist, or this API key may not read it.`);
   }
 
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {

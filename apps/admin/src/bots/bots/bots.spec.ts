@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { admin } from '@parley/contracts/admin/admin';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
@@ -162,7 +163,12 @@ describe('reading a bot', () => {
     const { value } = await alice.client.createBotApiKey({ botId: own.bot.id });
 
     expect((await api.client(value).getBot({ id: own.bot.id })).bot.id).toBe(own.bot.id);
-    await expect(api.client(value).getBot({ id: other.bot.id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+    for (const id of [other.bot.id, (await (await api.newAccount()).client.createBot({})).bot.id, randomUUID()]) {
+      await expect(api.client(value).getBot({ id })).rejects.toMatchObject({
+        ...{ type: 'Forbidden', code: 403 },
+        message: `Bot "${id}" does not exist, or this API key may not read it.`,
+      });
+    }
   });
 
   it('requires a higher role than billing to read a bot', async () => {
