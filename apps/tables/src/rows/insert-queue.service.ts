@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type ApiError, unavailable } from '@parley/contracts/errors';
 import { maxRowsPerRequest } from '@parley/contracts/tables/rows';
 import { Database } from '@parley/persistence/database';
+import { isUnsettled } from '@parley/persistence/errors';
 import type { CheckedRow } from '../schema/row-validator';
 import type { CachedTable } from '../tables/table.cache';
 import { type Inserted, RowsRepository } from './rows.repository';
@@ -12,6 +13,7 @@ interface Request {
   table: CachedTable;
   rows: NewRow[];
   sizeBytes: number;
+  arrivedAt: number;
   resolve: (inserted: Inserted | undefined) => void;
   reject: (error: unknown) => void;
 }
@@ -23,6 +25,8 @@ const statementsAtOnce = 2;
 const maxBytesTogether = 8_000_000;
 /** Limit of waiting JSON over all tables, some seconds of work. The number of requests is limited by admission control. */
 const maxWaitingBytes = 128_000_000;
+/** Load shedding: after this wait the caller is about to time out, so its rows are rejected instead. */
+const maxWaitMs = 8_000;
 
 /**
  * Group commit: inserts into one table wait for each other's commit, so requests that arrive meanwhile share one
@@ -45,7 +49,7 @@ export class InsertQueueService {
     if (this.waitingBytes > 0 && this.waitingBytes + sizeBytes > maxWaitingBytes) return Promise.reject(tooMany());
     return new Promise((resolve, reject) => {
       const requests = this.waiting.get(table.number) ?? [];
-      requests.push({ table, rows, sizeBytes, resolve, reject });
+      requests.push({ table, rows, sizeBytes, arrivedAt: Date.now(), resolve, reject });
       this.waiting.set(table.number, requests);
       this.waitingBytes += sizeBytes;
       if ((this.running.get(table.number) ?? 0) < statementsAtOnce) void this.run(table.number);
@@ -62,6 +66,11 @@ export class InsertQueueService {
 
   private take(number: string): Request[] {
     const requests = this.waiting.get(number) ?? [];
+    while (requests[0] && Date.now() - requests[0].arrivedAt >= maxWaitMs) {
+      const { sizeBytes, reject } = requests.shift()!;
+      this.waitingBytes -= sizeBytes;
+      reject(tooMany());
+    }
     let count = 0;
     let bytes = 0;
     const end = requests.findIndex(({ table, rows, sizeBytes }) => {
@@ -86,11 +95,22 @@ export class InsertQueueService {
         from += own.length;
       }
     } catch (error) {
-      batch.forEach(({ reject }) => reject(error));
+      await this.storeApart(batch, error);
     }
+  }
+
+  /**
+   * After a failed statement each request is tried alone, so that a bad one does not fail the others. Without an answer of the
+   * database it fails all of them: it may have been committed.
+   */
+  private async storeApart(batch: Request[], error: unknown): Promise<void> {
+    if (batch.length === 1 || isUnsettled(error)) batch.forEach(({ reject }) => reject(error));
+    else for (const request of batch) await this.store([request]);
   }
 }
 
 function tooMany(): ApiError {
-  return unavailable('Too many rows are waiting to be inserted. Try again in a moment.');
+  return unavailable(
+    'Too many rows are waiting to be inserted; those of this request were not inserted. Retry after 1 s.',
+  );
 }
