@@ -1,7 +1,7 @@
 import type { DeliveriesRepository, Settlement } from './deliveries.repository';
 import { SettlementsService } from './settlements.service';
 
-function settlement(event: string, status: Settlement['status'] = 'delivered'): Settlement {
+function settlement(event: string, status: Settlement['status'] = 'processed'): Settlement {
   const fixed = { bot_id: 'bot_1', type: 'text', replays: 0, reason: null, attempts: [], created_at: new Date(0) };
   return { ...fixed, event_id: event, status };
 }
@@ -46,14 +46,14 @@ it('writes at most 100 outcomes in one statement', async () => {
 
 it('writes the last outcome of an event that has two in one statement', async () => {
   const { statements, settle } = held();
-  const all = [settle('first'), settle('a', 'failed'), settle('b'), settle('a', 'delivered')];
+  const all = [settle('first'), settle('a', 'failed'), settle('b'), settle('a', 'processed')];
 
   statements[0]!.end();
   await settled();
   statements[1]!.end();
 
   await Promise.all(all);
-  expect(statements[1]!.settlements).toEqual([settlement('a', 'delivered'), settlement('b')]);
+  expect(statements[1]!.settlements).toEqual([settlement('a', 'processed'), settlement('b')]);
 });
 
 it('fails the outcomes of a failed statement, and writes those after it', async () => {

@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from '@parley/contracts/runtime/deliveries';
-import { type Called, pauseAfter } from './attempts';
+import { type Called, maxAttempts, pauseAfter } from './attempts';
 
 /** Pauses after failures of this kind, each of which took `durationMs`, until the last one. */
 function pausesOf(failure: Called['failure'], durationMs = 0): number[] {
@@ -26,4 +26,8 @@ it.each<[failure: Called['failure'], pauses: number[]]>([
 it('gives a delivery up whose attempts and pauses have taken more than three minutes', () => {
   expect(pausesOf('other', 89_500)).toEqual([1_000]);
   expect(pausesOf('other', 87_000)).toEqual([1_000, 5_000]);
+});
+
+it('gives a delivery up after four attempts and ten ends of runners, which are no attempts', () => {
+  expect(maxAttempts).toBe(14);
 });
