@@ -1,14 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  files,
-  type ListFiles,
-  maxIndexedBytes,
-  maxMetadataBytes,
-  maxTags,
-  type UpdateFile,
-} from '@parley/contracts/files';
+import { files, type ListFiles, maxMetadataBytes, maxTags, type UpdateFile } from '@parley/contracts/files';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
@@ -150,16 +143,17 @@ describe('upsert', () => {
     expect(file.expiresAt).toBe(new Date(inTenMinutes).toISOString());
   });
 
-  it('rejects a file of more than 95 MB with an index, and accepts it without', async () => {
+  it('rejects a file of more than 95 MiB with an index, and accepts it without', async () => {
     const bot = newBot();
-    const size = maxIndexedBytes + 1;
+    const most = 95 * 2 ** 20;
+    const size = most + 1;
 
     await expect(bot.upsert({ key: 'a', size, index: true })).rejects.toMatchObject({
       type: 'LimitExceeded',
       code: 413,
     });
 
-    await expect(bot.upsert({ key: 'a', size: maxIndexedBytes, index: true })).resolves.toMatchObject({ index: true });
+    await expect(bot.upsert({ key: 'a', size: most, index: true })).resolves.toMatchObject({ index: true });
     await expect(bot.upsert({ key: 'a', size })).resolves.toMatchObject({ index: false });
   });
 
