@@ -263,6 +263,8 @@ const limits: [line: string, field: string, value: unknown, problem: string][] =
   ['POST /v1/chat/messages/import-messages', 'messages', list(101, {}), '$ must have at most 100 entries'],
   [setState, 'type', 'planet', '$ must be one of: conversation, user, bot, integration, workflow'],
   [setState, 'expiry', 2_592_000_001, '$ must not be greater than 2592000000'],
+  [setState, 'payload', json(131_073), '$ must be at most 131072 bytes of JSON'],
+  ['POST /v1/chat/events', 'payload', json(131_073), '$ must be at most 131072 bytes of JSON'],
   [
     'POST /chat/{webhookId}/users',
     'id',

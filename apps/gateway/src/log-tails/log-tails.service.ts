@@ -18,7 +18,7 @@ import { Frame } from '../streams/frame';
 
 /** Streams per gateway, and those of one workspace, or of the operator. */
 const maxTails = 200;
-export const maxTailsEach = 20;
+const maxTailsEach = 20;
 const liveTimeoutMs = 5_000;
 
 export interface TailRequest {

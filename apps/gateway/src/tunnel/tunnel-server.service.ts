@@ -23,12 +23,12 @@ import { networkOf } from '@parley/service/network';
 import { closeCodes } from './tunnel';
 import { TunnelsService } from './tunnels.service';
 
-export const maxSockets = 100;
-export const maxSocketsEach = 20;
+const maxSockets = 100;
+const maxSocketsEach = 20;
 const maxConnections = 500;
 /** Bounds the connections of one address that send no request. Trusted proxies are exempt. */
-export const maxConnectionsEach = 100;
-export const maxOpensPerMinute = 60;
+const maxConnectionsEach = 100;
+const maxOpensPerMinute = 60;
 /** Retry-After for an address that holds its share. */
 const fullRetrySeconds = 10;
 /** Time for the headers of a request. */
