@@ -396,6 +396,27 @@ describe('a hostile server', () => {
     expect(server.sockets[0]!.bytesWritten).toBeLessThan(50_000_000);
   });
 
+  it('may have 16 KiB of headers', async () => {
+    const answerOf = (bytes: number) => async () => {
+      const server = await rawServer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(bytes)}\r\n\r\n`));
+      return clientOf().post(server.url, request);
+    };
+
+    expect(await answerOf(16_380)()).toMatchObject({ status: 200 });
+    await expect(answerOf(16_384)()).rejects.toThrow('the response headers exceed 16384 bytes');
+  });
+
+  it('may have 5 MB, as its request', async () => {
+    const server = await LoopbackServer.start(({ bytes }, response) => void response.end(bytes));
+    opened.push(server);
+    const echoOf = (bytes: number) => clientOf().post(server.url, { ...request, headers: {}, body: 'x'.repeat(bytes) });
+    const larger = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000001\r\n\r\n'));
+
+    expect((await echoOf(5_000_000)).body).toHaveLength(5_000_000);
+    await expect(echoOf(5_000_001)).rejects.toThrow('at most 5000000 bytes');
+    await expect(clientOf().post(larger.url, request)).rejects.toThrow('exceeds 5000000 bytes');
+  });
+
   it.each([
     ['nothing', ''],
     ['headers', 'HTTP/1.1 200 OK\r\nx-name: '],

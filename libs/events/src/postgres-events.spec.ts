@@ -221,6 +221,27 @@ describe('The event stream in Postgres', () => {
     expect(slow.numbers()).toEqual([1, 2]);
   });
 
+  it('leases an event for 15 s, after which another process delivers it', async () => {
+    await database.events.query(`
+      CREATE TABLE leased (duration interval);
+      CREATE FUNCTION note_lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.lease IS NOT NULL THEN INSERT INTO leased VALUES (NEW.due_at - now()); END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER note_lease BEFORE INSERT OR UPDATE ON work FOR EACH ROW EXECUTE FUNCTION note_lease()`);
+    const events = newStream();
+    const quick = consumerOf('quick');
+    await events.consume(quick.consumer);
+    await events.open();
+
+    await events.publish(eventsOf(1));
+    await waitFor(async () => quick.deliveries.length === 1 && (await waiting()) === 0);
+
+    const [leased] = await database.events.query<{ duration: string }>('SELECT duration::text FROM leased');
+    expect(leased).toEqual({ duration: '00:00:15' });
+    await database.events.query('DROP TRIGGER note_lease ON work; DROP FUNCTION note_lease; DROP TABLE leased');
+  });
+
   it('takes over the leases of the previous process at once', async () => {
     const previous = await processThatDied('heir', 2);
     await previous.claim(1);

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { busyLoop } from '@parley/testing/busy-loop';
 import { metricValue } from '@parley/testing/metric-value';
 import { waitFor } from '@parley/testing/wait-for';
 import { Metrics } from './metrics';
@@ -95,5 +96,24 @@ it('frees the turn of work that fails', async () => {
 
   const answers = [send('a/1'), send('a/2')];
   await waitFor(() => begun.length === 2);
+  await endAll(answers);
+});
+
+it('takes a fifth of a busy event loop: a turn of 50 ms stays taken for 950 ms more', async () => {
+  const { pass, looked } = busyLoop();
+  const { begun, send, end, endAll } = open();
+  const answers = ['x/1', 'x/2', 'x/3'].map((name) => send(name));
+  await turn();
+
+  pass(50);
+  end('x/1');
+  await looked();
+  pass(949);
+  await looked();
+  expect(begun).toEqual(['x/1', 'x/2']);
+  pass(1);
+
+  await waitFor(() => begun.length > 2);
+  jest.restoreAllMocks();
   await endAll(answers);
 });

@@ -1,4 +1,4 @@
-import { LargeRequestSemaphore, largeRequests } from './large-requests';
+import { LargeRequestSemaphore } from './large-requests';
 
 describe('Large requests of a service', () => {
   const settled = () => new Promise(setImmediate);
@@ -29,8 +29,7 @@ describe('Large requests of a service', () => {
     const semaphore = new LargeRequestSemaphore();
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));
-    const { maxEach, maxWaitingEach } = largeRequests;
-    const waiting = Array.from({ length: maxEach + maxWaitingEach }, () => semaphore.run('a', () => ended));
+    const waiting = Array.from({ length: 2 + 20 }, () => semaphore.run('a', () => ended));
     await settled();
 
     await expect(semaphore.run('a', () => ended)).rejects.toMatchObject({ code: 503, retryAfterSeconds: 1 });

@@ -2,7 +2,7 @@ import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore
 import { unavailable } from '@parley/contracts/errors';
 
 /** Concurrency limits for large requests of a service, in all and per tenant, and the longest wait in the queue. */
-export const largeRequests = { size: 4, maxEach: 2, maxWaitingEach: 20, waitMs: 5_000 };
+const largeRequests = { size: 4, maxEach: 2, maxWaitingEach: 20, waitMs: 5_000 };
 
 /** Semaphore for large requests, fair between tenants. Throws 503 after the longest wait. */
 export class LargeRequestSemaphore {
