@@ -314,6 +314,21 @@ describe('costs', () => {
       expect(many[step]).toBeLessThan(few[step] + 30);
   });
 
+  it('of a long queue are a claim at each end of work, and no look for due work', async () => {
+    await rows.insertWork(plain, keys('many', 20));
+
+    const sent = await sentDuring(async () => {
+      await start(plain, () => Promise.resolve(), { concurrency: 1 });
+      await untilEmpty();
+    });
+
+    const [claims, looks] = [/^UPDATE work SET state = 'running'/, /nextDueMs/].map(
+      (statement) => sent.filter(({ text }) => statement.test(text)).length,
+    );
+    expect(claims).toBeGreaterThan(20);
+    expect(looks).toBeLessThan(claims! / 2);
+  });
+
   it('skips the claim at the end of work when the claim before left nothing', async () => {
     const done: string[] = [];
     await start(ordered, async ({ key }) => void done.push(key), { perTenant: 2 });

@@ -11,6 +11,7 @@ import { ServiceModule } from '@parley/service/service.module';
 import { type TestResponse, sendTo } from '@parley/testing/public-api';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { plainSchema } from '@parley/testing/plain-schema';
+import { waitFor } from '@parley/testing/wait-for';
 import { GatewayConfig } from '../config';
 import { GatewayModule } from '../gateway.module';
 
@@ -79,6 +80,14 @@ it('identifies a token once for concurrent requests', async () => {
 
   expect(got.map(({ status }) => status)).toEqual([200, 200, 200]);
   expect(asked).toBe(1);
+});
+
+it('identifies a token anew soon, as after a revocation whose broadcast was lost', async () => {
+  const send = askAs(known, () => Promise.reject(new ApiError('Unauthorized', 'It was revoked.')));
+
+  await send();
+
+  expect(await waitFor(send, ({ status }) => status !== 200, 30_000)).toMatchObject({ status: 401 });
 });
 
 it.each(['x-workspace-id', 'x-bot-id', 'x-integration-alias', 'x-integration-id', 'x-user-id'])(

@@ -225,6 +225,25 @@ describe('a bot that cannot be called', () => {
     expect((await bot.settled(id)).status).toBe('processed');
   });
 
+  it('keeps its events for 24 hours, and then ignores them with the reason', async () => {
+    const bot = await newBot(json({}), { url: 'http://169.254.169.254/latest' });
+    const [kept, late] = [await bot.create(), await bot.create()];
+    const stateOf = async (id: string) => (await deliveriesOf(bot.id, `?eventId=${id}`))[0]?.status;
+    const age = (id: string, time: string) =>
+      api.sql(`UPDATE runtime.work SET created_at = now() - $2::interval WHERE key LIKE '%' || $1`, [id, time]);
+    for (const id of [kept, late]) await waitFor(async () => (await stateOf(id)) === 'parked');
+    await age(kept, '23 hours 59 minutes');
+    await age(late, '24 hours');
+
+    await account.client.updateBot({ id: bot.id, url: 'http://169.254.169.254/newest' });
+
+    expect(status(await bot.settled(late))).toEqual({
+      status: 'ignored',
+      failureReason: expect.stringMatching(/^The bot could not be called for 24 hours: .*169\.254\.169\.254/),
+    });
+    expect(await stateOf(kept)).toBe('parked');
+  });
+
   it('does not call a bot whose name changes to a forbidden address: DNS rebinding', async () => {
     let host = '';
     const bot = await newBot((request, response) => {
