@@ -21,7 +21,7 @@ const target = {
 
 interface Others {
   earlier?: string[];
-  /** Of the earlier messages. */
+  /** Earlier messages without an outcome. */
   unsettled?: string[];
   /** Whether the earlier messages are announced. */
   isAnnounced?: boolean;
@@ -31,21 +31,22 @@ interface Others {
 function deliverAfter(ageMs: number, { earlier, unsettled = [], isAnnounced = false }: Others = {}) {
   const outcomes: unknown[] = [];
   const failures: unknown[] = [];
-  const others = {
-    client: { call: () => Promise.resolve({ ...reply, earlier }) },
-    targets: { getByAlias: () => Promise.resolve(target) },
-    integrations: { invoke: () => Promise.reject(new CalleeUnavailable('It is away.')) },
-    deliveries: {
-      findUnsettled: (_botId: string, ids: string[]) => Promise.resolve(ids[0] === payload.id ? ids : unsettled),
-      storeOutcome: (_payload: unknown, outcome: unknown) => Promise.resolve(void outcomes.push(outcome)),
-    },
-    issues: { record: (failure: unknown) => failures.push(failure) },
-    metrics: { countDelivery: () => undefined },
-    queue: { has: () => Promise.resolve(isAnnounced) },
-  } as unknown as Record<string, never>;
+  const client = { call: () => Promise.resolve({ ...reply, earlier }) };
+  const targets = { getByAlias: () => Promise.resolve(target) };
+  const integrations = { invoke: () => Promise.reject(new CalleeUnavailable('It is away.')) };
+  const deliveries = {
+    findUnsettled: (_botId: string, ids: string[]) => Promise.resolve(ids[0] === payload.id ? ids : unsettled),
+    storeOutcome: (_payload: unknown, outcome: unknown) => Promise.resolve(void outcomes.push(outcome)),
+  };
   const worker = new MessageDeliveriesWorker(
-    ...([others['client'], others['targets'], others['integrations'], others['deliveries']] as const),
-    ...([others['issues'], others['metrics'], others['queue'], new RuntimeConfig()] as const),
+    client as never,
+    targets as never,
+    integrations as never,
+    deliveries as never,
+    { record: (failure: unknown) => failures.push(failure) } as never,
+    { countDelivery: () => undefined } as never,
+    { has: () => Promise.resolve(isAnnounced) } as never,
+    new RuntimeConfig(),
   );
   const work = { payload, createdAt: new Date(Date.now() - ageMs), failures: 0, signal: new AbortController().signal };
   return { delivered: worker.deliver(work as unknown as Work<MessageDeliveryPayload>), outcomes, failures };

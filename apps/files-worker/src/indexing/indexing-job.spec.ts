@@ -1,0 +1,85 @@
+import { unavailable } from '@parley/contracts/errors';
+import { UnreadableDocument } from '@parley/documents/block';
+import type { TakenJob } from '@parley/file-store/jobs.repository';
+import { createLogger } from '@parley/logging/logger';
+import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
+import { FilesWorkerConfig } from '../config';
+import { IndexingJobService } from './indexing-job.service';
+import { JobLost } from './job-lease';
+import { ReaderStarved } from './reader-errors';
+
+const version = { botId: 'bot', fileId: 'file', contentVersion: 'v1' };
+
+/** Outcome of an attempt that ends like this: calls of the repositories, without the arguments that all share. */
+async function outcomeOf(error: Error, attempts: number, stopping = new AbortController().signal): Promise<unknown[]> {
+  const calls: unknown[] = [];
+  const jobs = {
+    countAttempts: () => Promise.resolve(attempts),
+    releaseForRetry: (_version: unknown, _lease: string, reason: string, counts: string, pauseMs: number) =>
+      Promise.resolve(void calls.push({ counts, pauseMs, reason })),
+    releaseWithEvent: () => Promise.resolve(void calls.push('given back')),
+    returnAttempt: () => Promise.resolve(void calls.push('returned')),
+    deleteLeasedJob: () => Promise.resolve(true),
+  };
+  const files = {
+    failIndexing: (_tx: unknown, _fileId: string, _version: string, reason: string) =>
+      Promise.resolve(void calls.push({ failed: reason })),
+  };
+  const service = new IndexingJobService(
+    { transaction: (work: (tx: object) => Promise<unknown>) => work({}) } as never,
+    files as never,
+    jobs as never,
+    { add: () => Promise.resolve() } as never,
+    {} as never,
+    { index: () => Promise.reject(error) } as never,
+    new FilesWorkerConfig(),
+    { logger: createLogger('test', 'silent'), instance: 'worker' } as never,
+  );
+  const job = { version, lease: 'lease', attempts, lastError: null, traceparent: null } as unknown as TakenJob;
+  await service.run(job, stopping).catch((thrown: unknown) => calls.push({ thrown }));
+  return calls;
+}
+
+it.each([
+  ['a starved reader', new ReaderStarved()],
+  ['a busy server', new ServerBusy('slow down', 60_000)],
+  ['a database that is away', unavailable('away')],
+])(
+  'repeats an attempt that ended by %s after 2 s, however many there were, and does not count it',
+  async (_what, error) => {
+    expect(await outcomeOf(error, 10)).toEqual([{ counts: 'pause', pauseMs: 2_000, reason: error.message }]);
+  },
+);
+
+it.each([
+  [1, 1_000],
+  [3, 4_000],
+  [9, 60_000],
+])('repeats a failed attempt %d after %d ms', async (attempt, pauseMs) => {
+  const reason = 'The server gives no answer.';
+
+  expect(await outcomeOf(new ServerUnavailable(reason), attempt)).toEqual([{ counts: 'attempt', pauseMs, reason }]);
+});
+
+it('gives a file up after ten attempts, without the text of unknown errors', async () => {
+  expect(await outcomeOf(new Error('connect 10.0.0.1'), 10)).toEqual([
+    { failed: 'Indexing was tried 10 times. Internal error: upload the file again later.' },
+  ]);
+});
+
+it.each([
+  ['an unreadable document', new UnreadableDocument('No text.')],
+  ['a refused question', new ServerRefused('No text.')],
+])('fails a file at once after %s', async (_what, error) => {
+  expect(await outcomeOf(error, 1)).toEqual([{ failed: 'No text.' }]);
+});
+
+it('returns the attempt of a job whose lease it has lost', async () => {
+  expect(await outcomeOf(new JobLost('lost'), 1)).toEqual(['returned']);
+});
+
+it('gives a job back when the process stops, and has its event delivered again', async () => {
+  const error = new Error('stopped');
+
+  expect(await outcomeOf(error, 10, AbortSignal.abort())).toEqual(['given back', { thrown: error }]);
+});
