@@ -164,6 +164,25 @@ describe('A background loop', () => {
     await loop.stop();
   });
 
+  it.each([60_000, Infinity])(
+    'repeats a failed round after five seconds when its interval is %d ms',
+    async (interval) => {
+      let rounds = 0;
+      const loop = loopOf(interval, () => {
+        rounds += 1;
+        throw new Error('This round does not work.');
+      });
+
+      loop.start();
+      await pass(4_999);
+      expect(rounds).toBe(1);
+      await pass(1);
+
+      expect(rounds).toBe(2);
+      await loop.stop();
+    },
+  );
+
   it('finishes a round before the loop stops, and starts no other', async () => {
     let rounds = 0;
     let release = () => {};

@@ -72,6 +72,15 @@ it('does not count ignored events, other recurring events, and repeats of an out
   expect(await untilShown(id, 1)).toEqual({ failedAttempts: 1, lastFailureReason: 'It broke.' });
 });
 
+it('keeps the failures that were counted before an ignored event', async () => {
+  const { id } = await newBot();
+  await recur(id, 'failed', 'First.');
+  await recur(id, 'ignored', 'Not subscribed.');
+  await recur(id, 'failed', 'Second.');
+
+  expect(await untilShown(id, 2)).toEqual({ failedAttempts: 2, lastFailureReason: 'Second.' });
+});
+
 it('announces a success only after a failure', async () => {
   const { id } = await newBot();
   await recur(id, 'processed');

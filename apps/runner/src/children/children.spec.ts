@@ -6,7 +6,7 @@ import { Metrics } from '@parley/service/metrics';
 import type { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { LogSenderService } from '../logs/log-sender.service';
-import type { BotChild } from './bot-child';
+import { type BotChild, CodePaused } from './bot-child';
 import { ChildrenService } from './children.service';
 import { isolate } from './isolation';
 import type { IsolationService } from './isolation.service';
@@ -51,6 +51,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   jest.useRealTimers();
   for (const { reject } of codes.values()) reject(new Error('the test has ended'));
   await service.onApplicationShutdown();
@@ -119,4 +120,21 @@ it('counts a process that loads as a place that is taken', async () => {
   await loading;
 
   expect(service.freePlaces).toBe(4);
+});
+
+it.each([
+  ['pauses code after its fourth failed start in a row, each 80 s after the one before', 80_000, true],
+  ['forgets a failed start after 90 s', 91_000, false],
+])('%s', async (_what, apartMs, isPaused) => {
+  let passedMs = 0;
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+  handedOver('broken').resolve('process.exit(1)');
+  const failure = () => use('broken').catch((error: unknown) => error);
+  for (let start = 0; start < 4; start += 1) {
+    if (start > 0) passedMs += apartMs;
+    expect(await failure()).not.toBeInstanceOf(CodePaused);
+  }
+
+  expect((await failure()) instanceof CodePaused).toBe(isPaused);
 });

@@ -20,7 +20,7 @@ import { LineTurns } from './line-turns';
 /** Lines of this time share a request. */
 const collectMs = 200;
 const retryMs = 1_000;
-/** Memory: size of the lines that wait in all, and characters in one request. */
+/** Memory: size of the lines that wait in all, and characters in one request, which are many times the longest line. */
 const maxWaiting = 8_000_000;
 const maxInRequest = 400_000;
 /** Memory of a line beside its text, in characters. */
@@ -105,7 +105,7 @@ export class LogSenderService implements OnApplicationBootstrap, BeforeApplicati
   private next(): LogLine[] {
     let characters = 0;
     const lines = this.waiting.slice(0, maxWrittenLines);
-    const end = lines.findIndex(({ message }, index) => (characters += message.length) > maxInRequest && index > 0);
+    const end = lines.findIndex(({ message }) => (characters += message.length) > maxInRequest);
     return end < 0 ? lines : lines.slice(0, end);
   }
 

@@ -136,7 +136,7 @@ describe('createTableRows', () => {
     const taken = [large, large, large].map((row) => queue.insert(known, [row]));
     const refused = queue.insert(another, [small]);
 
-    await expect(refused).rejects.toMatchObject({ code: 503, message: expect.stringContaining('Try again') });
+    await expect(refused).rejects.toMatchObject({ code: 503, message: expect.stringContaining('were not inserted') });
     await Promise.all(taken);
     await queue.insert(another, [small]);
     expect(await client.getTable({ table })).toMatchObject({ rows: 3 });
