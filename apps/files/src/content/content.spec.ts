@@ -191,10 +191,10 @@ describe('an upload', () => {
   });
 
   it.each([
-    ['shorter, and says so', 3, { 'content-length': 3 }, /carries 3 bytes.*declared as 5/],
-    ['shorter, in chunks', 3, {}, /only 3 bytes.*declared as 5/],
-    ['longer, and says so', 7, { 'content-length': 7 }, /carries 7 bytes.*declared as 5/],
-    ['longer, in chunks', 7, {}, /more than 5 bytes.*declared as 5/],
+    ['shorter, and says so', 4, { 'content-length': 4 }, /carries 4 bytes.*declared as 5/],
+    ['shorter, in chunks', 4, {}, /only 4 bytes.*declared as 5/],
+    ['longer, and says so', 6, { 'content-length': 6 }, /carries 6 bytes.*declared as 5/],
+    ['longer, in chunks', 6, {}, /more than 5 bytes.*declared as 5/],
     ['much longer, and says so', 3_000_000, { 'content-length': 3_000_000 }, /declared as 5/],
     ['much longer, in chunks', 3_000_000, {}, /more than 5 bytes/],
     ['empty', 0, { 'content-length': 0 }, /carries 0 bytes/],

@@ -1,0 +1,89 @@
+import { createLogger } from '@parley/logging/logger';
+import { Leases } from './leases';
+import { LeaseLost } from './queue';
+import type { LeaseOf, WorkRepository } from './work.repository';
+
+const leaseMs = 15_000;
+const leaseOf = (key: string): LeaseOf => ({ queue: 'probe', key, lease: 'lease' });
+
+/** Leases, and a database that answers as the test says. */
+function setUp() {
+  const renewed: string[][] = [];
+  const database = { isAway: false, lost: [] as string[] };
+  const renewLeases = (held: LeaseOf[]) => {
+    if (database.isAway) return Promise.reject(new Error('The database has gone.'));
+    renewed.push(held.map(({ key }) => key));
+    return Promise.resolve(held.filter(({ key }) => database.lost.includes(key)));
+  };
+  const leases = new Leases({ renewLeases } as unknown as WorkRepository, createLogger('test', 'silent'));
+  const hold = (key: string, ms = leaseMs) => leases.hold(leaseOf(key), ms, performance.now());
+  return { leases, hold, renewed, database };
+}
+
+const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+const reasonOf = ({ work }: ReturnType<Leases['hold']>): unknown => work.signal.reason;
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+it('renews all leases in one statement, three times as often as the shortest would end', async () => {
+  const { leases, hold, renewed } = setUp();
+  const held = [hold('a'), hold('b', 30_000)];
+
+  await pass(leaseMs);
+
+  expect(renewed).toEqual(Array(3).fill(['a', 'b']));
+  await pass(2 * leaseMs);
+  expect(held.map(reasonOf)).toEqual([undefined, undefined]);
+  await leases.stop();
+});
+
+it('aborts the work whose lease another process has, and no other', async () => {
+  const { leases, hold, database } = setUp();
+  const [mine, theirs] = [hold('a'), hold('b')];
+  database.lost = ['b'];
+
+  await pass(leaseMs);
+
+  expect([reasonOf(mine), reasonOf(theirs)]).toEqual([undefined, expect.any(LeaseLost)]);
+  await leases.stop();
+});
+
+it('aborts work at the end of its lease while the database is away, and not before', async () => {
+  const { leases, hold, database } = setUp();
+  const held = hold('a');
+  database.isAway = true;
+
+  await pass(leaseMs - 1);
+  expect(reasonOf(held)).toBeUndefined();
+  await pass(1);
+
+  expect(reasonOf(held)).toEqual(expect.any(LeaseLost));
+  await leases.stop();
+});
+
+it('keeps work whose lease is renewed after a missed heartbeat', async () => {
+  const { leases, hold, database } = setUp();
+  const held = hold('a');
+  database.isAway = true;
+  await pass(leaseMs / 2);
+  database.isAway = false;
+
+  await pass(3 * leaseMs);
+
+  expect(reasonOf(held)).toBeUndefined();
+  await leases.stop();
+});
+
+it('renews no lease that was released, and none after a stop', async () => {
+  const { leases, hold, renewed } = setUp();
+  leases.release(hold('a'));
+  await pass(leaseMs);
+  expect(renewed).toEqual([]);
+  hold('b');
+
+  await leases.stop();
+  await pass(leaseMs);
+
+  expect(renewed).toEqual([]);
+});
