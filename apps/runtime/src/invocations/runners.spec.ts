@@ -21,8 +21,8 @@ afterEach(() => {
   realClock();
 });
 
-async function announce(runnerId: string, isLeaving = false): Promise<void> {
-  client.broadcast(runnerAnnounced, { runnerId, freePlaces: 1, isLeaving });
+async function announce(runnerId: string, isLeaving = false, freePlaces = 1): Promise<void> {
+  client.broadcast(runnerAnnounced, { runnerId, freePlaces, isLeaving });
   // A broadcast arrives in a microtask.
   await Promise.resolve();
 }
@@ -66,4 +66,30 @@ it('lets a runner that leaves answer its calls', async () => {
 
   expect(runners.inOrderFor('bot')).toEqual([]);
   expect(gone.aborted).toBe(false);
+});
+
+it('tells once after a refusal that a runner has free places, and of none that are not free', async () => {
+  const told: number[] = [];
+  runners.onFree((freePlaces) => told.push(freePlaces));
+
+  await announce('one', false, 3);
+  runners.noteRefusal();
+  await announce('one', false, 0);
+  expect(told).toEqual([]);
+  await announce('two', false, 2);
+  await announce('one', false, 1);
+
+  expect(told).toEqual([2]);
+});
+
+it('calls the same runner first for a key, and spreads keys over all', async () => {
+  for (const runner of ['one', 'two', 'three']) await announce(runner);
+  const first = (key: string) => runners.inOrderFor(key)[0];
+  const keys = Array.from({ length: 60 }, (_entry, index) => `bot ${index}`);
+  const before = keys.map(first);
+
+  await announce('four');
+
+  expect(new Set(before)).toEqual(new Set(['one', 'two', 'three']));
+  for (const [index, key] of keys.entries()) expect([before[index], 'four']).toContain(first(key));
 });
