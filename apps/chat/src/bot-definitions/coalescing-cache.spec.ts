@@ -1,3 +1,4 @@
+import { cacheClock } from '@parley/testing/cache-clock';
 import { waitFor } from '@parley/testing/wait-for';
 import { CoalescingCache } from './coalescing-cache';
 
@@ -23,7 +24,26 @@ function newCache() {
 
 const isNew = ({ of }: Value) => of === 'new';
 
+afterEach(() => void jest.restoreAllMocks());
+
 describe('cached values', () => {
+  it('are fetched again after a second', async () => {
+    const { pass } = cacheClock();
+    const { fetches, cache, fetchNumber } = newCache();
+    const first = cache.get('a');
+    (await fetchNumber(1)).resolve('old');
+    await first;
+
+    pass(1_000);
+    expect(await cache.get('a')).toEqual({ of: 'old' });
+    pass(1);
+    const next = cache.get('a');
+    (await fetchNumber(2)).resolve('new');
+
+    expect(await next).toEqual({ of: 'new' });
+    expect(fetches).toHaveLength(2);
+  });
+
   it('fetches a cached value once for concurrent callers while it is valid', async () => {
     const { fetches, cache, fetchNumber } = newCache();
 

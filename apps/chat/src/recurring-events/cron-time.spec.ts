@@ -1,7 +1,7 @@
 import { RecurringEventDefinition } from '@parley/contracts/definition';
 import { problemsOf, toInstance } from '@parley/contracts/fields';
 import fc from 'fast-check';
-import { nextTime } from './cron-time';
+import { nextTime, nextTimeAfter } from './cron-time';
 
 const saturday = new Date('2026-01-31T10:00:30.500Z');
 
@@ -29,6 +29,19 @@ it('returns no next time for a date that exists in no year', () => {
 
 it('returns a next time later than the given time, even if that time matches', () => {
   expect(nextTime('* * * * *', new Date('2026-01-31T10:01:00.000Z'))?.toISOString()).toBe('2026-01-31T10:02:00.000Z');
+});
+
+it.each([
+  ['exactly the least time after the last one', 60, '2026-01-31T10:01:00.000Z', 59.5],
+  ['the first that is the least time after the last one', 61, '2026-01-31T10:02:00.000Z', 119.5],
+  ['no earlier than now', 0, '2026-01-31T10:01:00.000Z', 59.5],
+])('the next time of an event that recurred is %s', (_what, minSeconds, next, seconds) => {
+  const dueAt = new Date('2026-01-31T10:00:00.000Z');
+
+  expect(nextTimeAfter('* * * * *', new Date(+dueAt + 500), { dueAt, minSeconds })).toEqual({
+    next_at: new Date(next),
+    period_seconds: Math.ceil(seconds),
+  });
 });
 
 it('returns a next time for every expression that the contract accepts', () => {

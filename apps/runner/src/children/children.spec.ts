@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { workerFile } from '@parley/background/worker-file';
 import type { Platform } from '@parley/service/platform';
 import { Metrics } from '@parley/service/metrics';
+import { waitFor } from '@parley/testing/wait-for';
 import type { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { LogSenderService } from '../logs/log-sender.service';
@@ -68,6 +69,8 @@ function handedOver(botId: string): HandedOver {
 
 const pidOf = (child: BotChild) => Promise.resolve(child.pid);
 const use = (ownerId: string) => service.use({ owner: 'bot', ownerId, codeRevision: '1', ticket: 'ticket' }, pidOf);
+const request = { method: 'POST', path: '/', query: '', headers: {}, body: '{}' };
+const frame = { request, apiHeaders: {}, functionName: 'bot', functionVersion: '1', memoryMb: 96, timeoutMs: 60_000 };
 const check = (code: string) => service.tryLoad({ owner: 'bot', code, secrets: {} });
 
 it('lets a load go on that its callers no longer wait for, and those that come later use it', async () => {
@@ -120,6 +123,42 @@ it('counts a process that loads as a place that is taken', async () => {
   await loading;
 
   expect(service.freePlaces).toBe(4);
+});
+
+it('ends the process that was idle for longest when others need its place, and none that is in use', async () => {
+  const bots = ['used', 'idle longest', 'idle', 'in use again', 'new', 'newest'];
+  for (const bot of bots) handedOver(bot).resolve(answering);
+  let end!: () => void;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const bundle = (ownerId: string) => ({ owner: 'bot' as const, ownerId, codeRevision: '1', ticket: 'ticket' });
+  const hold = async (bot: string) => {
+    let child!: BotChild;
+    const call = service.use(bundle(bot), (used) => {
+      child = used;
+      return ended;
+    });
+    await waitFor(() => child !== undefined);
+    return { child, call };
+  };
+  const used = await hold('used');
+  const idle: BotChild[] = [];
+  for (const bot of ['idle longest', 'idle'])
+    await service.use(bundle(bot), async (child) => {
+      await child.invoke(frame, () => undefined);
+      idle.push(child);
+    });
+  const again = await hold('in use again');
+
+  const others = [await hold('new')];
+  await idle[0]!.ended;
+  expect([used.child.isAlive, idle[1]!.isAlive, again.child.isAlive]).toEqual([true, true, true]);
+  others.push(await hold('newest'));
+  await idle[1]!.ended;
+
+  await expect(use('one more')).rejects.toMatchObject({ failure: 'busy' });
+  expect([used, again, ...others].map(({ child }) => child.isAlive)).toEqual([true, true, true, true]);
+  end();
+  await Promise.all([used, again, ...others].map(({ call }) => call));
 });
 
 it.each([
