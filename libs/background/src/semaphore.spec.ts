@@ -79,3 +79,20 @@ it('stops a call at its first failure, without effect on others', async () => {
   await expect(slots.map(['fine'], async (name) => name)).resolves.toEqual(['fine']);
   expect(started).toBe(1);
 });
+
+it('begins with no further item of a call after one has failed', async () => {
+  const slots = new Semaphore(2);
+  const begun: number[] = [];
+  const ends: (() => void)[] = [];
+  const work = (item: number) => {
+    begun.push(item);
+    return item === 1 ? Promise.reject(new Error('broken')) : new Promise<void>((resolve) => ends.push(resolve));
+  };
+
+  await expect(slots.map([1, 2, 3, 4], work)).rejects.toThrow('broken');
+  const before = [...begun];
+  ends.forEach((end) => end());
+  await nextTurn();
+
+  expect(begun).toEqual(before);
+});

@@ -10,7 +10,7 @@ import type { NewDraft, NewMessagesRepository, WrittenMessage } from './new-mess
 const statementsAtOnce = 3;
 
 function draft(id: string, text = id): NewDraft {
-  return { id, conversation_id: 'conv_1', user_id: 'user_1', type: 'text', payload: { text }, tags: {} };
+  return { id, conversation_id: `conv_of_${id}`, user_id: 'user_1', type: 'text', payload: { text }, tags: {} };
 }
 
 interface Refusals {
@@ -52,7 +52,13 @@ function heldWriter({ fails = () => undefined, skipped = [] }: Refusals = {}) {
   const first = Array.from({ length: statementsAtOnce }, (_entry, index) => write(`first ${index}`));
   /** Statements after the first ones, which all tests hold. */
   const later = () => statements.slice(statementsAtOnce);
-  return { open, write, first, later };
+  const writeIn = (...ids: string[]) =>
+    writer.writeIn(
+      tx,
+      'bot_1',
+      ids.map((id) => draft(id)),
+    );
+  return { open, write, writeIn, first, later };
 }
 
 const named = (count: number) => Array.from({ length: count }, (_entry, index) => `m${index}`);
@@ -173,3 +179,17 @@ it.each([
   await Promise.all(waiting);
   await expect(write('later', { text })).resolves.toMatchObject({ id: 'later' });
 });
+
+it.each([[['lost', 'two']], [['one', 'lost']]])(
+  'refuses all messages of a transaction for one that cannot be written, which it names: %j',
+  async (ids) => {
+    const { open, writeIn, first } = heldWriter({ skipped: ['lost'] });
+    open();
+    await Promise.all(first);
+
+    await expect(writeIn(...ids)).rejects.toMatchObject({
+      type: 'ReferenceNotFound',
+      message: 'conversationId "conv_of_lost" not found.',
+    });
+  },
+);

@@ -182,6 +182,17 @@ describe('a workflow in progress', () => {
     expect((await updatesOf(id)).map(({ status }) => status)).toEqual(['canceled']);
   });
 
+  it('is continued if it is bound to another event that the bot has handled, without a change of its status', async () => {
+    const [bound, handled] = [await newEvent(), await newEvent()];
+    await settle(handled);
+    const id = await newWorkflow({ status: 'in_progress', eventId: bound });
+
+    await update(id, { eventId: handled });
+
+    await newestOf(id, 1);
+    expect(await typesOf(id)).toEqual(['workflow_continued']);
+  });
+
   it('does not continue a workflow that times out or is deleted before the continuation is due', async () => {
     const eventId = await newEvent();
     await settle(eventId);

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@parley/testing/test-data
 import { columnsOf } from '../schema/columns';
 import { tablesDatabase } from '../tables.module';
 import { readFilter } from './filter-reader';
-import { pageName, pageStatement } from './page-sql';
+import { isSmall, pageName, pageStatement } from './page-sql';
 import { type Direction, readOrder } from './row-order';
 
 const number = '7';
@@ -136,4 +136,14 @@ describe('a page of rows selected by equality', () => {
     });
     expect(used.at(-1)).toBe(way);
   });
+});
+
+it.each<[filter: Record<string, unknown>, offset: number, small: boolean]>([
+  [{}, 2_000, true],
+  [{}, 2_001, false],
+  [{ name: 'row 1' }, 2_001, true],
+  [{ name: 'row 1', share: { $regex: 'a' } }, 0, false],
+  [{ share: 'one' }, 0, false],
+])('needs a time limit, unless it is small, for the rows %j from %d: %s', (filter, offset, small) => {
+  expect(isSmall(queryOf(filter, { direction: 'asc', offset, limit: 10 }))).toBe(small);
 });

@@ -1,0 +1,83 @@
+import { createLogger } from '@parley/logging/logger';
+import { ServerBusy } from '@parley/openai/server-errors';
+import { JobLease, JobLost } from './job-lease';
+
+const heartbeatMs = 2_500;
+const version = { botId: 'bot', fileId: 'file', contentVersion: 'v1' };
+
+/** Lease, and a database that answers as the test says. */
+function setUp() {
+  const renewals: unknown[] = [];
+  const database = { isLost: false, isAway: false };
+  const renewLease = (_version: unknown, _lease: string, progress: unknown) => {
+    renewals.push(progress);
+    return database.isAway ? Promise.reject(new Error('The database has gone.')) : Promise.resolve(!database.isLost);
+  };
+  const stopping = new AbortController();
+  const platform = { logger: createLogger('test', 'silent') } as never;
+  const lease = new JobLease({ renewLease } as never, version, 'lease', platform, heartbeatMs, stopping.signal);
+  return { lease, renewals, database, stopping };
+}
+
+let opened: ReturnType<typeof setUp>;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  opened = setUp();
+});
+afterEach(() => {
+  opened.lease.stop();
+  jest.useRealTimers();
+});
+
+it('throws JobLost at the next step when the lease is lost, so that nothing is written', async () => {
+  const { lease, database } = opened;
+  await lease.advance({ stage: 'parsed' });
+  database.isLost = true;
+
+  await expect(lease.advance({ stage: 'written' })).rejects.toEqual(expect.any(JobLost));
+  expect(lease.signal.reason).toEqual(expect.any(JobLost));
+});
+
+it('aborts the work at the heartbeat that finds the lease lost, and not for one that was missed', async () => {
+  const { lease, renewals, database } = opened;
+  await lease.advance({ stage: 'written' });
+  database.isAway = true;
+  await jest.advanceTimersByTimeAsync(heartbeatMs);
+  expect(lease.signal.aborted).toBe(false);
+  [database.isAway, database.isLost] = [false, true];
+
+  await jest.advanceTimersByTimeAsync(heartbeatMs);
+
+  expect(lease.signal.reason).toEqual(expect.any(JobLost));
+  expect(renewals).toEqual(Array(3).fill({ stage: 'written' }));
+});
+
+it('aborts the work when the process stops, and records no further step', async () => {
+  const { lease, renewals, stopping } = opened;
+  stopping.abort(new Error('stopping'));
+
+  await expect(lease.advance({ stage: 'written' })).rejects.toThrow('stopping');
+  expect(renewals).toEqual([]);
+});
+
+it('repeats a request without limit while the server is busy, after the pause that it asks for', async () => {
+  jest.useRealTimers();
+  const { lease } = opened;
+  let asked = 0;
+
+  const answer = lease.whenFree(() => {
+    asked += 1;
+    return asked < 20 ? Promise.reject(new ServerBusy('slow down', 0)) : Promise.resolve('answer');
+  });
+
+  await expect(answer).resolves.toBe('answer');
+});
+
+it('does not repeat a request that failed otherwise, and none of work that was aborted', async () => {
+  const { lease, stopping } = opened;
+  await expect(lease.whenFree(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  stopping.abort(new Error('stopping'));
+
+  await expect(lease.whenFree(() => Promise.reject(new ServerBusy('slow down', 60_000)))).rejects.toThrow('stopping');
+});
