@@ -11,7 +11,12 @@ import { ReaderStarved } from './reader-errors';
 const version = { botId: 'bot', fileId: 'file', contentVersion: 'v1' };
 
 /** Outcome of an attempt that ends like this: calls of the repositories, without the arguments that all share. */
-async function outcomeOf(error: Error, attempts: number, stopping = new AbortController().signal): Promise<unknown[]> {
+async function outcomeOf(
+  error: Error,
+  attempts: number,
+  stopping = new AbortController().signal,
+  lastError: string | null = null,
+): Promise<unknown[]> {
   const calls: unknown[] = [];
   const jobs = {
     countAttempts: () => Promise.resolve(attempts),
@@ -35,7 +40,7 @@ async function outcomeOf(error: Error, attempts: number, stopping = new AbortCon
     new FilesWorkerConfig(),
     { logger: createLogger('test', 'silent'), instance: 'worker' } as never,
   );
-  const job = { version, lease: 'lease', attempts, lastError: null, traceparent: null } as unknown as TakenJob;
+  const job = { version, lease: 'lease', attempts, lastError, traceparent: null } as unknown as TakenJob;
   await service.run(job, stopping).catch((thrown: unknown) => calls.push({ thrown }));
   return calls;
 }
@@ -83,3 +88,18 @@ it('gives a job back when the process stops, and has its event delivered again',
 
   expect(await outcomeOf(error, 10, AbortSignal.abort())).toEqual(['given back', { thrown: error }]);
 });
+
+it.each([
+  [null, 'The worker process died each time.'],
+  ['It was slow.', 'It was slow.'],
+])(
+  'does not begin an eleventh attempt after processes that died, with the last error %j',
+  async (lastError, reason) => {
+    const begun = new Error('begun');
+
+    expect(await outcomeOf(begun, 11, undefined, lastError)).toEqual([
+      { failed: `Indexing was tried 10 times. ${reason}` },
+    ]);
+    expect(await outcomeOf(begun, 10, AbortSignal.abort())).toContainEqual({ thrown: begun });
+  },
+);
