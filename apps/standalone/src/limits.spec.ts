@@ -97,12 +97,12 @@ const measured = ['above some 100,000, use Qdrant', 'up to 80,000 on a server an
 const defaults = /`([A-Z_]+)` \((?:default )?([\d,]+)\)/g;
 
 describe('docs/limits.md', () => {
-  it.each(Object.entries(figures))('has the figures that %s holds: %j', (spec, texts) => {
+  it.each(Object.entries(figures))('shows the figures that %s holds: %j', (spec, texts) => {
     expect(existsSync(spec)).toBe(true);
     for (const text of texts) expect(page).toContain(text);
   });
 
-  it('has the defaults of docs/configuration.md, which are those of the code', () => {
+  it('shows the defaults of docs/configuration.md, which are those of the code', () => {
     const configuration = readFileSync('docs/configuration.md', 'utf8');
     const shown = [...page.matchAll(defaults)];
 
@@ -111,7 +111,7 @@ describe('docs/limits.md', () => {
       expect(configuration).toMatch(new RegExp(`\\| \`${name}\` +\\| \`${value!.replaceAll(',', '')}\` +\\|`));
   });
 
-  it('has no figure that nothing holds', () => {
+  it('shows no figure that nothing holds', () => {
     const known = [...Object.values(figures).flat(), ...measured];
     const withoutLinks = page.replaceAll(/\]\([^)]*\)|`[A-Z]+ \/[^`]*`/g, '').replaceAll(defaults, '');
 

@@ -396,7 +396,7 @@ describe('a hostile server', () => {
     expect(server.sockets[0]!.bytesWritten).toBeLessThan(50_000_000);
   });
 
-  it('may have 16 KiB of headers', async () => {
+  it('accepts an answer with 16 KiB of headers, and no larger one', async () => {
     const answerOf = (bytes: number) => async () => {
       const server = await rawServer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(bytes)}\r\n\r\n`));
       return clientOf().post(server.url, request);
@@ -406,7 +406,7 @@ describe('a hostile server', () => {
     await expect(answerOf(16_384)()).rejects.toThrow('the response headers exceed 16384 bytes');
   });
 
-  it('may have 5 MB, as its request', async () => {
+  it('accepts 5 MB of an answer and of a request, and no more', async () => {
     const server = await LoopbackServer.start(({ bytes }, response) => void response.end(bytes));
     opened.push(server);
     const echoOf = (bytes: number) => clientOf().post(server.url, { ...request, headers: {}, body: 'x'.repeat(bytes) });

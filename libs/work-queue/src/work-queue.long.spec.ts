@@ -314,7 +314,7 @@ describe('costs', () => {
       expect(many[step]).toBeLessThan(few[step] + 30);
   });
 
-  it('of a long queue are a claim at each end of work, and no look for due work', async () => {
+  it('claims the next work of a long queue at each end of work, without a look for due work', async () => {
     await rows.insertWork(plain, keys('many', 20));
 
     const sent = await sentDuring(async () => {

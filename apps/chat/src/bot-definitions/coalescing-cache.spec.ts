@@ -27,7 +27,25 @@ const isNew = ({ of }: Value) => of === 'new';
 afterEach(() => void jest.restoreAllMocks());
 
 describe('cached values', () => {
-  it('are fetched again after a second', async () => {
+  it('fetches a value again for each later caller that rejects it', async () => {
+    const { fetches, cache, fetchNumber } = newCache();
+    const first = cache.get('a');
+    (await fetchNumber(1)).resolve('old');
+    await first;
+
+    for (const [number, text] of [
+      [2, 'older'],
+      [3, 'new'],
+    ] as const) {
+      const refused = cache.get('a', isNew);
+      (await fetchNumber(number)).resolve(text);
+      expect(await refused).toEqual({ of: text });
+    }
+
+    expect(fetches).toHaveLength(3);
+  });
+
+  it('fetches a cached value again after a second', async () => {
     const { pass } = cacheClock();
     const { fetches, cache, fetchNumber } = newCache();
     const first = cache.get('a');

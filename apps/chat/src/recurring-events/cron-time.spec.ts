@@ -35,7 +35,7 @@ it.each([
   ['exactly the least time after the last one', 60, '2026-01-31T10:01:00.000Z', 59.5],
   ['the first that is the least time after the last one', 61, '2026-01-31T10:02:00.000Z', 119.5],
   ['no earlier than now', 0, '2026-01-31T10:01:00.000Z', 59.5],
-])('the next time of an event that recurred is %s', (_what, minSeconds, next, seconds) => {
+])('returns as the next time of an event that recurred %s', (_what, minSeconds, next, seconds) => {
   const dueAt = new Date('2026-01-31T10:00:00.000Z');
 
   expect(nextTimeAfter('* * * * *', new Date(+dueAt + 500), { dueAt, minSeconds })).toEqual({

@@ -182,7 +182,7 @@ describe('a workflow in progress', () => {
     expect((await updatesOf(id)).map(({ status }) => status)).toEqual(['canceled']);
   });
 
-  it('is continued if it is bound to another event that the bot has handled, without a change of its status', async () => {
+  it('continues a workflow that is bound to another event that the bot has handled, without a change of its status', async () => {
     const [bound, handled] = [await newEvent(), await newEvent()];
     await settle(handled);
     const id = await newWorkflow({ status: 'in_progress', eventId: bound });

@@ -48,7 +48,7 @@ it.each<[what: string, bots: Record<string, Overdue>]>([
 it.each<[what: string, bots: Record<string, Overdue>]>([
   ['99 lapsed uploads and 99 expired files', { bot: { lapsed: 99, expired: 99 } }],
   ['99 bots', many(99)],
-])('has swept all after %s', async (_what, bots) => {
+])('ends a sweep after %s', async (_what, bots) => {
   expect(await sweepOf(bots).isMore()).toBe(false);
 });
 

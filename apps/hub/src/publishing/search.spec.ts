@@ -15,6 +15,12 @@ describe('the words of a text', () => {
     expect([...wordsOf(text)].sort()).toEqual([...words].sort());
   });
 
+  it('searches by the first 20 words, each once', () => {
+    const words = Array.from({ length: 30 }, (_entry, index) => `w${index}`);
+
+    expect(searchedWords(['W0', ...words].join(' '))).toEqual(words.slice(0, 20));
+  });
+
   it('matches words by prefix', () => {
     expect(hasWord('Google Sheets', searchedWords('she'))).toBe(true);
     expect(hasWord('Google Sheets', searchedWords('heets'))).toBe(false);

@@ -17,8 +17,9 @@ afterEach(() => Promise.all(senders.splice(0).map((sender) => sender.beforeAppli
 function setUp(...errors: Error[]) {
   const sent: string[][] = [];
   let dropped = 0;
+  const away = { isAway: false };
   const call = (_operation: unknown, _caller: unknown, { lines }: WriteLogs) => {
-    const error = errors.shift();
+    const error = away.isAway ? unavailable('away') : errors.shift();
     if (error) return Promise.reject(error);
     sent.push(lines.map(({ message }) => message));
     return Promise.resolve({});
@@ -34,7 +35,7 @@ function setUp(...errors: Error[]) {
   senders.push(sender);
   const output = sender.outputOf({ owner: 'bot', ownerId: 'bot-1' });
   const print = (text: string) => output.take({ stream: 'stdout', text });
-  return { sender, print, sent, dropped: () => dropped };
+  return { sender, print, sent, away, dropped: () => dropped };
 }
 
 it('sends lines together, at most 500 and 400,000 characters', async () => {
@@ -78,4 +79,19 @@ it('sends what waits before it stops, and drops it when the runtime is away', as
 
   expect(here.sent).toEqual([['one']]);
   expect([away.sent, away.dropped()]).toEqual([[], 1]);
+});
+
+it('keeps 8 MB of lines while the runtime is away, and drops and counts the others', async () => {
+  const { sender, sent, dropped, away } = setUp();
+  away.isAway = true;
+  // With its overhead, a line takes 10,000 characters.
+  const line = `${'x'.repeat(9_800)}\n`;
+
+  for (let process = 0; process < 10; process += 1)
+    sender.outputOf({ owner: 'bot', ownerId: `bot-${process}` }).take({ stream: 'stdout', text: line.repeat(100) });
+  await waitFor(() => dropped() === 199);
+  away.isAway = false;
+  await sender.beforeApplicationShutdown();
+
+  expect(sent.flat()).toHaveLength(801);
 });

@@ -44,7 +44,7 @@ function deliverAfter(ageMs: number, { earlier, unsettled = [], isAnnounced = fa
     integrations as never,
     deliveries as never,
     { record: (failure: unknown) => failures.push(failure) } as never,
-    { countDelivery: () => undefined } as never,
+    { countDelivery: () => undefined },
     { has: () => Promise.resolve(isAnnounced) } as never,
     new RuntimeConfig(),
   );

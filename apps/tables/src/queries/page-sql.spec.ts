@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@parley/testing/test-data
 import { columnsOf } from '../schema/columns';
 import { tablesDatabase } from '../tables.module';
 import { readFilter } from './filter-reader';
+import { isIndexed } from './filter-sql';
 import { isSmall, pageName, pageStatement } from './page-sql';
 import { type Direction, readOrder } from './row-order';
 
@@ -146,4 +147,16 @@ it.each<[filter: Record<string, unknown>, offset: number, small: boolean]>([
   [{ share: 'one' }, 0, false],
 ])('needs a time limit, unless it is small, for the rows %j from %d: %s', (filter, offset, small) => {
   expect(isSmall(queryOf(filter, { direction: 'asc', offset, limit: 10 }))).toBe(small);
+});
+
+it.each<[filter: Record<string, unknown>, isIndexed: boolean]>([
+  [{ share: 'one' }, true],
+  [{ share: { $in: ['one', 'gap'] } }, true],
+  [{ share: { $regex: 'a' } }, false],
+  [{ share: 'one', name: { $regex: 'a' } }, true],
+  [{ $or: [{ share: 'one' }, { share: 'gap' }] }, true],
+  [{ $or: [{ share: 'one' }, { name: { $regex: 'a' } }] }, false],
+  [{ $not: { share: 'one' } }, false],
+])('uses the index over the data for the filter %j: %s', (filter, indexed) => {
+  expect(isIndexed(readFilter(filter, columns))).toBe(indexed);
 });

@@ -63,6 +63,17 @@ it('gives the same answer to an unknown console code and an expired one', async 
   expect(await redeem('unknown')).toMatchObject(refused);
 });
 
+it('gives a console code five minutes', async () => {
+  await consoleCode(api, alice);
+
+  const [newest] = await api.sql<{ minutes: number }>(
+    `SELECT round(extract(epoch FROM max(valid_until) - now()) / 60)::int AS minutes FROM admin.console_link`,
+  );
+
+  expect(newest!.minutes).toBeGreaterThan(0);
+  expect(newest!.minutes).toBeLessThanOrEqual(5);
+});
+
 it('requires a console code, within its length limit', async () => {
   for (const code of [undefined, null, 5, '', 'x'.repeat(101)])
     expect(await redeem(code)).toMatchObject({ status: 400, json: { type: 'InvalidPayload' } });
