@@ -16,12 +16,14 @@ const figures: Record<string, string[]> = {
   'libs/json-schema/src/limits.spec.ts': [
     'check of a value against a schema | 2 s of processor time and 128 MB; 503 if it has not ended within 8 s',
   ],
+  'libs/persistence/src/database.spec.ts': ['queries that wait for a database connection | 2,000'],
   'libs/persistence/src/idempotency.spec.ts': [
     'a repeat within 24 hours returns the same answer',
     'A request with the same key and other input gets 400 `InvalidPayload`',
     'a repeat gets 409 `ResourceLockedConflict`',
   ],
   'libs/service/src/concurrency-limiter.spec.ts': ['rejects new requests at once: 503 with `Retry-After`'],
+  'libs/service/src/limits.spec.ts': ['concurrent client operations of a service | 1,000'],
   'libs/service/src/network.spec.ts': ['(IPv6: /64)'],
   'libs/service/src/unauthenticated-share.spec.ts': [
     'Four are worked on at once, two of one network',
@@ -34,6 +36,7 @@ const figures: Record<string, string[]> = {
     'their quota is 9007199254740991',
     '| file | 5 GB',
   ],
+  'apps/files-worker/src/indexing/indexing-job.spec.ts': ['indexing of a file | the same backoff, up to 10 attempts'],
   'apps/files/src/content/content-urls.spec.ts': [
     'A URL to upload to is valid for an hour, a URL to download from for 15 minutes',
   ],

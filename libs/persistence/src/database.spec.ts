@@ -320,6 +320,19 @@ describe('A database that does not answer', () => {
     await database.close();
   });
 
+  it('lets 2,000 callers wait for a connection', async () => {
+    const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
+    const giveBack = await hold(database);
+    const waiting = Array.from({ length: 2_000 }, () => database.query('SELECT 1 AS one'));
+
+    await expect(database.query('SELECT 1 AS one')).rejects.toMatchObject(unavailable);
+
+    expect(database.use.waiting).toBe(2_000);
+    await giveBack();
+    await Promise.allSettled(waiting);
+    await database.close();
+  });
+
   it('returns 503 when the connections of a database are cut, and works again afterwards', async () => {
     const database = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 2 });
     const other = await Database.open({ url: empty.url, schema: 'things', migrations: [], poolSize: 1 });
