@@ -45,7 +45,7 @@ const figures: Record<string, string[]> = {
     'concurrent downloads from a files process | 2,000',
     'at most half of them when it is alone',
   ],
-  'apps/gateway/src/bodies/large-bodies.spec.ts': [
+  'apps/gateway/src/bodies/large-bodies.long.spec.ts': [
     '25 MB for a field with code',
     'a million may be lists, objects and fields',
     'A larger body gets 413 `PayloadTooLarge`',
@@ -68,7 +68,7 @@ const figures: Record<string, string[]> = {
     '`RATE_LIMIT_PER_SECOND=0` turns it off',
     'A request over the limit gets 429 `RateLimited`',
   ],
-  'apps/gateway/src/streams/streams.spec.ts': [
+  'apps/gateway/src/streams/streams.long.spec.ts': [
     'and 429 for new streams of live chat signals',
     'one bot may have 5 % of the streams (at least 20) and one user 20',
   ],
@@ -83,14 +83,14 @@ const figures: Record<string, string[]> = {
     '2,048 open files',
     'a temporary folder of 64 MiB and 5,000 files',
   ],
-  'apps/runtime/src/deliveries/deliveries.spec.ts': ['4xx is final'],
+  'apps/runtime/src/deliveries/deliveries.long.spec.ts': ['4xx is final'],
   'apps/runtime/src/invocations/attempts.spec.ts': [
     'after 1, 5 and 30 s, a time-out once',
     'ends of runners do not count, up to ten',
   ],
   'apps/tables/src/limits.spec.ts': ['up to 10 attempts without progress'],
   'apps/tables/src/schema/table-schema.spec.ts': ['columns of a table | 20'],
-  'test/faults/shutdown.spec.ts': [
+  'test/faults/shutdown.long.spec.ts': [
     'get 504 when they may have been processed, and 503 when they had not arrived completely',
   ],
 };

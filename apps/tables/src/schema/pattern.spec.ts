@@ -38,4 +38,10 @@ describe('a pattern', () => {
     // A backtracking matcher would not terminate.
     expect(pattern.test(text)).toBe(false);
   });
+
+  it('tests shorter texts, the more instructions a pattern has', () => {
+    expect(['a', '^[0-9]+$', '(ab){100}'].map((source) => Pattern.compile(source).longestText)).toEqual([
+      166_666, 83_333, 1_243,
+    ]);
+  });
 });
