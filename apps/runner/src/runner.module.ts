@@ -1,9 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { runner } from '@parley/contracts/runner/runner';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
 import { ChildrenService } from './children/children.service';
 import { IsolationService } from './children/isolation.service';
+import { CodeChecksController } from './code-checks/code-checks.controller';
+import { CodeChecksService } from './code-checks/code-checks.service';
 import { CodeService } from './code/code.service';
 import { RunnerConfig } from './config';
 import { InvocationsService } from './invocations/invocations.service';
@@ -23,10 +26,18 @@ export class RunnerModule {
     return {
       module: RunnerModule,
       imports: [
-        TransportModule.register({ name: 'runner' }, config, platform),
+        TransportModule.register({ name: 'runner', contract: runner }, config, platform),
         ConfigModule.register(RunnerConfig, config),
       ],
-      providers: [ChildrenService, CodeService, IsolationService, InvocationsService, LogSenderService],
+      controllers: [CodeChecksController],
+      providers: [
+        ChildrenService,
+        CodeChecksService,
+        CodeService,
+        IsolationService,
+        InvocationsService,
+        LogSenderService,
+      ],
     };
   }
 }

@@ -2,8 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { JsonLines } from '@parley/background/json-lines';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
-import type { LoadCode } from '@parley/contracts/runner/runner';
-import { codeChecks } from '@parley/contracts/runtime/code-checks';
+import { type LoadCode, runner } from '@parley/contracts/runner/runner';
 import { ParleyClient } from '@parley/transport/parley-client';
 
 /** Has code loaded before it is deployed. Use it outside of a transaction: it takes as long as the code takes to load. */
@@ -16,15 +15,20 @@ export class CodeCheckClient {
   /** Throws Runtime with the reason if the code cannot be loaded. Code that no runner can load now is accepted. */
   async requireLoadable(caller: Caller, input: LoadCode): Promise<void> {
     const failure = await this.findFailure(caller, input);
-    if (failure !== null) throw new ApiError('Runtime', `code: nothing was deployed. ${failure}`);
+    if (failure !== null) throw nothingDeployed(failure);
   }
 
-  private async findFailure(caller: Caller, input: LoadCode): Promise<string | null> {
+  /** Reason why the code cannot be loaded. Null if it can, and if no runner can load it now. */
+  async findFailure(caller: Caller, input: LoadCode): Promise<string | null> {
     try {
-      return (await this.client.call(codeChecks.run, caller, await JsonLines.of(input))).failure;
+      return (await this.client.call(runner.codeChecks.run, caller, await JsonLines.of(input))).failure;
     } catch (error) {
       this.logger.warn(`The code of the ${input.owner} ${input.ownerId ?? ''} is deployed unchecked: ${String(error)}`);
       return null;
     }
   }
+}
+
+export function nothingDeployed(failure: string): ApiError {
+  return new ApiError('Runtime', `code: nothing was deployed. ${failure}`);
 }

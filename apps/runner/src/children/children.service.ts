@@ -79,7 +79,8 @@ interface Entry {
   idleTimer?: NodeJS.Timeout;
 }
 
-const noFaultOfCode: ReadonlySet<RunnerFailure> = new Set(['busy', 'away', 'not started']);
+/** Failures of a load that the code is not to blame for. */
+export const noFaultOfCode: ReadonlySet<RunnerFailure> = new Set(['busy', 'away', 'not started']);
 
 interface Start {
   key: string;
@@ -149,6 +150,11 @@ export class ChildrenService implements OnApplicationShutdown {
   /** Places that another bundle could have: free ones, and those of idle processes. */
   get freePlaces(): number {
     return this.config.processes - [...this.entries.values()].filter(({ users, child }) => users > 0 || !child).length;
+  }
+
+  /** Whether code that is not deployed may be loaded now: loads that hang must not take all places. */
+  get canTryLoad(): boolean {
+    return this.freePlaces > 0 && !this.hasTooManySlowLoads;
   }
 
   /**
@@ -416,12 +422,15 @@ export class ChildrenService implements OnApplicationShutdown {
     this.logger.warn(`Code of ${ownerId}: ${text}`);
   }
 
-  /** Loads that hang must not take all places. Throws CodeFailed. */
-  private refuseBesideSlowLoads(): void {
+  private get hasTooManySlowLoads(): boolean {
     const slowSince = performance.now() - slowLoadMs;
     const slow = [...this.entries.values()].filter(({ child, startedAt }) => !child && startedAt < slowSince).length;
-    if (slow >= Math.max(1, Math.floor(this.config.processes * slowLoadShare)))
-      throw new CodeFailed('busy', 'Too much code is being loaded by the runner.');
+    return slow >= Math.max(1, Math.floor(this.config.processes * slowLoadShare));
+  }
+
+  /** Loads that hang must not take all places. Throws CodeFailed. */
+  private refuseBesideSlowLoads(): void {
+    if (this.hasTooManySlowLoads) throw new CodeFailed('busy', 'Too much code is being loaded by the runner.');
   }
 
   private refusePaused(key: string): void {

@@ -94,6 +94,7 @@ it('refuses code that is not deployed while other code loads slowly, and starts 
   const slow = use('slow');
   await jest.advanceTimersByTimeAsync(4_000);
 
+  expect(service.canTryLoad).toBe(false);
   await expect(check(answering)).rejects.toMatchObject({ failure: 'busy' });
   jest.useRealTimers();
 
@@ -101,6 +102,7 @@ it('refuses code that is not deployed while other code loads slowly, and starts 
   expect(await use('deployed')).toBeGreaterThan(0);
   handedOver('slow').resolve(answering);
   await slow;
+  expect(service.canTryLoad).toBe(true);
   await check(answering);
 });
 
@@ -118,6 +120,7 @@ it('ends the starts that are under way when the runner stops, and starts no proc
 it('counts a process that loads as a place that is taken', async () => {
   const loading = use('one');
   expect(service.freePlaces).toBe(3);
+  expect(service.canTryLoad).toBe(true);
 
   handedOver('one').resolve(answering);
   await loading;

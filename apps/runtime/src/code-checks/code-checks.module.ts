@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
-import { InvocationsModule } from '../invocations/invocations.module';
 import { IssuesModule } from '../issues/issues.module';
 import { CodeChecksController } from './code-checks.controller';
 import { CodeChecksService } from './code-checks.service';
 
 @Module({
-  imports: [InvocationsModule, IssuesModule],
+  imports: [IssuesModule],
   controllers: [CodeChecksController],
   providers: [CodeChecksService],
 })

@@ -1,17 +1,21 @@
 import type { Client } from '@botpress/client';
+import { maxRefusalLength } from '@parley/contracts/admin/bots';
+import { systemCaller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
+import { instanceOperation } from '@parley/contracts/operation';
 import {
   announceMs,
   type CodeAnswer,
+  type CodeCheck,
   invokeCode,
   type InvokeCode,
-  loadCode,
-  type LoadCode,
+  LoadCode,
   runnerAnnounced,
   runnerError,
   runnersWanted,
 } from '@parley/contracts/runner/runner';
 import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
+import { runtime } from '@parley/contracts/runtime/runtime';
 import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
@@ -48,6 +52,9 @@ const ended: Answer = () => {
 
 const queues = [deliveryQueue, messageDeliveries, registrations, integrationRegistrations].map(({ name }) => name);
 
+/** Served by the key `run`, its subject is that of `runner.codeChecks.run`. */
+const codeCheck = instanceOperation({ subject: 'runner.codeChecks', input: LoadCode, output: Object });
+
 let api: PublicApi;
 let account: Account;
 let runner: StandInRunner;
@@ -58,8 +65,8 @@ class StandInRunner {
   readonly calls: InvokeCode[] = [];
   /** Answers of the next calls by operation; others succeed. */
   answers: Record<string, Answer[]> = {};
-  readonly loads: LoadCode[] = [];
-  onLoad: (load: LoadCode) => Promise<void> = () => Promise.resolve();
+  readonly checks: LoadCode[] = [];
+  onCheck: () => Promise<CodeCheck> = () => Promise.resolve({ failure: null });
   private serving: { live: Promise<void>; stop: () => void }[] = [];
   private timer?: NodeJS.Timeout;
   private isLeaving = false;
@@ -72,10 +79,9 @@ class StandInRunner {
   async start(): Promise<void> {
     this.serving = [
       this.server.serveInstance(invokeCode, this.id, async (_caller, call) => this.answer(call)),
-      this.server.serveInstance(loadCode, this.id, async (_caller, load) => {
-        this.loads.push(load);
-        await this.onLoad(load);
-        return {};
+      this.server.serveInstance(codeCheck, 'run', (_caller, check) => {
+        this.checks.push(check);
+        return this.onCheck();
       }),
     ];
     await Promise.all(this.serving.map(({ live }) => live));
@@ -315,8 +321,9 @@ describe('an event', () => {
 });
 
 describe('a deployment', () => {
-  it('accepts a deployment while its code does not get ready, and registers once it does', async () => {
-    runner.onLoad = () => Promise.reject(runnerError('not started', 'The machine is too busy.'));
+  const refused: CodeCheck = { failure: 'The code waits for ever.' };
+
+  it('registers a deployment once its code gets ready, which takes no attempt', async () => {
     runner.answers['register'] = [...Array<Answer>(6).fill(notStarted), ...Array<Answer>(6).fill(ended)];
 
     const bot = await newBot();
@@ -326,31 +333,49 @@ describe('a deployment', () => {
     );
     await waitFor(async () => (await api.sql(`SELECT 1 FROM runtime.work WHERE key = $1`, [bot.id])).length === 0);
 
-    expect(runner.loads).toHaveLength(1);
+    expect(runner.checks).toHaveLength(1);
     expect(await bot.issues()).toEqual([]);
   });
 
+  it('accepts a deployment unchecked while no runner can check its code', async () => {
+    runner.onCheck = () => Promise.reject(new ApiError('OperationTimeout', 'The runner has ended.'));
+
+    const bot = await newBot();
+    await account.client.updateBot({ id: bot.id, code: 'exports.handler = () => {};' });
+
+    expect(runner.checks).toMatchObject([{ owner: 'bot' }, { owner: 'bot', ownerId: bot.id }]);
+  });
+
   it('refuses a deployment of code that cannot be loaded', async () => {
-    runner.onLoad = () => Promise.reject(runnerError('not loadable', 'The code waits for ever.'));
+    runner.onCheck = () => Promise.resolve(refused);
 
     await expect(newBot()).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining('for ever') });
   });
 
-  it('leaves slots to deployments of other workspaces, however many of one load', async () => {
-    const ends: (() => void)[] = [];
-    runner.onLoad = () => new Promise((resolve) => ends.push(resolve));
-    const other = await api.newAccount();
+  it('records a refused deployment as an issue with the beginning of a long reason, whatever characters that has', async () => {
+    const bot = await newBot();
+    runner.onCheck = () => Promise.resolve({ failure: `\0\ud83d${'x'.repeat(5_000)}` });
 
-    const created = [newBot(), newBot(), newBot()];
-    await waitFor(() => ends.length === 2);
-    created.push(other.client.createBot({ code: 'exports.handler = () => {}' }) as never);
-    await waitFor(() => ends.length === 3);
-    expect(runner.loads).toHaveLength(3);
-    ends.forEach((end) => end());
-    await waitFor(() => ends.length === 4);
-    ends[3]!();
+    await expect(account.client.updateBot({ id: bot.id, code: 'broken' })).rejects.toMatchObject({ type: 'Runtime' });
 
-    expect(await Promise.all(created)).toHaveLength(4);
+    const { issues } = await waitFor(
+      () => account.client.listBotIssues({ id: bot.id }),
+      (found) => found.issues.length > 0,
+    );
+    const description = `\ufffd\ufffd${'x'.repeat(maxRefusalLength - 2)}`;
+    expect(issues).toMatchObject([{ code: 'deployment_refused', category: 'user_code', description }]);
+  });
+
+  it('checks deployments for processes of the former release, and records an issue', async () => {
+    const bot = await newBot();
+    runner.onCheck = () => Promise.resolve(refused);
+    const input: LoadCode = { owner: 'bot', ownerId: bot.id, code: 'broken', secrets: {} };
+
+    const answer = await api.call(runtime.codeChecks.run, systemCaller(newId('req')), input);
+
+    expect(answer).toEqual(refused);
+    expect(runner.checks.at(-1)).toEqual(input);
+    expect(await waitFor(bot.issues, ({ length }) => length > 0)).toEqual(['deployment_refused']);
   });
 });
 

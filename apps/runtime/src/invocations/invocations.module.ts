@@ -31,7 +31,7 @@ import { TunnelClient } from './tunnel.client';
     IntegrationClient,
     IntegrationTargetsCache,
   ],
-  exports: [BotClient, IntegrationClient, IntegrationTargetsCache, RunnerClient, RunnersService],
+  exports: [BotClient, IntegrationClient, IntegrationTargetsCache, RunnersService],
 })
 export class InvocationsModule {}
 

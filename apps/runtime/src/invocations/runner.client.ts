@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { JsonLines } from '@parley/background/json-lines';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
-import { type Caller, systemCaller } from '@parley/contracts/caller';
+import { systemCaller } from '@parley/contracts/caller';
 import {
+  type CodeAnswer,
   type CodeOwner,
   invokeCode,
   type InvokeCode,
   type Lane,
-  loadCode,
-  type LoadCode,
   runnerError,
   pauseLeftMs,
   runnerFailureOf,
@@ -63,25 +61,12 @@ export class RunnerClient {
     return orWhenAborted(signal, answer, () => new CalleeTimedOut('The code did not answer in time.'));
   }
 
-  /**
-   * Reason why the code cannot be loaded; undefined if it can. Throws CodeUnavailable, RunnerEnded, and other errors of the
-   * platform.
-   */
-  async load(caller: Caller, input: LoadCode): Promise<string | undefined> {
-    const lines = await JsonLines.of(input);
-    try {
-      await this.askOne(input.owner, input.ownerId ?? '', (runnerId) =>
-        this.client.callInstance(loadCode, runnerId, caller, lines),
-      );
-      return undefined;
-    } catch (error) {
-      if (error instanceof CalleeUnreachable) return error.message;
-      throw error;
-    }
-  }
-
   /** Asks the runners in the order for this key, until one has a place. */
-  private async askOne<T>(owner: CodeOwner, key: string, ask: (runnerId: string) => Promise<T>): Promise<T> {
+  private async askOne(
+    owner: CodeOwner,
+    key: string,
+    ask: (runnerId: string) => Promise<CodeAnswer>,
+  ): Promise<CodeAnswer> {
     let refusal = new NoRunner(`No runner is there to run the code of the ${owner}.`);
     for (const runnerId of this.runners.inOrderFor(key)) {
       try {
@@ -99,7 +84,7 @@ export class RunnerClient {
   }
 
   /** A runner that was killed never answers. */
-  private async untilGone<T>(runnerId: string, answer: Promise<T>): Promise<T> {
+  private async untilGone(runnerId: string, answer: Promise<CodeAnswer>): Promise<CodeAnswer> {
     const signal = this.runners.goneSignal(runnerId);
     if (!signal) throw runnerError('away', 'The runner is gone.');
     return orWhenAborted(signal, answer, () => new RunnerEnded(ended));

@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { KeyCounts } from '@parley/background/key-counts';
 import { type IssueCategory, type IssueEvent, type IssueValue, maxIssueEvents } from '@parley/contracts/runtime/issues';
+import type { Sql, Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -65,6 +66,11 @@ export class IssueRecordsService implements BeforeApplicationShutdown {
     this.background.wake(writeTask, collectMs);
   }
 
+  /** For failures that must not be dropped. */
+  async recordIn(tx: Transaction, failure: Failure): Promise<void> {
+    await this.store([issueOf(failure)], tx);
+  }
+
   @Every({ name: writeTask, everyMs: idleMs })
   async write(): Promise<boolean> {
     const batch = [...this.waiting].slice(0, maxWrittenTogether);
@@ -74,8 +80,7 @@ export class IssueRecordsService implements BeforeApplicationShutdown {
       this.waitingOfBots.add(bot_id, -1);
     }
     try {
-      const bots = await this.issues.addToIssues(batch.map(([, issue]) => issue));
-      for (const botId of bots) await this.issues.deleteBeyond(botId, maxIssuesOfBot);
+      await this.store(batch.map(([, issue]) => issue));
     } catch (error) {
       this.countDropped(batch.reduce((sum, [, { events_count }]) => sum + events_count, 0));
       throw error;
@@ -85,6 +90,11 @@ export class IssueRecordsService implements BeforeApplicationShutdown {
 
   async beforeApplicationShutdown(): Promise<void> {
     while (await this.write());
+  }
+
+  private async store(issues: NewIssue[], sql?: Sql): Promise<void> {
+    const bots = await this.issues.addToIssues(issues, sql);
+    for (const botId of bots) await this.issues.deleteBeyond(botId, maxIssuesOfBot, sql);
   }
 
   private hasRoomFor(botId: string): boolean {

@@ -5,10 +5,11 @@ import { IssueRecordsService } from './issue-records.service';
 import { IssuesController } from './issues.controller';
 import { IssuesRepository } from './issues.repository';
 import { IssuesService } from './issues.service';
+import { RefusedDeploymentHandler } from './refused-deployment.handler';
 
 @Module({
   imports: [TypeOrmModule.forFeature([IssueEntity])],
-  controllers: [IssuesController],
+  controllers: [IssuesController, RefusedDeploymentHandler],
   providers: [IssuesService, IssueRecordsService, IssuesRepository],
   exports: [IssueRecordsService, IssuesRepository],
 })

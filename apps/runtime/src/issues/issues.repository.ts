@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type IssueEvent, type ListIssues, maxIssueEvents } from '@parley/contracts/runtime/issues';
-import { Database } from '@parley/persistence/database';
+import { Database, type Sql } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
+import { isNotErased } from '../erased-bots/erasure-queue';
 import { IssueEntity, type IssueRow } from './issue.entity';
 
 export type NewIssue = Omit<IssueEntity, 'created_at' | 'last_seen_at'> & { created_at: string; last_seen_at: string };
@@ -28,12 +29,13 @@ export class IssuesRepository {
 
   /**
    * Creates issues, or adds to those with the same fingerprint, locked in one order. Returns the bots with a new issue.
-   * Index issue_fingerprint.
+   * None of a bot that is being erased. Index issue_fingerprint.
    */
-  async addToIssues(issues: NewIssue[]): Promise<Set<string>> {
-    const rows = await this.database.query<{ bot_id: string; is_new: boolean }>(
+  async addToIssues(issues: NewIssue[], sql: Sql = this.database): Promise<Set<string>> {
+    const rows = await sql.query<{ bot_id: string; is_new: boolean }>(
       `INSERT INTO issue
-       SELECT * FROM jsonb_populate_recordset(NULL::issue, $1) ORDER BY bot_id, fingerprint
+       SELECT * FROM jsonb_populate_recordset(NULL::issue, $1) AS added WHERE ${isNotErased('added.bot_id')}
+       ORDER BY bot_id, fingerprint
        ON CONFLICT (bot_id, fingerprint) DO UPDATE SET title = excluded.title, description = excluded.description,
          category = excluded.category, events_count = issue.events_count + excluded.events_count,
          last_seen_at = greatest(issue.last_seen_at, excluded.last_seen_at),
@@ -45,8 +47,8 @@ export class IssuesRepository {
   }
 
   /** Deletes the issues of the bot that were seen longest ago. Index issue_of_bot. */
-  async deleteBeyond(botId: string, kept: number): Promise<void> {
-    await this.database.query(
+  async deleteBeyond(botId: string, kept: number, sql: Sql = this.database): Promise<void> {
+    await sql.query(
       `DELETE FROM issue WHERE bot_id = $1 AND id = ANY (ARRAY(
          SELECT id FROM issue WHERE bot_id = $1 ORDER BY last_seen_at DESC, id DESC OFFSET $2))`,
       [botId, kept],

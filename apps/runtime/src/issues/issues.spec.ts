@@ -1,4 +1,6 @@
 import type { Client } from '@botpress/client';
+import { deploymentRefused } from '@parley/contracts/admin/bots';
+import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { type LoopbackRequest, LoopbackServer } from '@parley/testing/loopback-server';
 import { waitFor } from '@parley/testing/wait-for';
@@ -10,9 +12,11 @@ import { ChatModule } from '../../../chat/src/chat.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { RuntimeConfig } from '../config';
+import { eraseBots } from '../erased-bots/erasure-queue';
 import { RuntimeModule } from '../runtime.module';
 import { type Failure, IssueRecordsService } from './issue-records.service';
 import { IssuesService } from './issues.service';
+import { RefusedDeploymentHandler } from './refused-deployment.handler';
 
 const perSecond = 5;
 
@@ -293,6 +297,40 @@ describe('issues', () => {
     await alice.client.deleteBot({ id: bot.id });
 
     await waitFor(leftovers, (left) => (left as { issues: number }).issues === 0);
+  });
+});
+
+describe('a refused deployment', () => {
+  async function handleThrice(botId: string): Promise<void> {
+    const data = { botId, failure: 'The code throws.' };
+    const event = { id: newId('outbox'), subject: deploymentRefused.subject, data };
+    for (const attempt of [1, 2, 3])
+      await inRuntime(RefusedDeploymentHandler).handle(data, { event, attempt, signal: new AbortController().signal });
+  }
+
+  it('is an issue that counts it once although its event is redelivered', async () => {
+    const bot = await newBot();
+
+    await handleThrice(bot.id);
+    await handleThrice(bot.id);
+
+    expect(await issuesOf(bot)).toMatchObject([
+      { code: 'deployment_refused', category: 'user_code', description: 'The code throws.', eventsCount: 2 },
+    ]);
+  });
+
+  it('is no issue of a bot that was deleted before its event came', async () => {
+    const bot = await newBot();
+    await alice.client.deleteBot({ id: bot.id });
+    await waitFor(() =>
+      api
+        .sql(`SELECT FROM runtime.work WHERE queue = $1 AND key = $2`, [eraseBots.name, bot.id])
+        .then(({ length }) => length > 0),
+    );
+
+    await handleThrice(bot.id);
+
+    expect(await api.sql('SELECT code FROM runtime.issue WHERE bot_id = $1', [bot.id])).toEqual([]);
   });
 });
 

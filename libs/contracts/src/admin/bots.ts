@@ -257,6 +257,21 @@ export const botTransferred = event({ subject: 'admin.botTransferred', data: Bot
 
 export const moveBotInFiles = consumer({ name: 'files.moveBot', event: botTransferred });
 
+/** Characters of the reason why a deployment was refused. */
+export const maxRefusalLength = 1_000;
+
+/** The code of a deployment cannot be loaded: it changed nothing. */
+export class DeploymentRefused {
+  @IsString() botId!: string;
+
+  /** Reason, with its first `maxRefusalLength` characters. */
+  @IsString() failure!: string;
+}
+
+export const deploymentRefused = event({ subject: 'admin.deploymentRefused', data: DeploymentRefused });
+
+export const recordRefusedDeployment = consumer({ name: 'runtime.recordRefusedDeployment', event: deploymentRefused });
+
 export const bots = {
   create: operation({
     subject: 'admin.bots.create',

@@ -1,6 +1,6 @@
 import { admin } from '../admin/admin';
 import { recordChange } from '../admin/audit';
-import { botDeleted, botTransferred, endUsage } from '../admin/bots';
+import { botDeleted, botTransferred, deploymentRefused, endUsage } from '../admin/bots';
 import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
 import { recurringEventsChanged } from '../admin/bot-definitions';
@@ -12,7 +12,7 @@ import { recordRecurringFailure } from '../chat/recurring-outcomes';
 import { users } from '../chat/users';
 import { linkScripts } from '../hub/link-scripts';
 import { refreshInstallations, resolution } from '../hub/resolution';
-import { codeChecks } from '../runtime/code-checks';
+import { runner } from '../runner/runner';
 import { registrationRuns } from '../runtime/registrations';
 import { type App, nothing } from './app';
 
@@ -20,18 +20,19 @@ export const adminApp: App = {
   ...nothing,
   serves: admin,
   requests: [
-    codeChecks.run,
     linkScripts.run,
     registrationRuns.run,
     users.exists,
     resolution.integrations,
     resolution.owner,
     resolution.plugins,
+    runner.codeChecks.run,
   ],
   publishes: [
     botDeleted,
     botTargetChanged,
     botTransferred,
+    deploymentRefused,
     installationsChanged,
     recurringEventsChanged,
     registrationsPending,

@@ -6,13 +6,13 @@ import { usageChanged } from '../admin/usage';
 import { dropWorkspace, labelWorkspace, workspaces } from '../admin/workspaces';
 import { hub } from '../hub/hub';
 import { hubEntryChanged } from '../hub/resolution';
-import { codeChecks } from '../runtime/code-checks';
+import { runner } from '../runner/runner';
 import { type App, nothing } from './app';
 
 export const hubApp: App = {
   ...nothing,
   serves: hub,
-  requests: [codeChecks.run, identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label],
+  requests: [identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label, runner.codeChecks.run],
   publishes: [administrativeChange, hubEntryChanged, usageChanged],
   consumes: [countInstallations, dropWorkspace, labelWorkspace],
 };

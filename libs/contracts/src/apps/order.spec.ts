@@ -17,14 +17,12 @@ const below: Record<AppName, AppName[]> = {
 /** Requests upward that are left. Remove those that no app sends any longer; add none. */
 const exceptions = [
   'admin requests chat.users.exists',
-  'admin requests runtime.codeChecks.run',
   'admin requests runtime.registrations.run',
   'files requests admin.identity.roleInBot',
   'hub requests admin.identity.roleInBot',
   'hub requests admin.installations.count',
   'hub requests admin.runtimeKeys.issue',
   'hub requests admin.workspaces.label',
-  'hub requests runtime.codeChecks.run',
   'runner requests admin.botCode.getPart',
   'runner requests admin.botCode.getSecrets',
   'runner requests hub.integrationCode.getPart',

@@ -1,5 +1,5 @@
 import { administrativeChange } from '../admin/audit';
-import { eraseBotInRuntime } from '../admin/bots';
+import { eraseBotInRuntime, recordRefusedDeployment } from '../admin/bots';
 import { botVisibility } from '../admin/bot-visibility';
 import { eraseRecordings } from '../admin/installations';
 import { registerBot, targets, wakeDeliveries } from '../admin/targets';
@@ -13,7 +13,7 @@ import { integrationTargets } from '../hub/integration-targets';
 import { resolution } from '../hub/resolution';
 import { sharedWebhooks } from '../hub/shared-webhooks';
 import { eventsSettled } from '../runtime/deliveries';
-import { invokeCode, loadCode, runnerAnnounced, runnersWanted } from '../runner/runner';
+import { invokeCode, runner, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { logLines } from '../runtime/log-tails';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
@@ -41,8 +41,9 @@ export const runtimeApp: App = {
     chatActions.sendEvent,
     deliveries.getPending,
     outgoingMessages.get,
+    runner.codeChecks.run,
   ],
-  requestsInstances: [invokeCode, loadCode, tunnelHolder, tunnelRequest],
+  requestsInstances: [invokeCode, tunnelHolder, tunnelRequest],
   publishes: [administrativeChange, eventsSettled, usageChanged],
   consumes: [
     deliverEvents,
@@ -50,6 +51,7 @@ export const runtimeApp: App = {
     eraseBotInRuntime,
     eraseLogs,
     eraseRecordings,
+    recordRefusedDeployment,
     registerBot,
     registerInstallations,
     wakeDeliveries,

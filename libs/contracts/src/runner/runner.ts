@@ -1,7 +1,8 @@
 import { IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
+import { service } from '../access';
 import { ApiError } from '../errors';
-import { MapOf, Nested, Optional } from '../fields';
-import { broadcast, instanceOperation } from '../operation';
+import { MapOf, Nested, Nullable, Optional } from '../fields';
+import { broadcast, instanceOperation, operation } from '../operation';
 import { Empty } from '../paging';
 import { LogContext } from '../runtime/logs';
 
@@ -82,7 +83,29 @@ export class LoadCode {
   @MapOf(String) secrets!: Record<string, string>;
 }
 
-/** Keyed by the id of a runner. Loads code without calling it. `runnerFailureOf` returns the reason of an error. */
+/** Time in milliseconds for which a deployment waits for its code check. */
+export const codeCheckMs = 15_000;
+
+export class CodeCheck {
+  /** Reason why the code cannot be loaded. Null if it was loaded, and if the runner had no place or came to no end in time. */
+  @Nullable() @IsString() failure!: string | null;
+}
+
+/** Operations that any runner answers. */
+export const runner = {
+  codeChecks: {
+    run: operation({
+      subject: 'runner.codeChecks.run',
+      summary: 'Loads code before it is deployed, once the runner has a place for it.',
+      access: service,
+      input: LoadCode,
+      output: CodeCheck,
+      timeoutMs: codeCheckMs + 2_000,
+    }),
+  },
+};
+
+/** For runtimes of the former release. Keyed by the id of a runner. `runnerFailureOf` returns the reason of an error. */
 export const loadCode = instanceOperation({
   subject: 'runner.load',
   input: LoadCode,

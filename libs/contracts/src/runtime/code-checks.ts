@@ -1,17 +1,8 @@
-import { IsString } from 'class-validator';
 import { service } from '../access';
-import { Nullable } from '../fields';
 import { operation } from '../operation';
-import { LoadCode } from '../runner/runner';
+import { CodeCheck, LoadCode, runner } from '../runner/runner';
 
-/** Time in milliseconds for which a deployment waits for its code check. */
-export const codeCheckMs = 15_000;
-
-export class CodeCheck {
-  /** Reason why the code cannot be loaded. Null if it was loaded, and if no runner could try or came to an end in time. */
-  @Nullable() @IsString() failure!: string | null;
-}
-
+/** For services of the former release. Others ask a runner. */
 export const codeChecks = {
   run: operation({
     subject: 'runtime.codeChecks.run',
@@ -19,6 +10,6 @@ export const codeChecks = {
     access: service,
     input: LoadCode,
     output: CodeCheck,
-    timeoutMs: codeCheckMs + 2_000,
+    timeoutMs: runner.codeChecks.run.timeoutMs,
   }),
 };

@@ -3,11 +3,19 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import { type CreateBot, maxSecrets, type UpdateBot } from '@parley/contracts/admin/bots';
+import {
+  type CreateBot,
+  deploymentRefused,
+  maxRefusalLength,
+  maxSecrets,
+  type UpdateBot,
+} from '@parley/contracts/admin/bots';
 import { mapEntries, mergeEntries } from '@parley/contracts/entries';
 import { notFound } from '@parley/contracts/errors';
+import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
-import { CodeCheckClient } from '@parley/service/code-check.client';
+import { toText } from '@parley/persistence/storable';
+import { CodeCheckClient, nothingDeployed } from '@parley/service/code-check.client';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AuditRepository } from '../../people/audit/audit.repository';
@@ -39,6 +47,7 @@ export class BotWritesService {
     private readonly targetChanges: TargetChangesService,
     private readonly failures: RecurringFailuresRepository,
     private readonly codeChecks: CodeCheckClient,
+    private readonly outbox: Outbox,
     private readonly box: SecretBox,
   ) {}
 
@@ -120,7 +129,7 @@ export class BotWritesService {
     );
   }
 
-  /** Outside of the transaction. A bot with a url is called there. */
+  /** Outside of the transaction. A bot with a url is called there. Announces a refusal, which changes nothing else. */
   private async requireLoadable(caller: WorkspaceCaller, { id, code, ...input }: UpdateBot): Promise<void> {
     if (code === undefined) return;
     const bot = await this.bots.findVisibleSecrets(viewerOf(caller), id);
@@ -128,10 +137,14 @@ export class BotWritesService {
     const url = input.url === undefined ? bot.url : input.url;
     if (url !== null) return;
     const stored = mapEntries(bot.secrets, (sealed) => this.box.open(sealed));
-    await this.codeChecks.requireLoadable(caller, {
+    const failure = await this.codeChecks.findFailure(caller, {
       ...{ owner: 'bot', ownerId: id, code },
       secrets: mergeEntries(stored, input.secrets),
     });
+    if (failure === null) return;
+    const refusal = { botId: id, failure: toText(failure.slice(0, maxRefusalLength)) };
+    await this.database.transaction((tx) => this.outbox.add(tx, deploymentRefused, refusal));
+    throw nothingDeployed(failure);
   }
 
   private seal(secrets: Record<string, string | null> = {}): Record<string, string | null> {
