@@ -89,6 +89,14 @@ describe('The event stream in Postgres', () => {
     expect(other.deliveries).toEqual([]);
   });
 
+  it('tells which consumers have a process that works on their events', async () => {
+    const events = newStream();
+    const { consumer } = consumerOf('known');
+    await events.consume(consumer);
+
+    expect([await events.isConsumed(consumer), await events.isConsumed({ name: 'unknown' })]).toEqual([true, false]);
+  });
+
   it('delivers an event once that is published twice before it is handled', async () => {
     const events = newStream();
     let release = () => {};

@@ -1,3 +1,4 @@
+import type { Consumer } from '@parley/contracts/operation';
 import type { Database } from '@parley/persistence/database';
 import { newUlid } from '@parley/persistence/ids';
 import { lockNext } from '@parley/persistence/lock-next';
@@ -120,6 +121,10 @@ export class PostgresEvents implements EventStream {
       ({ key: id, payload, attempts }, reason) => consumer.deadLetter({ id, ...payload }, attempts, reason),
     );
     return Promise.resolve();
+  }
+
+  isConsumed({ name }: Pick<Consumer, 'name'>): Promise<boolean> {
+    return Promise.resolve(this.consumers.some((known) => known.name === name));
   }
 
   async drain(): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Consumer } from '@parley/contracts/operation';
+
 /** Event in transit. Its id is the id of its outbox row and identifies repeats. */
 export interface EventMessage {
   id: string;
@@ -57,6 +59,8 @@ export interface EventStream {
   /** False when the message was lost or replaced before its retention ended: the stream has lost events. */
   keeps(position: StreamPosition): Promise<boolean>;
   consume(consumer: WorkingConsumer): Promise<void>;
+  /** Whether a process works on the events of this consumer. It may take some seconds to find that none does. */
+  isConsumed(consumer: Pick<Consumer, 'name'>): Promise<boolean>;
   /** Takes no further events, aborts handlers that are running and resolves when they have ended. */
   drain(): Promise<void>;
 }

@@ -122,6 +122,25 @@ suite('Events over JetStream', () => {
     expect(late.deliveries[0]!.event).toEqual({ id: `${subject}-1`, subject, data: { index: 0 } });
   });
 
+  it('knows that a process waits for the events of a consumer or works on one, until it has left', async () => {
+    const subject = newSubject();
+    let finish: () => void = () => undefined;
+    const busy = consumerOf(subject, { handle: () => new Promise((resolve) => (finish = resolve)) });
+    const [{ events }, reader] = [await join(), await join()];
+    expect(await events.isConsumed(busy.consumer)).toBe(false);
+
+    await reader.events.consume(busy.consumer);
+    expect(await events.isConsumed(busy.consumer)).toBe(true);
+    await events.publish(eventsOf(subject, 1));
+    await waitFor(() => busy.deliveries.length === 1);
+    expect(await events.isConsumed(busy.consumer)).toBe(true);
+    finish();
+    await reader.events.drain();
+    await reader.link.close();
+
+    expect(await events.isConsumed(busy.consumer)).toBe(false);
+  });
+
   it('passes the trace context of their publisher with events', async () => {
     const subject = newSubject();
     const { events } = await join();

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsMsg, type JetStreamClient, type JetStreamManager, headers, type MsgHdrs } from 'nats';
 import { PollingWorker } from '@parley/background/polling-worker';
 import { retryBackoffMs } from '@parley/background/retry-backoff';
+import type { Consumer } from '@parley/contracts/operation';
 import type { Logger } from '@parley/logging/logger';
 import {
   ackWaitMs,
@@ -14,7 +15,7 @@ import {
   type StreamPosition,
 } from './event-stream';
 import { isMissing, type NatsLink } from './nats-connection';
-import { eventSubject, eventStream, pullRequest, repeatSubject } from './subjects';
+import { durableName, eventSubject, eventStream, pullRequest, repeatSubject } from './subjects';
 import { PullConsumer } from './pull-consumer';
 import { type Durable, durableConfig, durablesOf, eventStreamConfig, unlessGone } from './streams';
 
@@ -26,6 +27,9 @@ const publishTimeoutMs = 5_000;
 const keptCharacters = 32_000;
 /** Pause after a stream or consumer was found missing: the server may still be deleting it. */
 const settleMs = 1_000;
+/** Pause between two looks for a process that consumes. */
+const lookMs = 250;
+
 export interface DeliveryTiming {
   ackWaitMs: number;
   heartbeatMs: number;
@@ -86,6 +90,17 @@ export class JetStreamEvents implements EventStream {
     await this.ensureDurable(repeats);
     for (let slot = 0; slot < consumer.concurrency; slot += 1) this.startSlot(consumer, events);
     this.startSlot(consumer, repeats);
+  }
+
+  /** Looks for as long as one pull takes: between two pulls, a process does not wait. */
+  async isConsumed({ name }: Pick<Consumer, 'name'>): Promise<boolean> {
+    const { consumers } = await this.manager();
+    const look = () => unlessGone(consumers.info(eventStream, durableName(name)));
+    for (const deadline = performance.now() + this.timing.pullMs; ; await sleep(lookMs)) {
+      const found = await this.link.whileUp(look);
+      if (found && found.num_waiting + found.num_ack_pending > 0) return true;
+      if (performance.now() > deadline) return false;
+    }
   }
 
   async drain(): Promise<void> {

@@ -89,6 +89,10 @@ class QuietStream implements EventStream {
     this.consumers.push(consumer);
   }
 
+  async isConsumed(): Promise<boolean> {
+    return false;
+  }
+
   isDrained = false;
 
   async drain(): Promise<void> {

@@ -7,6 +7,8 @@ import {
   bodyStream,
   broadcastSubject,
   channelSubjects,
+  consumerInfo,
+  durableName,
   eventSubject,
   eventStream,
   inboxPrefix,
@@ -44,6 +46,7 @@ export function permissionsOf(name: string, app: App): Permissions {
       ...app.consumes.flatMap(({ name: consumer, event }) =>
         Object.values(durablesOf(consumer, event.subject)).flatMap(consumption),
       ),
+      ...(app.watches ?? []).map((consumer) => consumerInfo(durableName(consumer.name))),
       ...bodiesOf(name, app),
     ].sort(),
     subscribe: [

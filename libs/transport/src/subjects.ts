@@ -56,6 +56,11 @@ export function pullRequest(durable: string): string {
   return `$JS.API.CONSUMER.MSG.NEXT.${eventStream}.${durable}`;
 }
 
+/** API subject to look at a durable consumer. */
+export function consumerInfo(durable: string): string {
+  return `$JS.API.CONSUMER.INFO.${eventStream}.${durable}`;
+}
+
 /** Inbox prefix of an app: only this app may subscribe to it. */
 export function inboxPrefix(app: string): string {
   return `_INBOX_${app}`;

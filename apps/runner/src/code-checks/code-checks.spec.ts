@@ -86,7 +86,7 @@ it('loads two bundles of a workspace at once, and leaves the other places to oth
   expect(await Promise.all(checked)).toEqual(Array(4).fill({ failure: null }));
 });
 
-it('waits until the runner has a place', async () => {
+it('waits for a place of the runner before it loads code', async () => {
   children.canTryLoad = false;
   jest.useFakeTimers();
   const checked = check('one');

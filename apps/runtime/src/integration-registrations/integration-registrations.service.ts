@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { registrations } from '@parley/contracts/admin/registrations';
+import { registrations, registrationWaitMs } from '@parley/contracts/admin/registrations';
 import { systemCaller } from '@parley/contracts/caller';
-import { registrationWaitMs, type RunRegistrations } from '@parley/contracts/runtime/registrations';
+import type { RunRegistrations } from '@parley/contracts/runtime/registrations';
 import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';

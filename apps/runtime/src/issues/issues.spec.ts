@@ -308,7 +308,7 @@ describe('a refused deployment', () => {
       await inRuntime(RefusedDeploymentHandler).handle(data, { event, attempt, signal: new AbortController().signal });
   }
 
-  it('is an issue that counts it once although its event is redelivered', async () => {
+  it('counts a refused deployment once in its issue although its event is redelivered', async () => {
     const bot = await newBot();
 
     await handleThrice(bot.id);
@@ -319,7 +319,7 @@ describe('a refused deployment', () => {
     ]);
   });
 
-  it('is no issue of a bot that was deleted before its event came', async () => {
+  it('records no issue of a refused deployment whose bot was deleted before the event came', async () => {
     const bot = await newBot();
     await alice.client.deleteBot({ id: bot.id });
     await waitFor(() =>

@@ -6,6 +6,9 @@ import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
 import { type InstallationStatus, installationStatuses } from './bot-integrations';
 
+/** Time in milliseconds for which the answer to a change of installations waits for their registration. */
+export const registrationWaitMs = 20_000;
+
 /** Whether an integration is notified that it is installed, or that it is no longer installed. */
 export const registrationKinds = ['register', 'unregister'] as const;
 export type RegistrationKind = (typeof registrationKinds)[number];

@@ -5,7 +5,7 @@ import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
 import { recurringEventsChanged } from '../admin/bot-definitions';
 import { botTargetChanged } from '../admin/targets';
-import { registrationsPending } from '../admin/registrations';
+import { registerInstallations, registrationsPending } from '../admin/registrations';
 import { recordUsage } from '../admin/usage';
 import { workspaceChanged, workspaceDeleted } from '../admin/workspaces';
 import { recordRecurringFailure } from '../chat/recurring-outcomes';
@@ -13,7 +13,6 @@ import { users } from '../chat/users';
 import { linkScripts } from '../hub/link-scripts';
 import { refreshInstallations, resolution } from '../hub/resolution';
 import { runner } from '../runner/runner';
-import { registrationRuns } from '../runtime/registrations';
 import { type App, nothing } from './app';
 
 export const adminApp: App = {
@@ -21,7 +20,6 @@ export const adminApp: App = {
   serves: admin,
   requests: [
     linkScripts.run,
-    registrationRuns.run,
     users.exists,
     resolution.integrations,
     resolution.owner,
@@ -40,5 +38,6 @@ export const adminApp: App = {
     workspaceDeleted,
   ],
   consumes: [endUsage, recordChange, recordRecurringFailure, recordUsage, refreshInstallations, refreshInstalled],
+  watches: [registerInstallations],
   broadcasts: [credentialsChanged],
 };

@@ -13,6 +13,8 @@ export interface App {
   /** Events that its outbox may hold. */
   publishes: Event[];
   consumes: Consumer[];
+  /** Consumers of other apps: it asks whether a process works on their events. */
+  watches?: Consumer[];
   /** Consumers whose dead letters its outbox may replay. The app's own consumers when absent. */
   republishes?: Consumer[];
   broadcasts: (Broadcast | Channel)[];

@@ -1,15 +1,14 @@
 import { IsString } from 'class-validator';
 import { service } from '../access';
+import { registrationWaitMs } from '../admin/registrations';
 import { operation } from '../operation';
 import { Empty } from '../paging';
-
-/** Time in milliseconds for which the answer to a change of installations waits for their registration. */
-export const registrationWaitMs = 20_000;
 
 export class RunRegistrations {
   @IsString() botId!: string;
 }
 
+/** For admins of the former release. Others wait for the outcomes that they store. */
 export const registrationRuns = {
   run: operation({
     subject: 'runtime.registrations.run',

@@ -89,6 +89,7 @@ const noEvents = {
   publish: refuse,
   keeps: refuse,
   consume: refuse,
+  isConsumed: refuse,
   drain: () => Promise.resolve(),
 };
 

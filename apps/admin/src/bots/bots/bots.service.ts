@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { withTimeout } from '@parley/background/with-timeout';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { hasPermission, type WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
@@ -97,7 +96,7 @@ export class BotsService {
     by: number,
   ): Promise<BotRow> {
     if (!integrations || !row.integrations.some(isPending)) return row;
-    await withTimeout(Math.max(0, by - performance.now()), this.registrations.run(caller, id));
+    await this.registrations.settled(id, by - performance.now());
     return (await this.bots.findVisible(viewerOf(caller), id)) ?? row;
   }
 

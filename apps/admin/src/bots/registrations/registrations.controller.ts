@@ -42,7 +42,7 @@ export class RegistrationsController {
   }
 
   @Handles(admin.registrations.registerAgain)
-  registerAgain(caller: Caller, input: InstalledAlias) {
-    return this.service.registerAgain(caller, input);
+  registerAgain(_caller: Caller, input: InstalledAlias) {
+    return this.service.registerAgain(input);
   }
 }

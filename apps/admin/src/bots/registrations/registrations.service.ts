@@ -1,21 +1,25 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { EventEmitter } from 'node:events';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BotCaller, WorkspaceCaller } from '@parley/contracts/access';
 import {
   type ConfigureIntegration,
   type InstalledAlias,
   type PendingRegistrations,
   type RegistrationReply,
+  registerInstallations,
   type RegistrationsPending,
   registrationsPending,
+  registrationWaitMs,
   type SettleRegistration,
   type TakeIdentifier,
 } from '@parley/contracts/admin/registrations';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { resolution } from '@parley/contracts/hub/resolution';
-import { registrationRuns } from '@parley/contracts/runtime/registrations';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every, WhenDue } from '@parley/work-queue/worker';
 import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
@@ -24,6 +28,8 @@ import { dueRegistrations, type RegistrationState, RegistrationsRepository } fro
 const scheduledAtOnce = 100;
 const scheduleMs = 60_000;
 const cleanMs = 60 * 60_000;
+/** Pauses between two looks for outcomes. */
+const [minPauseMs, maxPauseMs] = [25, 250];
 
 interface Installed {
   botId: string;
@@ -36,6 +42,8 @@ interface Installed {
 @Injectable()
 export class RegistrationsService {
   private readonly logger = new Logger(RegistrationsService.name);
+  /** Tells that this process has stored an outcome. */
+  private readonly outcomes = new EventEmitter().setMaxListeners(0);
 
   constructor(
     private readonly database: Database,
@@ -43,6 +51,7 @@ export class RegistrationsService {
     private readonly registrations: RegistrationsRepository,
     private readonly outbox: Outbox,
     private readonly client: ParleyClient,
+    @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
   async listPending({ botId }: RegistrationsPending): Promise<PendingRegistrations> {
@@ -53,16 +62,36 @@ export class RegistrationsService {
     const failure = reason ?? null;
     if (kind === 'register') await this.registrations.storeOutcome(botId, id, revision, failure);
     else await this.registrations.settleFormer(botId, id, failure);
+    this.outcomes.emit(nameOf(botId));
     return {};
   }
 
-  /** Call it outside of a transaction: integrations call the API while they register. Never throws. */
-  async run(caller: Caller, botId: string): Promise<void> {
+  /**
+   * Resolves once the runtime has registered the pending installations of the bot, after the time limit or 20 s, and while
+   * no runtime is there. Call it outside of a transaction: integrations call the API while they register. Never throws.
+   */
+  async settled(botId: string, timeoutMs = registrationWaitMs): Promise<void> {
+    let endsAt = performance.now() + Math.min(timeoutMs, registrationWaitMs);
+    const giveUp = (reason: string) => {
+      if (endsAt === 0) return;
+      endsAt = 0;
+      this.logger.warn(`The integrations of the bot ${botId} are not registered yet: ${reason}`);
+    };
+    this.platform.events.isConsumed(registerInstallations).then(
+      (isConsumed) => isConsumed || giveUp('no runtime is there.'),
+      (error: unknown) => giveUp(String(error)),
+    );
     try {
-      await this.client.call(registrationRuns.run, caller, { botId });
+      for (
+        let pauseMs = minPauseMs;
+        (await this.isRegistering(botId)) && performance.now() < endsAt;
+        pauseMs = Math.min(2 * pauseMs, maxPauseMs)
+      )
+        await this.nextOutcome(botId, pauseMs);
     } catch (error) {
-      // The registrations are announced too, so the runtime makes up for it.
-      this.logger.warn(`The integrations of the bot ${botId} are not registered yet: ${String(error)}`);
+      giveUp(String(error));
+    } finally {
+      endsAt = 0;
     }
   }
 
@@ -84,15 +113,15 @@ export class RegistrationsService {
   /** Throws ResourceNotFound for a bot that the caller does not see. */
   async registerAgainByMember(caller: WorkspaceCaller, input: InstalledAlias): Promise<RegistrationReply> {
     await this.botVisibility.requireVisible(caller, input.botId);
-    return this.registerAgain(caller, input);
+    return this.registerAgain(input);
   }
 
-  async registerAgain(caller: Caller, { botId, alias }: InstalledAlias): Promise<RegistrationReply> {
+  async registerAgain({ botId, alias }: InstalledAlias): Promise<RegistrationReply> {
     await this.database.transaction(async (tx) => {
       if (!(await this.registrations.startAgain(tx, botId, alias))) throw await this.obstacleTo(botId, alias);
       await this.outbox.add(tx, registrationsPending, { botId });
     });
-    await this.run(caller, botId);
+    await this.settled(botId);
     return toReply(
       (await this.registrations.findState(botId, alias)) ?? { status: 'unregistered', status_reason: null },
     );
@@ -125,6 +154,23 @@ export class RegistrationsService {
     return {};
   }
 
+  private async isRegistering(botId: string): Promise<boolean> {
+    return (await this.registrations.listPending(botId)).some(({ kind }) => kind === 'register');
+  }
+
+  /** After the pause at the latest: another process may store the outcome. */
+  private nextOutcome(botId: string, pauseMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.outcomes.off(nameOf(botId), end);
+        resolve();
+      };
+      const timer = setTimeout(end, pauseMs);
+      this.outcomes.on(nameOf(botId), end);
+    });
+  }
+
   private async identify(caller: Caller, installed: Installed, identifier: string | null): Promise<void> {
     const { botId, alias } = installed;
     if (identifier === null || identifier === '')
@@ -148,6 +194,11 @@ export class RegistrationsService {
       `The integration "${alias}" is disabled, or has neither a URL nor code: there is nothing to register.`,
     );
   }
+}
+
+/** Events of an emitter must not be named `error`. */
+function nameOf(botId: string): string {
+  return `bot ${botId}`;
 }
 
 function toReply({ status, status_reason }: RegistrationState): RegistrationReply {
