@@ -16,7 +16,6 @@ import { WorkEntity } from '@parley/work-queue/work.entity';
 import { ActionRunEntity } from './actions/action-run.entity';
 import { ActionsModule } from './actions/actions.module';
 import { CallCountEntity } from './call-counts/call-count.entity';
-import { CodeChecksModule } from './code-checks/code-checks.module';
 import { RuntimeConfig } from './config';
 import { DeliveriesModule } from './deliveries/deliveries.module';
 import { DeliveryEntity } from './deliveries/delivery.entity';
@@ -96,7 +95,6 @@ export class RuntimeModule {
         ConfigModule.register(RuntimeConfig, config),
         SealingModule.register(config, sealedColumns, runtime.sealedTexts),
         ActionsModule,
-        CodeChecksModule,
         DeliveriesModule,
         ErasureModule,
         IntegrationRegistrationsModule,

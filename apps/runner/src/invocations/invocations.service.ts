@@ -4,8 +4,6 @@ import {
   type CodeAnswer,
   type InvokeCode,
   invokeCode,
-  loadCode,
-  type LoadCode,
   maxCodeTimeoutMs,
   runnerAnnounced,
   runnerError,
@@ -51,10 +49,7 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const serving = [
-      this.server.serveInstance(invokeCode, this.runnerId, (_caller, input) => this.invoke(input)),
-      this.server.serveInstance(loadCode, this.runnerId, (_caller, input) => this.load(input)),
-    ];
+    const serving = [this.server.serveInstance(invokeCode, this.runnerId, (_caller, input) => this.invoke(input))];
     await Promise.all(serving.map(({ live }) => live));
     this.client.listen(runnersWanted, () => this.announce());
     this.announce();
@@ -95,16 +90,6 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       throw wireError(error);
     } finally {
       this.underWay -= 1;
-    }
-  }
-
-  private async load(input: LoadCode): Promise<object> {
-    if (this.isLeaving) throw runnerError('away', 'The runner is stopping.');
-    try {
-      await this.children.tryLoad(input);
-      return {};
-    } catch (error) {
-      throw wireError(error);
     }
   }
 

@@ -1,14 +1,13 @@
 import { Module } from '@nestjs/common';
 import { InvocationsModule } from '../invocations/invocations.module';
 import { IssuesModule } from '../issues/issues.module';
-import { IntegrationRegistrationsController } from './integration-registrations.controller';
 import { IntegrationRegistrationsService } from './integration-registrations.service';
 import { IntegrationRegistrationsWorker } from './integration-registrations.worker';
 import { RegisterInstallationsHandler } from './register-installations.handler';
 
 @Module({
   imports: [InvocationsModule, IssuesModule],
-  controllers: [IntegrationRegistrationsController, RegisterInstallationsHandler],
+  controllers: [RegisterInstallationsHandler],
   providers: [IntegrationRegistrationsService, IntegrationRegistrationsWorker],
 })
 export class IntegrationRegistrationsModule {}

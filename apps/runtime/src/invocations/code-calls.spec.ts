@@ -1,6 +1,5 @@
 import type { Client } from '@botpress/client';
 import { maxRefusalLength } from '@parley/contracts/admin/bots';
-import { systemCaller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { instanceOperation } from '@parley/contracts/operation';
 import {
@@ -15,7 +14,6 @@ import {
   runnersWanted,
 } from '@parley/contracts/runner/runner';
 import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
-import { runtime } from '@parley/contracts/runtime/runtime';
 import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
@@ -364,18 +362,6 @@ describe('a deployment', () => {
     );
     const description = `\ufffd\ufffd${'x'.repeat(maxRefusalLength - 2)}`;
     expect(issues).toMatchObject([{ code: 'deployment_refused', category: 'user_code', description }]);
-  });
-
-  it('checks deployments for processes of the former release, and records an issue', async () => {
-    const bot = await newBot();
-    runner.onCheck = () => Promise.resolve(refused);
-    const input: LoadCode = { owner: 'bot', ownerId: bot.id, code: 'broken', secrets: {} };
-
-    const answer = await api.call(runtime.codeChecks.run, systemCaller(newId('req')), input);
-
-    expect(answer).toEqual(refused);
-    expect(runner.checks.at(-1)).toEqual(input);
-    expect(await waitFor(bot.issues, ({ length }) => length > 0)).toEqual(['deployment_refused']);
   });
 });
 

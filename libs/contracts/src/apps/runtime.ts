@@ -13,7 +13,7 @@ import { integrationTargets } from '../hub/integration-targets';
 import { resolution } from '../hub/resolution';
 import { sharedWebhooks } from '../hub/shared-webhooks';
 import { eventsSettled } from '../runtime/deliveries';
-import { invokeCode, runner, runnerAnnounced, runnersWanted } from '../runner/runner';
+import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { logLines } from '../runtime/log-tails';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
@@ -41,7 +41,6 @@ export const runtimeApp: App = {
     chatActions.sendEvent,
     deliveries.getPending,
     outgoingMessages.get,
-    runner.codeChecks.run,
   ],
   requestsInstances: [invokeCode, tunnelHolder, tunnelRequest],
   publishes: [administrativeChange, eventsSettled, usageChanged],

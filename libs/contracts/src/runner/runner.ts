@@ -105,14 +105,6 @@ export const runner = {
   },
 };
 
-/** For runtimes of the former release. Keyed by the id of a runner. `runnerFailureOf` returns the reason of an error. */
-export const loadCode = instanceOperation({
-  subject: 'runner.load',
-  input: LoadCode,
-  output: Empty,
-  timeoutMs: maxStartMs,
-});
-
 /** Sign of life of a runner, also sent on request and at its stop. */
 export class RunnerAnnounced {
   @IsString() runnerId!: string;

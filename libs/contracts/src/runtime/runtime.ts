@@ -2,13 +2,11 @@ import { deadLetterOperations } from '../dead-letters';
 import { sealedTextOperations } from '../sealed-texts';
 import { workAdded, workOperations } from '../work';
 import { actions } from './actions';
-import { codeChecks } from './code-checks';
 import { deliveries } from './deliveries';
 import { issues } from './issues';
 import { countLeftovers } from './leftovers';
 import { logs } from './logs';
 import { pingBot } from './pings';
-import { registrationRuns } from './registrations';
 import { webhookRecordings } from './webhook-recordings';
 import { webhooks } from './webhooks';
 
@@ -16,14 +14,12 @@ export const runtimeWorkAdded = workAdded('runtime');
 
 export const runtime = {
   actions,
-  codeChecks,
   countLeftovers,
   deadLetters: deadLetterOperations('runtime'),
   deliveries,
   issues,
   logs,
   pingBot,
-  registrationRuns,
   sealedTexts: sealedTextOperations('runtime'),
   webhookRecordings,
   webhooks,
