@@ -12,6 +12,25 @@ export interface CallerQuotas {
   knowledgebase_vector_storage: number;
 }
 
+/** Role of the account in a bot other than that of `x-bot-id`; `null` when it has none or the bot does not exist. */
+export interface OtherBot {
+  id: string;
+  role: Role | null;
+  /** Workspace of the bot, and its quotas; present when there is a role. */
+  workspaceId?: string;
+  quotas?: CallerQuotas;
+}
+
+/** Name and handle of a workspace, as of at most a second ago. */
+export interface CallerLabel {
+  id: string;
+  name: string;
+  handle: string | null;
+  /** Time of the last change: a later label replaces an earlier one. */
+  updatedAt: string;
+  isOperators?: boolean;
+}
+
 /**
  * Principal of a request. Sent as the first line of the bus message (its head, as JSON), separate from the input;
  * handlers get it as their first argument.
@@ -23,10 +42,13 @@ export interface Caller {
   address?: string;
   credential: CredentialKind;
   account?: { id: string; email: string };
-  workspace?: { id: string };
+  /** With its label for operations that declare `isWorkspaceLabelled`. */
+  workspace?: { id: string; label?: CallerLabel };
   /** Role of the account in the workspace; absent when no account or no workspace is involved. */
   role?: Role;
   bot?: { id: string; workspaceId: string };
+  /** Bot in the field that the operation declares as `otherBotField`. */
+  otherBot?: OtherBot;
   /** Quotas of the bot's workspace that services other than admin enforce. */
   quotas?: CallerQuotas;
   /** Integration that the request acts as, with the alias of its installation when a bot is addressed. */

@@ -285,6 +285,7 @@ export const files = {
     summary: 'Copies a file with its content, tags and metadata, also to another bot.',
     access: bot.writeAlsoByIntegration,
     input: CopyFile,
+    otherBotField: 'destinationBotId',
     output: FileReply,
     timeoutMs: 30_000,
     isIdempotent: true,

@@ -33,10 +33,15 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
   isIdempotent?: boolean;
   /** Has a route under `/v1`, and no method in the public client. */
   isOwn?: boolean;
+  /** Query or header field that names another bot. Its service gets the account's role in it as `caller.otherBot`. */
+  otherBotField?: string;
+  /** Its service gets name and handle of the workspace as `caller.workspace.label`. */
+  isWorkspaceLabelled?: boolean;
 }
 
 type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes' | 'bodyLimitValues';
-type Declared<I, O, A extends Access> = Omit<Operation<I, O, A>, Defaults> & Partial<Pick<Operation, Defaults>>;
+type Declared<I, O, A extends Access> = Omit<Operation<I, O, A>, Defaults> &
+  Partial<Pick<Operation, Defaults>> & { otherBotField?: keyof I };
 
 export type InputOf<T> = T extends Operation<infer I, unknown> ? I : never;
 export type OutputOf<T> = T extends Operation<never, infer O> ? O : T extends Operation<infer _I, infer O> ? O : never;

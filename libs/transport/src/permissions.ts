@@ -35,11 +35,11 @@ export const operatorName = 'operator';
 
 /** Least privilege: the permissions that an app needs. */
 export function permissionsOf(name: string, app: App): Permissions {
-  const { servesByInstance = [], requestsInstances = [] } = app;
+  const { formerRequests = [], servesByInstance = [], requestsInstances = [] } = app;
   const isAnswering = operationsOf(app.serves).length > 0 || servesByInstance.length > 0;
   return {
     publish: [
-      ...app.requests.map(({ subject }) => subject),
+      ...[...app.requests, ...formerRequests].map(({ subject }) => subject),
       ...requestsInstances.map(({ subject }) => instanceSubjects(subject)),
       ...app.broadcasts.map(subjectsOf),
       ...eventsOf(app),
@@ -123,8 +123,8 @@ function bodiesOf(name: string, app: App): string[] {
   ];
 }
 
-function callsOperationsOf({ requests: operations, requestsInstances = [] }: App, other: string): boolean {
-  return [...operations, ...requestsInstances].some(({ subject }) => subject.startsWith(`${other}.`));
+function callsOperationsOf({ requests, formerRequests = [], requestsInstances = [] }: App, other: string): boolean {
+  return [...requests, ...formerRequests, ...requestsInstances].some(({ subject }) => subject.startsWith(`${other}.`));
 }
 
 function subjectsOf({ kind, subject }: Broadcast | Channel): string {

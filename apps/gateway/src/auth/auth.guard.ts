@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { type Access, isUnauthenticated } from '@parley/contracts/access';
+import type { Operation } from '@parley/contracts/operation';
 import type { Platform } from '@parley/service/platform';
 import { Public } from '@parley/service/public';
 import { platformToken } from '@parley/service/tokens';
@@ -47,10 +48,10 @@ export class AuthGuard implements CanActivate {
     // The operation itself is done in the share.
     const isConfirmed = this.limits.isConfirmed(sender);
     request.isAdmitted = isConfirmed;
-    if (isUnauthenticated(access) || isConfirmed) await this.authenticate(request, access, sender, replyOf(context));
+    if (isUnauthenticated(access) || isConfirmed) await this.authenticate(request, operation, sender, replyOf(context));
     else
       await (access.actor === 'operator' ? this.operators : this.unauthenticated).run(request, async () => {
-        await this.authenticate(request, access, sender, replyOf(context));
+        await this.authenticate(request, operation, sender, replyOf(context));
         if (access.actor === 'chat-user') await this.verifyUserKey(request);
       });
     return true;
@@ -58,13 +59,13 @@ export class AuthGuard implements CanActivate {
 
   private async authenticate(
     request: ForwardedRequest,
-    access: Access,
+    operation: Operation,
     sender: Sender,
     reply: FastifyReply,
   ): Promise<void> {
     const confirmCredential = await this.limits.count(sender, reply);
     try {
-      request.caller = await this.identities.identify(request, access);
+      request.caller = await this.identities.identify(request, operation);
     } catch (error) {
       if (toApiError(error).type === 'Unauthorized') this.limits.forgetCredential(sender);
       throw error;

@@ -6,30 +6,41 @@ import { type Access, authorize } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import { credentialsChanged, type Identify, type Identity } from '@parley/contracts/admin/identity';
 import type { Caller } from '@parley/contracts/caller';
+import { users } from '@parley/contracts/chat/users';
 import { ApiError } from '@parley/contracts/errors';
+import type { Operation } from '@parley/contracts/operation';
+import { FieldProblem, fieldSources, type RawQuery } from '@parley/contracts/query-fields';
 import { actionDepthHeader } from '@parley/contracts/runtime/actions';
 import { hashToken, tokenKind } from '@parley/secrets/token';
 import type { TracedRequest } from '@parley/service/request-trace';
 import type { FastifyRequest } from 'fastify';
 import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
+import { withoutEmpty } from '../bodies/input-reader';
 import { boundedKey } from '../rate-limits/rate.limiter';
 
-/** Cache TTL of `admin.identify` answers: a revocation takes effect within this time even when its broadcast is lost. */
+/** Cache TTL of identities: a revocation takes effect within this time even when its broadcast is lost. */
 const identityTtlMs = 1_000;
 const maxIdentities = 10_000;
 /**
- * Hedged request: without an answer by then, identify is called again. All requests of the token wait for the first
+ * Hedged request: without an answer by then, the call is repeated. All requests of the token wait for the first
  * call, and the process that received it may have died.
  */
 const hedgeAfterMs = 500;
 
+type Authenticated = Pick<Operation, 'access' | 'input' | 'otherBotField' | 'isWorkspaceLabelled'>;
+
 interface IdentifyRequest {
   input: Identify;
+  /** From the header `x-user-id`. */
+  userId?: string;
   caller: Caller;
 }
 
-/** Authentication by credentials. Concurrent requests of one token share one call to admin. */
+/**
+ * Authentication by credentials: all facts that decide the access of a request, so that services need not ask for them.
+ * Concurrent requests of one token share one call to admin.
+ */
 @Injectable()
 export class IdentityService implements OnModuleInit {
   private readonly identities = new LRUCache<string, Identity, IdentifyRequest>({
@@ -37,7 +48,7 @@ export class IdentityService implements OnModuleInit {
     ttl: identityTtlMs,
     // Clearing the cache does not abort pending fetches: their callers get the answer, which is not cached.
     ignoreFetchAbort: true,
-    fetchMethod: (_key, _stale, { context }) => this.callAdmin(context),
+    fetchMethod: (_key, _stale, { context }) => this.resolve(context),
   });
 
   constructor(private readonly client: ParleyClient) {}
@@ -47,17 +58,25 @@ export class IdentityService implements OnModuleInit {
   }
 
   /** Throws Unauthorized, Forbidden, or InvalidPayload for a missing context header. */
-  async identify(request: TracedRequest, access: Access): Promise<Caller> {
+  async identify(request: TracedRequest, operation: Authenticated): Promise<Caller> {
+    const { access } = operation;
     const { id: requestId, traceparent, ip: address } = request;
     const actionDepth = actionDepthOf(request);
     const anonymous: Caller = { requestId, traceparent, address, actionDepth, credential: 'none' };
     if (access.actor === 'anyone') return anonymous;
     if (access.actor === 'chat-user' || access.actor === 'chat-visitor') return withUserKey(request, anonymous, access);
 
-    const key = cacheKeyOf(request, access);
+    const otherBotId = otherBotIdOf(request, operation);
+    const key = cacheKeyOf(request, operation, otherBotId);
     const identity =
       this.identities.get(key) ??
-      (await this.identities.fetch(key, { context: { input: readCredential(request, access), caller: anonymous } }));
+      (await this.identities.fetch(key, {
+        context: {
+          input: readCredential(request, operation, otherBotId),
+          userId: access.actor === 'bot' ? header(request, 'x-user-id') : undefined,
+          caller: anonymous,
+        },
+      }));
     if (!identity) throw new ApiError('Unauthorized', 'The token in the Authorization header is not valid.');
     const caller = { requestId, traceparent, address, actionDepth, ...identity.caller };
     if (access.actor === 'workspace' && caller.credential === 'pat' && !caller.workspace)
@@ -66,17 +85,27 @@ export class IdentityService implements OnModuleInit {
     return caller;
   }
 
-  private async callAdmin({ caller, input }: IdentifyRequest): Promise<Identity> {
-    const call = () => this.client.call(admin.identity.identify, caller, input);
-    const first = call();
-    const stopTimer = new AbortController();
-    const late = sleep(hedgeAfterMs, undefined, { signal: stopTimer.signal }).catch(() => undefined);
-    const answer = await Promise.race([first, late]).finally(() => stopTimer.abort());
-    return answer ?? Promise.race([first, call()]);
+  private async resolve({ caller, input, userId }: IdentifyRequest): Promise<Identity> {
+    const identity = await hedged(() => this.client.call(admin.identity.identify, caller, input));
+    // An operator has no bot: `authorize` refuses it.
+    if (userId === undefined || identity.caller.credential === 'operator') return identity;
+    const botId = identity.caller.bot?.id;
+    const isKnown =
+      botId !== undefined && (await hedged(() => this.client.call(users.exists, caller, { botId, userId }))).exists;
+    if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);
+    return { caller: { ...identity.caller, user: { id: userId } } };
   }
 }
 
-/** Headers that `readCredential` reads: its own type admits no other, which would be missing in the cache key. */
+async function hedged<T>(call: () => Promise<T>): Promise<T> {
+  const first = call();
+  const stopTimer = new AbortController();
+  const late = sleep(hedgeAfterMs, undefined, { signal: stopTimer.signal }).catch(() => undefined);
+  const answer = await Promise.race([first, late]).finally(() => stopTimer.abort());
+  return answer ?? Promise.race([first, call()]);
+}
+
+/** Headers that decide the identity: the type admits no other, which would be missing in the cache key. */
 const credentialHeaders = [
   'authorization',
   'x-workspace-id',
@@ -89,13 +118,29 @@ const credentialHeaders = [
 type CredentialHeader = (typeof credentialHeaders)[number];
 
 /**
- * Cache key: all that `readCredential` reads. The token is in it as it came, because its hash takes longer than the look-up.
- * Headers contain no line breaks, so different requests have different keys.
+ * Cache key: all that decides the identity. The token is in it as it came, because its hash takes longer than the look-up.
+ * Headers contain no line breaks and the other bot is last, so different requests have different keys.
  */
-function cacheKeyOf(request: FastifyRequest, { actor, credentials }: Access): string {
-  let key = `${actor}\n${actor === 'operator' && credentials.includes('pat')}`;
+function cacheKeyOf(
+  request: FastifyRequest,
+  { access: { actor, credentials }, isWorkspaceLabelled }: Authenticated,
+  otherBotId: string | undefined,
+): string {
+  let key = `${actor}\n${actor === 'operator' && credentials.includes('pat')}\n${isWorkspaceLabelled === true}`;
   for (const name of credentialHeaders) key += `\n${header(request, name) ?? ''}`;
-  return boundedKey(key);
+  return boundedKey(otherBotId === undefined ? key : `${key}\n${otherBotId}`);
+}
+
+/** Undefined also for an invalid value, which ContractPipe reports. */
+function otherBotIdOf({ query, headers }: FastifyRequest, { input, otherBotField }: Authenticated): string | undefined {
+  if (otherBotField === undefined) return undefined;
+  const source = fieldSources(input).find(({ name }) => name === otherBotField);
+  try {
+    return source?.read(source.in === 'query' ? withoutEmpty(query as RawQuery) : headers) as string | undefined;
+  } catch (error) {
+    if (error instanceof FieldProblem) return undefined;
+    throw error;
+  }
 }
 
 /** Caller with the user key from the header, which only the chat service can verify. */
@@ -111,7 +156,11 @@ export function bearerToken({ authorization }: IncomingHttpHeaders): string | un
 }
 
 /** Reads the token and the context headers that the operation uses, or that must match the bot of the key. */
-function readCredential(request: FastifyRequest, { actor, credentials }: Access): Identify {
+function readCredential(
+  request: FastifyRequest,
+  { access: { actor, credentials }, isWorkspaceLabelled }: Authenticated,
+  otherBotId: string | undefined,
+): Identify {
   const given = (name: CredentialHeader) => header(request, name);
   const token = bearerToken({ authorization: given('authorization') });
   if (!token) throw new ApiError('Unauthorized', 'The Authorization header must be "Bearer <token>".');
@@ -127,8 +176,9 @@ function readCredential(request: FastifyRequest, { actor, credentials }: Access)
   if (actor === 'bot') {
     input.integrationAlias = given('x-integration-alias') ?? given('x-integration-name');
     input.integrationId = given('x-integration-id');
-    input.userId = given('x-user-id');
   }
+  if (isWorkspaceLabelled) input.isWorkspaceLabelled = true;
+  if (otherBotId !== undefined) input.otherBotId = otherBotId;
   if (actor === 'bot' && !input.botId) throw missing('x-bot-id', 'the id of a bot');
   return input;
 }

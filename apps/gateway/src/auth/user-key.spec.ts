@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
 import { chatUser, chatVisitor } from '@parley/contracts/access';
+import { Empty } from '@parley/contracts/paging';
 import { createLogger } from '@parley/logging/logger';
 import { IdentityService } from './identity.service';
 
@@ -17,7 +18,8 @@ describe('on the chat endpoint', () => {
     ['a user', chatUser],
     ['a visitor', chatVisitor],
   ])('passes the user key of %s on unchanged to the chat API, and ignores the token', async (_who, access) => {
-    const caller = await guard.identify(request({ 'x-user-key': 'any.thing', authorization: 'Bearer bad' }), access);
+    const headers = { 'x-user-key': 'any.thing', authorization: 'Bearer bad' };
+    const caller = await guard.identify(request(headers), { access, input: Empty });
 
     expect(caller).toMatchObject({ requestId: 'req_1', address: '10.0.0.1', credential: 'user', userKey: 'any.thing' });
   });
@@ -26,14 +28,14 @@ describe('on the chat endpoint', () => {
     ['no key', {}],
     ['an empty key', { 'x-user-key': '' }],
   ])('returns Unauthorized to a chat user with %s', async (_what, headers) => {
-    await expect(guard.identify(request(headers), chatUser)).rejects.toMatchObject({
+    await expect(guard.identify(request(headers), { access: chatUser, input: Empty })).rejects.toMatchObject({
       type: 'Unauthorized',
       message: expect.stringContaining('x-user-key') as string,
     });
   });
 
   it('requires no key of a visitor', async () => {
-    const caller = await guard.identify(request({}), chatVisitor);
+    const caller = await guard.identify(request({}), { access: chatVisitor, input: Empty });
 
     expect(caller).toMatchObject({ credential: 'none' });
     expect(caller.userKey).toBeUndefined();

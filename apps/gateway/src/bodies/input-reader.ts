@@ -62,7 +62,7 @@ export function parseBody(text: string): unknown {
 }
 
 /** Clients send `beforeDate=` for a parameter that they do not set, so an empty value counts as absent. */
-function withoutEmpty(query: RawQuery): RawQuery {
+export function withoutEmpty(query: RawQuery): RawQuery {
   const hasEmpty = Object.values(query).some((value) => value === '' || (Array.isArray(value) && value.includes('')));
   if (!hasEmpty) return query;
   const given: RawQuery = Object.create(null) as RawQuery;

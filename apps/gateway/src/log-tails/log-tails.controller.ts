@@ -25,7 +25,7 @@ export class LogTailsController {
     return this.follow(followLogs.ofAnyBot, id, request, reply);
   }
 
-  private async follow({ access }: Operation, botId: string, request: ForwardedRequest, reply: FastifyReply) {
-    await this.tails.follow({ botId, request, access }, () => SseConnection.open(reply));
+  private async follow(operation: Operation, botId: string, request: ForwardedRequest, reply: FastifyReply) {
+    await this.tails.follow({ botId, request, operation }, () => SseConnection.open(reply));
   }
 }

@@ -1,9 +1,10 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { KeyCounts } from '@parley/background/key-counts';
-import { type Access, operator } from '@parley/contracts/access';
+import { operator } from '@parley/contracts/access';
 import { botVisibility } from '@parley/contracts/admin/bot-visibility';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
+import type { Operation } from '@parley/contracts/operation';
 import { logLines, tailPingMs } from '@parley/contracts/runtime/log-tails';
 import { Readiness } from '@parley/service/health.controller';
 import type { TracedRequest } from '@parley/service/request-trace';
@@ -24,7 +25,7 @@ const liveTimeoutMs = 5_000;
 export interface TailRequest {
   botId: string;
   request: TracedRequest;
-  access: Access;
+  operation: Operation;
 }
 
 /** Streams of log lines. A reader that is too slow is disconnected: it can list what it missed. */
@@ -115,9 +116,9 @@ export class LogTailsService implements OnModuleDestroy {
     }
   }
 
-  private async authorize({ botId, request, access }: TailRequest): Promise<Caller> {
-    const caller = await this.identities.identify(request, access);
-    if (access !== operator) await this.client.call(botVisibility.require, caller, { botId });
+  private async authorize({ botId, request, operation }: TailRequest): Promise<Caller> {
+    const caller = await this.identities.identify(request, operation);
+    if (operation.access !== operator) await this.client.call(botVisibility.require, caller, { botId });
     else if (!isUUID(botId)) throw notFound('bot', botId);
     return caller;
   }

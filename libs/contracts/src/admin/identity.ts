@@ -29,8 +29,14 @@ export class Identify {
   /** From the header `x-integration-id`. */
   @Optional() @IsString() integrationId?: string;
 
-  /** From the header `x-user-id`. */
+  /** From the header `x-user-id`. Only a gateway of 0.2.0 sends it; later ones ask the chat service themselves. */
   @Optional() @IsString() userId?: string;
+
+  /** Another bot that the request names: `caller.otherBot` gets the role of the account in it. */
+  @Optional() @IsString() otherBotId?: string;
+
+  /** Requests the label of the workspace, in `caller.workspace.label`. */
+  @Optional() @IsBoolean() isWorkspaceLabelled?: boolean;
 }
 
 export class Identity {

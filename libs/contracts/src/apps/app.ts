@@ -7,6 +7,8 @@ export interface App {
   serves: Contract;
   /** Operations of other apps. */
   requests: Operation[];
+  /** Operations that only its processes of the former release request: they need the permission during an upgrade. */
+  formerRequests?: Operation[];
   /** Operations that single processes of the app answer, each for the keys of what it holds. */
   servesByInstance?: InstanceOperation[];
   requestsInstances?: InstanceOperation[];

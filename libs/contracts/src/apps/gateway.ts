@@ -1,6 +1,7 @@
 import { admin } from '../admin/admin';
 import { credentialsChanged } from '../admin/identity';
 import { callers } from '../chat/callers';
+import { users } from '../chat/users';
 import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
 import { botVisibility } from '../admin/bot-visibility';
@@ -18,6 +19,7 @@ export const gatewayApp: App = {
     admin.identity.identify,
     botVisibility.require,
     callers.verify,
+    users.exists,
     signals.open,
     signals.catchUp,
     webchats.getOrigins,

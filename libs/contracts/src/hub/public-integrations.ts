@@ -51,6 +51,7 @@ export const publicIntegrations = {
       'Lists public integrations, newest first unless sorted or searched: the highest version of each name that is not a pre-release, or all matching versions when a name, a version or a bot is given.',
     access: account,
     input: ListIntegrations,
+    otherBotField: 'installedByBotId',
     output: PublicIntegrations,
   }),
   getById: operation({

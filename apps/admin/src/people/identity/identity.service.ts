@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { hasPermission, notAnOperator } from '@parley/contracts/access';
 import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
-import type { Caller, CallerQuotas } from '@parley/contracts/caller';
+import type { Caller, CallerQuotas, OtherBot } from '@parley/contracts/caller';
 import { users } from '@parley/contracts/chat/users';
 import { ApiError, forbiddenHeader } from '@parley/contracts/errors';
 import { SecretKeys } from '@parley/secrets/secret-keys';
@@ -11,6 +11,7 @@ import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../../config';
 import { OperatorsService } from '../operators/operators.service';
 import { quotaOf } from '../usage/quota-amounts';
+import { WorkspacesService } from '../workspaces/workspaces.service';
 import { resolveInstallation } from './resolve-installation';
 import { IdentityRepository, type TokenHolder } from './identity.repository';
 
@@ -24,6 +25,7 @@ export class IdentityService {
     private readonly identities: IdentityRepository,
     private readonly client: ParleyClient,
     private readonly operators: OperatorsService,
+    private readonly workspaces: WorkspacesService,
     keys: SecretKeys,
     config: AdminConfig,
   ) {
@@ -45,6 +47,9 @@ export class IdentityService {
       caller.integration = resolveInstallation(holder, input, caller.role);
       caller.quotas = this.quotas;
     }
+    if (input.otherBotId !== undefined) caller.otherBot = await this.findOtherBot(caller, input.otherBotId);
+    if (input.isWorkspaceLabelled && caller.workspace)
+      caller.workspace.label = await this.workspaces.label(caller.workspace);
     if (input.userId !== undefined) caller.user = await this.resolveUser(requester, caller.bot?.id, input.userId);
     return identity;
   }
@@ -54,7 +59,12 @@ export class IdentityService {
     return found ? { ...found, quotas: this.quotas } : { role: null };
   }
 
-  /** Asks the chat service. Throws Forbidden unless the bot has this user. */
+  /** Keys of bots and integrations have a role in no other bot. */
+  private async findOtherBot({ account }: Identity['caller'], id: string): Promise<OtherBot> {
+    return { id, ...(account ? await this.roleInBot({ accountId: account.id, botId: id }) : { role: null }) };
+  }
+
+  /** For a gateway of 0.2.0: later ones ask the chat service. Throws Forbidden unless the bot has this user. */
   private async resolveUser(requester: Caller, botId: string | undefined, userId: string): Promise<{ id: string }> {
     const isKnown = botId !== undefined && (await this.client.call(users.exists, requester, { botId, userId })).exists;
     if (!isKnown) throw new ApiError('Forbidden', `x-user-id "${userId}" is not a user of this bot.`);

@@ -69,11 +69,11 @@ export class WorkspacesService {
     return { workspaces: rows.map(toWorkspace), meta: { nextToken } };
   }
 
-  update(caller: AccountCaller, input: UpdateWorkspace) {
-    return this.database.transaction(async (tx) => {
-      await this.roles.requireRole(tx, caller, input.id, 'administer');
-      await this.workspaces.updateById(tx, input.id, input);
-      const { id, ...changes } = input;
+  async update(caller: AccountCaller, input: UpdateWorkspace) {
+    const { id, ...changes } = input;
+    const workspace = await this.database.transaction(async (tx) => {
+      await this.roles.requireRole(tx, caller, id, 'administer');
+      await this.workspaces.updateById(tx, id, input);
       await this.audit.insertChange(tx, caller, {
         workspaceId: id,
         action: 'UPDATE_WORKSPACE',
@@ -83,6 +83,9 @@ export class WorkspacesService {
       });
       return this.changed(tx, caller, id);
     });
+    // Identities include the label of the workspace.
+    this.client.broadcast(credentialsChanged, { reason: `workspace ${id} was updated` });
+    return workspace;
   }
 
   /** For clients that migrate a workspace before they use it: there is nothing to do. */
