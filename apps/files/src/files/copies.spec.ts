@@ -2,6 +2,9 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
+import type { BotCaller } from '@parley/contracts/access';
+import { systemCaller } from '@parley/contracts/caller';
+import { files } from '@parley/contracts/files';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { freePort } from '@parley/testing/free-port';
 import { waitFor } from '@parley/testing/wait-for';
@@ -19,12 +22,12 @@ let client: Client;
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-files-'));
   const contentPort = await freePort();
-  const files = configured(FilesModule, FilesConfig, {
+  const filesModule = configured(FilesModule, FilesConfig, {
     blobsDir,
     contentUrl: `http://127.0.0.1:${contentPort}`,
     sweepIntervalMs: 100,
   });
-  api = await startPublicApi(GatewayModule, AdminModule, files);
+  api = await startPublicApi(GatewayModule, AdminModule, filesModule);
   await api.apps[2]!.listen(contentPort, '127.0.0.1');
   alice = await api.newAccount();
   ({ botId, client } = await newBot(alice));
@@ -171,5 +174,42 @@ describe('a copy', () => {
     const refusals = await Promise.allSettled([foreign.botId, 'none'].map(copyTo));
     refusals.forEach((refusal) => expect(refusal).toMatchObject({ reason: { type: 'Forbidden' } }));
     await expect(foreign.client.getFile({ id: 'arrived' })).rejects.toMatchObject({ type: 'ResourceNotFound' });
+  });
+
+  it('asks admin for the role in the destination bot for a gateway of 0.2.0', async () => {
+    const idOrKey = await source('travels');
+    const other = await newBot(alice);
+    const foreign = await newBot(await api.newAccount());
+    const { accountId, email, workspaceId } = alice;
+    const caller: BotCaller = {
+      ...systemCaller('test'),
+      credential: 'pat',
+      role: 'owner',
+      account: { id: accountId, email },
+      workspace: { id: workspaceId },
+      bot: { id: botId, workspaceId },
+    };
+    const copyTo = (destinationBotId: string) =>
+      api.call(files.copy, caller, { idOrKey, destinationKey: 'old-gateway', destinationBotId });
+
+    expect((await copyTo(other.botId)).file.botId).toBe(other.botId);
+    await expect(copyTo(foreign.botId)).rejects.toMatchObject({ type: 'Forbidden' });
+  });
+
+  it('refuses a copy as soon as the account has lost its role in the destination bot', async () => {
+    const idOrKey = await source('travels');
+    const host = await api.newAccount();
+    const { botId: destination } = await newBot(host);
+    const { id } = await host.client.createWorkspaceMember({ email: alice.email, role: 'developer' });
+    const copy = () =>
+      client.copyFile({
+        ...{ idOrKey, destinationKey: 'arrived', overwrite: true },
+        'x-destination-bot-id': destination,
+      });
+    await copy();
+
+    await host.client.deleteWorkspaceMember({ id });
+
+    await expect(copy()).rejects.toMatchObject({ type: 'Forbidden' });
   });
 });

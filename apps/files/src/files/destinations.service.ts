@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { type BotCaller, hasPermission } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
+import type { RoleInBot } from '@parley/contracts/admin/identity';
 import { ApiError } from '@parley/contracts/errors';
 import { type StorageTarget, storageTargetOf } from './storage-target';
 
@@ -17,12 +18,15 @@ export class DestinationsService {
     // Bot keys, integrations and users belong to one bot.
     const isFree = caller.account && !caller.user && caller.integration?.alias === undefined;
     if (!isFree) throw forbidden(botId);
-    const { role, workspaceId, quotas } = await this.client.call(admin.identity.roleInBot, caller, {
-      accountId: caller.account!.id,
-      botId,
-    });
+    const { role, workspaceId, quotas } =
+      caller.otherBot?.id === botId ? caller.otherBot : await this.askForRole(caller, botId);
     if (!role || !workspaceId || !hasPermission(role, 'write')) throw forbidden(botId);
     return { scope: { botId, namespace: '', owner: 'bot', ownerId: null }, workspaceId, quotas };
+  }
+
+  /** For a gateway or an admin of 0.2.0, which resolve no other bot. */
+  private askForRole(caller: BotCaller, botId: string): Promise<RoleInBot> {
+    return this.client.call(admin.identity.roleInBot, caller, { accountId: caller.account!.id, botId });
   }
 }
 
