@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { InstallationsChanged } from '@parley/contracts/admin/installations';
-import type { Transaction } from '@parley/persistence/database';
+import type { Sql, Transaction } from '@parley/persistence/database';
 import { InstallationEntity } from './installation.entity';
 
 @Injectable()
 export class InstallationsRepository {
+  /** Index installation_entry. */
+  async isInstalled(sql: Sql, kind: 'integration' | 'plugin', id: string): Promise<boolean> {
+    return sql.manager.existsBy(InstallationEntity, { kind, entry_id: id });
+  }
+
   /** Locks the bot's report. False for a revision that is not newer than the stored one. */
   async saveNewerReport(tx: Transaction, { botId, revision }: InstallationsChanged): Promise<boolean> {
     const rows = await tx.query(

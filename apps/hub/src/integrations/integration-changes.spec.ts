@@ -367,11 +367,19 @@ describe('deleting an integration', () => {
     const { id } = await create();
     const { bot } = await alice.client.createBot({});
     await alice.client.updateBot({ id: bot.id, integrations: { [id]: { enabled: true } } });
+    const installed = () => alice.client.listIntegrations({ installedByBotId: bot.id });
+    await waitFor(async () => (await installed()).integrations.length === 1);
 
     await expect(alice.client.deleteIntegration({ id })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
 
     await alice.client.deleteBot({ id: bot.id });
-    expect(await alice.client.deleteIntegration({ id })).toEqual({});
+    await waitFor(() =>
+      alice.client.deleteIntegration({ id }).then(
+        () => true,
+        ({ type }) => type !== 'ReferenceConstraint',
+      ),
+    );
+    await expect(alice.client.getIntegration({ id })).rejects.toMatchObject({ type: 'ResourceNotFound' });
   });
 
   it('returns 404 for the deletion of an integration by another workspace', async () => {

@@ -100,13 +100,10 @@ export class IntegrationPublishingService {
   }
 
   async delete(caller: WorkspaceCaller, { id }: IntegrationId) {
-    const found = await this.integrations.findIntegrationById(this.database, caller.workspace.id, id);
-    if (!found) throw notFound('integration', id);
-    if (isPublished(found)) requirePublisher(caller);
-    await this.installations.requireUnused(caller, 'integration', id);
     await this.database.transaction(async (tx) => {
       const current = await this.getForUpdate(tx, caller, { id });
       if (isPublished(current)) requirePublisher(caller);
+      await this.installations.requireUnused(tx, 'integration', id);
       await this.integrations.deleteIntegration(tx, current);
       await this.announceUsage(tx, caller.workspace.id);
       await this.announce(tx, caller, current, hub.integrations.delete);
@@ -140,7 +137,7 @@ export class IntegrationPublishingService {
     return { newSigningSecret: secret };
   }
 
-  /** Calls admin: do not use inside of a transaction. */
+  /** May call admin: do not use inside of a transaction. */
   private async checkName(caller: WorkspaceCaller, { name, version }: CreateIntegration): Promise<void> {
     checkVersion(version);
     const { handle } = await this.workspaces.labelOf(caller);

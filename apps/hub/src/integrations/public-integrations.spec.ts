@@ -442,6 +442,18 @@ describe('installations', () => {
       type: 'Forbidden',
     });
   });
+
+  it('asks admin for the role in the bot whose integrations are listed, for a gateway of 0.2.0', async () => {
+    const { id: installedByBotId } = (await alice.client.createBot({})).bot;
+    const listAs = ({ accountId, email, workspaceId }: Account) => {
+      const account = { id: accountId, email };
+      const caller = { ...systemCaller('test'), credential: 'pat', account, workspace: { id: workspaceId } } as const;
+      return api.call(hub.integrations.list, caller, { installedByBotId });
+    };
+
+    expect(await listAs(alice)).toMatchObject({ integrations: [] });
+    await expect(listAs(bob)).rejects.toMatchObject({ type: 'Forbidden' });
+  });
 });
 
 describe('the list of a workspace', () => {

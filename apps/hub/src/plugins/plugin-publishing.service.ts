@@ -88,13 +88,9 @@ export class PluginPublishingService {
   }
 
   async delete(caller: WorkspaceCaller, { id }: PluginId) {
-    const found = await this.plugins.findPluginById(this.database, { of: caller.workspace.id }, id);
-    if (!found) throw notFound('plugin', id);
-    requireChanger(caller, found);
-    // Calls admin: do not use inside of the transaction.
-    await this.installations.requireUnused(caller, 'plugin', id);
     await this.database.transaction(async (tx) => {
       const row = await this.getToChange(tx, caller, { id });
+      await this.installations.requireUnused(tx, 'plugin', id);
       await this.plugins.deletePlugin(tx, id);
       await audit(this.outbox, tx, caller, { operation: hub.plugins.delete, id, name: row.name });
       await this.announce(tx, caller, { id, isDeleted: true });

@@ -681,6 +681,7 @@ describe('a plugin that a bot has installed', () => {
     const byAlias = new Client({ apiUrl: api.url, token, workspaceId, headers });
     const { id } = (await alice.client.createBot({})).bot;
     const actions = async () => (await alice.client.getBot({ id })).bot.actions;
+    const reported = async () => (await alice.client.listIntegrations({ installedByBotId: id })).integrations.length;
 
     const configuredBy = (configuration: object) => ({
       id,
@@ -695,6 +696,7 @@ describe('a plugin that a bot has installed', () => {
 
     expect(await actions()).toEqual({ 'helper#ask': { input: { schema }, output: { schema: {} } } });
     const inUse = { type: 'ReferenceConstraint' };
+    await waitFor(async () => (await reported()) === 1);
     await expect(alice.client.deletePlugin({ id: plugin.id })).rejects.toMatchObject(inUse);
 
     await alice.client.updatePlugin({
@@ -705,6 +707,7 @@ describe('a plugin that a bot has installed', () => {
     expect(await actions()).toEqual({ 'helper#tell': { input: { schema: {} }, output: { schema } } });
 
     await byAlias.updateBot({ id, plugins: { helper: null }, integrations: { ai: null } });
+    await waitFor(async () => (await reported()) === 0);
     await expect(alice.client.deleteIntegration({ id: integration.id })).rejects.toMatchObject(inUse);
     await alice.client.deletePlugin({ id: plugin.id });
     await alice.client.deleteIntegration({ id: integration.id });

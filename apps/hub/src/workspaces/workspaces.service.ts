@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
-import type { WorkspaceLabelReply } from '@parley/contracts/admin/workspaces';
+import type { CallerLabel } from '@parley/contracts/caller';
 import type { Visibility } from '@parley/contracts/hub/publication';
 import { HubConfig } from '../config';
 import { mayPublish } from '../publishing/visibility';
@@ -17,22 +17,24 @@ export class WorkspacesService {
     private readonly config: HubConfig,
   ) {}
 
-  /**
-   * Asks admin for the current label: the handle and the operator flag decide under which names the workspace may
-   * publish.
-   */
-  async labelOf(caller: WorkspaceCaller): Promise<WorkspaceLabelReply> {
-    const label = await this.client.call(admin.workspaces.label, caller, { id: caller.workspace.id });
+  /** Current label: the handle and the operator flag decide under which names the workspace may publish. */
+  async labelOf(caller: WorkspaceCaller): Promise<CallerLabel> {
+    const label = caller.workspace.label ?? (await this.askForLabel(caller));
     await this.workspaces.saveLabel(label);
     const { operatorWorkspaceId } = this.config;
     return operatorWorkspaceId ? { ...label, isOperators: label.id === operatorWorkspaceId } : label;
   }
 
-  /** Asks admin only for a change that may publish something; undefined for other changes. */
+  /** Label for a change that may publish something; undefined for other changes. */
   async labelToPublish(
     caller: WorkspaceCaller,
     change: { visibility?: Visibility; public?: boolean },
-  ): Promise<WorkspaceLabelReply | undefined> {
+  ): Promise<CallerLabel | undefined> {
     return mayPublish(change) ? this.labelOf(caller) : undefined;
+  }
+
+  /** For a gateway or an admin of 0.2.0, which send no label. */
+  private askForLabel(caller: WorkspaceCaller): Promise<CallerLabel> {
+    return this.client.call(admin.workspaces.label, caller, { id: caller.workspace.id });
   }
 }

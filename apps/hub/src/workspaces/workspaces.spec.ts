@@ -1,3 +1,5 @@
+import { systemCaller } from '@parley/contracts/caller';
+import { hub } from '@parley/contracts/hub/hub';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
@@ -69,6 +71,19 @@ describe('a deleted workspace', () => {
     expect(await countsOf(id)).toEqual({ integrations: 1, interfaces: 1, plugins: 1, labels: 1 });
     const { integration } = await alice.client.getPublicIntegration({ name: 'shared', version: 'latest' });
     expect(integration.ownerWorkspace).toEqual({ id, handle: null, name: 'shared' });
+  });
+});
+
+describe('the handle of the workspace', () => {
+  it('asks admin for the handle of the workspace for a gateway of 0.2.0', async () => {
+    const { id } = await alice.client.createWorkspace({ name: 'old gateway' });
+    await api.client(alice.token, id).updateWorkspace({ id, handle: 'old-gateway' });
+    const account = { id: alice.accountId, email: alice.email };
+    const caller = { ...systemCaller('test'), credential: 'pat', account, workspace: { id } } as const;
+    const create = (name: string) => api.call(hub.interfaces.create, caller, { name, version: '1.0.0' });
+
+    await expect(create('old-gateway/tea')).resolves.toBeDefined();
+    await expect(create('other/tea')).rejects.toMatchObject({ type: 'Forbidden' });
   });
 });
 

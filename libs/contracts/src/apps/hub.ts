@@ -12,7 +12,8 @@ import { type App, nothing } from './app';
 export const hubApp: App = {
   ...nothing,
   serves: hub,
-  requests: [identity.roleInBot, installations.count, runtimeKeys.issue, workspaces.label, runner.codeChecks.run],
+  requests: [identity.roleInBot, runtimeKeys.issue, workspaces.label, runner.codeChecks.run],
+  formerRequests: [installations.count],
   publishes: [administrativeChange, hubEntryChanged, usageChanged],
   consumes: [countInstallations, dropWorkspace, labelWorkspace],
 };

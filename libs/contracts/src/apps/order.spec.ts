@@ -16,12 +16,7 @@ const below: Record<AppName, AppName[]> = {
 
 /** Requests upward that are left. Remove those that no app sends any longer; add none. */
 const exceptions = [
-  'admin requests chat.users.exists',
-  'files requests admin.identity.roleInBot',
-  'hub requests admin.identity.roleInBot',
-  'hub requests admin.installations.count',
   'hub requests admin.runtimeKeys.issue',
-  'hub requests admin.workspaces.label',
   'runner requests admin.botCode.getPart',
   'runner requests admin.botCode.getSecrets',
   'runner requests hub.integrationCode.getPart',
@@ -32,15 +27,27 @@ const exceptions = [
   'runtime requests gateway.tunnelHolder',
 ];
 
+/** Sent only beside processes of 0.2.0, until the release after next: docs/decisions/0098-order-of-services.md. */
+const forOneRelease = [
+  // A gateway of 0.2.0 sends `x-user-id` to admin.
+  'admin requests chat.users.exists',
+  // A hub of 0.2.0 counts installations when it deletes an entry.
+  'hub requests admin.installations.count',
+  // A gateway of 0.2.0 does not request these facts, and an admin of 0.2.0 does not answer them.
+  'files requests admin.identity.roleInBot',
+  'hub requests admin.identity.roleInBot',
+  'hub requests admin.workspaces.label',
+];
+
 it('lets an app request only apps below it, except for these', () => {
-  const upward = Object.entries(apps).flatMap(([name, { requests, requestsInstances = [] }]) =>
-    [...requests, ...requestsInstances]
+  const upward = Object.entries(apps).flatMap(([name, { requests, formerRequests = [], requestsInstances = [] }]) =>
+    [...requests, ...formerRequests, ...requestsInstances]
       .map(({ subject }) => subject)
       .filter((subject) => ![name, ...below[name as AppName]].includes(subject.split('.')[0]!))
       .map((subject) => `${name} requests ${subject}`),
   );
 
-  expect(upward.sort()).toEqual(exceptions.sort());
+  expect(upward.sort()).toEqual([...exceptions, ...forOneRelease].sort());
 });
 
 it('orders apps without circles', () => {

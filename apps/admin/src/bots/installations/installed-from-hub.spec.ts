@@ -36,6 +36,11 @@ async function newBot() {
   };
 }
 
+/** Whether the event of an installation has arrived in the hub. */
+async function installedInHub(id: string): Promise<boolean> {
+  return (await api.sql('SELECT FROM hub.installation WHERE entry_id = $1', [id])).length > 0;
+}
+
 it('shows the chat as the hub does', async () => {
   const { get } = await newBot();
 
@@ -91,8 +96,10 @@ it('shows changes of the hub, and blocks the deletion of an installed integratio
     async () => (await get()).integrations[id]!,
     ({ title, status }) => title === 'After' && status === 'registration_pending',
   );
+  await waitFor(() => installedInHub(id));
   await expect(alice.client.deleteIntegration({ id })).rejects.toMatchObject({ type: 'ReferenceConstraint' });
   await update({ integrations: { [id]: null } });
+  await waitFor(async () => !(await installedInHub(id)));
   await alice.client.deleteIntegration({ id });
   await waitFor(() =>
     api
@@ -200,3 +207,35 @@ async function newInterface() {
     })
   ).interface;
 }
+
+it('reports a deleted version to a bot that installed it in the moment before, and lets it uninstall', async () => {
+  const { update, get } = await newBot();
+  const { id } = await newIntegration(alice);
+  const code = { node: '', browser: '' };
+  const { plugin } = await alice.client.createPlugin({ name: 'brief', version: '1.0.0', code });
+  // Keeps the event of the installation from arriving.
+  await api.sql('BEGIN');
+  await api.sql('LOCK TABLE hub.installation_report IN EXCLUSIVE MODE');
+  await update({ integrations: { [id]: {} }, plugins: { brief: { id: plugin.id } } });
+
+  await alice.client.deleteIntegration({ id });
+  await alice.client.deletePlugin({ id: plugin.id });
+  await api.sql('COMMIT');
+
+  await waitFor(() => installedInHub(id));
+  const { integrations } = await waitFor(get, (bot) => bot.integrations[id]!.status === 'registration_failed');
+  expect(integrations[id]!.statusReason).toBe(
+    'This version of the integration was deleted. Uninstall it, or install another version.',
+  );
+  await expect(update({ integrations: { [id]: { enabled: true } } })).rejects.toMatchObject({
+    type: 'ReferenceNotFound',
+    message: `integrations.${id}: integration "${id}" not found, or this workspace may not install it.`,
+  });
+  await expect(update({ plugins: { brief: { id: plugin.id, enabled: true } } })).rejects.toMatchObject({
+    type: 'ReferenceNotFound',
+  });
+  await update({ name: 'Still changeable' });
+  const bot = await update({ integrations: { [id]: null }, plugins: { brief: null } });
+  expect([Object.keys(bot.integrations), bot.plugins]).toEqual([[chatIntegration.id], {}]);
+  await waitFor(async () => !(await installedInHub(id)));
+});
