@@ -527,7 +527,7 @@ describe('listing the passages of a file', () => {
     expect(positionsOf(smaller)).toEqual(range(200, 210));
   });
 
-  it.each(['x', '', 'W10'])('refuses the nextToken %j of passages', async (nextToken) => {
+  it.each(['x', 'W10'])('refuses the nextToken %j of passages', async (nextToken) => {
     expect(await send(`GET /v1/files/${id}/passages?nextToken=${nextToken}`)).toEqual(
       refusal('InvalidQuery', /^nextToken is not valid for this list/),
     );
