@@ -125,7 +125,7 @@ export class WebhooksService {
     try {
       const { status, headers = {}, body } = await this.call(target, caller, request);
       this.countAnswer('answered');
-      if (request.path.startsWith('/oauth')) await this.takeIdentifier(caller, target, headers);
+      if (request.path.startsWith('/oauth')) await this.connect(caller, target, { status, headers });
       return { status, headers, body };
     } catch (error) {
       throw this.apiErrorOf(error, target);
@@ -149,16 +149,17 @@ export class WebhooksService {
     );
   }
 
-  /** The integration names the account that it was connected with. It belongs to no other installation from now on. */
-  private async takeIdentifier(
+  /** The integration may name the account that it was connected with, which belongs to no other installation from now on. */
+  private async connect(
     caller: Caller,
-    { installation }: InstalledTarget,
-    headers: Record<string, string>,
+    { installation: { botId, alias, integrationId } }: InstalledTarget,
+    { status, headers }: { status: number; headers: Record<string, string> },
   ): Promise<void> {
-    const named = Object.entries(headers).find(([name]) => name.toLowerCase() === identifierHeader);
-    if (!named || named[1].length > maxIdentifierLength || named[1].includes('\0')) return;
-    const { botId, alias, integrationId } = installation;
-    await this.client.call(registrations.takeIdentifier, caller, { botId, alias, integrationId, identifier: named[1] });
+    const named = Object.entries(headers).find(([name]) => name.toLowerCase() === identifierHeader)?.[1];
+    const isUsable = named !== undefined && named.length <= maxIdentifierLength && !named.includes('\0');
+    if (status >= 400 && !isUsable) return;
+    const identifier = isUsable ? named : undefined;
+    await this.client.call(registrations.connect, caller, { botId, alias, integrationId, identifier });
   }
 
   private async callWhenPlaceIsFree(target: InstalledTarget, invocation: Invocation): Promise<CalleeAnswer> {

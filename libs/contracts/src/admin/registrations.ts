@@ -79,15 +79,16 @@ export class ConfigureIntegration {
   @Nullable() @JsonObject() sandboxIdentifiers?: Record<string, unknown> | null;
 }
 
-/** The integration has proven that the identifier belongs to this installation. */
-export class TakeIdentifier {
+/** The integration has been connected with an account. */
+export class ConnectInstallation {
   @IsString() botId!: string;
   @IsString() alias!: string;
 
   /** Version id. */
   @IsString() integrationId!: string;
 
-  @IsString() @MaxLength(200) identifier!: string;
+  /** Identifier that the integration has confirmed as that of this installation: no other one keeps it. */
+  @Optional() @IsString() @MaxLength(200) identifier?: string;
 }
 
 export class InstalledAlias {
@@ -115,11 +116,12 @@ export const registrations = {
     input: SettleRegistration,
     output: Empty,
   }),
-  takeIdentifier: operation({
-    subject: 'admin.registrations.takeIdentifier',
-    summary: 'Gives an identifier to an installation, and takes it from another one that has it.',
+  connect: operation({
+    subject: 'admin.registrations.connect',
+    summary:
+      'Stores that an installation was connected: its identifier, and a new registration if the last one failed.',
     access: service,
-    input: TakeIdentifier,
+    input: ConnectInstallation,
     output: Empty,
   }),
   configure: operation({

@@ -28,7 +28,7 @@ export const runtimeApp: App = {
     integrationTargets.getAction,
     registrations.listPending,
     registrations.settle,
-    registrations.takeIdentifier,
+    registrations.connect,
     sharedWebhooks.answer,
     sharedWebhooks.route,
     resolution.owner,

@@ -3,10 +3,10 @@ import type { BotCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type {
   ConfigureIntegration,
+  ConnectInstallation,
   InstalledAlias,
   RegistrationsPending,
   SettleRegistration,
-  TakeIdentifier,
 } from '@parley/contracts/admin/registrations';
 import type { Caller } from '@parley/contracts/caller';
 import { Handles } from '@parley/transport/handles';
@@ -26,9 +26,9 @@ export class RegistrationsController {
     return this.service.settle(input);
   }
 
-  @Handles(admin.registrations.takeIdentifier)
-  takeIdentifier(caller: Caller, input: TakeIdentifier) {
-    return this.service.takeIdentifier(caller, input);
+  @Handles(admin.registrations.connect)
+  connect(caller: Caller, input: ConnectInstallation) {
+    return this.service.connect(caller, input);
   }
 
   @Handles(admin.registrations.configure)

@@ -81,23 +81,25 @@ export class RegistrationsRepository {
     );
   }
 
-  /** Throws RelationConflict if another installation of the family has the identifier. Primary key. */
+  /** True if that is a change. Throws RelationConflict if another installation of the family has the identifier. Primary key. */
   async storeIdentifier(
     sql: Sql,
     botId: string,
     alias: string,
     identifier: string | null,
     family: string | null,
-  ): Promise<void> {
-    await sql
+  ): Promise<boolean> {
+    const rows = await sql
       .query(
-        'UPDATE installation SET identifier = $3, family = $4, updated_at = now() WHERE bot_id = $1 AND alias = $2',
+        `UPDATE installation SET identifier = $3, family = $4, updated_at = now()
+         WHERE bot_id = $1 AND alias = $2 AND (identifier, family) IS DISTINCT FROM ($3::text, $4::text) RETURNING 1`,
         [botId, alias, identifier, family],
       )
       .catch((error: unknown) => {
         if (isUniqueViolation(error, 'installation_identifier')) throw identifierTaken(identifier ?? '');
         throw error;
       });
+    return rows.length > 0;
   }
 
   /** Takes the identifier from the installation of the family that has it. Index installation_identifier. */
@@ -108,13 +110,17 @@ export class RegistrationsRepository {
     );
   }
 
-  /** Null ends the schedule. Primary key. */
-  async storeSchedule(botId: string, alias: string, schedule: RegisterSchedule | null): Promise<void> {
-    await this.database.query(
-      `UPDATE installation SET register_schedule = $3, register_at = CASE $3::text ${nextTimes} END
-       WHERE bot_id = $1 AND alias = $2 AND enabled`,
+  /** Null ends the schedule. True if that is a change. Primary key. */
+  async storeSchedule(botId: string, alias: string, schedule: RegisterSchedule | null): Promise<boolean> {
+    const [row] = await this.database.query<{ isChanged: boolean }>(
+      `WITH former AS (
+         SELECT register_schedule FROM installation WHERE bot_id = $1 AND alias = $2 AND enabled FOR NO KEY UPDATE)
+       UPDATE installation SET register_schedule = $3, register_at = CASE $3::text ${nextTimes} END
+       FROM former WHERE bot_id = $1 AND alias = $2
+       RETURNING former.register_schedule IS DISTINCT FROM $3::text AS "isChanged"`,
       [botId, alias, schedule],
     );
+    return row?.isChanged ?? false;
   }
 
   /**
@@ -150,13 +156,19 @@ export class RegistrationsRepository {
     );
   }
 
-  /** Undefined unless the installation is enabled and its integration can be called. Primary key. */
-  async startAgain(tx: Transaction, botId: string, alias: string): Promise<RegistrationState | undefined> {
+  /** Undefined unless the installation is enabled, in that state if one is given, and its integration can be called. Primary key. */
+  async startAgain(
+    tx: Transaction,
+    botId: string,
+    alias: string,
+    from?: InstallationStatus,
+  ): Promise<RegistrationState | undefined> {
     const [row] = await tx.query<RegistrationState>(
       `UPDATE installation SET status = 'registration_pending', status_reason = NULL,
          registration_revision = registration_revision + 1, updated_at = now()
-       WHERE bot_id = $1 AND alias = $2 AND enabled AND is_callable RETURNING status, status_reason`,
-      [botId, alias],
+       WHERE bot_id = $1 AND alias = $2 AND enabled AND is_callable AND status = coalesce($3::text, status)
+       RETURNING status, status_reason`,
+      [botId, alias, from],
     );
     return row;
   }

@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BotCaller, WorkspaceCaller } from '@parley/contracts/access';
 import {
   type ConfigureIntegration,
+  type ConnectInstallation,
   type InstalledAlias,
   type PendingRegistrations,
   type RegistrationReply,
@@ -11,7 +12,6 @@ import {
   registrationsPending,
   registrationWaitMs,
   type SettleRegistration,
-  type TakeIdentifier,
 } from '@parley/contracts/admin/registrations';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
@@ -104,9 +104,13 @@ export class RegistrationsService {
         'Only an integration can call this operation: name its installation with x-integration-alias.',
       );
     const { alias, id } = integration;
-    if (input.identifier !== undefined) await this.identify(caller, { botId: bot.id, alias, id }, input.identifier);
-    if ('scheduleRegisterCall' in input)
-      await this.registrations.storeSchedule(bot.id, alias, input.scheduleRegisterCall ?? null);
+    const changes = [
+      input.identifier !== undefined && (await this.identify(caller, { botId: bot.id, alias, id }, input.identifier)),
+      'scheduleRegisterCall' in input &&
+        (await this.registrations.storeSchedule(bot.id, alias, input.scheduleRegisterCall ?? null)),
+    ];
+    // Only a change: code whose registration timed out may still configure what it has configured before.
+    if (changes.includes(true)) await this.registerFailedAgain(bot.id, alias);
     return {};
   }
 
@@ -144,14 +148,25 @@ export class RegistrationsService {
     await this.registrations.deleteOldFormer();
   }
 
-  /** Throws ResourceNotFound for an installation that is gone. */
-  async takeIdentifier(caller: Caller, { botId, alias, integrationId, identifier }: TakeIdentifier): Promise<object> {
-    const family = await this.familyOf(caller, { botId, alias, id: integrationId });
-    await this.database.transaction(async (tx) => {
-      await this.registrations.releaseIdentifier(tx, identifier, family);
-      await this.registrations.storeIdentifier(tx, botId, alias, identifier, family);
-    });
+  /** Throws ResourceNotFound for an identifier of an installation that is gone. */
+  async connect(caller: Caller, { botId, alias, integrationId, identifier }: ConnectInstallation): Promise<object> {
+    if (identifier !== undefined) {
+      const family = await this.familyOf(caller, { botId, alias, id: integrationId });
+      await this.database.transaction(async (tx) => {
+        await this.registrations.releaseIdentifier(tx, identifier, family);
+        await this.registrations.storeIdentifier(tx, botId, alias, identifier, family);
+      });
+    }
+    await this.registerFailedAgain(botId, alias);
     return {};
+  }
+
+  /** A registration that failed before somebody connected or configured the installation may succeed now. */
+  private async registerFailedAgain(botId: string, alias: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      if (await this.registrations.startAgain(tx, botId, alias, 'registration_failed'))
+        await this.outbox.add(tx, registrationsPending, { botId });
+    });
   }
 
   private async isRegistering(botId: string): Promise<boolean> {
@@ -171,12 +186,13 @@ export class RegistrationsService {
     });
   }
 
-  private async identify(caller: Caller, installed: Installed, identifier: string | null): Promise<void> {
+  /** True if that changed the identifier. */
+  private async identify(caller: Caller, installed: Installed, identifier: string | null): Promise<boolean> {
     const { botId, alias } = installed;
     if (identifier === null || identifier === '')
       return this.registrations.storeIdentifier(this.database, botId, alias, null, null);
     const family = await this.familyOf(caller, installed);
-    await this.registrations.storeIdentifier(this.database, botId, alias, identifier, family);
+    return this.registrations.storeIdentifier(this.database, botId, alias, identifier, family);
   }
 
   private async familyOf(caller: Caller, { botId, alias, id }: Installed): Promise<string> {

@@ -1,3 +1,4 @@
+import { Client } from '@botpress/client';
 import { Controller, type DynamicModule, Module } from '@nestjs/common';
 import { admin } from '@parley/contracts/admin/admin';
 import { registerInstallations, type RegistrationsPending } from '@parley/contracts/admin/registrations';
@@ -8,6 +9,7 @@ import type { Platform } from '@parley/service/platform';
 import { TransportModule } from '@parley/service/transport.module';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
 import { Consumes } from '@parley/transport/handles';
 import { GatewayModule } from '../../../../gateway/src/gateway.module';
 import { AdminModule } from '../../admin.module';
@@ -37,9 +39,9 @@ class StandInRuntimeModule {
 
 let api: PublicApi;
 let alice: Account;
-const settle = (botId: string, failure?: string) =>
+const settle = (botId: string, failure?: string, revision = 1) =>
   api.call(admin.registrations.settle, systemCaller(newId('req')), {
-    ...{ botId, kind: 'register', id: 'probe', revision: 1, failure },
+    ...{ botId, kind: 'register', id: 'probe', revision, failure },
   });
 
 beforeEach(() => (register = () => Promise.resolve()));
@@ -74,6 +76,51 @@ describe('a change of installations, while a runtime registers them', () => {
       ]));
 
     expect((await installedBot()).integration).toMatchObject({ status: 'registered' });
+  });
+
+  const statusOf = async (id: string) => (await alice.client.getBot({ id })).bot.integrations[probe]!.status;
+  const configure = (id: string, scheduleRegisterCall: 'daily' | 'weekly') =>
+    new Client({
+      ...{ apiUrl: api.url, token: alice.token, workspaceId: alice.workspaceId, botId: id },
+      headers: { 'x-integration-alias': 'probe' },
+    }).configureIntegration({ scheduleRegisterCall });
+
+  it.each<[string, (id: string) => Promise<unknown>]>([
+    [
+      'is connected',
+      (id) =>
+        api.call(admin.registrations.connect, systemCaller(newId('req')), {
+          ...{ botId: id, alias: 'probe', integrationId: probe },
+        }),
+    ],
+    ['configures itself', (id) => configure(id, 'daily')],
+  ])('registers an integration again whose registration failed before it %s', async (_what, change) => {
+    let attempts = 0;
+    register = async (botId) =>
+      void (await settle(botId, (attempts += 1) === 1 ? 'Not connected.' : undefined, attempts));
+    const { id } = await installedBot();
+    expect(await statusOf(id)).toBe('registration_failed');
+
+    await change(id);
+
+    await waitFor(async () => (await statusOf(id)) === 'registered');
+    await change(id);
+    expect(await statusOf(id)).toBe('registered');
+    expect(attempts).toBe(2);
+  });
+
+  it('does not register an integration again that configures what it has configured before', async () => {
+    register = async (botId) => void (await settle(botId));
+    const { id } = await installedBot();
+    await configure(id, 'weekly');
+    await api.sql(
+      `UPDATE admin.installation SET status = 'registration_failed' WHERE bot_id = $1 AND alias = 'probe'`,
+      [id],
+    );
+
+    await configure(id, 'weekly');
+
+    expect(await statusOf(id)).toBe('registration_failed');
   });
 
   it('stops waiting for a registration when the time is over', async () => {
