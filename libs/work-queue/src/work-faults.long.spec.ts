@@ -156,7 +156,8 @@ async function goOnAfterAbsence(away: Scene): Promise<void> {
 /** With the lease of the product. */
 async function ignoreLateResult(own: Scene): Promise<void> {
   const lease = { LEASE_MS: '15000' };
-  await own.add(['a'], 2, { takesMs: 500 });
+  // Long enough to be frozen before it ends.
+  await own.add(['a'], 2, { takesMs: 3_000 });
   const frozen = await own.start('frozen', lease);
   await waitFor(async () => (await own.effects()).length === 1);
   process.kill(frozen.pid, 'SIGSTOP');
