@@ -20,8 +20,14 @@ export class EverydayClient {
     });
   }
 
+  /** Repeated once, as HTTP clients do: the gateway may close an idle connection, after 75 s, just when it is used again. */
   async declare(key: string, size: number) {
-    return (await this.client.upsertFile({ key, size })).file;
+    const upsert = () => this.client.upsertFile({ key, size });
+    const { file } = await upsert().catch((error: unknown) => {
+      if (String(error).includes('socket hang up')) return upsert();
+      throw error;
+    });
+    return file;
   }
 
   declareMany(count: number, size: number) {
