@@ -6,7 +6,6 @@ const groupCount = 20;
 /** Streams that get a ping each time that the interval has passed. */
 export class StreamPings {
   private readonly groups = Array.from({ length: groupCount }, () => new Set<Stream>());
-  private readonly groupOf = new Map<Stream, Set<Stream>>();
   private timer?: NodeJS.Timeout;
   private added = 0;
 
@@ -27,17 +26,14 @@ export class StreamPings {
   }
 
   add(stream: Stream): void {
-    const group = this.groups[(this.added += 1) % groupCount]!;
-    group.add(stream);
-    this.groupOf.set(stream, group);
+    this.groups[(this.added += 1) % groupCount]!.add(stream);
   }
 
   remove(stream: Stream): void {
-    this.groupOf.get(stream)?.delete(stream);
-    this.groupOf.delete(stream);
+    for (const group of this.groups) group.delete(stream);
   }
 
   streams(): Stream[] {
-    return [...this.groupOf.keys()];
+    return this.groups.flatMap((group) => [...group]);
   }
 }

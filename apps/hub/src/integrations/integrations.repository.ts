@@ -259,8 +259,9 @@ export class IntegrationsRepository {
     const version = isExact(versionOrRange)
       ? versionOrRange
       : await this.pickVersionOf(condition, [name], versionOrRange);
-    const found = version && (await this.findShown(`${condition} AND version = $2`, [name, version]));
-    if (found || !isRange(versionOrRange)) return found || undefined;
+    const found =
+      version === undefined ? undefined : await this.findShown(`${condition} AND version = $2`, [name, version]);
+    if (found || !isRange(versionOrRange)) return found;
     // The built-in one stands for all versions that nobody has published.
     return this.findShown('integration.name = $1 AND integration.workspace_id = $2', [name, builtInWorkspace.id]);
   }

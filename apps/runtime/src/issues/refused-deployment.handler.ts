@@ -4,7 +4,6 @@ import { Inbox } from '@parley/events/inbox';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { IssueRecordsService } from './issue-records.service';
-import { refusedDeployment } from './refused-deployment';
 
 /** Safe to repeat: the inbox deduplicates events. */
 @Controller()
@@ -15,9 +14,16 @@ export class RefusedDeploymentHandler {
   ) {}
 
   @Consumes(recordRefusedDeployment)
-  async handle(refused: DeploymentRefused, { event }: Delivery): Promise<void> {
+  async handle({ botId, failure }: DeploymentRefused, { event }: Delivery): Promise<void> {
     await this.inbox.once(recordRefusedDeployment.name, event.id, (tx) =>
-      this.issues.recordIn(tx, refusedDeployment(refused)),
+      this.issues.recordIn(tx, {
+        botId,
+        code: 'deployment_refused',
+        category: 'user_code',
+        title: 'A deployment was refused: its code cannot be loaded',
+        description: failure,
+        data: { reason: { raw: failure } },
+      }),
     );
   }
 }
