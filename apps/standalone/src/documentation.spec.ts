@@ -20,6 +20,10 @@ import { RuntimeConfig } from '../../runtime/src/config';
 import { TablesConfig } from '../../tables/src/config';
 import { StandaloneConfig } from './config';
 
+const decisions = join('docs', 'decisions', '/');
+/** Records that are longer than the limit until they are merged. */
+const longerRecords = ['0022', '0032', '0050', '0055', '0058', '0081', '0098', '0099'];
+
 describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the generated parts)', () => {
   it('lists every variable of the configuration', () => {
     expectGenerated(
@@ -76,6 +80,16 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
     expect(readFileSync('README.md').length).toBeLessThanOrEqual(12_000);
   });
 
+  it('limits decision records to 40 of 600 words, and their list to 500 words', () => {
+    const lengths = decisionPages().map((page) => ({
+      page,
+      words: readFileSync(page, 'utf8').trim().split(/\s+/).length,
+    }));
+
+    expect(lengths.length - 1).toBeLessThanOrEqual(40);
+    expect(lengths.filter(({ page, words }) => words > maxWordsOf(page))).toEqual([]);
+  });
+
   it('links only to files and headings that exist', () => {
     const broken = pages().flatMap((page) =>
       linksOf(page).filter(({ path, anchor }) => !existsSync(path) || (anchor && !headingsOf(path).includes(anchor))),
@@ -104,6 +118,15 @@ function pages(): string[] {
     (readdirSync(folder, { recursive: true }) as string[]).map((name) => join(folder, name)),
   );
   return [...readdirSync('.'), ...nested].filter((name) => name.endsWith('.md') && !isFixture(name)).sort();
+}
+
+function decisionPages(): string[] {
+  return pages().filter((page) => page.startsWith(decisions));
+}
+
+function maxWordsOf(page: string): number {
+  if (page.endsWith('README.md')) return 500;
+  return longerRecords.includes(page.slice(decisions.length, decisions.length + 4)) ? Infinity : 600;
 }
 
 /** Documents that tests read. */

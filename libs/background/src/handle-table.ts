@@ -1,6 +1,6 @@
 /**
  * Handle table: items under a number each, for items that come and go with each request. A Map or a Set would keep each
- * removed item in memory until the next full collection (docs/decisions/0089-heap-and-garbage.md).
+ * removed item in memory until the next full collection (docs/decisions/0087-locked-node-and-v8-heap.md).
  */
 export class HandleTable<T> {
   private readonly items: Record<number, T> = {};

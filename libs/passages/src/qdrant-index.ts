@@ -37,7 +37,7 @@ const pointsPerRequest = 256;
 /** At about 20 characters per number, a request stays below a third of Qdrant's 32 MB limit. */
 const numbersPerRequest = 512 * 1024;
 
-/** No HNSW graphs: every search is exact, see docs/decisions/0043-exact-vector-search-in-qdrant.md. */
+/** No HNSW graphs: every search is exact, see docs/decisions/0014-passage-index-port.md. */
 const withoutGraphs = { m: 0, payload_m: 0 };
 
 const payloadIndexes: Record<keyof Omit<Payload, 'passageId'>, Schemas['PayloadFieldSchema']> = {

@@ -17,7 +17,7 @@ const leftOut =
 const showedMissing = 10;
 
 /**
- * Writes the data of the embedded mode to an archive, whether Parley is running or not. Order (docs/decisions/0038-embedded-backup.md):
+ * Writes the data of the embedded mode to an archive, whether Parley is running or not. Order (docs/decisions/0007-embedded-postgres-and-backup.md):
  * hold contents so that none is removed, copy the database as of the end of the copy, then the keys, then the contents.
  */
 export async function backUp(
