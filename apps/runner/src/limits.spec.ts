@@ -21,14 +21,11 @@ let service: ChildrenService;
 
 beforeAll(() => {
   Logger.overrideLogger(false);
-  const code = {
-    // As many bytes as the body says.
-    getCode: () => Promise.resolve(`exports.handler = ({ body }) => ({ status: 200, body: 'x'.repeat(Number(body)) })`),
-    getSecrets: () => Promise.resolve({ secrets: {}, token: 'key' }),
-  };
+  // As many bytes as the body says.
+  const code = `exports.handler = ({ body }) => ({ status: 200, body: 'x'.repeat(Number(body)) })`;
   const output = { begin: () => undefined, take: () => undefined, end: () => undefined };
   service = new ChildrenService(
-    code as unknown as CodeService,
+    { programOf: () => ({ code, secrets: {}, token: 'key' }) } as unknown as CodeService,
     { outputOf: () => output } as unknown as LogSenderService,
     Object.assign(new RunnerConfig(), { allowPrivate: 'true' }),
     { isolate: (place: number) => isolate('process', program, place) } as unknown as IsolationService,
@@ -39,7 +36,7 @@ beforeAll(() => {
 afterAll(() => service.onApplicationShutdown());
 
 const use = <T>(work: (child: BotChild) => Promise<T>) =>
-  service.use({ owner: 'bot', ownerId: 'bot', codeRevision: '1', ticket: 'ticket' }, work);
+  service.use({ owner: 'bot', ownerId: 'bot', codeRevision: '1' }, work);
 const answerOf = (bytes: number) => (child: BotChild) =>
   child.invoke({ ...frame, request: { ...request, body: String(bytes) } }, () => undefined);
 

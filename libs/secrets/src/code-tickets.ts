@@ -1,21 +1,19 @@
 import { ApiError } from '@parley/contracts/errors';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Purpose } from './derived-key';
+import type { SealedFor } from './sealed-box';
 import type { SecretKeys } from './secret-keys';
 
 const algorithm = 'HS256';
 const lifetimeSeconds = 15 * 60;
 
 /** Code of a bot or of an integration, as it is deployed. */
-export interface DeployedCode {
-  ownerId: string;
+export interface DeployedCode extends SealedFor {
   version: string;
+  workspaceId: string;
 }
 
-/**
- * Signed tickets for deployed code. A runner has only those of the code that it was asked to call, so it cannot read the
- * secrets of other code.
- */
+/** Signed tickets for deployed code: admin and the hub give it and its secrets away only for one. */
 export class CodeTickets {
   private readonly keys: [Buffer, ...Buffer[]];
 
@@ -23,8 +21,8 @@ export class CodeTickets {
     this.keys = keys.derive(purpose);
   }
 
-  sign({ ownerId, version }: DeployedCode): Promise<string> {
-    return new SignJWT({ version })
+  sign({ ownerId, version, revision, workspaceId }: DeployedCode): Promise<string> {
+    return new SignJWT({ version, revision, workspaceId })
       .setProtectedHeader({ alg: algorithm })
       .setSubject(ownerId)
       .setExpirationTime(`${lifetimeSeconds} s`)
@@ -36,7 +34,8 @@ export class CodeTickets {
     for (const key of this.keys) {
       try {
         const { payload } = await jwtVerify(ticket, key, { algorithms: [algorithm], requiredClaims: ['sub', 'exp'] });
-        return { ownerId: payload.sub!, version: String(payload['version']) };
+        const { version, revision, workspaceId } = payload as JWTPayload & Omit<DeployedCode, 'ownerId'>;
+        return { ownerId: payload.sub!, version, revision, workspaceId };
       } catch (error) {
         if (!(error instanceof errors.JOSEError)) throw error;
       }

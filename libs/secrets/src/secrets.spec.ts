@@ -1,4 +1,5 @@
 import { deriveKey } from './derived-key';
+import { SealedBoxKey, sealFor } from './sealed-box';
 import { SecretBox } from './secret-box';
 import { SecretKeys } from './secret-keys';
 import { hashToken, newToken, operatorToken, tokenKind } from './token';
@@ -97,6 +98,47 @@ describe('the secret box', () => {
     expect(box.open(unnamed)).toBe('hush');
     expect(rotated.open(unnamed)).toBe('hush');
     expect(() => new SecretBox(new SecretKeys({ secretKey: other })).open(unnamed)).toThrow();
+  });
+});
+
+describe('a sealed box', () => {
+  const key = new SealedBoxKey();
+  const code = { ownerId: 'bot', revision: '1' };
+
+  it('opens for the key and the code that it was sealed for, and seals the same text differently each time', () => {
+    const sealed = sealFor(key.publicKey, code, 'hush ü');
+
+    expect(key.open(code, sealed)).toBe('hush ü');
+    expect(sealFor(key.publicKey, code, 'hush ü')).not.toBe(sealed);
+    expect(key.open(code, sealFor(key.publicKey, code, ''))).toBe('');
+  });
+
+  it('opens neither for another key nor for other code', () => {
+    const sealed = sealFor(key.publicKey, code, 'hush');
+
+    expect(() => new SealedBoxKey().open(code, sealed)).toThrow();
+    expect(() => key.open({ ...code, ownerId: 'other' }, sealed)).toThrow();
+    expect(() => key.open({ ...code, revision: '2' }, sealed)).toThrow();
+    expect(() => key.open({ ownerId: 'bot1', revision: '' }, sealed)).toThrow();
+  });
+
+  it('rejects sealed boxes with any byte changed or missing', () => {
+    const bytes = Buffer.from(sealFor(key.publicKey, code, 'hush'), 'base64');
+
+    for (let index = 0; index < bytes.length; index += 1) {
+      const changed = Buffer.from(bytes);
+      changed[index]! ^= 1;
+      expect(() => key.open(code, changed.toString('base64'))).toThrow();
+      expect(() => key.open(code, bytes.subarray(0, index).toString('base64'))).toThrow();
+    }
+  });
+
+  it.each([
+    ['no key', ''],
+    ['a key of another length', Buffer.alloc(31, 7).toString('base64url')],
+    ['a key with which everyone would derive the same', Buffer.alloc(32).toString('base64url')],
+  ])('seals nothing for %s', (_name, publicKey) => {
+    expect(() => sealFor(publicKey, code, 'hush')).toThrow();
   });
 });
 

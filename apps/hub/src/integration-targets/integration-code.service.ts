@@ -1,6 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { runtimeKeys } from '@parley/contracts/admin/runtime-keys';
-import { systemCaller } from '@parley/contracts/caller';
 import { mapEntries } from '@parley/contracts/entries';
 import { notFound } from '@parley/contracts/errors';
 import {
@@ -8,23 +6,22 @@ import {
   codePart,
   type CodeSecrets,
   type GetCodePart,
-  type GetCodeSecrets,
   maxCodePartLength,
+  type SealCodeSecrets,
+  type SealedCodeSecrets,
 } from '@parley/contracts/runner/code';
-import { newId } from '@parley/persistence/ids';
 import { CodeTickets } from '@parley/secrets/code-tickets';
+import { sealFor } from '@parley/secrets/sealed-box';
 import { SecretBox } from '@parley/secrets/secret-box';
-import { ParleyClient } from '@parley/transport/parley-client';
 import { IntegrationTargetsRepository } from './integration-targets.repository';
 
-/** Code, key and secrets of integrations, for the runners that call them. */
+/** Code and secrets of integrations, for the runners that run them. */
 @Injectable()
 export class IntegrationCodeService {
   constructor(
     private readonly targets: IntegrationTargetsRepository,
     private readonly tickets: CodeTickets,
     private readonly box: SecretBox,
-    private readonly client: ParleyClient,
   ) {}
 
   /** Throws ResourceNotFound when the integration was changed meanwhile. */
@@ -36,15 +33,11 @@ export class IntegrationCodeService {
   }
 
   /** Throws ResourceNotFound when the integration was changed meanwhile. */
-  async getSecrets({ ticket }: GetCodeSecrets): Promise<CodeSecrets> {
-    const { ownerId, version } = await this.tickets.verify(ticket);
-    const row = await this.targets.findSecrets(ownerId);
-    if (row?.revision !== version) throw notFound('code of integration', ownerId);
-    const { token } = await this.client.call(runtimeKeys.issue, systemCaller(newId('req')), {
-      integrationId: ownerId,
-      workspaceId: row.workspace_id,
-      revision: Number(version),
-    });
-    return { token, secrets: mapEntries(row.secrets, (value) => this.box.open(value)) };
+  async sealSecrets({ ticket, publicKey }: SealCodeSecrets): Promise<SealedCodeSecrets> {
+    const deployed = await this.tickets.verify(ticket);
+    const row = await this.targets.findSecrets(deployed.ownerId);
+    if (row?.revision !== deployed.version) throw notFound('code of integration', deployed.ownerId);
+    const secrets: Pick<CodeSecrets, 'secrets'> = { secrets: mapEntries(row.secrets, (value) => this.box.open(value)) };
+    return { sealed: sealFor(publicKey, deployed, JSON.stringify(secrets)) };
   }
 }

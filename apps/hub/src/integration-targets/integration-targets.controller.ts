@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import type { Caller } from '@parley/contracts/caller';
 import { hub } from '@parley/contracts/hub/hub';
 import type { GetIntegrationAction, GetIntegrationTarget } from '@parley/contracts/hub/integration-targets';
-import type { GetCodePart, GetCodeSecrets } from '@parley/contracts/runner/code';
+import type { GetCodePart, SealCodeSecrets } from '@parley/contracts/runner/code';
 import { Handles } from '@parley/transport/handles';
 import { IntegrationCodeService } from './integration-code.service';
 import { IntegrationTargetsService } from './integration-targets.service';
@@ -29,8 +29,8 @@ export class IntegrationTargetsController {
     return this.code.getPart(input);
   }
 
-  @Handles(hub.integrationCode.getSecrets)
-  getCodeSecrets(_caller: Caller, input: GetCodeSecrets) {
-    return this.code.getSecrets(input);
+  @Handles(hub.integrationCode.sealSecrets)
+  sealCodeSecrets(_caller: Caller, input: SealCodeSecrets) {
+    return this.code.sealSecrets(input);
   }
 }

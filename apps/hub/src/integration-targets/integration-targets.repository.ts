@@ -6,7 +6,7 @@ import type { IntegrationEntity } from '../integrations/integration.entity';
 
 export interface IntegrationTargetRow extends Pick<
   IntegrationEntity,
-  'url' | 'dev' | 'has_code' | 'max_execution_time' | 'signing_secret'
+  'workspace_id' | 'url' | 'dev' | 'has_code' | 'max_execution_time' | 'signing_secret'
 > {
   /** Milliseconds: changes with the code, and with everything else. Text: a `bigint`. */
   revision: string;
@@ -14,7 +14,7 @@ export interface IntegrationTargetRow extends Pick<
   extra_operations: IntegrationDefinition['extraOperations'];
 }
 
-export interface SecretsRow extends Pick<IntegrationEntity, 'workspace_id' | 'secrets'> {
+export interface SecretsRow extends Pick<IntegrationEntity, 'secrets'> {
   revision: string;
 }
 
@@ -27,7 +27,7 @@ export class IntegrationTargetsRepository {
   /** Primary key. */
   async findTarget(id: string): Promise<IntegrationTargetRow | undefined> {
     const [row] = await this.database.query<IntegrationTargetRow>(
-      `SELECT url, dev, has_code, max_execution_time, signing_secret, ${revision} AS revision,
+      `SELECT workspace_id, url, dev, has_code, max_execution_time, signing_secret, ${revision} AS revision,
          CASE WHEN previous_signing_secret_until > now() THEN previous_signing_secret END AS previous_signing_secret,
          definition -> 'extraOperations' AS extra_operations
        FROM integration WHERE id = $1`,
@@ -64,7 +64,7 @@ export class IntegrationTargetsRepository {
   /** Encrypted secrets by name. Primary key. */
   async findSecrets(id: string): Promise<SecretsRow | undefined> {
     const [row] = await this.database.query<SecretsRow>(
-      `SELECT workspace_id, secrets, ${revision} AS revision FROM integration WHERE id = $1`,
+      `SELECT secrets, ${revision} AS revision FROM integration WHERE id = $1`,
       [id],
     );
     return row;

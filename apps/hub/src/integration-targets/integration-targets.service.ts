@@ -45,8 +45,11 @@ export class IntegrationTargetsService {
     return { inputSchema: action.input.schema, outputSchema: action.output.schema };
   }
 
-  private async codeOf(id: string, { has_code, revision }: IntegrationTargetRow): Promise<CodeTarget | null> {
+  private async codeOf(
+    id: string,
+    { has_code, revision, workspace_id: workspaceId }: IntegrationTargetRow,
+  ): Promise<CodeTarget | null> {
     if (!has_code) return null;
-    return { revision, ticket: await this.tickets.sign({ ownerId: id, version: revision }) };
+    return { revision, ticket: await this.tickets.sign({ ownerId: id, version: revision, revision, workspaceId }) };
   }
 }

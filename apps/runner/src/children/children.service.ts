@@ -1,17 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { ApiError } from '@parley/contracts/errors';
-import type { CodeSecrets } from '@parley/contracts/runner/code';
 import type { CodeOwner, InvokeCode, Lane, LoadCode, RunnerFailure } from '@parley/contracts/runner/runner';
 import { webhookBaseOf } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { orWhenAborted } from '@parley/background/or-when-aborted';
 import { atMostEntries } from '@parley/background/entry-limit';
 import { withTimeout } from '@parley/background/with-timeout';
 import { orphanedGroups } from '@parley/child-processes/limited-process';
 import { LRUCache } from 'lru-cache';
-import { CodeService } from '../code/code.service';
+import { CodeService, type Program } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { AllowedOrigin } from '../host/frames';
 import type { BundleOutput } from '../logs/bundle-output';
@@ -40,6 +39,8 @@ const failedStartsMs = 90_000;
 const maxEnds = 2;
 const endsMs = 60_000;
 const maxBundlesKept = 10_000;
+/** Time for which a place is kept for code and secrets. Those that come later find another one, or none. */
+const maxPreparationMs = 10_000;
 /** Time in which callers wait for a process to load. It goes on loading for those that come later. */
 const maxLoadWaitMs = 12_000;
 /** A load that takes longer may hang: on a quiet machine, 14 MB of code take less than a second. */
@@ -53,11 +54,7 @@ type Output = Pick<BundleOutput, 'begin' | 'take' | 'end'>;
 const discardedOutput: Output = { begin: () => undefined, take: () => undefined, end: () => undefined };
 
 /** Code with its secrets: one process serves it. */
-type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'ticket' | 'lane'>;
-
-interface Program extends CodeSecrets {
-  code: string;
-}
+type Bundle = Pick<InvokeCode, 'owner' | 'ownerId' | 'codeRevision' | 'sealed' | 'lane'>;
 
 interface Entry {
   /** Bot or version of an integration. Absent for code that is not deployed. */
@@ -71,6 +68,8 @@ interface Entry {
   hasAnswered: boolean;
   output: Output;
   starting: Promise<BotChild>;
+  /** Starts the process. Absent once it has code and secrets, which the caller brings that was refused for the lack of them. */
+  begin?: (program: Program) => void;
   /** Set when it has loaded. */
   child?: BotChild;
   /** Ends the process or its start: nobody wants it any more. */
@@ -159,7 +158,8 @@ export class ChildrenService implements OnApplicationShutdown {
 
   /**
    * Runs `call` with the process of the bundle.
-   * @throws CodeFailed `busy` without a free place; `not started`; `not loadable`; CodePaused
+   * @throws CodeFailed `busy` without a free place; `not started`; `not loadable`; CodePaused. ApiError `unprepared`: a process
+   * has to be started, and the call does not bring what the runner lacks
    */
   async use<T>(bundle: Bundle, call: (child: BotChild, output: Output) => Promise<T>): Promise<T> {
     const { refusal } = this.isolation;
@@ -169,6 +169,7 @@ export class ChildrenService implements OnApplicationShutdown {
     const { lane = 'events' } = bundle;
     if (entry.usersOfLane[lane] >= this.config.concurrency)
       throw new CodeFailed('busy', 'The process of the bot handles enough calls.');
+    entry.begin?.(this.code.programOf(bundle));
     clearTimeout(entry.idleTimer);
     this.countStart(entry.child ? 'warm' : 'cold');
     entry.users += 1;
@@ -232,7 +233,17 @@ export class ChildrenService implements OnApplicationShutdown {
   private startDeployed(key: string, bundle: Bundle): Entry {
     this.refusePaused(key);
     if (this.failedStarts.get(key)?.hasHung) this.refuseBesideSlowLoads();
-    const entry = this.start(key, bundle, this.logs.outputOf(bundle), () => this.fetchProgram(bundle));
+    const { promise: program, resolve } = Promise.withResolvers<Program>();
+    const entry = this.start(key, bundle, this.logs.outputOf(bundle), (abandoned) =>
+      orWhenAborted(abandoned, program, stopping),
+    );
+    const timer = setTimeout(() => this.end(key, entry), maxPreparationMs).unref();
+    entry.begin = (prepared) => {
+      clearTimeout(timer);
+      entry.begin = undefined;
+      entry.startedAt = performance.now();
+      resolve(prepared);
+    };
     entry.starting.catch((error: unknown) => {
       if (error instanceof CodeFailed && !noFaultOfCode.has(error.failure)) this.noteFailedStart(key, entry, error);
     });
@@ -244,7 +255,7 @@ export class ChildrenService implements OnApplicationShutdown {
     key: string,
     { owner, ownerId }: Pick<Bundle, 'owner'> & Partial<Bundle>,
     output: Output,
-    getProgram: () => Promise<Program>,
+    getProgram: (abandoned: AbortSignal) => Promise<Program>,
   ): Entry {
     if (this.entries.size >= this.config.processes) this.makeRoom();
     const place = this.takePlace();
@@ -276,17 +287,6 @@ export class ChildrenService implements OnApplicationShutdown {
     return entry;
   }
 
-  private async fetchProgram(bundle: Bundle): Promise<Program> {
-    try {
-      const [code, secrets] = await Promise.all([this.code.getCode(bundle), this.code.getSecrets(bundle)]);
-      return { code, ...secrets };
-    } catch (error) {
-      if (error instanceof ApiError && error.type === 'ResourceNotFound')
-        throw new CodeFailed('busy', `Other code of the ${bundle.owner} ${bundle.ownerId} was deployed meanwhile.`);
-      throw error;
-    }
-  }
-
   private takePlace(): number {
     let place = 0;
     while (this.taken.has(place)) place += 1;
@@ -294,12 +294,12 @@ export class ChildrenService implements OnApplicationShutdown {
     return place;
   }
 
-  private async startChild(start: Start, getProgram: () => Promise<Program>): Promise<BotChild> {
+  private async startChild(start: Start, getProgram: (abandoned: AbortSignal) => Promise<Program>): Promise<BotChild> {
     const { place, abandoned } = start;
     let isolation: Isolation;
     let program: Program;
     try {
-      program = await getProgram();
+      program = await getProgram(abandoned);
       if (abandoned.aborted) throw stopping();
       isolation = await this.isolate(place);
     } catch (error) {
@@ -424,7 +424,9 @@ export class ChildrenService implements OnApplicationShutdown {
 
   private get hasTooManySlowLoads(): boolean {
     const slowSince = performance.now() - slowLoadMs;
-    const slow = [...this.entries.values()].filter(({ child, startedAt }) => !child && startedAt < slowSince).length;
+    const slow = [...this.entries.values()].filter(
+      ({ child, begin, startedAt }) => !child && !begin && startedAt < slowSince,
+    ).length;
     return slow >= Math.max(1, Math.floor(this.config.processes * slowLoadShare));
   }
 

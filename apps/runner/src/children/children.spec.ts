@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { workerFile } from '@parley/background/worker-file';
+import { lackingOf } from '@parley/contracts/runner/runner';
+import { sealFor } from '@parley/secrets/sealed-box';
 import type { Platform } from '@parley/service/platform';
 import { Metrics } from '@parley/service/metrics';
 import { waitFor } from '@parley/testing/wait-for';
-import type { CodeService } from '../code/code.service';
+import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 import type { LogSenderService } from '../logs/log-sender.service';
 import { type BotChild, CodePaused } from './bot-child';
@@ -15,35 +17,29 @@ import type { IsolationService } from './isolation.service';
 const program = workerFile(join(__dirname, '../host'), 'host.child');
 const answering = 'exports.handler = () => ({ status: 200 });';
 
-interface HandedOver {
-  promise: Promise<string>;
-  resolve: (code: string) => void;
-  reject: (error: Error) => void;
-}
-
 let service: ChildrenService;
-/** Code of each bot, as the test hands it over. */
-let codes: Map<string, HandedOver>;
+let code: CodeService;
+/** Processes start once it is resolved. */
+let held: Promise<void>;
+let release: () => void;
 let starts: number;
 
 beforeAll(() => Logger.overrideLogger(false));
 
 beforeEach(() => {
-  codes = new Map();
+  code = new CodeService();
+  held = Promise.resolve();
   starts = 0;
-  const code = {
-    getCode: ({ ownerId }: { ownerId: string }) => handedOver(ownerId).promise,
-    getSecrets: () => Promise.resolve({ secrets: {}, token: 'key' }),
-  };
   const output = { begin: () => undefined, take: () => undefined, end: () => undefined };
   const isolation = {
-    isolate: (place: number) => {
+    isolate: async (place: number) => {
+      await held;
       starts += 1;
       return isolate('process', program, place);
     },
   };
   service = new ChildrenService(
-    code as unknown as CodeService,
+    code,
     { outputOf: () => output } as unknown as LogSenderService,
     Object.assign(new RunnerConfig(), { processes: 4, memoryMb: 96, allowPrivate: 'true' }),
     isolation as unknown as IsolationService,
@@ -54,26 +50,43 @@ beforeEach(() => {
 afterEach(async () => {
   jest.restoreAllMocks();
   jest.useRealTimers();
-  for (const { reject } of codes.values()) reject(new Error('the test has ended'));
+  release?.();
   await service.onApplicationShutdown();
 });
 
-function handedOver(botId: string): HandedOver {
-  const known = codes.get(botId);
-  if (known) return known;
-  const code = {} as HandedOver;
-  code.promise = new Promise((resolve, reject) => Object.assign(code, { resolve, reject }));
-  codes.set(botId, code);
-  return code;
+/** Holds the processes that start from now on. */
+function hold(): void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  [held, release] = [promise, resolve];
+}
+
+const bundleOf = (ownerId: string, codeRevision = '1') => ({ owner: 'bot' as const, ownerId, codeRevision });
+
+/** Bundle of which the runner has the code, with secrets. */
+function prepared(ownerId: string, text = answering, codeRevision = '1') {
+  const bundle = bundleOf(ownerId, codeRevision);
+  code.put({ ...bundle, offset: 0, text });
+  const { publicKey } = lackingOf(thrownBy(() => code.programOf(bundle)))!;
+  const secrets = JSON.stringify({ token: 'key', secrets: {} });
+  return { ...bundle, sealed: [sealFor(publicKey, { ownerId, revision: codeRevision }, secrets)] };
+}
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
 }
 
 const pidOf = (child: BotChild) => Promise.resolve(child.pid);
-const use = (ownerId: string) => service.use({ owner: 'bot', ownerId, codeRevision: '1', ticket: 'ticket' }, pidOf);
+const use = (ownerId: string, text?: string) => service.use(prepared(ownerId, text), pidOf);
 const request = { method: 'POST', path: '/', query: '', headers: {}, body: '{}' };
 const frame = { request, apiHeaders: {}, functionName: 'bot', functionVersion: '1', memoryMb: 96, timeoutMs: 60_000 };
-const check = (code: string) => service.tryLoad({ owner: 'bot', code, secrets: {} });
+const check = (text: string) => service.tryLoad({ owner: 'bot', code: text, secrets: {} });
 
 it('lets a load go on that its callers no longer wait for, and those that come later use it', async () => {
+  hold();
   jest.useFakeTimers();
   const failed = expect(use('slow')).rejects.toMatchObject({
     failure: 'not started',
@@ -83,13 +96,14 @@ it('lets a load go on that its callers no longer wait for, and those that come l
   await failed;
   jest.useRealTimers();
 
-  handedOver('slow').resolve(answering);
+  release();
 
   expect(await use('slow')).toBeGreaterThan(0);
   expect(starts).toBe(1);
 });
 
 it('refuses code that is not deployed while other code loads slowly, and starts deployed code', async () => {
+  hold();
   jest.useFakeTimers();
   const slow = use('slow');
   await jest.advanceTimersByTimeAsync(4_000);
@@ -98,9 +112,9 @@ it('refuses code that is not deployed while other code loads slowly, and starts 
   await expect(check(answering)).rejects.toMatchObject({ failure: 'busy' });
   jest.useRealTimers();
 
-  handedOver('deployed').resolve(answering);
+  held = Promise.resolve();
   expect(await use('deployed')).toBeGreaterThan(0);
-  handedOver('slow').resolve(answering);
+  release();
   await slow;
   expect(service.canTryLoad).toBe(true);
   await check(answering);
@@ -108,33 +122,55 @@ it('refuses code that is not deployed while other code loads slowly, and starts 
 
 it('ends the starts that are under way when the runner stops, and starts no process', async () => {
   const left = expect(use('slow')).rejects.toMatchObject({ failure: 'away', message: 'The runner is stopping.' });
+  const refused = expect(service.use(bundleOf('unprepared'), pidOf)).rejects.toThrow('lacks');
 
-  const stopped = service.onApplicationShutdown();
-  handedOver('slow').resolve(answering);
-  await stopped;
+  await service.onApplicationShutdown();
 
-  await left;
+  await Promise.all([left, refused]);
   expect(starts).toBe(0);
+  expect(service.freePlaces).toBe(4);
+});
+
+it('keeps a place for ten seconds for a call that lacks code and secrets, and starts one process with them', async () => {
+  const call = (bundle: Parameters<typeof service.use>[0]) => service.use(bundle, pidOf);
+  const both = { metadata: { runner: 'unprepared', lacks: ['code', 'secrets'] } };
+  jest.useFakeTimers();
+  await expect(call(bundleOf('bot'))).rejects.toMatchObject(both);
+  await expect(call(bundleOf('bot'))).rejects.toMatchObject(both);
+  expect(service.freePlaces).toBe(3);
+  await jest.advanceTimersByTimeAsync(9_999);
+  expect([service.freePlaces, service.canTryLoad]).toEqual([3, true]);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(service.freePlaces).toBe(4);
+  jest.useRealTimers();
+
+  await expect(call(bundleOf('bot'))).rejects.toMatchObject(both);
+  const { sealed, ...without } = prepared('bot');
+  await expect(call(without)).rejects.toMatchObject({ metadata: { lacks: ['secrets'] } });
+  const pids = await Promise.all([call({ ...without, sealed }), call({ ...without, sealed }), call(without)]);
+
+  expect(new Set(pids).size).toBe(1);
+  expect(starts).toBe(1);
 });
 
 it('counts a process that loads as a place that is taken', async () => {
+  hold();
   const loading = use('one');
   expect(service.freePlaces).toBe(3);
   expect(service.canTryLoad).toBe(true);
 
-  handedOver('one').resolve(answering);
+  release();
   await loading;
 
   expect(service.freePlaces).toBe(4);
 });
 
 it('ends the process of former code after its last call, and keeps that of newer code', async () => {
-  handedOver('bot').resolve(answering);
   let end!: () => void;
   const ended = new Promise<void>((resolve) => (end = resolve));
   const children: BotChild[] = [];
   const run = (codeRevision: string, work: Promise<unknown>) =>
-    service.use({ owner: 'bot', ownerId: 'bot', codeRevision, ticket: 'ticket' }, (child) => {
+    service.use(prepared('bot', answering, codeRevision), (child) => {
       children.push(child);
       return work;
     });
@@ -153,14 +189,11 @@ it('ends the process of former code after its last call, and keeps that of newer
 });
 
 it('ends the process that was idle for longest when others need its place, and none that is in use', async () => {
-  const bots = ['used', 'idle longest', 'idle', 'in use again', 'new', 'newest'];
-  for (const bot of bots) handedOver(bot).resolve(answering);
   let end!: () => void;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const bundle = (ownerId: string) => ({ owner: 'bot' as const, ownerId, codeRevision: '1', ticket: 'ticket' });
   const hold = async (bot: string) => {
     let child!: BotChild;
-    const call = service.use(bundle(bot), (used) => {
+    const call = service.use(prepared(bot), (used) => {
       child = used;
       return ended;
     });
@@ -170,7 +203,7 @@ it('ends the process that was idle for longest when others need its place, and n
   const used = await hold('used');
   const idle: BotChild[] = [];
   for (const bot of ['idle longest', 'idle'])
-    await service.use(bundle(bot), async (child) => {
+    await service.use(prepared(bot), async (child) => {
       await child.invoke(frame, () => undefined);
       idle.push(child);
     });
@@ -182,7 +215,7 @@ it('ends the process that was idle for longest when others need its place, and n
   others.push(await hold('newest'));
   await idle[1]!.ended;
 
-  await expect(use('one more')).rejects.toMatchObject({ failure: 'busy' });
+  await expect(service.use(bundleOf('one more'), pidOf)).rejects.toMatchObject({ failure: 'busy' });
   expect([used, again, ...others].map(({ child }) => child.isAlive)).toEqual([true, true, true, true]);
   end();
   await Promise.all([used, again, ...others].map(({ call }) => call));
@@ -197,8 +230,7 @@ it.each([
     let passedMs = 0;
     const now = performance.now.bind(performance);
     jest.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
-    handedOver('broken').resolve('process.exit(1)');
-    const failure = () => use('broken').catch((error: unknown) => error);
+    const failure = () => use('broken', 'process.exit(1)').catch((error: unknown) => error);
     for (let start = 0; start < 4; start += 1) {
       if (start > 0) passedMs += apartMs;
       expect(await failure()).not.toBeInstanceOf(CodePaused);

@@ -5,8 +5,10 @@ import {
   type InvokeCode,
   invokeCode,
   maxCodeTimeoutMs,
+  putCodePart,
   runnerAnnounced,
   runnerError,
+  runnerFailureOf,
   runnersWanted,
 } from '@parley/contracts/runner/runner';
 import { actionDepthHeader } from '@parley/contracts/runtime/actions';
@@ -18,6 +20,7 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import { ParleyServer } from '@parley/transport/parley-server';
 import { CallNotBegun, CodeFailed, CodePaused } from '../children/bot-child';
 import { ChildrenService } from '../children/children.service';
+import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
 
 /** Pause before a runtime that was refused hears of free places, where no regular announcement tells it. */
@@ -34,6 +37,7 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
 
   constructor(
     private readonly children: ChildrenService,
+    private readonly code: CodeService,
     private readonly config: RunnerConfig,
     private readonly client: ParleyClient,
     private readonly server: ParleyServer,
@@ -49,7 +53,10 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const serving = [this.server.serveInstance(invokeCode, this.runnerId, (_caller, input) => this.invoke(input))];
+    const serving = [
+      this.server.serveInstance(invokeCode, this.runnerId, (_caller, input) => this.invoke(input)),
+      this.server.serveInstance(putCodePart, this.runnerId, (_caller, part) => Promise.resolve(this.code.put(part))),
+    ];
     await Promise.all(serving.map(({ live }) => live));
     this.client.listen(runnersWanted, () => this.announce());
     this.announce();
@@ -85,7 +92,7 @@ export class InvocationsService implements OnApplicationBootstrap, OnModuleDestr
       this.countOutcome('answered');
       return answer;
     } catch (error) {
-      this.countOutcome(error instanceof CodeFailed ? error.failure : 'error');
+      this.countOutcome(error instanceof CodeFailed ? error.failure : (runnerFailureOf(error) ?? 'error'));
       if (error instanceof CodeFailed && error.failure === 'busy') this.announceIn(refusedMs);
       throw wireError(error);
     } finally {
@@ -136,5 +143,6 @@ function apiHeadersOf({ [actionDepthHeader]: depth }: Record<string, string>): R
 
 function wireError(error: unknown): unknown {
   if (!(error instanceof CodeFailed)) return error;
-  return runnerError(error.failure, error.message, error instanceof CodePaused ? error.leftMs : undefined);
+  const details = error instanceof CodePaused ? { leftMs: error.leftMs } : undefined;
+  return runnerError(error.failure, error.message, details);
 }

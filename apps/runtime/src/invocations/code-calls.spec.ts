@@ -8,13 +8,17 @@ import {
   type CodeCheck,
   invokeCode,
   type InvokeCode,
+  type Lacking,
   LoadCode,
+  putCodePart,
+  type PutCodePart,
   runnerAnnounced,
   runnerError,
   runnersWanted,
 } from '@parley/contracts/runner/runner';
 import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
 import { newId } from '@parley/persistence/ids';
+import { SealedBoxKey } from '@parley/secrets/sealed-box';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -64,6 +68,9 @@ class StandInRunner {
   /** Answers of the next calls by operation; others succeed. */
   answers: Record<string, Answer[]> = {};
   readonly checks: LoadCode[] = [];
+  readonly parts: PutCodePart[] = [];
+  onPart: () => Promise<object> = () => Promise.resolve({});
+  private readonly boxKey = new SealedBoxKey();
   onCheck: () => Promise<CodeCheck> = () => Promise.resolve({ failure: null });
   private serving: { live: Promise<void>; stop: () => void }[] = [];
   private timer?: NodeJS.Timeout;
@@ -80,6 +87,10 @@ class StandInRunner {
       this.server.serveInstance(codeCheck, 'run', (_caller, check) => {
         this.checks.push(check);
         return this.onCheck();
+      }),
+      this.server.serveInstance(putCodePart, this.id, (_caller, part) => {
+        this.parts.push(part);
+        return this.onPart();
       }),
     ];
     await Promise.all(this.serving.map(({ live }) => live));
@@ -98,6 +109,17 @@ class StandInRunner {
   /** Calls of this operation for a bot. */
   callsOf(botId: string, operation: string): InvokeCode[] {
     return this.calls.filter((call) => call.botId === botId && call.headers['x-bp-operation'] === operation);
+  }
+
+  /** Refuses a call for the lack of these. */
+  lacking(...lacks: Lacking['lacks']): Answer {
+    return fails('unprepared', 'It lacks something.', { lacks, publicKey: this.boxKey.publicKey });
+  }
+
+  /** Secrets that a call brought. */
+  opened({ ownerId, codeRevision: revision, sealed = [] }: InvokeCode): object {
+    const parts = sealed.map((text) => JSON.parse(this.boxKey.open({ ownerId, revision }, text)) as object);
+    return Object.assign({}, ...parts) as object;
   }
 
   private answer(call: InvokeCode): CodeAnswer | Promise<CodeAnswer> {
@@ -318,6 +340,78 @@ describe('an event', () => {
   });
 });
 
+describe('an unprepared runner', () => {
+  it('gets code in parts and sealed secrets of a bot, and the call again', async () => {
+    const code = `exports.handler = () => {} // ${'ü'.repeat(4_000_000)}`;
+    const bot = await newBot({ code, secrets: { COLOR: 'blue' } });
+    runner.answers['event_received'] = [runner.lacking('code', 'secrets'), runner.lacking('secrets'), fine];
+
+    const id = await bot.create();
+
+    expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+    expect(await bot.delivery(id)).toMatchObject({ attempts: [{ status: 200 }] });
+    const [first, ...again] = bot.calls();
+    const bundle = { ownerId: bot.id, codeRevision: first!.codeRevision };
+    expect(runner.parts).toMatchObject([
+      { ...bundle, offset: 0, nextOffset: 4_000_000 },
+      { ...bundle, offset: 4_000_000 },
+    ]);
+    expect(runner.parts.map(({ text }) => text).join('') === code).toBe(true);
+    expect(again.map((call) => runner.opened(call))).toEqual(
+      Array(2).fill({ token: expect.stringMatching(/^bp_bak_/), secrets: { COLOR: 'blue' } }),
+    );
+    expect({ ...again[0], sealed: undefined }).toEqual({ ...first, sealed: undefined });
+    expect(JSON.stringify(first)).not.toContain('sealed');
+  });
+
+  it('gets code once for calls that it refuses at the same time', async () => {
+    const { id } = await newBot({ actions: { try: { input: anything, output: anything } } });
+    const headers = { authorization: `Bearer ${account.token}`, 'x-bot-id': id };
+    const call = () => api.send('POST /v1/chat/actions', { headers, json: { type: 'try', input: {} } });
+    runner.answers['action_triggered'] = Array<Answer>(5).fill(runner.lacking('code', 'secrets'));
+    let take!: () => void;
+    runner.onPart = () => new Promise((resolve) => (take = () => resolve({})));
+
+    const answers = Promise.all([call(), call(), call(), call(), call()]);
+    await waitFor(() => runner.callsOf(id, 'action_triggered').length === 5 && take !== undefined);
+    take();
+
+    expect((await answers).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(runner.parts).toHaveLength(1);
+    expect(new Set(runner.callsOf(id, 'action_triggered').map(({ sealed }) => sealed?.[0])).size).toBe(2);
+  });
+
+  it('gets code that was deployed meanwhile instead of the former one, which takes no attempt', async () => {
+    const bot = await newBot();
+    const deployed: Answer = async (call) => {
+      await account.client.updateBot({ id: bot.id, code: 'exports.handler = () => {};' });
+      return runner.lacking('code', 'secrets')(call);
+    };
+    runner.answers['event_received'] = [deployed, fine];
+
+    const id = await bot.create();
+    expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+
+    expect(await bot.delivery(id)).toMatchObject({ attempts: [{ status: 200 }] });
+    expect(new Set(bot.calls().map(({ codeRevision }) => codeRevision)).size).toBe(2);
+  });
+
+  it('leaves an event parked that it refuses again and again, which takes no attempt', async () => {
+    const bot = await newBot();
+    runner.answers['event_received'] = Array<Answer>(4).fill(runner.lacking('secrets'));
+
+    const id = await bot.create();
+    const parked = await waitFor(
+      () => bot.delivery(id),
+      (found) => found?.status === 'parked',
+    );
+    expect(bot.calls()).toHaveLength(4);
+
+    expect(parked).toMatchObject({ reason: 'It lacks something.', attempts: [] });
+    expect(await bot.settled(id)).toMatchObject({ status: 'processed' });
+  });
+});
+
 describe('a deployment', () => {
   const refused: CodeCheck = { failure: 'The code waits for ever.' };
 
@@ -366,8 +460,9 @@ describe('a deployment', () => {
 });
 
 describe('an integration', () => {
-  async function newIntegration() {
+  async function newIntegration(more: object = {}) {
     const definition = {
+      ...more,
       ...{ name: `probe${runner.id.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()}`, version: '1.0.0' },
       code: 'exports.handler = () => {}',
       actions: { try: { input: anything, output: anything } },
@@ -375,6 +470,20 @@ describe('an integration', () => {
     };
     return (await account.client.createIntegration(definition)).integration;
   }
+
+  it('brings an unprepared runner the secrets of an integration and its API key', async () => {
+    const { id: integrationId } = await newIntegration({ secrets: { COLOR: 'red' } });
+    const bot = await newBot();
+    await waitFor(() => runner.callsOf(bot.id, 'register').length === 1);
+    runner.answers['register'] = [runner.lacking('code', 'secrets')];
+
+    const { bot: installed } = await account.client.updateBot({ id: bot.id, integrations: { [integrationId]: {} } });
+
+    expect(installed.integrations[integrationId]).toMatchObject({ status: 'registered' });
+    const [, again] = runner.callsOf(bot.id, 'register').filter(({ owner }) => owner === 'integration');
+    expect(runner.parts).toMatchObject([{ ownerId: integrationId, offset: 0, text: 'exports.handler = () => {}' }]);
+    expect(runner.opened(again!)).toEqual({ token: expect.stringMatching(/^bp_iak_/), secrets: { COLOR: 'red' } });
+  });
 
   it('shows an integration as pending while its code does not get ready, and registered then', async () => {
     const { id: integrationId } = await newIntegration();

@@ -115,6 +115,9 @@ export class NoRunner extends CodeUnavailable {
 /** Runners are there, and none has a place for the code. */
 export class RunnersBusy extends NoRunner {}
 
+/** No runner could be given the code or its secrets: other code was deployed, or the service that owns it is away. */
+export class CodeUnprepared extends NoRunner {}
+
 /** The process of the code did not get ready, which is not the fault of the code. */
 export class CodeNotStarted extends CodeUnavailable {
   constructor(message: string) {

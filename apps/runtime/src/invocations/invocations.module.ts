@@ -5,6 +5,7 @@ import { CallCountsModule } from '../call-counts/call-counts.module';
 import { RuntimeConfig } from '../config';
 import { BotClient } from './bot.client';
 import { CalleeClient } from './callee.client';
+import { CodePreparationClient } from './code-preparation.client';
 import { IntegrationClient } from './integration.client';
 import { IntegrationTargetsCache } from './integration-targets.cache';
 import { RunnerClient } from './runner.client';
@@ -24,6 +25,7 @@ import { TunnelClient } from './tunnel.client';
     UrlClient,
     TunnelClient,
     RunnersService,
+    CodePreparationClient,
     RunnerClient,
     UnloadableCodeLimiter,
     CalleeClient,

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { orWhenAborted } from '@parley/background/or-when-aborted';
 import { systemCaller } from '@parley/contracts/caller';
+import type { ApiError } from '@parley/contracts/errors';
 import {
   type CodeAnswer,
   type CodeOwner,
   invokeCode,
   type InvokeCode,
+  lackingOf,
   type Lane,
   runnerError,
   pauseLeftMs,
@@ -24,14 +26,18 @@ import {
   CalleeTimedOut,
   CalleeUnreachable,
   CodeNotStarted,
+  CodeUnprepared,
   NoRunner,
   NotLoadable,
   RunnerEnded,
   RunnersBusy,
 } from './invocation';
+import { CodePreparationClient, type Prepared } from './code-preparation.client';
 import { RunnersService } from './runners.service';
 import { UnloadableCodeLimiter } from './unloadable-code.limiter';
 
+/** A place that was kept for the code may be lost again, for example when the code loads slowly and its process ends. */
+const maxPreparations = 3;
 const ended = 'The runner ended before the code answered.';
 
 /** Others are events. */
@@ -43,21 +49,20 @@ export class RunnerClient {
   constructor(
     private readonly client: ParleyClient,
     private readonly runners: RunnersService,
+    private readonly preparation: CodePreparationClient,
     private readonly unloadable: UnloadableCodeLimiter,
   ) {}
 
   async send(
     { owner, ownerId, botId, workspaceId }: Pick<Callee, 'owner' | 'ownerId' | 'botId' | 'workspaceId'>,
-    { revision, ticket }: CodeTarget,
+    code: CodeTarget,
     { operation, context, headers, body, timeoutMs, signal }: CallRequest,
   ): Promise<CalleeAnswer> {
     const call = { lane: lanes[operation], context, headers, body, timeoutMs };
-    const input: InvokeCode = { owner, ownerId, botId, codeRevision: revision, ticket, ...call };
-    const ask = () =>
-      this.askOne(owner, ownerId, (runnerId) =>
-        this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), input),
-      );
-    const answer = this.unloadable.run({ ownerId, workspaceId }, revision, ask);
+    const input: InvokeCode = { owner, ownerId, botId, codeRevision: code.revision, ...call };
+    const prepared = { owner, ownerId, workspaceId, ...code };
+    const ask = () => this.askOne(owner, ownerId, (runnerId) => this.askPrepared(runnerId, input, prepared, signal));
+    const answer = this.unloadable.run({ ownerId, workspaceId }, code.revision, ask);
     return orWhenAborted(signal, answer, () => new CalleeTimedOut('The code did not answer in time.'));
   }
 
@@ -70,10 +75,10 @@ export class RunnerClient {
     let refusal = new NoRunner(`No runner is there to run the code of the ${owner}.`);
     for (const runnerId of this.runners.inOrderFor(key)) {
       try {
-        return await this.untilGone(runnerId, ask(runnerId));
+        return await ask(runnerId);
       } catch (error) {
         const failure = calleeError(error);
-        if (!(failure instanceof NoRunner)) throw failure;
+        if (!(failure instanceof NoRunner) || failure instanceof CodeUnprepared) throw failure;
         const isBusy = failure instanceof RunnersBusy;
         if (!isBusy) this.runners.lookAgain(runnerId);
         if (isBusy || !(refusal instanceof RunnersBusy)) refusal = failure;
@@ -83,12 +88,38 @@ export class RunnerClient {
     throw refusal;
   }
 
-  /** A runner that was killed never answers. */
-  private async untilGone(runnerId: string, answer: Promise<CodeAnswer>): Promise<CodeAnswer> {
-    const signal = this.runners.goneSignal(runnerId);
-    if (!signal) throw runnerError('away', 'The runner is gone.');
-    return orWhenAborted(signal, answer, () => new RunnerEnded(ended));
+  /** Calls again with what the runner lacks. */
+  private async askPrepared(
+    runnerId: string,
+    input: InvokeCode,
+    code: Prepared,
+    signal: AbortSignal,
+  ): Promise<CodeAnswer> {
+    let sealed: string[] | undefined;
+    for (let preparations = 0; ; preparations += 1) {
+      const answer = this.client.callInstance(invokeCode, runnerId, systemCaller(newId('req')), { ...input, sealed });
+      try {
+        return await this.untilGone(runnerId, answer, () => new RunnerEnded(ended));
+      } catch (error) {
+        const lacking = lackingOf(error);
+        if (!lacking || preparations === maxPreparations) throw error;
+        const brought = this.preparation.prepare(runnerId, code, lacking);
+        sealed = (await this.untilGone(runnerId, brought, gone)) ?? sealed;
+        signal.throwIfAborted();
+      }
+    }
   }
+
+  /** A runner that was killed never answers. */
+  private async untilGone<T>(runnerId: string, answer: Promise<T>, error: () => Error): Promise<T> {
+    const signal = this.runners.goneSignal(runnerId);
+    if (!signal) throw gone();
+    return orWhenAborted(signal, answer, error);
+  }
+}
+
+function gone(): ApiError {
+  return runnerError('away', 'The runner is gone.');
 }
 
 /** Error of a failed call: see the table of decision 0081. */
@@ -101,6 +132,8 @@ function calleeError(error: unknown): unknown {
       return new ExchangeTooLarge(message);
     case 'paused':
       return new CodePaused(message, pauseLeftMs(error));
+    case 'unprepared':
+      return new CodeUnprepared(message);
     case 'not started':
       return new CodeNotStarted(message);
     case 'ended':

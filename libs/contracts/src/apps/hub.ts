@@ -1,7 +1,6 @@
 import { administrativeChange } from '../admin/audit';
 import { identity } from '../admin/identity';
 import { countInstallations, installations } from '../admin/installations';
-import { runtimeKeys } from '../admin/runtime-keys';
 import { usageChanged } from '../admin/usage';
 import { dropWorkspace, labelWorkspace, workspaces } from '../admin/workspaces';
 import { hub } from '../hub/hub';
@@ -12,7 +11,7 @@ import { type App, nothing } from './app';
 export const hubApp: App = {
   ...nothing,
   serves: hub,
-  requests: [identity.roleInBot, runtimeKeys.issue, workspaces.label, runner.codeChecks.run],
+  requests: [identity.roleInBot, workspaces.label, runner.codeChecks.run],
   formerRequests: [installations.count],
   publishes: [administrativeChange, hubEntryChanged, usageChanged],
   consumes: [countInstallations, dropWorkspace, labelWorkspace],

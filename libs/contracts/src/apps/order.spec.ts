@@ -14,13 +14,9 @@ const below: Record<AppName, AppName[]> = {
   runner: [],
 };
 
-/** Requests upward that are left. Remove those that no app sends any longer; add none. */
+/** Requests upward that stay, each for a reason: docs/decisions/0098-order-of-services.md. Add none. */
 const exceptions = [
-  'hub requests admin.runtimeKeys.issue',
-  'runner requests admin.botCode.getPart',
-  'runner requests admin.botCode.getSecrets',
-  'runner requests hub.integrationCode.getPart',
-  'runner requests hub.integrationCode.getSecrets',
+  // A published line would be lost while the runtime is away. The request waits in the memory of the runner; no call waits for it.
   'runner requests runtime.logs.write',
   // The sockets of a tunnel end in one process of the gateway.
   'runtime requests gateway.tunnel',

@@ -1,19 +1,21 @@
 import { administrativeChange } from '../admin/audit';
 import { eraseBotInRuntime, recordRefusedDeployment } from '../admin/bots';
+import { botCode } from '../admin/bot-code';
 import { botVisibility } from '../admin/bot-visibility';
 import { eraseRecordings } from '../admin/installations';
 import { registerBot, targets, wakeDeliveries } from '../admin/targets';
 import { registerInstallations, registrations } from '../admin/registrations';
+import { runtimeKeys } from '../admin/runtime-keys';
 import { usageChanged } from '../admin/usage';
 import { chatActions } from '../chat/chat-actions';
 import { deliverEvents, deliveries } from '../chat/deliveries';
 import { deliverMessages, outgoingMessages } from '../chat/outgoing-messages';
 import { eraseLogs } from '../chat/erased-subjects';
-import { integrationTargets } from '../hub/integration-targets';
+import { integrationCode, integrationTargets } from '../hub/integration-targets';
 import { resolution } from '../hub/resolution';
 import { sharedWebhooks } from '../hub/shared-webhooks';
 import { eventsSettled } from '../runtime/deliveries';
-import { invokeCode, runnerAnnounced, runnersWanted } from '../runner/runner';
+import { invokeCode, putCodePart, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { logLines } from '../runtime/log-tails';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
@@ -23,12 +25,17 @@ export const runtimeApp: App = {
   ...nothing,
   serves: runtime,
   requests: [
+    botCode.getPart,
+    botCode.sealSecrets,
     botVisibility.require,
+    integrationCode.getPart,
+    integrationCode.sealSecrets,
     integrationTargets.get,
     integrationTargets.getAction,
     registrations.listPending,
     registrations.settle,
     registrations.connect,
+    runtimeKeys.issue,
     sharedWebhooks.answer,
     sharedWebhooks.route,
     resolution.owner,
@@ -42,7 +49,7 @@ export const runtimeApp: App = {
     deliveries.getPending,
     outgoingMessages.get,
   ],
-  requestsInstances: [invokeCode, tunnelHolder, tunnelRequest],
+  requestsInstances: [invokeCode, putCodePart, tunnelHolder, tunnelRequest],
   publishes: [administrativeChange, eventsSettled, usageChanged],
   consumes: [
     deliverEvents,

@@ -1,6 +1,6 @@
 import { IsInt, IsString } from 'class-validator';
 import { service } from '../access';
-import { MapOf, Optional } from '../fields';
+import { Optional } from '../fields';
 import { operation } from '../operation';
 
 /** Characters of code in one answer. */
@@ -11,7 +11,7 @@ export class CodeTarget {
   /** Changes with the code and with its secrets. */
   @IsString() revision!: string;
 
-  /** Names the code, and is handed on to a runner with each call. Valid for some minutes. */
+  /** Opens code and secrets for whoever prepares a runner for a call. Valid for some minutes. */
   @IsString() ticket!: string;
 }
 
@@ -37,17 +37,24 @@ export function codePart(text: string, offset: number): CodePart {
   return text.length < maxCodePartLength ? { text } : { text, nextOffset: offset + maxCodePartLength };
 }
 
-export class GetCodeSecrets {
+export class SealCodeSecrets {
   @IsString() ticket!: string;
+
+  /** Key of a runner: only it opens the sealed text. */
+  @IsString() publicKey!: string;
 }
 
-/** Decrypted: never logged, and never written to a disk. */
-export class CodeSecrets {
-  /** API key with which the code calls the API. */
-  @IsString() token!: string;
+/** Sealed box, bound to the owner and the revision of the code, with some of the `CodeSecrets` as JSON. */
+export class SealedCodeSecrets {
+  @IsString() sealed!: string;
+}
 
+/** Decrypted: never logged, never sent unsealed, and never written to a disk. */
+export interface CodeSecrets {
+  /** API key with which the code calls the API. */
+  token: string;
   /** Secrets by name. */
-  @MapOf(String) secrets!: Record<string, string>;
+  secrets: Record<string, string>;
 }
 
 /** Operations of the service that owns the code. */
@@ -60,12 +67,12 @@ export function codeOperations(source: 'admin.botCode' | 'hub.integrationCode', 
       input: GetCodePart,
       output: CodePart,
     }),
-    getSecrets: operation({
-      subject: `${source}.getSecrets`,
-      summary: `Gets the API key and the secrets with which the code of ${owner} runs.`,
+    sealSecrets: operation({
+      subject: `${source}.sealSecrets`,
+      summary: `Seals the secrets with which the code of ${owner} runs for a runner.`,
       access: service,
-      input: GetCodeSecrets,
-      output: CodeSecrets,
+      input: SealCodeSecrets,
+      output: SealedCodeSecrets,
     }),
   };
 }

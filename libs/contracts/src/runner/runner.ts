@@ -1,10 +1,11 @@
-import { IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
 import { service } from '../access';
 import { ApiError } from '../errors';
 import { MapOf, Nested, Nullable, Optional } from '../fields';
 import { broadcast, instanceOperation, operation } from '../operation';
 import { Empty } from '../paging';
 import { LogContext } from '../runtime/logs';
+import { CodePart } from './code';
 
 /** Longest time limit of an invocation, in milliseconds. */
 export const maxCodeTimeoutMs = 120_000;
@@ -14,7 +15,7 @@ export const maxCodeBodyBytes = 5_000_000;
 export const announceMs = 2_000;
 /**
  * Longest time in milliseconds until a process is ready, beside the time limit of the call: the runner gives up after 100 s
- * (`not started`), and fetches the code before. Those who wait for an answer have a deadline of their own, which is shorter.
+ * (`not started`), and gets the code before. Those who wait for an answer have a deadline of their own, which is shorter.
  */
 export const maxStartMs = 120_000;
 
@@ -27,9 +28,6 @@ export type CodeOwner = (typeof codeOwners)[number];
 
 /** Request to the handler of a bundle. */
 export class InvokeCode {
-  /** Proves to the service that owns the code that it is to be called: see `codeOperations`. */
-  @IsString() ticket!: string;
-
   @IsIn(codeOwners) owner!: CodeOwner;
 
   /** Bot, or version of an integration. One process serves no other owner. */
@@ -40,6 +38,9 @@ export class InvokeCode {
 
   /** Changes with the code and with the secrets: another process serves it. */
   @IsString() codeRevision!: string;
+
+  /** `SealedCodeSecrets`, where the runner lacked secrets: together they hold all. */
+  @Optional() @IsArray() @IsString({ each: true }) sealed?: string[];
 
   @MapOf(String) headers!: Record<string, string>;
   @IsString() body!: string;
@@ -68,6 +69,21 @@ export const invokeCode = instanceOperation({
   input: InvokeCode,
   output: CodeAnswer,
   timeoutMs: maxCodeTimeoutMs + maxStartMs,
+});
+
+/** Part of the code that a runner lacked. The first one has the offset 0, and each other one the `nextOffset` before it. */
+export class PutCodePart extends CodePart {
+  @IsString() ownerId!: string;
+  @IsString() codeRevision!: string;
+  @IsInt() offset!: number;
+}
+
+/** Keyed by the id of a runner. Idempotent. Refused as `unprepared` when the runner lacks the part before. */
+export const putCodePart = instanceOperation({
+  subject: 'runner.putCodePart',
+  input: PutCodePart,
+  output: Empty,
+  timeoutMs: 30_000,
 });
 
 /** Code that is to be deployed. */
@@ -121,9 +137,20 @@ export const runnerAnnounced = broadcast({ subject: 'runner.announced', data: Ru
 /** Asks all runners to announce themselves. */
 export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data: Empty });
 
+/** Needed for the start of a process, and brought by whoever calls the code. */
+export const preparations = ['code', 'secrets'] as const;
+
+export interface Lacking {
+  lacks: (typeof preparations)[number][];
+  /** Key for which the secrets are to be sealed. The runner made it at its start. */
+  publicKey: string;
+}
+
 /**
  * - `busy`: no place is free. The code was not called.
  * - `away`: no such runner serves, or it stops. The code was not called.
+ * - `unprepared`: a process has to be started, and the runner lacks code, or secrets for it: see `lackingOf`. It keeps a place
+ *   for some seconds. The code was not called.
  * - `not started`: the process of the code did not get ready although its code had not used up its processor time: the
  *   machine was too busy, or its start was cut off. The code was not called.
  * - `paused`: its processes keep ending, so the next one starts after a pause. The code was not called.
@@ -137,6 +164,7 @@ export const runnersWanted = broadcast({ subject: 'runtime.runnersWanted', data:
 export const runnerFailures = [
   'busy',
   'away',
+  'unprepared',
   'not started',
   'paused',
   'not loadable',
@@ -151,12 +179,14 @@ export type RunnerFailure = (typeof runnerFailures)[number];
 /** `ended`: the runner ended, stopped or fell silent under the call. The code may have done its work. */
 export type CallFailure = RunnerFailure | 'ended';
 
-/** @param leftMs of a pause */
-export function runnerError(failure: RunnerFailure, message: string, leftMs?: number): ApiError {
-  const metadata = { runner: failure, ...(leftMs !== undefined && { leftMs }) };
+/** @param details rest of a pause, or what an unprepared runner lacks */
+export function runnerError(failure: RunnerFailure, message: string, details?: { leftMs: number } | Lacking): ApiError {
+  const metadata = { runner: failure, ...details };
   switch (failure) {
     case 'busy':
       return new ApiError('RateLimited', message, { metadata });
+    case 'unprepared':
+      return new ApiError('ReferenceNotFound', message, { metadata });
     case 'away':
     case 'not started':
       return new ApiError('Internal', message, { code: 503, metadata });
@@ -174,6 +204,11 @@ export function runnerError(failure: RunnerFailure, message: string, leftMs?: nu
 
 /** Rest of the pause of code, in milliseconds. */
 export const pauseLeftMs = (error: unknown): number => Number((error as ApiError).metadata?.['leftMs']);
+
+/** Undefined unless the error is that of an unprepared runner. */
+export function lackingOf(error: unknown): Lacking | undefined {
+  return runnerFailureOf(error) === 'unprepared' ? ((error as ApiError).metadata as unknown as Lacking) : undefined;
+}
 
 /** Undefined for an error that does not come from a runner. */
 export function runnerFailureOf(error: unknown): CallFailure | undefined {

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { admin } from '@parley/contracts/admin/admin';
 import type { Caller } from '@parley/contracts/caller';
-import type { GetCodePart, GetCodeSecrets } from '@parley/contracts/runner/code';
+import type { GetCodePart, SealCodeSecrets } from '@parley/contracts/runner/code';
 import { Handles } from '@parley/transport/handles';
 import { BotCodeService } from './bot-code.service';
 
@@ -14,8 +14,8 @@ export class BotCodeController {
     return this.service.getPart(input);
   }
 
-  @Handles(admin.botCode.getSecrets)
-  getSecrets(_caller: Caller, input: GetCodeSecrets) {
-    return this.service.getSecrets(input);
+  @Handles(admin.botCode.sealSecrets)
+  sealSecrets(_caller: Caller, input: SealCodeSecrets) {
+    return this.service.sealSecrets(input);
   }
 }

@@ -4,18 +4,20 @@ import {
   type CodePart,
   type CodeSecrets,
   type GetCodePart,
-  type GetCodeSecrets,
   maxCodePartLength,
+  type SealCodeSecrets,
+  type SealedCodeSecrets,
 } from '@parley/contracts/runner/code';
 import { mapEntries } from '@parley/contracts/entries';
 import { notFound } from '@parley/contracts/errors';
 import { CodeTickets } from '@parley/secrets/code-tickets';
+import { sealFor } from '@parley/secrets/sealed-box';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { runtimeKey } from '@parley/secrets/token';
 import { BotCodeRepository } from './bot-code.repository';
 
-/** Code, key and secrets of bots, for the runners that call them. */
+/** Code, key and secrets of bots, for the runners that run them. */
 @Injectable()
 export class BotCodeService {
   private readonly keys: [Buffer, ...Buffer[]];
@@ -37,12 +39,13 @@ export class BotCodeService {
   }
 
   /** Throws ResourceNotFound when another version was deployed meanwhile. */
-  async getSecrets({ ticket }: GetCodeSecrets): Promise<CodeSecrets> {
+  async sealSecrets({ ticket, publicKey }: SealCodeSecrets): Promise<SealedCodeSecrets> {
     const deployed = await this.tickets.verify(ticket);
-    const sealed = await this.code.findSecrets(deployed);
-    if (!sealed) throw notFound('deployed bot version', deployed.version);
+    const stored = await this.code.findSecrets(deployed);
+    if (!stored) throw notFound('deployed bot version', deployed.version);
     const token = runtimeKey('bak', this.keys[0], deployed.ownerId, deployed.version);
     await this.code.storeRuntimeKey(deployed, token);
-    return { token, secrets: mapEntries(sealed, (value) => this.box.open(value)) };
+    const secrets: CodeSecrets = { token, secrets: mapEntries(stored, (value) => this.box.open(value)) };
+    return { sealed: sealFor(publicKey, deployed, JSON.stringify(secrets)) };
   }
 }

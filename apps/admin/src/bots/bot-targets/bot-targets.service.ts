@@ -48,10 +48,11 @@ export class BotTargetsService {
 
   private async codeOf(
     botId: string,
-    { version_id: versionId, code_hash, secrets }: BotTargetRow,
+    { version_id: versionId, workspace_id: workspaceId, code_hash, secrets }: BotTargetRow,
   ): Promise<CodeTarget | null> {
     if (versionId === null) return null;
     const revision = hash('sha256', JSON.stringify([code_hash, versionId, secrets]), 'base64url');
-    return { revision, ticket: await this.tickets.sign({ ownerId: botId, version: versionId }) };
+    const ticket = await this.tickets.sign({ ownerId: botId, version: versionId, revision, workspaceId });
+    return { revision, ticket };
   }
 }

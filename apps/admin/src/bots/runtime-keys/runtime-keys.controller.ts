@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { admin } from '@parley/contracts/admin/admin';
-import type { IssueRuntimeKey } from '@parley/contracts/admin/runtime-keys';
 import type { Caller } from '@parley/contracts/caller';
+import type { SealCodeSecrets } from '@parley/contracts/runner/code';
 import { Handles } from '@parley/transport/handles';
 import { RuntimeKeysService } from './runtime-keys.service';
 
@@ -10,7 +10,7 @@ export class RuntimeKeysController {
   constructor(private readonly service: RuntimeKeysService) {}
 
   @Handles(admin.runtimeKeys.issue)
-  issue(_caller: Caller, input: IssueRuntimeKey) {
+  issue(_caller: Caller, input: SealCodeSecrets) {
     return this.service.issue(input);
   }
 }

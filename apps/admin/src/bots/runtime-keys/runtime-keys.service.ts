@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { IssueRuntimeKey, RuntimeKey } from '@parley/contracts/admin/runtime-keys';
+import type { CodeSecrets, SealCodeSecrets, SealedCodeSecrets } from '@parley/contracts/runner/code';
+import { CodeTickets } from '@parley/secrets/code-tickets';
+import { sealFor } from '@parley/secrets/sealed-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { runtimeKey } from '@parley/secrets/token';
 import { RuntimeKeysRepository } from './runtime-keys.repository';
@@ -13,16 +15,20 @@ export class RuntimeKeysService {
 
   constructor(
     private readonly runtimeKeys: RuntimeKeysRepository,
+    private readonly tickets: CodeTickets,
     keys: SecretKeys,
   ) {
     this.keys = keys.derive('runtime-keys');
   }
 
-  /** Idempotent: the same key for the same revision. */
-  async issue({ integrationId, workspaceId, revision: number }: IssueRuntimeKey): Promise<RuntimeKey> {
-    const revision = String(number).padStart(revisionDigits, '0');
+  /** Idempotent: the same key for the same revision. The hub has signed the ticket. */
+  async issue({ ticket, publicKey }: SealCodeSecrets): Promise<SealedCodeSecrets> {
+    const deployed = await this.tickets.verify(ticket);
+    const { ownerId: integrationId, workspaceId } = deployed;
+    const revision = deployed.version.padStart(revisionDigits, '0');
     const token = runtimeKey('iak', this.keys[0], integrationId, revision);
     await this.runtimeKeys.storeKey({ integrationId, workspaceId, revision, token });
-    return { token };
+    const secrets: Pick<CodeSecrets, 'token'> = { token };
+    return { sealed: sealFor(publicKey, deployed, JSON.stringify(secrets)) };
   }
 }
