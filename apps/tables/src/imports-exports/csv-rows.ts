@@ -1,5 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
+import { toUtcOfDate } from '../schema/date-time';
+import { peekStart } from './peek-start';
 import {
   type IgnoredColumns,
   maxRowCharacters,
@@ -12,21 +14,37 @@ import {
 /** Output of the parser: a record, or the error code of a skipped one, with the number of its last line. */
 type Parsed = { lines: number } & ({ record: string[] } | { code: string });
 
+type Column = ReadColumns extends ReadonlyMap<string, infer Value> ? Value : never;
+
 interface Cell {
   index: number;
   name: string;
-  type: string;
+  schema: Column['schema'];
 }
 
-/** CSV with column names in the first line. Empty cells have no value. */
+const delimiters = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' };
+/** First line of a spreadsheet that declares the delimiter of the lines after it. */
+const delimiterLine = /^sep=([^"\r\n])[\r\n]/i;
+
+/**
+ * CSV with column names in the first line, or in the second one after `sep=`. Empty cells have no value. The delimiter is the
+ * declared one, else the one by which the header names most columns of the table.
+ */
 export async function* readCsv(
   text: AsyncIterable<string>,
   columns: ReadColumns,
   ignored: IgnoredColumns,
 ): AsyncIterable<ReadRow> {
+  const { start, all } = await peekStart(text, {
+    nothing: '',
+    join: (known, next) => known + next,
+    isEnough: (known) => known.length > maxRowCharacters || /[^\r\n][\r\n]/.test(known),
+  });
+  const declared = delimiterLine.exec(start)?.[1];
+  const delimiter = declared ?? likeliestDelimiter(start, columns);
   let header: { cells: Cell[]; width: number } | undefined;
-  let line = 1;
-  for await (const parsed of parsedRecords(text)) {
+  let line = declared ? 2 : 1;
+  for await (const parsed of parsedRecords(all, delimiter, line)) {
     const location = `Line ${line}`;
     line = parsed.lines + 1;
     if ('code' in parsed) {
@@ -37,8 +55,11 @@ export async function* readCsv(
       continue;
     }
     const { record } = parsed;
-    if (!header) header = { cells: readHeader(record, columns, ignored), width: record.length };
-    else if (record.length > header.width) {
+    if (!header) {
+      const cells = readHeader(record, columns, ignored);
+      if (cells.length === 0) throw new UnreadableFile(noColumn(columns, declared));
+      header = { cells, width: record.length };
+    } else if (record.length > header.width) {
       yield { location, problem: `has ${record.length} cells, but the header has ${header.width}.` };
     } else yield { location, row: readRecord(record, header.cells) };
   }
@@ -70,8 +91,10 @@ function problemOf(code: string): string {
   }
 }
 
-function parsedRecords(text: AsyncIterable<string>): AsyncIterable<Parsed> {
+function parsedRecords(text: AsyncIterable<string>, delimiter: string, firstLine: number): AsyncIterable<Parsed> {
   const parser = parse({
+    delimiter,
+    from_line: firstLine,
     relax_column_count: true,
     skip_empty_lines: true,
     skip_records_with_error: true,
@@ -95,34 +118,56 @@ async function* pieces(text: AsyncIterable<string>): AsyncIterable<string> {
   }
 }
 
+function likeliestDelimiter(start: string, columns: ReadColumns): string {
+  const [line = ''] = start.replace(/^[\r\n]+/, '').split(/[\r\n]/, 1);
+  const named = Object.keys(delimiters).map((delimiter) => {
+    const names = line.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
+    return { delimiter, columns: columnNames(names, columns).filter((name) => name !== undefined).length };
+  });
+  return named.reduce((best, other) => (other.columns > best.columns ? other : best)).delimiter;
+}
+
 function readHeader(record: string[], columns: ReadColumns, ignored: IgnoredColumns): Cell[] {
-  const names = record.map((name) => name.trim());
+  const names = columnNames(record, columns);
   const cells = names.flatMap((name, index) => {
-    const column = columns.get(name);
-    if (!column) ignored.add(name);
-    return column ? [{ index, name, type: column.schema.type }] : [];
+    if (name === undefined) ignored.add(record[index]!.trim());
+    return name === undefined ? [] : [{ index, name, schema: columns.get(name)!.schema }];
   });
   const twice = cells.find(({ name, index }) => names.indexOf(name) !== index);
   if (twice) throw new UnreadableFile(`The first line has the column ${twice.name} twice. Name each column once.`);
-  if (cells.length === 0) {
-    throw new UnreadableFile(
-      `The first line names no column of this table. It must contain column names such as ${[...columns.keys()].slice(0, 3).join(', ')}, separated by commas.`,
-    );
-  }
   return cells;
+}
+
+/** Column of each cell of the header: the one of exactly that name, else the only one that differs in case alone. */
+function columnNames(cells: string[], columns: ReadColumns): (string | undefined)[] {
+  const names = cells.map((cell) => cell.trim());
+  const others = Map.groupBy(
+    [...columns.keys()].filter((name) => !names.includes(name)),
+    (name) => name.toLowerCase(),
+  );
+  return names.map((name) => {
+    if (columns.has(name)) return name;
+    const [other, another] = others.get(name.toLowerCase()) ?? [];
+    return another === undefined ? other : undefined;
+  });
+}
+
+function noColumn(columns: ReadColumns, declared: string | undefined): string {
+  const separators = declared === undefined ? Object.values(delimiters).join(', ') : `"${declared}"`;
+  return `The header names no column of this table. It must contain column names such as ${[...columns.keys()].slice(0, 3).join(', ')}, separated by ${separators}.`;
 }
 
 function readRecord(record: string[], cells: Cell[]): Record<string, unknown> {
   const values: [string, unknown][] = [];
-  for (const { index, name, type } of cells) {
+  for (const { index, name, schema } of cells) {
     const text = record[index] ?? '';
-    if (text !== '') values.push([name, readCell(text, type)]);
+    if (text !== '') values.push([name, readCell(text, schema)]);
   }
   return Object.fromEntries(values);
 }
 
 /** Text that does not match the type stays text: the row check reports it. */
-function readCell(text: string, type: string): unknown {
+function readCell(text: string, { type, format }: Cell['schema']): unknown {
   switch (type) {
     case 'number':
       return text.length <= maxNumberLength && numberPattern.test(text) ? Number(text) : text;
@@ -132,7 +177,7 @@ function readCell(text: string, type: string): unknown {
     case 'array':
       return readJson(text);
     default:
-      return text;
+      return format === 'date-time' ? (toUtcOfDate(text.trim()) ?? text) : text;
   }
 }
 

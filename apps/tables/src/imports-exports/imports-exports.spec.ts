@@ -159,6 +159,7 @@ describe('importTable', () => {
   it.each([
     ['a JSON array', '[{"name":"cup"},{"name":"pot"}]', 'application/json'],
     ['JSON in lines', '{"name":"cup"}\n{"name":"pot"}\n', 'application/x-ndjson'],
+    ['CSV of a spreadsheet', 'sep=;\r\nName;Price\r\ncup;1\r\npot;2\r\n', 'text/csv'],
     ['gzipped CSV', gzipSync('name\ncup\npot\n'), 'application/octet-stream'],
   ])('imports %s', async (_what, content, contentType) => {
     const table = await newTable();

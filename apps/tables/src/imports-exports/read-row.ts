@@ -1,6 +1,6 @@
 export type ReadRow = { location: string; row: Record<string, unknown> } | { location: string; problem: string };
 
-export type ReadColumns = ReadonlyMap<string, { schema: { type: string } }>;
+export type ReadColumns = ReadonlyMap<string, { schema: { type: string; format?: string } }>;
 
 /** Limit of the text of one row. A row of the largest table has 120 KB. */
 export const maxRowCharacters = 1_000_000;

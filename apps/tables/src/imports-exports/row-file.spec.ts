@@ -8,7 +8,9 @@ import { unpackedText, unpackingLimits } from './unpacked-text';
 import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
 
 const types = { name: 'string', price: 'number', sold: 'boolean', tags: 'array', size: 'object' };
-const columns = new Map(Object.entries(types).map(([name, type]) => [name, { schema: { type } }]));
+const columns = new Map<string, { schema: { type: string; format?: string } }>(
+  Object.entries(types).map(([name, type]) => [name, { schema: { type } }]),
+);
 
 async function* chunksOf(content: string | Uint8Array, size = 7): AsyncIterable<Uint8Array> {
   const bytes = Buffer.from(content as Uint8Array);
@@ -78,6 +80,50 @@ describe('A CSV file', () => {
     },
   );
 
+  it.each([
+    ['semicolons', 'name;price\n"Tea; green, old";1\n'],
+    ['tabs', 'name\tprice\n"Tea; green, old"\t1\n'],
+    ['vertical bars', '"name"|"price"\nTea; green, old|1\n'],
+    ['semicolons, of which one name is known', 'name;a,b;c,d\n"Tea; green, old"\n'],
+  ])('recognizes a CSV file with %s by the columns that its header names', async (_what, content) => {
+    const [row] = await read(content, 'text/csv', new IgnoredColumns(), 1);
+
+    expect(row).toMatchObject({ location: 'Line 2', row: { name: 'Tea; green, old' } });
+  });
+
+  it.each([
+    ['text/csv', 'sep=;\r\nname;price\r\nTea, green;1\r\nMilk;2;3\r\n'],
+    ['text/tab-separated-values', 'SEP=\t\nname\tprice\nTea, green\t1\nMilk\t2\t3\n'],
+  ])('takes the delimiter of a CSV file (%s) from a first line sep=', async (contentType, content) => {
+    expect(await read(content, contentType)).toEqual([
+      { location: 'Line 3', row: { name: 'Tea, green', price: 1 } },
+      { location: 'Line 4', problem: 'has 3 cells, but the header has 2.' },
+    ]);
+  });
+
+  it('matches columns of a CSV file without regard to case, unless one has exactly that name', async () => {
+    const both = new Map([...columns, ['Price', { schema: { type: 'string' } }]]);
+    const ignored = new IgnoredColumns();
+    const readBoth = (content: string) => all(readRows(unpackedText(chunksOf(content)), 'text/csv', both, ignored));
+
+    expect(await readBoth('NAME,Name,name,Price\na,b,c,1\n')).toMatchObject([{ row: { name: 'c', Price: '1' } }]);
+    expect(await readBoth('NAME,PRICE\na,1\n')).toMatchObject([{ row: { name: 'a' } }]);
+    expect(ignored.warnings.map((warning) => warning.split(' ')[0])).toEqual(['NAME', 'Name', 'PRICE']);
+  });
+
+  it('reads a date of a CSV file as the start of that day in UTC where the column holds a date-time', async () => {
+    const withTime = new Map([['at', { schema: { type: 'string', format: 'date-time' } }]]);
+    const content = 'at\n2026-01-31\n 2026-01-31 09:30:00+02:00\n2026-02-30\n31.01.2026\n2026-01-31 09:30\n';
+
+    const rows = await all(readRows(unpackedText(chunksOf(content)), 'text/csv', withTime, new IgnoredColumns()));
+
+    expect(rows.map((row) => ('row' in row ? row.row.at : row))).toEqual([
+      '2026-01-31T00:00:00.000Z',
+      '2026-01-31T07:30:00.000Z',
+      ...['2026-02-30', '31.01.2026', '2026-01-31 09:30'],
+    ]);
+  });
+
   it('reads a CSV file with a byte order mark, CRLF line ends and no final line end', async () => {
     const rows = await read('\ufeffname,price\r\nTea,1\r\nMilk,2');
 
@@ -120,8 +166,10 @@ describe('A CSV file', () => {
   });
 
   it.each([
-    ['has no column of the table', 'colour;size2\n', /names no column of this table.*name, price, sold/],
+    ['has no column of the table', 'colour;size2\n', /names no column of this table.*name, price, sold.*semicolons/],
     ['has a column twice', 'name,price,name\n', /name twice/],
+    ['has a column twice in another case', 'NAME,price,Name\n', /name twice/],
+    ['declares another delimiter than it has', 'sep=;\nname,price\n', /header names no column.*separated by ";"/],
     ['is empty', ' \n', /empty/],
     ['is no UTF-8', Buffer.from('name\nM\xfcsli\n', 'latin1'), /UTF-8/],
     ['ends within a character', Buffer.from('name\nMü').subarray(0, -1), /UTF-8/],

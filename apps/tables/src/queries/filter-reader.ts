@@ -1,6 +1,6 @@
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
-import { toUtc } from '../schema/date-time';
+import { toUtcOfDate } from '../schema/date-time';
 import { type Columns, resolveColumn, notAColumn, type ColumnReference } from './column-reference';
 import type { Comparison, Filter } from './filter';
 
@@ -218,10 +218,8 @@ function readValue(column: ColumnReference, value: unknown, path: string): unkno
   }
 }
 
-/** Converts a time to the stored form. A date without a time is midnight in UTC. */
 function readTime(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  return toUtc(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00Z` : value);
+  return typeof value === 'string' ? toUtcOfDate(value) : undefined;
 }
 
 function typeOf(column: ColumnReference): Type {

@@ -17,6 +17,11 @@ export function toUtc(text: string): string | undefined {
   return canonical.test(utc) ? utc : undefined;
 }
 
+/** Like `toUtc`; a date alone is its start in UTC, and a space may stand for the T. */
+export function toUtcOfDate(text: string): string | undefined {
+  return toUtc(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00Z` : text.replace(' ', 'T'));
+}
+
 /** JavaScript reads February 30 as a day in March; the round trip detects it. */
 function exists(text: string): boolean {
   const time = Date.parse(text);
