@@ -11,9 +11,6 @@ import { newId } from '@parley/persistence/ids';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { type Callee, CodeUnprepared } from './invocation';
 
-/** Operations of the service that owns the code. */
-const operationsOf = { bot: botCode, integration: integrationCode };
-
 /** Deployed code that a runner is to be prepared for. */
 export type Prepared = Pick<Callee, 'owner' | 'ownerId' | 'workspaceId'> & CodeTarget;
 
@@ -50,8 +47,9 @@ export class CodePreparationClient {
   private async seal(code: Prepared, publicKey: string): Promise<string[]> {
     const input = { ticket: code.ticket, publicKey };
     const caller = callerFor(code);
-    const secrets = await this.given(code, this.client.call(operationsOf[code.owner].sealSecrets, caller, input));
-    if (code.owner === 'bot') return [secrets.sealed];
+    if (code.owner === 'bot')
+      return [(await this.given(code, this.client.call(botCode.sealSecrets, caller, input))).sealed];
+    const secrets = await this.given(code, this.client.call(integrationCode.sealSecrets, caller, input));
     const key = await this.given(code, this.client.call(runtimeKeys.issue, caller, input));
     return [secrets.sealed, key.sealed];
   }
@@ -60,12 +58,16 @@ export class CodePreparationClient {
   private async handOver(runnerId: string, code: Prepared): Promise<void> {
     const { ownerId, revision: codeRevision } = code;
     for (let offset: number | undefined = 0; offset !== undefined;) {
-      const input = { ticket: code.ticket, offset };
-      const read = this.client.call(operationsOf[code.owner].getPart, callerFor(code), input);
-      const part: CodePart = await this.given(code, read);
+      const part: CodePart = await this.given(code, this.getPart(code, offset));
       await this.put(runnerId, code, await JsonLines.of({ ownerId, codeRevision, offset, ...part }));
       offset = part.nextOffset;
     }
+  }
+
+  private getPart({ owner, ticket, ...code }: Prepared, offset: number): Promise<CodePart> {
+    return owner === 'bot'
+      ? this.client.call(botCode.getPart, callerFor(code), { ticket, offset })
+      : this.client.call(integrationCode.getPart, callerFor(code), { ticket, offset });
   }
 
   private async put(runnerId: string, code: Prepared, part: JsonLines): Promise<void> {
