@@ -33,10 +33,10 @@ export class FileEntity {
   @IdColumn() key!: string;
   @Column('text') content_type!: string;
 
-  /** `bigint`, which arrives as text; so does `size`. */
+  /** `bigint`, which arrives as text. */
   @Column('bigint') declared_size!: string;
 
-  /** Bytes of the newest content; null until there is one. */
+  /** Bytes of the newest content; null until there is one. `bigint`, which arrives as text. */
   @Column('bigint', { nullable: true }) size!: string | null;
 
   @Column('jsonb') tags!: Record<string, string>;

@@ -8,9 +8,10 @@ export class StorageUseEntity {
   @PrimaryIdColumn() bot_id!: string;
   @PrimaryColumn('smallint') slot!: number;
 
-  /** `bigint`, which arrives as text; so does `vector_bytes`. */
+  /** `bigint`, which arrives as text. */
   @Column('bigint') file_bytes!: string;
 
+  /** `bigint`, which arrives as text. */
   @Column('bigint') vector_bytes!: string;
 
   /** Changed since the last report to admin. */

@@ -7,9 +7,10 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export class LocalIndexTenantEntity {
   @PrimaryIdColumn() bot_id!: string;
 
-  /** `bigint`, which arrives as text; so does `removed_revision`. */
+  /** `bigint`, which arrives as text. */
   @Column('bigint') revision!: string;
 
+  /** `bigint`, which arrives as text. */
   @Column('bigint') removed_revision!: string;
 }
 

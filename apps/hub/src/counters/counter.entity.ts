@@ -21,13 +21,13 @@ export class IntegrationCounterEntity {
   @PrimaryIdColumn() @ForeignKey('IntegrationEntity', { onDelete: 'CASCADE' }) integration_id!: string;
   @Column('integer') installs!: number;
 
-  /** `bigint`, which arrives as text; so do `valid_from` and `valid_to`. */
+  /** `bigint`, which arrives as text. */
   @Column('bigint') views!: string;
 
-  /** Time of `counter_clock`. */
+  /** Time of `counter_clock`: `bigint`, which arrives as text. */
   @PrimaryColumn('bigint') valid_from!: string;
 
-  /** Time of `counter_clock`; the largest `bigint` in the current row. */
+  /** Time of `counter_clock`, as text; the largest `bigint` in the current row. */
   @Column('bigint', { default: '9223372036854775807' }) valid_to!: string;
 
   @Column('timestamptz', { nullable: true }) closed_at!: Date | null;

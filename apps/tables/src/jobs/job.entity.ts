@@ -49,13 +49,13 @@ export class JobEntity {
   @Column('text', { nullable: true }) output_file_id!: string | null;
   @Column('integer', { default: 0 }) progress!: number;
 
-  /**
-   * Progress in units of the type, updated in the transaction of the work. `bigint`, which arrives as text; so do
-   * `rows` and `failed_rows`.
-   */
+  /** Progress in units of the type, updated in the transaction of the work. `bigint`, which arrives as text. */
   @Column('bigint', { default: 0 }) position!: string;
 
+  /** `bigint`, which arrives as text. */
   @Column('bigint', { default: 0 }) rows!: string;
+
+  /** `bigint`, which arrives as text. */
   @Column('bigint', { default: 0 }) failed_rows!: string;
 
   /** First errors of single rows. */
