@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { ListQueriesModule } from '../queries/list-queries.module';
 import { AnalyticsController } from './analytics.controller';
 import { AnalyticsRepository } from './analytics.repository';
 import { AnalyticsService } from './analytics.service';

@@ -3,7 +3,7 @@ import { maxCountNames, maxEventTypes } from '@parley/contracts/chat/analytics';
 import { Database, type Sql } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
 import { firstIdAt } from '@parley/persistence/ids';
-import { BoundedReadsService } from '../list-queries/bounded-reads.service';
+import { BoundedReadsService } from '../queries/bounded-reads.service';
 
 export interface DayFigures {
   day: Date;

@@ -18,7 +18,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
-import { scopeOf, storedName } from '../bot-definitions/scope';
+import { scopeOf, storedName } from '../queries/scope';
 import { AnalyticsRepository, type DayFigures } from './analytics.repository';
 import { toObservation } from './observation.entity';
 import { ObservationsRepository } from './observations.repository';

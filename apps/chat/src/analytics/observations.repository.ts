@@ -5,7 +5,7 @@ import { deleteOlder } from '@parley/persistence/delete-older';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import type { Scope } from '../bot-definitions/scope';
+import type { Scope } from '../queries/scope';
 import type { ObservationEntity } from './observation.entity';
 
 const newestFirst = new Keyset<ObservationEntity>([{ sql: 'id', type: 'text', of: (row) => row.id }], 'desc');

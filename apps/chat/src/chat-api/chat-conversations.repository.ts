@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { pageSize } from '@parley/persistence/keyset';
 import type { ConversationEntity } from '../conversations/conversation.entity';
-import { newestFirst } from '../list-queries/newest-first';
+import { newestFirst } from '../queries/newest-first';
 import type { ChatInstallation } from './chat-installations.cache';
 
 const newestConversations = newestFirst<ConversationEntity>('created_at', 'id', { sql: 'owner_id', value: '$3' });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { pageSize } from '@parley/persistence/keyset';
-import { newestFirst } from '../list-queries/newest-first';
+import { newestFirst } from '../queries/newest-first';
 import {
   type ConversationLookupRow,
   findWithAuthor,

@@ -2,7 +2,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { Conversation } from '@parley/contracts/chat/conversations';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, Index } from 'typeorm';
-import { shownNames } from '../bot-definitions/scope';
+import { shownNames } from '../queries/scope';
 
 /** Conversation in a channel of an installation. */
 @Entity('conversation')

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
-import { ListQueriesModule } from '../list-queries/list-queries.module';
-import { OutgoingChangesModule } from '../outgoing-changes/outgoing-changes.module';
+import { BotDefinitionsModule } from '../bots/bot-definitions.module';
+import { ListQueriesModule } from '../queries/list-queries.module';
+import { OutgoingChangesModule } from '../announcements/outgoing-changes.module';
 import { SignalsModule } from '../signals/signals.module';
 import { TagsModule } from '../tags/tags.module';
 import { UsersModule } from '../users/users.module';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { PendingEventsModule } from '../pending-events/pending-events.module';
-import { RecurringEventsModule } from '../recurring-events/recurring-events.module';
+import { PendingEventsModule } from '../announcements/pending-events.module';
+import { RecurringEventsModule } from '../events/recurring-events.module';
 import { WorkflowsModule } from '../workflows/workflows.module';
 import { DeliveriesController } from './deliveries.controller';
 import { DeliveriesRepository } from './deliveries.repository';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { ListQueriesModule } from '../list-queries/list-queries.module';
-import { PendingEventsModule } from '../pending-events/pending-events.module';
+import { ListQueriesModule } from '../queries/list-queries.module';
+import { PendingEventsModule } from '../announcements/pending-events.module';
 import { EventRetentionRepository } from './event-retention.repository';
 import { EventRetentionService } from './event-retention.service';
 import { EventsController } from './events.controller';

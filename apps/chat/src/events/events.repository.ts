@@ -5,12 +5,12 @@ import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { lockNext } from '@parley/persistence/lock-next';
-import { BoundedReadsService } from '../list-queries/bounded-reads.service';
-import { givenColumns, toEquality } from '../list-queries/conditions';
-import { inScope, isOf, type Scope } from '../bot-definitions/scope';
+import { BoundedReadsService } from '../queries/bounded-reads.service';
+import { givenColumns, toEquality } from '../queries/conditions';
+import { inScope, isOf, type Scope } from '../queries/scope';
 import type { DueRows } from '@parley/persistence/due-rows';
-import type { PendingRow } from '../pending-events/announcements';
-import { PendingEventsRepository } from '../pending-events/pending-events.repository';
+import type { PendingRow } from '../announcements/announcements';
+import { PendingEventsRepository } from '../announcements/pending-events.repository';
 import type { EventEntity } from './event.entity';
 
 /** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */

@@ -9,7 +9,7 @@ import {
 import { ApiError } from '@parley/contracts/errors';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { scopeOf, storedNames } from '../bot-definitions/scope';
+import { scopeOf, storedNames } from '../queries/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockAllTags } from '../tags/lock-tags';
 import { draftOf } from './draft';

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ConversationsModule } from '../conversations/conversations.module';
-import { ListQueriesModule } from '../list-queries/list-queries.module';
-import { OutgoingChangesModule } from '../outgoing-changes/outgoing-changes.module';
-import { PendingEventsModule } from '../pending-events/pending-events.module';
+import { ListQueriesModule } from '../queries/list-queries.module';
+import { OutgoingChangesModule } from '../announcements/outgoing-changes.module';
+import { PendingEventsModule } from '../announcements/pending-events.module';
 import { SignalsModule } from '../signals/signals.module';
 import { TagsModule } from '../tags/tags.module';
 import { UsersModule } from '../users/users.module';
@@ -15,9 +15,9 @@ import { MessagesController } from './messages.controller';
 import { MessagesRepository } from './messages.repository';
 import { MessagesService } from './messages.service';
 import { NewMessagesRepository } from './new-messages.repository';
-import { OutgoingMessagesController } from './outgoing-messages.controller';
-import { OutgoingMessagesRepository } from './outgoing-messages.repository';
-import { OutgoingMessagesService } from './outgoing-messages.service';
+import { OutgoingMessagesController } from '../deliveries/outgoing-messages.controller';
+import { OutgoingMessagesRepository } from '../deliveries/outgoing-messages.repository';
+import { OutgoingMessagesService } from '../deliveries/outgoing-messages.service';
 import { ScheduledMessagesRepository } from './scheduled-messages.repository';
 import { ScheduledMessagesService } from './scheduled-messages.service';
 

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
+import { BotDefinitionsModule } from '../bots/bot-definitions.module';
 import { EventsModule } from '../events/events.module';
 import { ExpiredStatesService } from './expired-states.service';
 import { StatesController } from './states.controller';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import type { ListTagValues, TagValues } from '@parley/contracts/chat/tags';
-import { storedName } from '../bot-definitions/scope';
+import { storedName } from '../queries/scope';
 import { TagValuesRepository } from './tag-values.repository';
 
 @Injectable()

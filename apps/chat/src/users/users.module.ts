@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
-import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { BotDefinitionsModule } from '../bots/bot-definitions.module';
+import { ListQueriesModule } from '../queries/list-queries.module';
 import { SignalsModule } from '../signals/signals.module';
 import { TagsModule } from '../tags/tags.module';
 import { UserEntity } from './user.entity';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ConversationsModule } from '../conversations/conversations.module';
 import { EventsModule } from '../events/events.module';
-import { ListQueriesModule } from '../list-queries/list-queries.module';
+import { ListQueriesModule } from '../queries/list-queries.module';
 import { TagsModule } from '../tags/tags.module';
 import { UsersModule } from '../users/users.module';
 import { EndedWorkflowsService } from './ended-workflows.service';

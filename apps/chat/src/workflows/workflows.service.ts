@@ -16,7 +16,7 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
+import { aliasOf, scopeOf, storedNames } from '../queries/scope';
 import { discriminatingTags } from '../tags/discriminating-tags';
 import { lockTags } from '../tags/lock-tags';
 import { mergedTags } from '../tags/merged-tags';

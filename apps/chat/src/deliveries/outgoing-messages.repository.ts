@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import type { ConversationWithCount } from '../conversations/conversation.entity';
-import type { MessageEntity } from './message.entity';
+import type { MessageEntity } from '../messages/message.entity';
 
 export interface FoundMessage {
   message: MessageEntity;

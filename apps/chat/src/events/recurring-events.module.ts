@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
-import { EventsModule } from '../events/events.module';
+import { BotDefinitionsModule } from '../bots/bot-definitions.module';
+import { EventsModule } from './events.module';
 import { KeepRecurringEventsHandler } from './keep-recurring-events.handler';
 import { RecurringEventsRepository } from './recurring-events.repository';
 import { RecurringEventsService } from './recurring-events.service';

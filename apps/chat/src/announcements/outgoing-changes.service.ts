@@ -7,8 +7,8 @@ import { Outbox } from '@parley/events/outbox';
 import type { Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { Every } from '@parley/work-queue/worker';
-import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
-import { aliasOf } from '../bot-definitions/scope';
+import { BotDefinitionsCache } from '../bots/bot-definitions.cache';
+import { aliasOf } from '../queries/scope';
 import type { OutgoingChangeEntity } from './outgoing-change.entity';
 import { OutgoingChangesRepository } from './outgoing-changes.repository';
 

@@ -6,7 +6,7 @@ import {
   type RecurringEventsChanged,
 } from '@parley/contracts/admin/bot-definitions';
 import { ApiError } from '@parley/contracts/errors';
-import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
+import { BotDefinitionsCache } from '../bots/bot-definitions.cache';
 import { RecurringEventsService } from './recurring-events.service';
 
 @Controller()

@@ -7,7 +7,7 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { WhenDue } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
-import { EventsRepository } from '../events/events.repository';
+import { EventsRepository } from './events.repository';
 import { firstTime, nextTimeAfter } from './cron-time';
 import { dueRecurringEvents, RecurringEventsRepository } from './recurring-events.repository';
 

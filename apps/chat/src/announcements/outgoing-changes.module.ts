@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
+import { BotDefinitionsModule } from '../bots/bot-definitions.module';
 import { OutgoingChangesRepository } from './outgoing-changes.repository';
 import { OutgoingChangesService } from './outgoing-changes.service';
 
