@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { BotTargetChanged } from '@parley/contracts/admin/targets';
-import { eventsPending } from '@parley/contracts/chat/deliveries';
+import { eventsPending, type EventsPending } from '@parley/contracts/chat/deliveries';
 import { insertEventsOf, Outbox } from '@parley/events/outbox';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { currentTraceparent } from '@parley/tracing/tracing';
-import { announcementsOf, type PendingRow } from './announcements';
 
 /** SQL condition: events are delivered to the bot. Index: the primary key. */
 export const isCalled = (botId: string) =>
@@ -74,4 +73,39 @@ export class PendingEventsRepository {
     await this.announceEvents(tx, rows);
     return rows.length === limit ? rows.at(-1)!.id : undefined;
   }
+}
+
+/** Columns of an event that became `pending`. */
+export interface PendingRow {
+  bot_id: string;
+  id: string;
+  type: string;
+  conversation_id: string | null;
+  user_id: string | null;
+  workflow_id: string | null;
+}
+
+/** The longest types and ids fit the size limit of the outbox. */
+const maxEvents = 200;
+
+/** Announcements for the outbox: the events of each bot in the given order, at most 200 together. */
+export function announcementsOf(rows: PendingRow[]): EventsPending[] {
+  const latest = new Map<string, EventsPending>();
+  const announcements: EventsPending[] = [];
+  for (const { bot_id: botId, id, type, ...references } of rows) {
+    let announcement = latest.get(botId);
+    if (!announcement || announcement.events.length === maxEvents) {
+      announcement = { botId, events: [] };
+      latest.set(botId, announcement);
+      announcements.push(announcement);
+    }
+    announcement.events.push({
+      id,
+      type,
+      conversationId: references.conversation_id ?? undefined,
+      userId: references.user_id ?? undefined,
+      workflowId: references.workflow_id ?? undefined,
+    });
+  }
+  return announcements;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ChatLeftovers } from '@parley/contracts/chat/leftovers';
 import { Database, type Sql } from '@parley/persistence/database';
 import { type Tagged, TagsRepository } from '../tags/tags.repository';
-import { DroppedBotEntity } from './dropped-bot.entity';
+import { DroppedBotEntity } from './bot.entity';
 
 /** Requests that were running at the time of the deletion have ended by then. */
 const settledAfter = `interval '5 minutes'`;

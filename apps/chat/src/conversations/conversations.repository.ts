@@ -9,8 +9,7 @@ import { isWithin } from '../queries/conditions';
 import { taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { isOf, type Scope } from '../queries/scope';
-import type { ConversationEntity, ConversationWithCount } from './conversation.entity';
-import { ParticipantEntity } from './participant.entity';
+import { type ConversationEntity, type ConversationWithCount, ParticipantEntity } from './conversation.entity';
 
 export type NewConversation = Pick<
   ConversationEntity,

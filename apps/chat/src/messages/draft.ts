@@ -2,7 +2,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import { maxTags } from '@parley/contracts/chat/chat-fields';
 import { newId } from '@parley/persistence/ids';
 import { storedNames } from '../queries/scope';
-import { mergedTags } from '../tags/merged-tags';
+import { mergedTags } from '../tags/object-tags';
 import type { Draft } from './new-messages.repository';
 
 interface DraftInput {

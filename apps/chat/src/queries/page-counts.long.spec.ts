@@ -5,9 +5,9 @@ import { keptPlans, pagesOf, sentDuring, undone } from '@parley/testing/sent-sta
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { chatDatabase } from '../chat.module';
 import { ChatConfig } from '../config';
+import { ConversationEntity } from '../conversations/conversation.entity';
 import { ConversationsRepository } from '../conversations/conversations.repository';
-import { ChatConversationsRepository } from '../chat-api/chat-conversations.repository';
-import { ChatMessagesRepository } from '../chat-api/chat-messages.repository';
+import { ChatApiRepository } from '../chat-api/chat-api.repository';
 import { ErasureRepository } from '../bots/erasure.repository';
 import { EventsRepository } from '../events/events.repository';
 import { MessagesRepository } from '../messages/messages.repository';
@@ -37,7 +37,7 @@ describe('query plans with many other rows', () => {
   let users: UsersRepository;
   let conversations: ConversationsRepository;
   let workflows: WorkflowsRepository;
-  let chatMessages: ChatMessagesRepository;
+  let chatApi: ChatApiRepository;
   let scheduled: ScheduledMessagesRepository;
 
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describe('query plans with many other rows', () => {
     users = new UsersRepository(test.database, bounded, test.database.manager.getRepository(UserEntity));
     conversations = new ConversationsRepository(test.database, bounded);
     workflows = new WorkflowsRepository(test.database, bounded);
-    chatMessages = new ChatMessagesRepository(test.database);
+    chatApi = new ChatApiRepository(test.database, test.database.manager.getRepository(ConversationEntity));
     scheduled = new ScheduledMessagesRepository(test.database, new Outbox());
 
     for (const insert of [
@@ -121,7 +121,7 @@ describe('query plans with many other rows', () => {
     it('reads few pages for a message of a conversation with many participants', async () => {
       const principal = { installation: chat, claim: 'user_019999' };
 
-      const { found, pages } = await readPages(() => chatMessages.findChatMessage(principal, 'msg_crowd'));
+      const { found, pages } = await readPages(() => chatApi.findChatMessage(principal, 'msg_crowd'));
 
       expect([found.stored?.id, found.isParticipant]).toEqual(['msg_crowd', true]);
       expect(pages).toBeLessThan(mostPages);
@@ -200,8 +200,7 @@ describe('lists filtered by a value that most older rows have', () => {
   let users: UsersRepository;
   let conversations: ConversationsRepository;
   let workflows: WorkflowsRepository;
-  let chatMessages: ChatMessagesRepository;
-  let chatConversations: ChatConversationsRepository;
+  let chatApi: ChatApiRepository;
 
   beforeAll(async () => {
     test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
@@ -211,8 +210,7 @@ describe('lists filtered by a value that most older rows have', () => {
     users = new UsersRepository(test.database, bounded, test.database.manager.getRepository(UserEntity));
     conversations = new ConversationsRepository(test.database, bounded);
     workflows = new WorkflowsRepository(test.database, bounded);
-    chatMessages = new ChatMessagesRepository(test.database);
-    chatConversations = new ChatConversationsRepository(test.database);
+    chatApi = new ChatApiRepository(test.database, test.database.manager.getRepository(ConversationEntity));
 
     await withoutAutovacuum(test.database);
     await fill('former', formerCount, '2025-01-01Z');
@@ -330,8 +328,8 @@ describe('lists filtered by a value that most older rows have', () => {
     });
 
     it.each<[string, List]>([
-      ['messages', ({ nextToken }) => chatMessages.listChatMessages('bot', 'former_000001', nextToken)],
-      ['conversations', ({ nextToken }) => chatConversations.listOwnedConversations(chat, 'former', nextToken)],
+      ['messages', ({ nextToken }) => chatApi.listChatMessages('bot', 'former_000001', nextToken)],
+      ['conversations', ({ nextToken }) => chatApi.listOwnedConversations(chat, 'former', nextToken)],
     ])('reads only the pages of the listed rows: %s, in the chat API', async (_what, list) => {
       const { numbers, pages } = await readTwoPages(list);
 
@@ -389,7 +387,7 @@ describe('lists filtered by a value that most older rows have', () => {
       await test.database.query(`VACUUM ANALYZE ${table}`);
       await test.database.query(`DELETE ${ofIt} AND id > 'former_000003'`);
       await test.database.query(`VACUUM ${table}`);
-      const erasure = new ErasureRepository(test.database, new TagsRepository());
+      const erasure = new ErasureRepository(test.database, new TagsRepository(test.database));
 
       const statements = await sentDuring(async () => {
         for await (const _count of erasure.deleteRowsOfConversation('bot', conversation_id, 500));

@@ -19,7 +19,7 @@ import { BotDefinitionsCache } from '../bots/bot-definitions.cache';
 import { aliasOf } from '../queries/scope';
 import { declaredState, type DeclaredState, undeclared } from './declared-state';
 import { ExpiredStatesService } from './expired-states.service';
-import { KeyedMutex } from './keyed-mutex';
+import { KeyedMutex } from '@parley/background/keyed-mutex';
 import { type StateEntity, toState } from './state.entity';
 import { type FoundState, type StateKey, StatesRepository } from './states.repository';
 

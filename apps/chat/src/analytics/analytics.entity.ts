@@ -1,6 +1,6 @@
 import type { CapturedObservation } from '@parley/contracts/chat/analytics';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
-import { Column, Entity, Index } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** Observation that a bot or an integration captured. */
 @Entity('observation')
@@ -40,4 +40,16 @@ export function toObservation(row: ObservationEntity): CapturedObservation {
     traceId: row.trace_id ?? undefined,
     createdAt: row.created_at.toISOString(),
   };
+}
+
+/** Custom count of a bot on one day in UTC. */
+@Entity('analytics_count')
+@Index('analytics_count_day', ['day'])
+export class AnalyticsCountEntity {
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryColumn('date') day!: string;
+  @PrimaryIdColumn() name!: string;
+
+  /** `bigint`: a string. */
+  @Column('bigint') count!: string;
 }

@@ -1,8 +1,10 @@
 import { maxPropertiesBytes, maxTagsInAll } from '@parley/contracts/chat/chat-fields';
 import { ApiError } from '@parley/contracts/errors';
+import type { Transaction } from '@parley/persistence/database';
 
 type Texts = Record<string, string>;
 type Changes = Record<string, string | null>;
+type LockScope = (string | null)[];
 
 /**
  * Merges tags; `null` and the empty string remove one. The limit applies to names without a prefix and to each prefix
@@ -44,4 +46,44 @@ function merged(stored: Texts, changes: Changes, removes: (value: string | null)
 
 function prefixOf(name: string): string {
   return name.slice(0, Math.max(0, name.indexOf(':')));
+}
+
+interface Discriminated {
+  tags: Record<string, string | null>;
+  discriminateByTags?: string[];
+}
+
+/** Tags that identify an existing object: those in discriminateByTags, or by default all with a value. May be empty. */
+export function discriminatingTags({ tags, discriminateByTags }: Discriminated): Record<string, string> {
+  const names = discriminateByTags ?? Object.keys(tags).filter((name) => isGiven(tags[name]));
+  const missing = names.filter((name) => !isGiven(tags[name]));
+  if (missing.length > 0)
+    throw new ApiError(
+      'InvalidPayload',
+      `discriminateByTags names "${missing.join('", "')}" without a value in tags. Give each named tag a value.`,
+    );
+  return Object.fromEntries(names.map((name) => [name, tags[name]!]));
+}
+
+function isGiven(value: string | null | undefined): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** Advisory lock until the end of the transaction: nobody else creates an object with these tags in this scope. */
+export function lockTags(tx: Transaction, scope: LockScope, tags: Texts): Promise<void> {
+  return lockAllTags(tx, [[scope, tags]]);
+}
+
+/** Takes several advisory locks in one statement, sorted by key so that transactions cannot deadlock. */
+export async function lockAllTags(tx: Transaction, locks: [LockScope, Texts][]): Promise<void> {
+  await tx.query(
+    `SELECT pg_advisory_xact_lock(key) FROM (
+       SELECT DISTINCT hashtextextended(name, 0) AS key FROM unnest($1::text[]) AS name ORDER BY key OFFSET 0) AS named`,
+    [locks.map(([scope, tags]) => nameOf(scope, tags))],
+  );
+}
+
+function nameOf(scope: LockScope, tags: Texts): string {
+  const entries = Object.entries(tags).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `chat.tags:${JSON.stringify([scope, entries])}`;
 }
