@@ -2,7 +2,8 @@
 
 const spec = '[.]spec[.]ts$';
 const behaviour = '[.]behaviour[.]ts$';
-const appModule = '^apps/[^/]+/src/[^/]+[.]module[.]ts$';
+/** `<app>.module.ts`, and not those of its families beside it. */
+const appModule = '^apps/([^/]+)/src/\\1[.]module[.]ts$';
 const appConfig = '^apps/[^/]+/src/config[.]ts$';
 
 /** Matches a package in node_modules, and its types in `@types`. */

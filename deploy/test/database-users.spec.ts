@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Database } from '@parley/persistence/database';
 import { createEmptyDatabase, type EmptyDatabase } from '@parley/testing/test-database';
-import { SignalPartitionsRepository } from '../../apps/chat/src/signals/signal-partitions.repository';
+import { SignalsRepository } from '../../apps/chat/src/signals/signals.repository';
 
 const schemas = ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'];
 const password = randomBytes(16).toString('hex');
@@ -97,7 +97,7 @@ it('lets chat create and drop partitions of its signals, including those that an
     `CREATE TABLE signal_2020010100 PARTITION OF signal FOR VALUES FROM ('2020-01-01 00:00Z') TO ('2020-01-01 01:00Z')`,
   );
   await superuser.query(makeUsers);
-  const signals = new SignalPartitionsRepository(await as('chat'));
+  const signals = new SignalsRepository(await as('chat'));
 
   await signals.rotatePartitions(2, 2);
 

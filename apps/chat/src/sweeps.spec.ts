@@ -21,7 +21,7 @@ const nothing = () => Promise.resolve();
 const sweeps: Record<string, (count: number) => Promise<boolean>> = {
   'events that are due': (count) => {
     const releaseDueEvents = (_tx: unknown, limit: number) => Promise.resolve(Math.min(count, limit));
-    return new EventsService(database, none, { releaseDueEvents } as never, none, none, config).releaseDue();
+    return new EventsService(database, none, { releaseDueEvents } as never, none, config).releaseDue();
   },
   'states that have expired': (count) => {
     const states = { deleteExpiredStates: batchOf(count) };

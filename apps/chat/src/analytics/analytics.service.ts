@@ -18,10 +18,9 @@ import { ApiError } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
-import { scopeOf, storedName } from '../bot-definitions/scope';
+import { scopeOf, storedName } from '../queries/scope';
 import { AnalyticsRepository, type DayFigures } from './analytics.repository';
-import { toObservation } from './observation.entity';
-import { ObservationsRepository } from './observations.repository';
+import { toObservation } from './analytics.entity';
 
 const dayMs = 24 * 60 * 60_000;
 const keptCountDays = 400;
@@ -40,7 +39,6 @@ export class AnalyticsService {
     private readonly client: ParleyClient,
     private readonly idempotency: Idempotency,
     private readonly analytics: AnalyticsRepository,
-    private readonly observations: ObservationsRepository,
   ) {}
 
   track(caller: BotCaller, input: TrackAnalytics): Promise<object> {
@@ -56,13 +54,13 @@ export class AnalyticsService {
 
   captureObservation(caller: BotCaller, input: CaptureObservation): Promise<object> {
     return this.idempotency.runStatement(caller, operations.captureObservation, input, async (sql) => {
-      await this.observations.insertObservation(sql, scopeOf(caller), input);
+      await this.analytics.insertObservation(sql, scopeOf(caller), input);
       return {};
     });
   }
 
   async listObservations(query: ListObservations): Promise<Observations> {
-    const { rows, nextToken } = await this.observations.listObservations(query);
+    const { rows, nextToken } = await this.analytics.listObservations(query);
     return { observations: rows.map(toObservation), meta: { nextToken } };
   }
 
@@ -78,7 +76,7 @@ export class AnalyticsService {
   /** Safe to run in several processes. */
   @Every({ name: 'chat.analyticsRetention', everyMs: cleanMs })
   async deleteOld(): Promise<void> {
-    await this.observations.deleteBefore(keptObservationDays);
+    await this.analytics.deleteBefore(keptObservationDays);
     await this.analytics.deleteCountsBefore(keptCountDays);
   }
 }

@@ -4,7 +4,7 @@ import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import type { Signal } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
-import { ChatActionsRepository } from './chat-actions.repository';
+import { ChatApiRepository } from './chat-api.repository';
 import { shownId } from './chat-objects';
 
 /** Actions of the native chat: a bot speaks to the listeners of a conversation. */
@@ -12,7 +12,7 @@ import { shownId } from './chat-objects';
 export class ChatActionsService {
   constructor(
     private readonly database: Database,
-    private readonly repository: ChatActionsRepository,
+    private readonly repository: ChatApiRepository,
     private readonly signals: SignalsService,
   ) {}
 

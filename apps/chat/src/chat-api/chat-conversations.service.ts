@@ -17,12 +17,11 @@ import { Idempotency } from '@parley/persistence/idempotency';
 import type { ConversationEntity } from '../conversations/conversation.entity';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { ConversationsService } from '../conversations/conversations.service';
-import { ChatConversationsRepository } from './chat-conversations.repository';
+import { ChatApiRepository } from './chat-api.repository';
 import { asInstallation, asUser, type ChatInstallation } from './chat-installations.cache';
 import { idTaken, tagsOf, toChatConversation } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { requireOwner, requireParticipant, requireUser } from './viewer';
-import { ViewerLookupsRepository } from './viewer-lookups.repository';
 
 const channel = 'channel';
 const maxTries = 5;
@@ -32,8 +31,7 @@ export class ChatConversationsService {
   constructor(
     private readonly idempotency: Idempotency,
     private readonly principals: ChatPrincipalsService,
-    private readonly lookups: ViewerLookupsRepository,
-    private readonly repository: ChatConversationsRepository,
+    private readonly repository: ChatApiRepository,
     private readonly conversations: ConversationsRepository,
     private readonly conversationsService: ConversationsService,
   ) {}
@@ -42,7 +40,7 @@ export class ChatConversationsService {
     const { webhookId, id } = input;
     const principal = await this.principals.identify(caller, webhookId);
     const { installation } = principal;
-    const lookup = await this.lookups.findChatConversation(principal, id ?? '');
+    const lookup = await this.repository.findChatConversation(principal, id ?? '');
     const viewer = requireUser(lookup.viewer);
     const who = asUser(caller, installation, viewer);
     return this.idempotency.runStatement(who, chatApiConversations.createConversation, input, async (sql) => {
@@ -59,7 +57,7 @@ export class ChatConversationsService {
   ): Promise<ChatConversationReply> {
     const principal = await this.principals.identify(caller, webhookId);
     for (let tries = 0; tries < maxTries; tries += 1) {
-      const lookup = await this.lookups.findChatConversation(principal, id);
+      const lookup = await this.repository.findChatConversation(principal, id);
       if (lookup.conversation) return { conversation: toChatConversation(requireOwner(lookup, id).conversation) };
       const row = await this.insert(principal.installation, requireUser(lookup.viewer).id, id);
       if (row) return { conversation: toChatConversation(row) };
@@ -69,19 +67,19 @@ export class ChatConversationsService {
 
   async get(caller: ChatUserCaller, { webhookId, id }: ChatConversationId): Promise<ChatConversationReply> {
     const principal = await this.principals.identify(caller, webhookId);
-    const { conversation } = requireParticipant(await this.lookups.findChatConversation(principal, id), id);
+    const { conversation } = requireParticipant(await this.repository.findChatConversation(principal, id), id);
     return { conversation: toChatConversation(conversation) };
   }
 
   async delete(caller: ChatUserCaller, { webhookId, id }: ChatConversationId): Promise<object> {
     const principal = await this.principals.identify(caller, webhookId);
-    const { conversation } = requireOwner(await this.lookups.findChatConversation(principal, id), id);
+    const { conversation } = requireOwner(await this.repository.findChatConversation(principal, id), id);
     return this.conversationsService.delete(asInstallation(caller, principal.installation), { id: conversation.id });
   }
 
   async list(caller: ChatUserCaller, { webhookId, nextToken }: ListChatConversations): Promise<ChatConversations> {
     const { installation, claim } = await this.principals.identify(caller, webhookId);
-    const viewer = requireUser(await this.lookups.findChatUser(installation, claim));
+    const viewer = requireUser(await this.repository.findChatUser(installation, claim));
     const page = await this.repository.listOwnedConversations(installation, viewer.id, nextToken);
     return { conversations: page.rows.map(toChatConversation), meta: { nextToken: page.nextToken } };
   }
@@ -90,7 +88,7 @@ export class ChatConversationsService {
   async open({ userKey = '' }: Caller, { webhookId, conversationId }: OpenStream): Promise<Listener> {
     const principal = await this.principals.identify({ userKey }, webhookId);
     const { viewer, conversation } = requireParticipant(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     return { botId: conversation.bot_id, conversationId: conversation.id, userId: viewer.id };

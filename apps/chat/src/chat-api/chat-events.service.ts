@@ -10,20 +10,18 @@ import { notFound } from '@parley/contracts/errors';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { EventsRepository } from '../events/events.repository';
 import { SignalsService } from '../signals/signals.service';
-import { ChatEventsRepository } from './chat-events.repository';
+import { ChatApiRepository } from './chat-api.repository';
 import { asUser, type ChatInstallation } from './chat-installations.cache';
 import { shownId, toChatEvent } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { requireParticipant, requireUser } from './viewer';
-import { ViewerLookupsRepository } from './viewer-lookups.repository';
 
 @Injectable()
 export class ChatEventsService {
   constructor(
     private readonly idempotency: Idempotency,
     private readonly principals: ChatPrincipalsService,
-    private readonly lookups: ViewerLookupsRepository,
-    private readonly repository: ChatEventsRepository,
+    private readonly repository: ChatApiRepository,
     private readonly events: EventsRepository,
     private readonly signals: SignalsService,
   ) {}
@@ -33,7 +31,7 @@ export class ChatEventsService {
     const { webhookId, conversationId, payload } = input;
     const principal = await this.principals.identify(caller, webhookId);
     const { viewer, conversation } = requireParticipant(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     return this.idempotency.run(

@@ -6,14 +6,14 @@ import { visitorFiles } from '@parley/contracts/visitor-files';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { requireParticipant } from './viewer';
-import { ViewerLookupsRepository } from './viewer-lookups.repository';
+import { ChatApiRepository } from './chat-api.repository';
 
 @Injectable()
 export class ChatFilesService {
   constructor(
     private readonly client: ParleyClient,
     private readonly principals: ChatPrincipalsService,
-    private readonly lookups: ViewerLookupsRepository,
+    private readonly repository: ChatApiRepository,
   ) {}
 
   /** Throws Forbidden unless the bot accepts files and the user is a participant of the conversation. */
@@ -21,7 +21,7 @@ export class ChatFilesService {
     const { webhookId, conversationId, ...file } = input;
     const principal = await this.principals.identify(caller, webhookId);
     const { viewer, conversation } = requireParticipant(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     const { storageQuota } = await this.client.call(webchats.requireUploads, caller, { webhookId });

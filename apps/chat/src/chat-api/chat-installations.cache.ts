@@ -5,7 +5,7 @@ import { botDefinitions, type WebhookTarget } from '@parley/contracts/admin/bot-
 import { type Caller, systemCaller } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
-import { CoalescingCache } from '../bot-definitions/coalescing-cache';
+import { CoalescingCache } from '../bots/coalescing-cache';
 import type { KeyRealm } from './user-keys.service';
 
 export interface ChatInstallation extends KeyRealm {

@@ -16,20 +16,18 @@ import { type ChatMessage, toChatMessage, toContent } from '../signals/chat-payl
 import { MessageWriterService } from '../messages/message-writer.service';
 import { MessagesService } from '../messages/messages.service';
 import { asInstallation, asUser } from './chat-installations.cache';
-import { ChatMessagesRepository } from './chat-messages.repository';
+import { ChatApiRepository } from './chat-api.repository';
 import { shownId } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
 import type { StoredMessage } from './lookup-sql';
 import { type ChatPrincipal, requireParticipant, requireUser } from './viewer';
-import { ViewerLookupsRepository } from './viewer-lookups.repository';
 
 @Injectable()
 export class ChatMessagesService {
   constructor(
     private readonly idempotency: Idempotency,
     private readonly principals: ChatPrincipalsService,
-    private readonly lookups: ViewerLookupsRepository,
-    private readonly repository: ChatMessagesRepository,
+    private readonly repository: ChatApiRepository,
     private readonly writer: MessageWriterService,
     private readonly messages: MessagesService,
   ) {}
@@ -43,7 +41,7 @@ export class ChatMessagesService {
       );
     const principal = await this.principals.identify(caller, webhookId);
     const { viewer, conversation } = requireParticipant(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     const { botId, alias } = principal.installation;
@@ -85,7 +83,7 @@ export class ChatMessagesService {
   ): Promise<ChatMessages> {
     const principal = await this.principals.identify(caller, webhookId);
     const { conversation } = requireParticipant(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     const page = await this.repository.listChatMessages(conversation.bot_id, conversation.id, nextToken);

@@ -10,17 +10,15 @@ import type {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { ParticipantsService } from '../conversations/participants.service';
 import { toChatUser } from './chat-objects';
-import { ChatParticipantsRepository } from './chat-participants.repository';
+import { ChatApiRepository } from './chat-api.repository';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { requireOwner, requireParticipant } from './viewer';
-import { ViewerLookupsRepository } from './viewer-lookups.repository';
 
 @Injectable()
 export class ChatParticipantsService {
   constructor(
     private readonly principals: ChatPrincipalsService,
-    private readonly lookups: ViewerLookupsRepository,
-    private readonly repository: ChatParticipantsRepository,
+    private readonly repository: ChatApiRepository,
     private readonly participants: ParticipantsService,
   ) {}
 
@@ -31,10 +29,10 @@ export class ChatParticipantsService {
   ): Promise<ChatParticipantReply> {
     const principal = await this.principals.identify(caller, webhookId);
     const { conversation } = requireOwner(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
-    const user = await this.lookups.findChatUser(principal.installation, userId);
+    const user = await this.repository.findChatUser(principal.installation, userId);
     if (!user) throw notFound('user', userId);
     await this.participants.join(conversation, user);
     return { participant: toChatUser(user) };
@@ -46,7 +44,7 @@ export class ChatParticipantsService {
   ): Promise<ChatParticipantReply> {
     const principal = await this.principals.identify(caller, webhookId);
     const { conversation } = requireParticipant(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     const user = await this.repository.findChatParticipant(conversation.bot_id, conversation.id, userId);
@@ -57,7 +55,7 @@ export class ChatParticipantsService {
   async remove(caller: ChatUserCaller, { webhookId, conversationId, userId }: ChatParticipantId): Promise<object> {
     const principal = await this.principals.identify(caller, webhookId);
     const { conversation } = requireOwner(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     const user = await this.repository.findChatParticipant(conversation.bot_id, conversation.id, userId);
@@ -76,7 +74,7 @@ export class ChatParticipantsService {
   ): Promise<ChatParticipants> {
     const principal = await this.principals.identify(caller, webhookId);
     const { conversation } = requireParticipant(
-      await this.lookups.findChatConversation(principal, conversationId),
+      await this.repository.findChatConversation(principal, conversationId),
       conversationId,
     );
     const page = await this.repository.listChatParticipants(conversation.bot_id, conversation.id, nextToken);

@@ -21,7 +21,7 @@ import { idTaken, tagsOf, toChatUser } from './chat-objects';
 import { ChatPrincipalsService } from './chat-principals.service';
 import { UserKeysService } from './user-keys.service';
 import { requireUser } from './viewer';
-import { ViewerLookupsRepository } from './viewer-lookups.repository';
+import { ChatApiRepository } from './chat-api.repository';
 
 type Fields = Omit<ChatUserFields, 'webhookId'>;
 
@@ -34,7 +34,7 @@ export class ChatUsersService {
     private readonly installations: ChatInstallationsCache,
     private readonly principals: ChatPrincipalsService,
     private readonly keys: UserKeysService,
-    private readonly lookups: ViewerLookupsRepository,
+    private readonly repository: ChatApiRepository,
     private readonly users: UsersRepository,
     private readonly usersService: UsersService,
     private readonly tags: TagsRepository,
@@ -60,7 +60,7 @@ export class ChatUsersService {
   async getOrCreate(caller: ChatUserCaller, { webhookId, ...fields }: ChatUserFields): Promise<ChatUserReply> {
     const { installation, claim } = await this.principals.identify(caller, webhookId);
     for (let tries = 0; tries < maxTries; tries += 1) {
-      const found = await this.lookups.findChatUser(installation, claim);
+      const found = await this.repository.findChatUser(installation, claim);
       const user = found
         ? await this.change(installation, found, fields)
         : await this.insertNamed(installation, claim, fields);
@@ -71,18 +71,18 @@ export class ChatUsersService {
 
   async get(caller: ChatUserCaller, { webhookId }: ChatEndpoint): Promise<ChatUserReply> {
     const { installation, claim } = await this.principals.identify(caller, webhookId);
-    return { user: toChatUser(requireUser(await this.lookups.findChatUser(installation, claim))) };
+    return { user: toChatUser(requireUser(await this.repository.findChatUser(installation, claim))) };
   }
 
   async update(caller: ChatUserCaller, { webhookId, ...fields }: ChatUserFields): Promise<ChatUserReply> {
     const { installation, claim } = await this.principals.identify(caller, webhookId);
-    const user = requireUser(await this.lookups.findChatUser(installation, claim));
+    const user = requireUser(await this.repository.findChatUser(installation, claim));
     return { user: toChatUser(requireUser(await this.change(installation, user, fields))) };
   }
 
   async delete(caller: ChatUserCaller, { webhookId }: ChatEndpoint): Promise<object> {
     const { installation, claim } = await this.principals.identify(caller, webhookId);
-    const { id } = requireUser(await this.lookups.findChatUser(installation, claim));
+    const { id } = requireUser(await this.repository.findChatUser(installation, claim));
     return this.usersService.delete(asInstallation(caller, installation), { id });
   }
 

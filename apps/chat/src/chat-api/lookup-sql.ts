@@ -1,5 +1,5 @@
 import { foreignId } from '@parley/contracts/chat/foreign-id';
-import { isOf } from '../bot-definitions/scope';
+import { isOf } from '../queries/scope';
 import type { ConversationLookup } from './viewer';
 
 /** Message or custom event with its author. */

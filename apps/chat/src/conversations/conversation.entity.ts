@@ -1,8 +1,8 @@
 import type { BotCaller } from '@parley/contracts/access';
 import type { Conversation } from '@parley/contracts/chat/conversations';
-import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Column, Entity, Index } from 'typeorm';
-import { shownNames } from '../bot-definitions/scope';
+import { shownNames } from '../queries/scope';
 
 /** Conversation in a channel of an installation. */
 @Entity('conversation')
@@ -59,4 +59,35 @@ export function toConversation(caller: Pick<BotCaller, 'integration'>, row: Conv
     messageCount: row.message_count,
     properties: row.properties,
   };
+}
+
+/** Logical clock and lock of a conversation: every writer updates this row first. */
+@Entity('conversation_clock')
+export class ConversationClockEntity {
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() conversation_id!: string;
+
+  /** `-Infinity` before the first message. */
+  @Column({ type: 'timestamptz', precision: 3, default: '-infinity' }) last_message_at!: Date | number;
+
+  @Column('integer', { default: 0 }) message_count!: number;
+
+  /** `bigint`, which arrives as text. */
+  @Column('bigint', { default: 0 }) signal_count!: string;
+
+  /**
+   * Number of removed participants: a writer that waited for the lock compares it to see whether somebody was removed.
+   */
+  @Column('integer', { default: 0 }) removals!: number;
+}
+
+/** Membership of a user in a conversation. */
+@Entity('participant')
+@Index('participant_joined', ['bot_id', 'conversation_id', 'joined_at', 'user_id'])
+@Index('participant_user', ['bot_id', 'user_id', 'conversation_id'])
+export class ParticipantEntity {
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() conversation_id!: string;
+  @PrimaryIdColumn() user_id!: string;
+  @TimestampColumn() joined_at!: Date;
 }

@@ -4,13 +4,12 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, type LeadingColumn, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { BoundedReadsService } from '../list-queries/bounded-reads.service';
-import { isWithin } from '../list-queries/conditions';
+import { BoundedReadsService } from '../queries/bounded-reads.service';
+import { isWithin } from '../queries/conditions';
 import { taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { isOf, type Scope } from '../bot-definitions/scope';
-import type { ConversationEntity, ConversationWithCount } from './conversation.entity';
-import { ParticipantEntity } from './participant.entity';
+import { isOf, type Scope } from '../queries/scope';
+import { type ConversationEntity, type ConversationWithCount, ParticipantEntity } from './conversation.entity';
 
 export type NewConversation = Pick<
   ConversationEntity,

@@ -11,7 +11,7 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { aliasOf } from '../bot-definitions/scope';
+import { aliasOf } from '../queries/scope';
 import { participantData } from '../signals/signal.entity';
 import { SignalsService } from '../signals/signals.service';
 import { toUser, type UserEntity } from '../users/user.entity';

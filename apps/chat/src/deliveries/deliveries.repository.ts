@@ -7,9 +7,8 @@ import { toJsonb } from '@parley/persistence/storable';
 import type { ConversationWithCount } from '../conversations/conversation.entity';
 import type { EventEntity } from '../events/event.entity';
 import type { MessageEntity } from '../messages/message.entity';
-import type { PendingRow } from '../pending-events/announcements';
-import { PendingEventsRepository } from '../pending-events/pending-events.repository';
-import type { SettledRecurringEvent } from '../recurring-events/recurring-events.service';
+import { PendingEventsRepository, type PendingRow } from '../announcements/pending-events.repository';
+import type { SettledRecurringEvent } from '../events/recurring-events.service';
 import type { UserEntity } from '../users/user.entity';
 import type { ProcessedEvent } from '../workflows/workflow-continuations.service';
 

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type {
-  GetPendingEvent,
-  PendingEventReply,
-  ReplayedEvents,
-  ReplayEvents,
+import {
+  type GetPendingEvent,
+  maxReplayedEvents,
+  type PendingEventReply,
+  replayableStatuses,
+  type ReplayedEvents,
+  type ReplayEvents,
 } from '@parley/contracts/chat/deliveries';
-import { maxReplayedEvents, replayableStatuses } from '@parley/contracts/chat/deliveries';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { SettledEvent } from '@parley/contracts/runtime/deliveries';
 import { Database } from '@parley/persistence/database';
@@ -13,7 +14,7 @@ import { toConversation } from '../conversations/conversation.entity';
 import { toEvent } from '../events/event.entity';
 import { toMessage } from '../messages/message.entity';
 import { toUser } from '../users/user.entity';
-import { RecurringEventsService } from '../recurring-events/recurring-events.service';
+import { RecurringEventsService } from '../events/recurring-events.service';
 import { WorkflowContinuationsService } from '../workflows/workflow-continuations.service';
 import { DeliveriesRepository, type FoundEvent } from './deliveries.repository';
 

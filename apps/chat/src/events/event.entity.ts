@@ -2,7 +2,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { Event, EventStatus } from '@parley/contracts/chat/events';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, Index } from 'typeorm';
-import { shownName } from '../bot-definitions/scope';
+import { shownName } from '../queries/scope';
 
 /** Event that the bot receives. */
 @Entity('event')

@@ -5,13 +5,15 @@ import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { lockNext } from '@parley/persistence/lock-next';
-import { BoundedReadsService } from '../list-queries/bounded-reads.service';
-import { givenColumns, toEquality } from '../list-queries/conditions';
-import { inScope, isOf, type Scope } from '../bot-definitions/scope';
+import { BoundedReadsService } from '../queries/bounded-reads.service';
+import { givenColumns, toEquality } from '../queries/conditions';
+import { inScope, isOf, type Scope } from '../queries/scope';
 import type { DueRows } from '@parley/persistence/due-rows';
-import type { PendingRow } from '../pending-events/announcements';
-import { PendingEventsRepository } from '../pending-events/pending-events.repository';
+import { PendingEventsRepository, type PendingRow } from '../announcements/pending-events.repository';
 import type { EventEntity } from './event.entity';
+import type { ConversationWithCount } from '../conversations/conversation.entity';
+import type { MessageEntity } from '../messages/message.entity';
+import type { UserEntity } from '../users/user.entity';
 
 /** Omitted fields are null. The status is `scheduled` with a due time and `pending` without one. */
 export type NewEvent = Pick<EventEntity, 'bot_id' | 'type' | 'payload'> &
@@ -44,6 +46,16 @@ const isOwnMessage = `payload IS NULL AND EXISTS (
 
 /** Those of scheduled messages have no payload. Index event_due. */
 export const scheduledEvents: DueRows = { table: 'event', where: `status = 'scheduled' AND payload IS NOT NULL` };
+
+type Found<Row> = Map<string, Row>;
+
+export interface MessageParts {
+  messages: Found<MessageEntity>;
+  users: Found<UserEntity>;
+  conversations: Found<ConversationWithCount>;
+}
+
+const messageColumns = `bot_id, id, conversation_id, user_id, type, payload, tags, direction, origin, created_at, updated_at`;
 
 @Injectable()
 export class EventsRepository {
@@ -168,6 +180,29 @@ export class EventsRepository {
     await this.pending.announceEvents(tx, rows);
     return rows.length;
   }
+
+  /** Messages, including scheduled ones, users and conversations that the events refer to. Indexes: the primary keys. */
+  async findPartsOfEvents(botId: string, events: EventEntity[]): Promise<MessageParts> {
+    const idsOf = (column: 'message_id' | 'user_id' | 'conversation_id') => [
+      ...new Set(events.map((event) => event[column])),
+    ];
+    const messages = await this.database.query<MessageEntity>(
+      `SELECT ${messageColumns} FROM message WHERE bot_id = $1 AND id = ANY ($2)
+       UNION ALL SELECT ${messageColumns} FROM scheduled_message WHERE bot_id = $1 AND id = ANY ($2)`,
+      [botId, idsOf('message_id')],
+    );
+    const users = await this.database.query<UserEntity>('SELECT * FROM "user" WHERE bot_id = $1 AND id = ANY ($2)', [
+      botId,
+      idsOf('user_id'),
+    ]);
+    const conversations = await this.database.query<ConversationWithCount>(
+      `SELECT conversation.*, coalesce(message_count, 0) AS message_count
+       FROM conversation LEFT JOIN conversation_clock clock ON clock.bot_id = $1 AND clock.conversation_id = id
+       WHERE conversation.bot_id = $1 AND id = ANY ($2)`,
+      [botId, idsOf('conversation_id')],
+    );
+    return { messages: byId(messages), users: byId(users), conversations: byId(conversations) };
+  }
 }
 
 function toRow(event: NewEvent): EventEntity {
@@ -187,4 +222,8 @@ function toRow(event: NewEvent): EventEntity {
     id,
     created_at: timeOfId(id),
   };
+}
+
+function byId<Row extends { id: string }>(rows: Row[]): Found<Row> {
+  return new Map(rows.map((row) => [row.id, row]));
 }

@@ -7,12 +7,14 @@ import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { WhenDue } from '@parley/work-queue/worker';
-import { aliasOf, scopeOf, storedName } from '../bot-definitions/scope';
+import { aliasOf, scopeOf, storedName } from '../queries/scope';
 import { ChatConfig } from '../config';
-import { dueTime } from '../due-times/due-time';
+import { dueTime } from '../announcements/due-time';
 import { type EventEntity, toEvent } from './event.entity';
-import { MessagePayloadsService } from './message-payloads.service';
 import { EventsRepository, type Reference, type References, scheduledEvents } from './events.repository';
+import { toConversation } from '../conversations/conversation.entity';
+import { toMessage } from '../messages/message.entity';
+import { toUser } from '../users/user.entity';
 
 const nouns: Record<Reference, string> = {
   conversationId: 'conversation',
@@ -25,13 +27,14 @@ const nouns: Record<Reference, string> = {
 export const dueEvents = 'chat.dueEvents';
 const eventsAtOnce = 500;
 
+type Payload = Record<string, unknown>;
+
 @Injectable()
 export class EventsService {
   constructor(
     private readonly database: Database,
     private readonly idempotency: Idempotency,
     private readonly events: EventsRepository,
-    private readonly payloads: MessagePayloadsService,
     private readonly tasks: BackgroundTasks,
     private readonly config: ChatConfig,
   ) {}
@@ -91,8 +94,31 @@ export class EventsService {
   }
 
   private async show(caller: BotCaller, rows: EventEntity[]) {
-    const payloads = await this.payloads.payloadsOf(caller, rows);
+    const payloads = await this.payloadsOf(caller, rows);
     return rows.map((row) => toEvent(caller, row, row.payload ?? payloads.get(row.id)!));
+  }
+
+  /**
+   * Payloads by event id of `message_created` events, which store none: the current message, user and conversation.
+   * Deleted objects are undefined.
+   */
+  private async payloadsOf(caller: BotCaller, events: EventEntity[]): Promise<Map<string, Payload>> {
+    const rows = events.filter(({ payload }) => payload === null);
+    if (rows.length === 0) return new Map();
+    const { messages, users, conversations } = await this.events.findPartsOfEvents(caller.bot.id, rows);
+    return new Map(
+      rows.map((row) => {
+        const conversation = conversations.get(row.conversation_id!);
+        const message = conversation && messages.get(row.message_id!);
+        const user = users.get(row.user_id!);
+        const payload = {
+          message: message && toMessage(caller, message),
+          user: user && toUser(caller, user),
+          conversation: conversation && toConversation(caller, conversation),
+        };
+        return [row.id, payload];
+      }),
+    );
   }
 }
 

@@ -1,8 +1,8 @@
 import type { BotCaller } from '@parley/contracts/access';
 import { maxTags } from '@parley/contracts/chat/chat-fields';
 import { newId } from '@parley/persistence/ids';
-import { storedNames } from '../bot-definitions/scope';
-import { mergedTags } from '../tags/merged-tags';
+import { storedNames } from '../queries/scope';
+import { mergedTags } from '../tags/object-tags';
 import type { Draft } from './new-messages.repository';
 
 interface DraftInput {

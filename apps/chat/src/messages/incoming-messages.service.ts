@@ -9,7 +9,7 @@ import {
 import { ApiError } from '@parley/contracts/errors';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { scopeOf } from '../bot-definitions/scope';
+import { scopeOf } from '../queries/scope';
 import { type ConversationWithCount, toConversation } from '../conversations/conversation.entity';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { ConversationsService } from '../conversations/conversations.service';

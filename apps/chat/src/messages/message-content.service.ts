@@ -6,7 +6,7 @@ import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { type Content, contentProblem } from '../signals/chat-payload';
-import type { Scope } from '../bot-definitions/scope';
+import type { Scope } from '../queries/scope';
 
 const maxConversations = 10_000;
 

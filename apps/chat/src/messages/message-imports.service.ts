@@ -9,9 +9,8 @@ import {
 import { ApiError } from '@parley/contracts/errors';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { scopeOf, storedNames } from '../bot-definitions/scope';
-import { discriminatingTags } from '../tags/discriminating-tags';
-import { lockAllTags } from '../tags/lock-tags';
+import { scopeOf, storedNames } from '../queries/scope';
+import { discriminatingTags, lockAllTags } from '../tags/object-tags';
 import { draftOf } from './draft';
 import { MessageContentService } from './message-content.service';
 import { type MessageEntity, toMessage } from './message.entity';

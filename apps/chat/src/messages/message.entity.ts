@@ -3,7 +3,7 @@ import type { Direction, Message } from '@parley/contracts/chat/messages';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { isoTime } from '@parley/persistence/timestamps';
 import { Check, Column, Entity, Index } from 'typeorm';
-import { shownNames } from '../bot-definitions/scope';
+import { shownNames } from '../queries/scope';
 
 /** Columns of `message` and `scheduled_message`. */
 abstract class MessageColumns {

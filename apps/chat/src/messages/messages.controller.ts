@@ -12,12 +12,15 @@ import type {
 } from '@parley/contracts/chat/messages';
 import { MessageImportsService } from './message-imports.service';
 import { MessagesService } from './messages.service';
+import type { InitializeIncomingMessage } from '@parley/contracts/chat/incoming-messages';
+import { IncomingMessagesService } from './incoming-messages.service';
 
 @Controller()
 export class MessagesController {
   constructor(
     private readonly service: MessagesService,
     private readonly imports: MessageImportsService,
+    private readonly incoming: IncomingMessagesService,
   ) {}
 
   @Handles(chat.messages.create)
@@ -53,5 +56,10 @@ export class MessagesController {
   @Handles(chat.messages.import)
   import(caller: BotCaller, input: ImportMessages) {
     return this.imports.import(caller, input);
+  }
+
+  @Handles(chat.incomingMessages.initialize)
+  initialize(caller: BotCaller, input: InitializeIncomingMessage) {
+    return this.incoming.initialize(caller, input);
   }
 }

@@ -3,11 +3,11 @@ import type { ListMessages } from '@parley/contracts/chat/messages';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { knownLimit, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
-import { BoundedReadsService } from '../list-queries/bounded-reads.service';
-import { newestFirst } from '../list-queries/newest-first';
-import { isWithin } from '../list-queries/conditions';
+import { BoundedReadsService } from '../queries/bounded-reads.service';
+import { newestFirst } from '../queries/newest-first';
+import { isWithin } from '../queries/conditions';
 import { eachOf, maxSortedRows, taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
-import { isOf, type Scope } from '../bot-definitions/scope';
+import { isOf, type Scope } from '../queries/scope';
 import type { ListedMessage, MessageEntity } from './message.entity';
 
 export interface MessageWithForeignIds extends MessageEntity {

@@ -6,7 +6,7 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { newId, timeOfId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagRowsOf } from '../tags/tags.repository';
-import { isCalled } from '../pending-events/pending-events.repository';
+import { isCalled } from '../announcements/pending-events.repository';
 import type { MessageEntity, ScheduledMessageEntity } from './message.entity';
 
 export interface Draft {

@@ -6,7 +6,7 @@ import type { DueRows } from '@parley/persistence/due-rows';
 import { newId } from '@parley/persistence/ids';
 import { lockNext } from '@parley/persistence/lock-next';
 import { currentTraceparent } from '@parley/tracing/tracing';
-import { isCalled } from '../pending-events/pending-events.repository';
+import { isCalled } from '../announcements/pending-events.repository';
 import type { ScheduledMessageEntity } from './message.entity';
 
 /**

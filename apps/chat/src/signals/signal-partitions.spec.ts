@@ -3,14 +3,14 @@ import { lockWaits } from '@parley/testing/lock-waits';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
 import { chatDatabase } from '../chat.module';
-import { SignalPartitionsRepository } from './signal-partitions.repository';
+import { SignalsRepository } from './signals.repository';
 
 let test: TestDatabase;
-let repository: SignalPartitionsRepository;
+let repository: SignalsRepository;
 
 beforeEach(async () => {
   test = await createTestDatabase(chatDatabase.migrations, chatDatabase.schema, chatDatabase.entities);
-  repository = new SignalPartitionsRepository(test.database);
+  repository = new SignalsRepository(test.database);
 });
 
 afterEach(() => test?.drop());
@@ -83,7 +83,7 @@ it('lets a writer wait that comes while the partition of this hour is created, a
     query: test.database.query.bind(test.database),
   } as unknown as Database;
 
-  await new SignalPartitionsRepository(database).rotatePartitions(0, 2);
+  await new SignalsRepository(database).rotatePartitions(0, 2);
   await writing;
 
   expect(await counts()).toEqual({ default: 0, 0: 1 });

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
 import type { Signal, SignalledMessage } from './signal.entity';
+import { rotatePartitions } from '@parley/persistence/time-partitions';
+import { Every } from '@parley/work-queue/worker';
 
 /** Page size: a client that missed more asks again. */
 const maxSignalsAtOnce = 200;
@@ -106,6 +108,11 @@ const findSignalsOfLastSecond = findSignals(
   'DESC',
 );
 
+const intervalMs = 10 * 60_000;
+/** Margin: no writer finds its hour without a partition, even if none could be created for an hour. */
+const hoursAhead = 2;
+const hoursKept = 2;
+
 @Injectable()
 export class SignalsRepository {
   constructor(private readonly database: Database) {}
@@ -166,6 +173,16 @@ export class SignalsRepository {
     const newest = Number(first.last);
     const last = signals.at(-1)?.number ?? newest;
     return { isParticipant: first.is_participant, last, hasMore: last < newest, signals };
+  }
+
+  /** Retention of signals: drops whole partitions, each of one hour. */
+  @Every({ name: 'chat.signalPartitions', everyMs: intervalMs })
+  async rotate(): Promise<void> {
+    await this.rotatePartitions(hoursAhead, hoursKept);
+  }
+
+  async rotatePartitions(ahead: number, kept: number): Promise<void> {
+    await rotatePartitions(this.database, { table: 'signal', unit: 'hour', ahead, kept });
   }
 }
 

@@ -3,7 +3,7 @@ import type { ResolvedBotDefinition, ResolvedInstallation } from '@parley/contra
 import type { StateName } from '@parley/contracts/chat/states';
 import { ownEntry } from '@parley/contracts/entries';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import { storedName } from '../bot-definitions/scope';
+import { storedName } from '../queries/scope';
 
 type StateCaller = Pick<BotCaller, 'integration'>;
 

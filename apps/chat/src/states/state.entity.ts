@@ -2,7 +2,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { State, StateType } from '@parley/contracts/chat/states';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, Index } from 'typeorm';
-import { shownName } from '../bot-definitions/scope';
+import { shownName } from '../queries/scope';
 
 /** State of a bot, a user, a conversation, a workflow or an installation. */
 @Entity('state')

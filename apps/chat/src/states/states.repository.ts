@@ -4,7 +4,7 @@ import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { lockNext } from '@parley/persistence/lock-next';
-import { isOf } from '../bot-definitions/scope';
+import { isOf } from '../queries/scope';
 import type { DueRows } from '@parley/persistence/due-rows';
 import type { StateEntity } from './state.entity';
 

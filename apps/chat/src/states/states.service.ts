@@ -15,11 +15,11 @@ import { ApiError, notFound, unavailable } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { tenantOf } from '@parley/transport/envelope';
-import { BotDefinitionsCache } from '../bot-definitions/bot-definitions.cache';
-import { aliasOf } from '../bot-definitions/scope';
+import { BotDefinitionsCache } from '../bots/bot-definitions.cache';
+import { aliasOf } from '../queries/scope';
 import { declaredState, type DeclaredState, undeclared } from './declared-state';
 import { ExpiredStatesService } from './expired-states.service';
-import { KeyedMutex } from './keyed-mutex';
+import { KeyedMutex } from '@parley/background/keyed-mutex';
 import { type StateEntity, toState } from './state.entity';
 import { type FoundState, type StateKey, StatesRepository } from './states.repository';
 

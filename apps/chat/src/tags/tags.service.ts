@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import type { ListTagValues, TagValues } from '@parley/contracts/chat/tags';
-import { storedName } from '../bot-definitions/scope';
-import { TagValuesRepository } from './tag-values.repository';
+import { storedName } from '../queries/scope';
+import { TagsRepository } from './tags.repository';
 
 @Injectable()
 export class TagsService {
-  constructor(private readonly values: TagValuesRepository) {}
+  constructor(private readonly values: TagsRepository) {}
 
   async listValues(caller: BotCaller, query: ListTagValues): Promise<TagValues> {
     const { rows, nextToken } = await this.values.listTagValues(caller.bot.id, {

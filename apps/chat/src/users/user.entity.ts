@@ -2,7 +2,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { User } from '@parley/contracts/chat/users';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Column, Entity, Index } from 'typeorm';
-import { shownNames } from '../bot-definitions/scope';
+import { shownNames } from '../queries/scope';
 
 /** User of a bot, or the bot itself, whose user has the id of the bot. */
 @Entity('user')

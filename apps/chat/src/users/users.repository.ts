@@ -6,11 +6,11 @@ import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { BoundedReadsService } from '../list-queries/bounded-reads.service';
-import { isWithin } from '../list-queries/conditions';
+import { BoundedReadsService } from '../queries/bounded-reads.service';
+import { isWithin } from '../queries/conditions';
 import { eachOf, type RowSource, taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
-import { inScope, isOf, type Scope } from '../bot-definitions/scope';
+import { inScope, isOf, type Scope } from '../queries/scope';
 import { UserEntity } from './user.entity';
 
 export type NewUser = Omit<UserEntity, 'id' | 'created_at' | 'updated_at'>;

@@ -3,7 +3,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import type { CreateWorkflow } from '@parley/contracts/chat/workflows';
 import { ApiError } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
-import { scopeOf } from '../bot-definitions/scope';
+import { scopeOf } from '../queries/scope';
 import { ConversationsRepository } from '../conversations/conversations.repository';
 import { EventsRepository } from '../events/events.repository';
 import { UsersRepository } from '../users/users.repository';

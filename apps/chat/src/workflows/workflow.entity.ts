@@ -2,7 +2,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import { finishedStatuses, type Workflow, type WorkflowStatus } from '@parley/contracts/chat/workflows';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, Index } from 'typeorm';
-import { shownNames } from '../bot-definitions/scope';
+import { shownNames } from '../queries/scope';
 
 const isActive = `status IN ('pending', 'in_progress', 'listening', 'paused')`;
 

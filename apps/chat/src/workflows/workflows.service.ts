@@ -16,10 +16,8 @@ import {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { aliasOf, scopeOf, storedNames } from '../bot-definitions/scope';
-import { discriminatingTags } from '../tags/discriminating-tags';
-import { lockTags } from '../tags/lock-tags';
-import { mergedTags } from '../tags/merged-tags';
+import { aliasOf, scopeOf, storedNames } from '../queries/scope';
+import { discriminatingTags, lockTags, mergedTags } from '../tags/object-tags';
 import { TagsRepository } from '../tags/tags.repository';
 import { EndedWorkflowsService } from './ended-workflows.service';
 import { WorkflowContinuationsService } from './workflow-continuations.service';
