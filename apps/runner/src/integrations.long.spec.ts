@@ -895,6 +895,17 @@ describe('a webhook', () => {
     },
   );
 
+  it('names the public integration with a handle that a shared webhook without it may mean', async () => {
+    await account.client.updateWorkspace({ id: account.workspaceId, handle: 'makers' });
+    await newIntegration({ name: 'makers/loom', visibility: 'public' });
+
+    const response = await fetch(`${api.url}/integration/global/loom/events`);
+
+    expect([response.status, await messageOf(response)]).toEqual([
+      ...[404, 'No integration "loom" has a shared webhook. "makers/loom" is public: use that name.'],
+    ]);
+  });
+
   it('creates messages and events of its bot for a webhook', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
@@ -1360,7 +1371,7 @@ interface Body {
 describe('the output of an integration', () => {
   const line = (text: string, more: object) => JSON.stringify({ msg: text, level: 'info', ...more });
 
-  it('shows output of an integration to its owner, to the bot, or to both, and its issues to the bot', async () => {
+  it('shows output of an integration to its owner, also without its bot, to the bot, or to both, and its issues to the bot', async () => {
     const bot = await newBot();
     const lines = [
       line('for the owner', {}),
@@ -1398,6 +1409,12 @@ describe('the output of an integration', () => {
     expect(issues).toMatchObject([{ code: 'EXPIRED', category: 'configuration', title: 'Expired' }]);
     const stranger = await api.newAccount();
     await expect(stranger.client.getIntegrationLogs({ id, timeStart })).rejects.toMatchObject({ code: 404 });
+
+    await account.client.deleteBot({ id: bot.id });
+
+    // The integration prints its lines once more for the deletion, which calls `unregister`.
+    const left = await waitFor(ofOwner, (page) => page.logs.every(({ message }) => message === 'of another bot'));
+    expect(left.logs.length).toBeGreaterThan(0);
   });
 });
 
