@@ -480,6 +480,7 @@ describe('the output of the code', () => {
     const bot = await newBot(
       printing(`
         console.log('plain text');
+        console.info('two\\nlines');
         console.error(new Error('an error').stack);
         console.warn(JSON.stringify({ msg: 'structured', level: 'warn', options: { workflowId: 'workflow-1' } }));
         process.stdout.write('no line end');`),
@@ -496,6 +497,7 @@ describe('the output of the code', () => {
       [
         { level: 'info', message: 'loading' },
         { level: 'info', message: 'plain text', ...about },
+        { level: 'info', message: 'two\nlines', ...about },
         { level: 'error', message: expect.stringMatching(/^Error: an error\n +at /), ...about },
         { level: 'warn', message: 'structured', ...about, workflowId: 'workflow-1' },
         { level: 'info', message: 'no line end', ...about },
